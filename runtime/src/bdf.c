@@ -1,0 +1,217 @@
+/* Variable-step, variable-order BDF, orders 1-5, Nordsieck form, fixed leading coefficient.
+ *
+ * The history is z_j = h^j x^(j)(t)/j!, j = 0..q. A step predicts z <- P z (P: Pascal's triangle), finds e
+ * with L (z_1 + l_1 e) = h f(t, z_0 + e) (bdf_newton.c), tests the local error and corrects z <- z + l e
+ * (bdf_order.c has l, the error constants and the choice of order and step).
+ * Literature: see bdf_order.c; strategy constants as documented for CVODE (Hindmarsh et al., ACM TOMS 31
+ * (2005)). Where we deviate: the predicted history goes to a second copy, so a failed step needs no undoing;
+ * the step that would end within a thousandth of the limit ends on it.
+ */
+#include "bdf.h"
+#include "control.h"
+#include "methods.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_NEWTON_FAILS           10
+#define MAX_ERROR_FAILS            20
+#define ERROR_FAILS_BEFORE_ORDER_1 3
+#define FIRST_GROWTH               1e4
+#define GROWTH                     10.0
+#define SHRINK_NEWTON              0.25
+#define SHRINK_LEAST               0.1
+#define SHRINK_REPEATED            0.2
+#define LONG_WAIT                  10
+
+size_t pl_bdf_size(int n) {
+    return sizeof(pl_bdf) + (size_t)BDF_N_ARRAYS * (size_t)n * sizeof(pl_real);
+}
+
+pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt, pl_real t, const pl_real *x,
+                       pl_real t_end) {
+    pl_bdf *s = state;
+    int n = p->model->n_x;
+    memset(s, 0, sizeof *s);
+    s->head.t = s->head.t_old = t;
+    s->head.n = n;
+    s->head.order = s->q = s->q_next = 1;
+    s->q_max = opt->order_max > 0 && opt->order_max < BDF_MAX_ORDER ? opt->order_max : BDF_MAX_ORDER;
+    s->h_max = opt->h_max;
+    s->wait = 2;
+    s->eta_next = 1.0;
+    s->eta_max = FIRST_GROWTH;
+    s->steps_jacobian = -1;
+    pl_real *z0 = pl_bdf_z(s, 0, 0), *z1 = pl_bdf_z(s, 0, 1), *f = pl_bdf_array(s, BDF_F);
+    for (int i = 0; i < n; i++) z0[i] = x[i];
+    pl_status status = pl_weights(p, z0, pl_bdf_array(s, BDF_WEIGHT));
+    if (status == PL_OK) status = pl_rhs(p, t, z0, f);
+    if (status == PL_OK) status = pl_derivative(p, t, z0, f, t_end - t, z1, pl_bdf_array(s, BDF_B));
+    if (status != PL_OK) return status;
+    pl_real h = opt->h_first;
+    if (h <= 0.0) status = pl_first_step(p, t, z0, z1, t_end, pl_bdf_array(s, BDF_Y), &h);
+    if (status != PL_OK) return status;
+    if (s->h_max > 0.0 && h > s->h_max) h = s->h_max;
+    s->h = s->head.h_next = h;
+    for (int i = 0; i < n; i++) z1[i] *= h;
+    return PL_OK;
+}
+
+/* z of the other copy = P z. */
+static void predict(pl_bdf *s) {
+    int n = s->head.n, q = s->q;
+    pl_real *to = pl_bdf_z(s, 1 - s->valid, 0);
+    memcpy(to, pl_bdf_z(s, s->valid, 0), (size_t)(q + 1) * (size_t)n * sizeof(pl_real));
+    for (int k = 1; k <= q; k++)
+        for (int j = q; j >= k; j--) {
+            pl_real *a = to + (size_t)(j - 1) * n, *b = to + (size_t)j * n;
+            for (int i = 0; i < n; i++) a[i] += b[i];
+        }
+}
+
+static void accept(pl_bdf *s) {
+    int n = s->head.n, q = s->q;
+    const pl_real *e = pl_bdf_array(s, BDF_E);
+    s->valid = 1 - s->valid;
+    for (int j = 0; j <= q; j++) {
+        pl_real *z = pl_bdf_z(s, s->valid, j), l = s->l[j];
+        for (int i = 0; i < n; i++) z[i] += l * e[i];
+    }
+    for (int i = q; i >= 2; i--) s->tau[i] = s->tau[i - 1];
+    if (q == 1 && s->steps > 0) s->tau[2] = s->tau[1];
+    s->tau[1] = s->h;
+    s->steps++;
+    s->wait--;
+    if (s->wait == 1 && q < s->q_max) {
+        memcpy(pl_bdf_array(s, BDF_SAVED), e, (size_t)n * sizeof(pl_real));
+        s->saved_scale = s->e_to_derivative;
+        s->has_saved = 1;
+    }
+}
+
+/* After a failed error test: smaller step, in the end order 1 from a fresh derivative. */
+static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int fails) {
+    s->eta_max = 1.0;
+    if (fails <= ERROR_FAILS_BEFORE_ORDER_1) {
+        pl_real eta = 1.0 / (pow(6.0 * error, 1.0 / (s->q + 1)) + 1e-6);
+        eta = fmax(SHRINK_LEAST, eta);
+        if (fails >= 2) eta = fmin(eta, SHRINK_REPEATED);
+        pl_bdf_rescale(s, fmin(eta, 1.0));
+        return PL_OK;
+    }
+    if (s->q > 1) {
+        pl_bdf_change_order(s, s->q - 1);
+        pl_bdf_rescale(s, SHRINK_LEAST);
+        return PL_OK;
+    }
+    s->h *= SHRINK_LEAST;
+    s->wait = LONG_WAIT;
+    pl_real *z0 = pl_bdf_z(s, s->valid, 0), *z1 = pl_bdf_z(s, s->valid, 1), *f = pl_bdf_array(s, BDF_F);
+    pl_status status = pl_rhs(p, s->head.t, z0, f);
+    if (status == PL_OK) status = pl_derivative(p, s->head.t, z0, f, s->h, z1, pl_bdf_array(s, BDF_B));
+    if (p->model->mass.start) s->factor_valid = 0;
+    for (int i = 0; i < s->head.n; i++) z1[i] *= s->h;
+    return status;
+}
+
+/* Bring the history to the order and step size planned, not beyond t_limit. Returns 1 if the step ends there.
+ */
+static int prepare(pl_bdf *s, pl_real t_limit) {
+    if (s->q_next != s->q) pl_bdf_change_order(s, s->q_next);
+    if (s->eta_next != 1.0) pl_bdf_rescale(s, s->eta_next);
+    s->eta_next = 1.0;
+    if (!pl_reaches(s->head.t, s->h, t_limit)) return 0;
+    pl_bdf_rescale(s, (t_limit - s->head.t) / s->h);
+    return 1;
+}
+
+static int hopeless(pl_status status) {
+    return status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE && status != PL_SINGULAR;
+}
+
+pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
+    pl_bdf *s = state;
+    int newton_fails = 0, error_fails = 0, how = BDF_FIRST_TRY;
+    int on_limit = prepare(s, t_limit);
+    pl_real error;
+    pl_status status = pl_weights(p, pl_bdf_z(s, s->valid, 0), pl_bdf_array(s, BDF_WEIGHT));
+    if (status != PL_OK) return status;
+    for (;;) {
+        p->failure.h = s->h;
+        if (s->h < pl_smallest_step(s->head.t)) return how == BDF_FIRST_TRY ? PL_STEP : status;
+        predict(s);
+        pl_bdf_coefficients(s);
+        status = pl_bdf_correct(s, p, how);
+        if (status == PL_OK) {
+            error = s->e_norm * s->to_error;
+            if (error <= 1.0) break;
+            p->count->n_error_fails++;
+            how = BDF_AFTER_ERROR_FAIL;
+            if (++error_fails == MAX_ERROR_FAILS) return PL_ACCURACY;
+            status = after_error_fail(s, p, error, error_fails);
+            if (status != PL_OK) return status;
+            status = PL_ACCURACY;
+        } else {
+            if (hopeless(status)) return status;
+            p->count->n_newton_fails++;
+            how = BDF_AFTER_NEWTON_FAIL;
+            if (++newton_fails == MAX_NEWTON_FAILS) return status;
+            s->eta_max = 1.0;
+            pl_bdf_rescale(s, SHRINK_NEWTON);
+        }
+        on_limit = 0;
+    }
+    s->head.t_old = s->head.t;
+    s->head.t = on_limit ? t_limit : s->head.t + s->h;
+    s->head.h = s->h;
+    s->head.order = s->q;
+    accept(s);
+    pl_bdf_plan_next(s, error);
+    if (s->hold > 0) s->hold--;
+    s->eta_max = GROWTH;
+    s->head.h_next = s->h * s->eta_next;
+    p->count->n_steps++;
+    return PL_OK;
+}
+
+/* x(t) = sum z_j ((t - t_n)/h)^j and its derivative. */
+void pl_bdf_interpolate(const void *state, pl_real t, int derivative, pl_real *out) {
+    pl_bdf *s = (pl_bdf *)state;
+    int n = s->head.n, q = s->head.order, lowest = derivative ? 1 : 0;
+    pl_real x = (t - s->head.t) / s->h, scale = derivative ? 1.0 / s->h : 1.0;
+    const pl_real *top = pl_bdf_z(s, s->valid, q);
+    for (int i = 0; i < n; i++) out[i] = top[i] * (derivative ? q : 1.0) * scale;
+    for (int j = q - 1; j >= lowest; j--) {
+        const pl_real *z = pl_bdf_z(s, s->valid, j);
+        pl_real c = (derivative ? j : 1.0) * scale;
+        for (int i = 0; i < n; i++) out[i] = out[i] * x + c * z[i];
+    }
+}
+
+pl_real *pl_bdf_history(pl_bdf *s, int *order, pl_real *h) {
+    *order = s->q;
+    *h = s->h;
+    return pl_bdf_z(s, s->valid, 0);
+}
+
+static pl_real *bdf_x(void *state) {
+    pl_bdf *s = state;
+    return pl_bdf_z(s, s->valid, 0);
+}
+
+static void bdf_forget(void *state) {
+    pl_bdf *s = state;
+    s->factor_valid = 0;
+    s->steps_jacobian = -1;
+}
+
+const pl_method pl_bdf_method = {
+    .name = "bdf",
+    .implicit = 1,
+    .size = pl_bdf_size,
+    .start = pl_bdf_start,
+    .step = pl_bdf_step,
+    .interpolate = pl_bdf_interpolate,
+    .x = bdf_x,
+    .forget = bdf_forget,
+};

@@ -1,0 +1,58 @@
+/* Private: state of the BDF method (bdf.c steps, bdf_order.c changes order and step). Followed by, in n each:
+ * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b.
+ */
+#ifndef PL_BDF_H
+#define PL_BDF_H
+
+#include "pliant.h"
+
+#define BDF_MAX_ORDER 5
+#define BDF_COLUMNS   (BDF_MAX_ORDER + 1)
+
+struct pl_bdf {
+    pl_stepper head;
+    int q;                          /* order of the history */
+    int q_max;                      /* largest order allowed */
+    int q_next;                     /* order to go to before the next step */
+    int valid;                      /* which copy of the history is valid: 0 or 1 */
+    int wait;                       /* steps until a change of order is looked at */
+    int hold;                       /* steps during which the step size may not grow */
+    int has_saved;                  /* `saved` holds the correction of the last step, for raising the order */
+    int factor_valid;               /* the factors belong to some gamma and Jacobian of this problem */
+    int jacobian_current;           /* the Jacobian was evaluated for the present step */
+    int64_t steps;                  /* since start */
+    int64_t steps_factor;           /* value of `steps` at the last factorisation */
+    int64_t steps_jacobian;         /* ... and at the last Jacobian */
+    pl_real h;                      /* step size the history is scaled with */
+    pl_real h_max;                  /* 0: no bound */
+    pl_real eta_next;               /* factor to apply to h before the next step */
+    pl_real eta_max;                /* largest growth allowed after the present step */
+    pl_real tau[BDF_MAX_ORDER + 2]; /* tau[1], tau[2], ..: sizes of the last steps */
+    pl_real l[BDF_COLUMNS];         /* corrector: z += l e */
+    pl_real to_error;               /* local error = to_error * ||e|| */
+    pl_real to_error_down;          /* ... of order q - 1 = to_error_down * ||z_q|| */
+    pl_real to_error_up;            /* ... of order q + 1 from the change of e */
+    pl_real e_to_derivative;        /* scales e to h^(q+1) x^(q+1) */
+    pl_real saved_scale;            /* e_to_derivative when `saved` was stored */
+    pl_real gamma;                  /* h / l_1 */
+    pl_real gamma_factored;
+    pl_real rate; /* estimated convergence rate of Newton */
+    pl_real e_norm;
+};
+
+static inline pl_real *pl_bdf_array(pl_bdf *s, int k) {
+    return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
+}
+static inline pl_real *pl_bdf_z(pl_bdf *s, int half, int column) {
+    return pl_bdf_array(s, half * BDF_COLUMNS + column);
+}
+enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_N_ARRAYS };
+
+void pl_bdf_rescale(pl_bdf *s, pl_real eta);
+void pl_bdf_change_order(pl_bdf *s, int q_new);
+void pl_bdf_coefficients(pl_bdf *s);
+void pl_bdf_plan_next(pl_bdf *s, pl_real error);
+pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how);
+enum { BDF_FIRST_TRY, BDF_AFTER_ERROR_FAIL, BDF_AFTER_NEWTON_FAIL };
+
+#endif

@@ -1,0 +1,17 @@
+/* Private: step-size helpers shared by the methods. */
+#ifndef PL_CONTROL_H
+#define PL_CONTROL_H
+
+#include "pliant.h"
+
+/* First step of a method of order `order` from (t, x) with derivative xdot; work: 2 n. */
+pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_real *xdot, pl_real t_end,
+                        pl_real *work, pl_real *h);
+
+/* Smallest step that still moves t. */
+pl_real pl_smallest_step(pl_real t);
+
+/* Does a step h from t end at, or so close to, t_limit that it should end there exactly? */
+int pl_reaches(pl_real t, pl_real h, pl_real t_limit);
+
+#endif

@@ -1,0 +1,125 @@
+/* Root location on the dense output.
+ *
+ * A step is looked at in root_samples + 1 equal parts; a part in which a root function changes sign (in a
+ * wanted direction) is narrowed, for all its root functions together, by the secant rule in Illinois form
+ * with bisection whenever it does not halve the bracket in two trials, until the bracket is a few units of
+ * rounding of t. The event is its right end, where the sign has changed. A function that leaves zero does not
+ * fire: it fired on arriving. (Hiebert & Shampine, Implicitly Defined Output Points for Solutions of ODEs,
+ * Sandia 1980.)
+ */
+#include "run.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static int8_t sign_of(pl_real v) {
+    return (int8_t)((v > 0.0) - (v < 0.0));
+}
+
+/* +1, -1 if the root function fires going from sign `from` to the value g, else 0. */
+static int8_t fires(const pl_model *m, int i, int8_t from, pl_real g) {
+    int direction = m->root_direction ? m->root_direction[i] : 0;
+    int8_t to = sign_of(g);
+    if (from == 0 || from == to) return 0;
+    int8_t way = from < 0 ? 1 : -1;
+    return direction == 0 || direction == way ? way : 0;
+}
+
+static int any_fires(const pl_run *r, const pl_model *m, const int8_t *sign, const pl_real *g) {
+    for (int i = 0; i < r->n_roots; i++)
+        if (fires(m, i, sign[i], g[i])) return 1;
+    return 0;
+}
+
+static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, pl_real *g) {
+    const pl_method *method = pl_method_of(r->method);
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    method->interpolate(state, t, 0, x);
+    return pl_roots(p, t, x, g);
+}
+
+pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
+    pl_real *g = pl_run_g(r, RUN_G_LEFT);
+    int8_t *sign = pl_run_sign(r);
+    pl_status status = pl_roots(p, t, x, g);
+    for (int i = 0; i < r->n_roots; i++) sign[i] = status == PL_OK ? sign_of(g[i]) : 0;
+    return status;
+}
+
+/* Next trial point in (a, b): secant on the function that crosses soonest, halves weighting the stuck side.
+ */
+static pl_real trial_point(pl_run *r, const pl_model *m, pl_real a, pl_real b, pl_real weight_a,
+                           pl_real weight_b) {
+    const int8_t *sign = pl_run_sign(r);
+    const pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
+    pl_real best = 1.0;
+    for (int i = 0; i < r->n_roots; i++) {
+        if (!fires(m, i, sign[i], right[i])) continue;
+        pl_real l = weight_a * fabs(left[i]), u = weight_b * fabs(right[i]);
+        if (l + u > 0.0) best = fmin(best, l / (l + u));
+    }
+    return a + fmin(fmax(best, 0.02), 0.98) * (b - a);
+}
+
+/* Narrow [a, b]; g at a in G_LEFT, at b in G_RIGHT. */
+static pl_status narrow(pl_run *r, pl_problem *p, const void *state, pl_real *a, pl_real *b) {
+    const pl_model *m = p->model;
+    const int8_t *sign = pl_run_sign(r);
+    pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT),
+            *trial = pl_run_g(r, RUN_G_TRY);
+    pl_real weight_a = 1.0, weight_b = 1.0, width_before = 2.0 * (*b - *a);
+    size_t bytes = (size_t)r->n_roots * sizeof(pl_real);
+    for (int count = 0; count < 200; count++) {
+        pl_real tolerance = 4.0 * DBL_EPSILON * fmax(fabs(*a), fabs(*b)), width = *b - *a;
+        if (width <= tolerance) break;
+        int bisect = count % 2 == 0 && count > 0 && width > 0.5 * width_before;
+        if (count % 2 == 0) width_before = width;
+        pl_real t = bisect ? *a + 0.5 * width : trial_point(r, m, *a, *b, weight_a, weight_b);
+        t = fmin(fmax(t, *a + 0.5 * tolerance), *b - 0.5 * tolerance);
+        if (t <= *a || t >= *b) break;
+        pl_status status = evaluate(r, p, state, t, trial);
+        if (status != PL_OK) return status;
+        if (any_fires(r, m, sign, trial)) {
+            *b = t;
+            memcpy(right, trial, bytes);
+            weight_a = weight_b < 1.0 ? 1.0 : weight_a; /* Illinois: halve the end that stays */
+            weight_a *= 0.5;
+            weight_b = 1.0;
+        } else {
+            *a = t;
+            memcpy(left, trial, bytes);
+            weight_b *= 0.5;
+            weight_a = 1.0;
+        }
+    }
+    return PL_OK;
+}
+
+pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *found, pl_real *t_event) {
+    const pl_model *m = p->model;
+    const pl_stepper *head = state;
+    int8_t *sign = pl_run_sign(r), *fired = pl_run_fired(r);
+    pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
+    int parts = r->opt.root_samples + 1;
+    *found = 0;
+    for (int k = 1; k <= parts && !*found; k++) {
+        pl_real b = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts, a = r->t_left;
+        if (b <= a) continue;
+        pl_status status = evaluate(r, p, state, b, right);
+        if (status != PL_OK) return status;
+        if (any_fires(r, m, sign, right)) {
+            status = narrow(r, p, state, &a, &b);
+            if (status != PL_OK) return status;
+            *found = 1;
+            *t_event = b;
+            for (int i = 0; i < r->n_roots; i++) fired[i] = fires(m, i, sign[i], right[i]);
+        }
+        for (int i = 0; i < r->n_roots; i++) {
+            sign[i] = sign_of(right[i]);
+            left[i] = right[i];
+        }
+        r->t_left = b;
+    }
+    return PL_OK;
+}

@@ -1,0 +1,96 @@
+/* Linearly implicit Euler method at fixed step tau:
+ *
+ *     (L - tau J) (x_(k+1) - x_k) = tau f(t_(k+1), x_k, u_(k+1)),     J = df/dx at the same point, masked if
+ * asked
+ *
+ * (Schiela & Bornemann 2003, section 2; inputs at the new time level). Algebraic rows read -J dx = f. One
+ * Jacobian, one factorisation and one solution per step: constant work. Dense output is linear.
+ */
+#include "pliant.h"
+#include "methods.h"
+
+#include <string.h>
+
+typedef struct pl_lieuler {
+    pl_stepper head;
+    int64_t k; /* steps since t_start */
+    pl_real t_start;
+    pl_real tau;
+} pl_lieuler;
+
+enum { X, X_OLD, F, N_ARRAYS };
+
+static pl_real *array(pl_lieuler *s, int k) {
+    return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
+}
+
+static size_t size_of(int n) {
+    return sizeof(pl_lieuler) + (size_t)N_ARRAYS * (size_t)n * sizeof(pl_real);
+}
+
+static pl_real *current_x(void *state) {
+    return array(state, X);
+}
+
+static pl_status start(void *state, pl_problem *p, const pl_method_options *opt, pl_real t, const pl_real *x,
+                       pl_real t_end) {
+    pl_lieuler *s = state;
+    int n = p->model->n_x;
+    (void)t_end;
+    memset(s, 0, sizeof *s);
+    s->head.t = s->head.t_old = s->t_start = t;
+    s->head.n = n;
+    s->head.order = 1;
+    s->tau = s->head.h_next = opt->h_fixed;
+    memcpy(array(s, X), x, (size_t)n * sizeof(pl_real));
+    memcpy(array(s, X_OLD), x, (size_t)n * sizeof(pl_real));
+    return s->tau > 0.0 ? PL_OK : PL_ARGUMENT;
+}
+
+static pl_status step(void *state, pl_problem *p, pl_real t_limit) {
+    pl_lieuler *s = state;
+    int n = s->head.n;
+    pl_real t = s->t_start + (pl_real)(s->k + 1) * s->tau, *x = array(s, X), *d = array(s, F);
+    if (t > t_limit - 1e-6 * s->tau) t = t_limit;
+    pl_real tau = t - s->head.t;
+    p->failure.h = tau;
+    pl_status status = pl_rhs(p, t, x, d);
+    if (status == PL_OK) status = pl_jacobian(p, t, x, d, tau);
+    if (status == PL_OK) status = pl_linear_factor(p, 1.0, tau);
+    if (status != PL_OK) return status;
+    const int8_t *algebraic = pl_linear_algebraic(p->linear);
+    for (int i = 0; i < n; i++)
+        if (!algebraic[i]) d[i] *= tau;
+    pl_linear_solve(p, d);
+    memcpy(array(s, X_OLD), x, (size_t)n * sizeof(pl_real));
+    for (int i = 0; i < n; i++) x[i] += d[i];
+    s->head.t_old = s->head.t;
+    s->head.t = t;
+    s->head.h = tau;
+    s->k++;
+    p->count->n_steps++;
+    return PL_OK;
+}
+
+static void interpolate(const void *state, pl_real t, int derivative, pl_real *out) {
+    pl_lieuler *s = (pl_lieuler *)state;
+    const pl_real *x = array(s, X), *old = array(s, X_OLD);
+    pl_real u = (t - s->head.t) / s->head.h;
+    for (int i = 0; i < s->head.n; i++)
+        out[i] = derivative ? (x[i] - old[i]) / s->head.h : x[i] + u * (x[i] - old[i]);
+}
+
+static void forget(void *state) {
+    (void)state; /* every step evaluates and factorises anew */
+}
+
+const pl_method pl_lieuler_method = {
+    .name = "lieuler",
+    .implicit = 1,
+    .size = size_of,
+    .start = start,
+    .step = step,
+    .interpolate = interpolate,
+    .x = current_x,
+    .forget = forget,
+};

@@ -1,0 +1,125 @@
+/* Checked access to a model: inputs u(t), f with a test for NaN and Inf, roots, norms, products with L. */
+#include "pliant.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Index of the first value that is NaN or Inf, or -1. The sum of v*0 is 0 unless one of them is. */
+static int first_nonfinite(int n, const pl_real *v) {
+    pl_real sum = 0.0;
+    for (int i = 0; i < n; i++) sum += v[i] * 0.0;
+    if (sum == 0.0) return -1;
+    for (int i = 0; i < n; i++)
+        if (!(v[i] - v[i] == 0.0)) return i;
+    return -1;
+}
+
+static pl_status note(pl_problem *p, pl_status status, int what, int index, pl_real t) {
+    p->failure.status = (int)status;
+    p->failure.what = what;
+    p->failure.index = index;
+    p->failure.t = t;
+    return status;
+}
+
+/* Segment that holds at t, never beyond the next jump: there the solver stops and looks from the left. */
+static int segment_at(const pl_inputs *in, pl_real t, int next_jump) {
+    int low = 0, high = in->n_segments - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (in->start[middle] <= t)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low >= next_jump ? next_jump - 1 : low;
+}
+
+pl_status pl_set_inputs(pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    if (!in) return PL_OK;
+    if (in->call) {
+        pl_status status = in->call(in->user, t, p->u);
+        if (status != PL_OK) return note(p, status, PL_IN_INPUTS, -1, t);
+        int bad = first_nonfinite(in->n_u, p->u);
+        return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_INPUTS, bad, t);
+    }
+    if (in->n_segments == 0) return PL_OK;
+    int s = segment_at(in, t, p->next_jump), n_u = in->n_u, degree = in->degree;
+    const pl_real *c = in->coefficient + (size_t)s * (size_t)(degree + 1) * (size_t)n_u;
+    pl_real dt = t - in->start[s];
+    if (s == 0 && dt < 0.0) dt = 0.0;
+    for (int j = 0; j < n_u; j++) {
+        pl_real v = c[degree * n_u + j];
+        for (int k = degree - 1; k >= 0; k--) v = v * dt + c[k * n_u + j];
+        p->u[j] = v;
+    }
+    return PL_OK;
+}
+
+pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f) {
+    const pl_model *m = p->model;
+    if (p->inputs) {
+        pl_status status = pl_set_inputs(p, t);
+        if (status != PL_OK) return status;
+    }
+    p->count->n_rhs++;
+    pl_status status = m->rhs(p->self, t, x, p->u, f);
+    if (status != PL_OK) return note(p, status, PL_IN_RHS, -1, t);
+    int bad = first_nonfinite(m->n_x, f);
+    return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_RHS, bad, t);
+}
+
+pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g) {
+    const pl_model *m = p->model;
+    pl_status status = pl_set_inputs(p, t);
+    if (status != PL_OK) return status;
+    p->count->n_roots++;
+    status = m->roots(p->self, t, x, p->u, g);
+    if (status != PL_OK) return note(p, status, PL_IN_ROOTS, -1, t);
+    int bad = first_nonfinite(m->n_roots, g);
+    return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_ROOTS, bad, t);
+}
+
+void pl_mass_times(const pl_model *m, const pl_real *v, pl_real *out) {
+    int n = m->n_x;
+    if (!m->mass.start) {
+        for (int i = 0; i < n; i++) out[i] = v[i];
+        return;
+    }
+    for (int i = 0; i < n; i++) out[i] = 0.0;
+    for (int j = 0; j < n; j++)
+        for (int k = m->mass.start[j]; k < m->mass.start[j + 1]; k++)
+            out[m->mass.row[k]] += m->mass_value[k] * v[j];
+}
+
+pl_real pl_norm(const pl_problem *p, const pl_real *v, const pl_real *x) {
+    int n = p->model->n_x;
+    pl_real sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        pl_real s = v[i] / (p->rtol * fabs(x[i]) + p->atol[i]);
+        sum += s * s;
+    }
+    return sqrt(sum / n);
+}
+
+pl_status pl_weights(pl_problem *p, const pl_real *x, pl_real *weight) {
+    int n = p->model->n_x;
+    for (int i = 0; i < n; i++) {
+        pl_real scale = p->rtol * fabs(x[i]) + p->atol[i];
+        /* an error below a tenth of the rounding of x cannot be asked for; zero and NaN end here too */
+        if (!(scale > 0.1 * DBL_EPSILON * fabs(x[i]) && scale >= DBL_MIN))
+            return note(p, x[i] - x[i] == 0.0 ? PL_TOO_ACCURATE : PL_NONFINITE, PL_IN_NOTHING, i, 0.0);
+        weight[i] = 1.0 / scale;
+    }
+    return PL_OK;
+}
+
+pl_real pl_weighted_norm(int n, const pl_real *v, const pl_real *weight) {
+    pl_real sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        pl_real s = v[i] * weight[i];
+        sum += s * s;
+    }
+    return sqrt(sum / n);
+}

@@ -1,0 +1,356 @@
+/* The step loop: one method, or BDF and Radau5 in turns ("auto"), outputs, events, time events, input jumps.
+ *
+ * Outputs are taken from the dense output between steps and never change them. The loop stops exactly at the
+ * end, at time events and at input jumps, nowhere else.
+ *
+ * Auto: BDF until a step fails for good, or until more than half of WINDOW steps' attempts failed; then
+ * Radau5 from there, and back if that fails after some progress. Only where both fail at the same point the
+ * run ends.
+ */
+#include "run.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define WINDOW              40
+#define WINDOW_FAILS        30
+#define MAX_HANDOVERS       50
+#define MAX_EVENTS_IN_PLACE 100
+
+size_t pl_run_size(const pl_model *m) {
+    size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
+    return sizeof(pl_run) + (7 * n_x + 3 * n_roots) * sizeof(pl_real) + 2 * n_roots + 16;
+}
+
+size_t pl_run_method_size(const pl_run_options *opt, int n) {
+    if (opt->method != PL_AUTO_METHOD) return pl_method_of(opt->method)->size(n);
+    size_t bdf = pl_method_of(PL_BDF)->size(n), radau5 = pl_method_of(PL_RADAU5)->size(n);
+    return bdf > radau5 ? bdf : radau5;
+}
+
+static void find_next_jump(pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    if (!in || in->call) return;
+    int s = p->next_jump < 1 ? 1 : p->next_jump;
+    while (s < in->n_segments && !(in->jump[s] && in->start[s] > t)) s++;
+    p->next_jump = s;
+}
+
+static pl_real next_limit(const pl_run *r, const pl_problem *p) {
+    pl_real limit = r->t_stop;
+    if (r->next_time < limit) limit = r->next_time;
+    if (p->inputs && !p->inputs->call && p->next_jump < p->inputs->n_segments)
+        limit = fmin(limit, p->inputs->start[p->next_jump]);
+    return limit;
+}
+
+pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_real t, pl_real t_stop,
+                      const pl_real *x, pl_real next_time) {
+    memset(r, 0, sizeof *r);
+    r->opt = *opt;
+    r->n_x = p->model->n_x;
+    r->n_roots = p->model->n_roots;
+    r->method = opt->method == PL_AUTO_METHOD ? PL_BDF : opt->method;
+    r->t_reached = r->t_left = t;
+    r->t_stop = t_stop;
+    r->next_time = next_time;
+    r->t_handover = -HUGE_VAL;
+    r->t_event = -HUGE_VAL;
+    memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
+    p->next_jump = 0;
+    find_next_jump(p, t);
+    return r->n_roots > 0 ? pl_event_reset(r, p, t, x) : PL_OK;
+}
+
+void pl_run_relinearise(pl_run *r, void *method_state) {
+    if (r->started) pl_method_of(r->method)->forget(method_state);
+}
+
+const pl_real *pl_run_event_before(const pl_run *r) {
+    return pl_run_x((pl_run *)r, RUN_BEFORE);
+}
+const pl_real *pl_run_event_after(const pl_run *r) {
+    return pl_run_x((pl_run *)r, RUN_AFTER);
+}
+const int8_t *pl_run_event_fired(const pl_run *r) {
+    return pl_run_fired((pl_run *)r);
+}
+
+/* --------------------------------------------------------------------------------------------- output */
+
+static pl_status write_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
+    const pl_model *m = p->model;
+    int n = out->n_x;
+    if (out->used >= out->capacity) return PL_MEMORY;
+    pl_real *row = out->row + (size_t)out->used * (size_t)(1 + n + out->n_y);
+    row[0] = t;
+    for (int i = 0; i < n; i++) row[1 + i] = x[out->x_index[i]];
+    if (out->n_y > 0) {
+        pl_status status = pl_set_inputs(p, t);
+        if (status == PL_OK) status = m->outputs(p->self, t, x, p->u, out->n_y, out->y_index, row + 1 + n);
+        if (status != PL_OK) {
+            p->failure.status = (int)status;
+            p->failure.what = PL_IN_OUTPUTS;
+            p->failure.index = -1;
+            p->failure.t = t;
+            return status;
+        }
+    }
+    out->used++;
+    return PL_OK;
+}
+
+/* Rows for all requested points up to t (inside the last step). */
+static pl_status write_points(pl_run *r, pl_problem *p, const void *state, pl_output *out, pl_real t) {
+    const pl_method *method = pl_method_of(r->method);
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    while (r->next_point < out->n_points && out->point[r->next_point] <= t) {
+        method->interpolate(state, out->point[r->next_point], 0, x);
+        pl_status status = write_row(p, out, out->point[r->next_point], x);
+        if (status != PL_OK) return status;
+        r->next_point++;
+    }
+    return PL_OK;
+}
+
+/* Row for the start, written once; also points that lie at the start. */
+static pl_status write_start(pl_run *r, pl_problem *p, pl_output *out) {
+    const pl_real *x = pl_run_x(r, RUN_AFTER);
+    if (out->n_points < 0) return r->next_point++ == 0 ? write_row(p, out, r->t_reached, x) : PL_OK;
+    while (r->next_point < out->n_points && out->point[r->next_point] <= r->t_reached) {
+        pl_status status = write_row(p, out, out->point[r->next_point], x);
+        if (status != PL_OK) return status;
+        r->next_point++;
+    }
+    return PL_OK;
+}
+
+static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
+    if (out->log_used >= out->log_capacity) return;
+    pl_real *entry = out->log + 4 * out->log_used++;
+    entry[0] = head->t;
+    entry[1] = head->h;
+    entry[2] = head->order;
+    entry[3] = r->method;
+}
+
+/* ------------------------------------------------------------------------------------- one step, auto */
+
+static int other_may_help(pl_status status) {
+    return status == PL_CONVERGENCE || status == PL_ACCURACY || status == PL_STEP || status == PL_SINGULAR ||
+           status == PL_NONFINITE || status == PL_RETRY;
+}
+
+static void begin_window(pl_run *r, const pl_problem *p) {
+    r->window_steps = p->count->n_steps;
+    r->window_fails = p->count->n_error_fails + p->count->n_newton_fails;
+}
+
+static void hand_over(pl_run *r, const pl_problem *p, void *state) {
+    const pl_stepper *head = state;
+    if (r->started) {
+        memcpy(pl_run_x(r, RUN_AFTER), pl_method_of(r->method)->x(state), (size_t)r->n_x * sizeof(pl_real));
+        r->t_reached = head->t;
+    }
+    r->method = r->method == PL_BDF ? PL_RADAU5 : PL_BDF;
+    r->handovers++;
+    r->t_handover = r->t_reached;
+    r->started = 0;
+    begin_window(r, p);
+}
+
+/* A failure of the method at work: 1 if the other one shall try. */
+static int give_to_other(pl_run *r, const pl_problem *p, void *state, pl_status status) {
+    if (r->opt.method != PL_AUTO_METHOD || !other_may_help(status) || r->handovers >= MAX_HANDOVERS) return 0;
+    if (r->handovers > 0 && r->t_reached <= r->t_handover) return 0; /* the other one failed here before */
+    hand_over(r, p, state);
+    return 1;
+}
+
+static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
+    pl_method_options options = r->opt.method_options;
+    if (r->handovers > 0) options.h_first = 0.0;
+    pl_status status = pl_method_of(r->method)->start(state, p, &options, r->t_reached,
+                                                      pl_run_x(r, RUN_AFTER), next_limit(r, p));
+    r->started = status == PL_OK;
+    if (r->started) begin_window(r, p);
+    return status;
+}
+
+/* Too many failures in the last WINDOW steps: BDF is not at home here. */
+static int struggling(pl_run *r, const pl_problem *p) {
+    if (r->opt.method != PL_AUTO_METHOD || r->method != PL_BDF) return 0;
+    int64_t fails = p->count->n_error_fails + p->count->n_newton_fails - r->window_fails;
+    if (fails > WINDOW_FAILS) return 1;
+    if (p->count->n_steps - r->window_steps >= WINDOW) begin_window(r, p);
+    return 0;
+}
+
+static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
+    for (;;) {
+        pl_status status = r->started ? PL_OK : start_method(r, p, state);
+        if (status == PL_OK) status = pl_method_of(r->method)->step(state, p, next_limit(r, p));
+        if (status == PL_OK) break;
+        if (!give_to_other(r, p, state, status)) return status;
+    }
+    const pl_stepper *head = state;
+    r->step_open = 1;
+    r->t_left = head->t_old;
+    log_step(r, head, out);
+    return PL_OK;
+}
+
+/* --------------------------------------------------------------------------------------------- events */
+
+static int roots_terminal(const pl_run *r, const pl_model *m) {
+    const int8_t *fired = pl_run_event_fired(r);
+    for (int i = 0; i < r->n_roots; i++)
+        if (fired[i] && m->root_terminal && m->root_terminal[i]) return 1;
+    return 0;
+}
+
+/* Settle the event at t with x in RUN_AFTER. root: state event, else time event, input jump or model's
+ * request. */
+static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_info *info) {
+    const pl_model *m = p->model;
+    memset(info, 0, sizeof *info);
+    info->next_time = r->next_time > t ? r->next_time : HUGE_VAL;
+    pl_real room = 100.0 * DBL_EPSILON * fmax(fabs(t), fabs(r->t_stop));
+    r->events_in_place = t - r->t_event <= room ? r->events_in_place + 1 : 0;
+    r->t_event = t;
+    p->count->n_events++;
+    if (r->events_in_place >= MAX_EVENTS_IN_PLACE) {
+        p->failure.t = t;
+        return PL_CHATTER;
+    }
+    if (!m->event) return PL_OK;
+    pl_status status = pl_set_inputs(p, t);
+    if (status == PL_OK)
+        status = m->event(p->self, t, pl_run_x(r, RUN_AFTER), p->u, root ? pl_run_fired(r) : NULL, info);
+    if (status != PL_OK) {
+        p->failure.status = (int)status;
+        p->failure.what = PL_IN_EVENT;
+        p->failure.index = -1;
+        p->failure.t = t;
+    }
+    r->next_time = info->next_time;
+    return status;
+}
+
+/* Begin anew at t from RUN_AFTER; algebraic unknowns follow what jumped. */
+static pl_status restart(pl_run *r, pl_problem *p, pl_real t) {
+    pl_real *x = pl_run_x(r, RUN_AFTER);
+    r->started = r->step_open = 0;
+    r->t_reached = r->t_left = t;
+    pl_status status = p->model->mass.start ? pl_consistent(p, t, x, pl_run_x(r, RUN_WORK)) : PL_OK;
+    if (status == PL_OK && r->n_roots > 0) status = pl_event_reset(r, p, t, x);
+    return status;
+}
+
+/* An event at t inside or at the end of the open step. */
+static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int root) {
+    pl_event_info info;
+    pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
+    size_t bytes = (size_t)r->n_x * sizeof(pl_real);
+    pl_method_of(r->method)->interpolate(state, t, 0, before);
+    memcpy(after, before, bytes);
+    if (!root && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
+    pl_status status = settle(r, p, t, root, &info);
+    if (status != PL_OK) return status;
+    int end = info.terminate || (root && roots_terminal(r, p->model));
+    int changed = info.x_changed || info.f_changed || r->opt.restart_always;
+    if (out->n_points < 0 && (changed || end)) {
+        status = write_row(p, out, t, before);
+        if (status == PL_OK && changed) status = write_row(p, out, t, after);
+        if (status != PL_OK) return status;
+    }
+    if (end) {
+        r->t_reached = t;
+        if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
+            status = write_row(p, out, t, after);
+        return status == PL_OK ? PL_TERMINATED : status;
+    }
+    if (changed) {
+        status = restart(r, p, t);
+        if (status != PL_OK) return status;
+    }
+    return PL_EVENT;
+}
+
+/* The model's word after an accepted step. PL_OK, PL_EVENT, PL_TERMINATED or a failure. */
+static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out) {
+    const pl_stepper *head = state;
+    if (!p->model->step_done) return PL_OK;
+    int request = PL_STEP_FINE;
+    pl_real *x = pl_method_of(r->method)->x(state);
+    pl_status status = pl_set_inputs(p, head->t);
+    if (status == PL_OK) status = p->model->step_done(p->self, head->t, x, p->u, &request);
+    if (status != PL_OK) {
+        p->failure.status = (int)status;
+        p->failure.what = PL_IN_STEP_DONE;
+        p->failure.index = -1;
+        p->failure.t = head->t;
+        return status;
+    }
+    if (request & PL_STEP_TERMINATE) return PL_TERMINATED;
+    if (request & PL_STEP_EVENT) return handle_event(r, p, state, out, head->t, 0);
+    if (request & PL_STEP_RESTART) {
+        memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
+        return restart(r, p, head->t);
+    }
+    return PL_OK;
+}
+
+/* The input jumps at t: from here on its new polynomial holds, the method begins anew. */
+static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_real t) {
+    pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, RUN_AFTER));
+    find_next_jump(p, t);
+    return restart(r, p, t);
+}
+
+/* Roots, outputs, step_done, time events and input jumps of the step just taken. PL_OK: all done. */
+static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
+    const pl_stepper *head = state;
+    int found = 0;
+    pl_real t_event = head->t, t = head->t;
+    pl_status status = r->n_roots > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
+    if (status == PL_OK && out->n_points > 0) status = write_points(r, p, state, out, found ? t_event : t);
+    if (status != PL_OK) return status;
+    if (found) return handle_event(r, p, state, out, t_event, 1);
+    r->step_open = 0;
+    r->t_reached = t;
+    if (out->n_points < 0) {
+        pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, RUN_TRY));
+        status = write_row(p, out, t, pl_run_x(r, RUN_TRY));
+        if (status != PL_OK) return status;
+    }
+    status = step_done(r, p, state, out);
+    if (status != PL_OK) return status;
+    if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
+    const pl_inputs *in = p->inputs;
+    if (in && !in->call && p->next_jump < in->n_segments && t >= in->start[p->next_jump] && t < r->t_stop)
+        return pass_jump(r, p, state, t);
+    return PL_OK;
+}
+
+pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
+    pl_status status = write_start(r, p, out);
+    if (status != PL_OK) return status;
+    int64_t stop_at = p->count->n_steps + steps;
+    for (;;) {
+        /* an event in every-step mode writes up to three rows */
+        if (out->n_points < 0 && out->capacity - out->used < 3) return PL_PAUSED;
+        if (!r->step_open) {
+            if (r->t_reached >= r->t_stop) return PL_FINISHED;
+            if (p->count->n_steps >= stop_at) return PL_PAUSED;
+            if (out->log_capacity > 0 && out->log_used >= out->log_capacity) return PL_PAUSED;
+            if (r->opt.max_steps > 0 && p->count->n_steps >= r->opt.max_steps) return PL_MAX_STEPS;
+            if (struggling(r, p) && r->started) hand_over(r, p, state);
+            status = take_step(r, p, state, out);
+            if (status != PL_OK) return status;
+        }
+        status = close_step(r, p, state, out);
+        if (status != PL_OK) return status;
+    }
+}

@@ -1,0 +1,31 @@
+/* Private: arrays behind pl_run, and the root search (event.c) that the step loop (run.c) uses. */
+#ifndef PL_RUN_H
+#define PL_RUN_H
+
+#include "pliant.h"
+
+/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each);
+ * then int8_t sign, fired (n_roots each). */
+enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4 };
+
+static inline pl_real *pl_run_x(pl_run *r, int k) {
+    return (pl_real *)(void *)(r + 1) + (size_t)k * (size_t)r->n_x;
+}
+static inline pl_real *pl_run_g(pl_run *r, int k) {
+    return pl_run_x(r, RUN_N_X) + (size_t)k * (size_t)r->n_roots;
+}
+static inline int8_t *pl_run_sign(pl_run *r) {
+    return (int8_t *)(void *)pl_run_g(r, 3);
+}
+static inline int8_t *pl_run_fired(pl_run *r) {
+    return pl_run_sign(r) + r->n_roots;
+}
+enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY };
+
+/* Take the signs of the root functions at (t, x) as the state to compare with. */
+pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
+/* First event in (r->t_left, end of the step]: *found, its time in *t_event, pl_run_fired set; signs and
+ * r->t_left advance to it, or to the end of the step. */
+pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, int *found, pl_real *t_event);
+
+#endif

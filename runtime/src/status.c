@@ -1,0 +1,46 @@
+/* Status texts, one table. */
+#include "pliant.h"
+
+const char *pl_status_text(pl_status status) {
+    switch (status) {
+    case PL_OK:
+        return "fine";
+    case PL_PAUSED:
+        return "paused, call again";
+    case PL_FINISHED:
+        return "finished";
+    case PL_TERMINATED:
+        return "ended by a terminal event";
+    case PL_EVENT:
+        return "an event was handled";
+    case PL_RETRY:
+        return "the model refused this point";
+    case PL_FATAL:
+        return "the model cannot go on";
+    case PL_NONFINITE:
+        return "a function returned NaN or Inf";
+    case PL_SINGULAR:
+        return "the iteration matrix is singular";
+    case PL_GROWTH:
+        return "refactorisation without pivoting is unstable";
+    case PL_MEMORY:
+        return "the given memory is too small";
+    case PL_CONVERGENCE:
+        return "Newton's iteration does not converge";
+    case PL_ACCURACY:
+        return "the error test fails repeatedly";
+    case PL_STEP:
+        return "the step size is too small for the time to advance";
+    case PL_MAX_STEPS:
+        return "too many steps";
+    case PL_ARGUMENT:
+        return "an argument makes no sense";
+    case PL_CHATTER:
+        return "events accumulate without progress in time";
+    case PL_INCONSISTENT:
+        return "no consistent algebraic values were found";
+    case PL_TOO_ACCURATE:
+        return "the tolerances are below what the arithmetic can hold";
+    }
+    return "unknown status";
+}

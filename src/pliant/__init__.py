@@ -1,0 +1,70 @@
+"""pliant: stiff physical models, solved fast and reliably.
+
+>>> import pliant
+>>> model = pliant.ode(lambda t, x: [x[1], (1 - x[0] ** 2) * x[1] - x[0]], [2.0, 0.0], names=["x", "v"])
+>>> result = model.simulate(stop=20)
+>>> result.stats.method
+'bdf'
+"""
+
+from pliant.errors import (
+    AccuracyError,
+    ArgumentError,
+    ChatterError,
+    CompileError,
+    ConvergenceError,
+    InitialValueError,
+    ModelError,
+    ModelEvaluationError,
+    NonFiniteError,
+    NotSupportedError,
+    OutputError,
+    PliantError,
+    SimulationInterrupted,
+    SimulationTimeout,
+    SingularError,
+    SolverError,
+    StepLimitError,
+    StepSizeError,
+    UnknownNameError,
+)
+from pliant.model import Model, load, native, ode
+from pliant.solve.function import Root
+from pliant.solve.options import SolverOptions
+from pliant.solve.progress import Progress
+from pliant.solve.result import Event, Result, Stats, VariableInfo
+from pliant.solve.save import load_result
+
+__all__ = [
+    "AccuracyError",
+    "ArgumentError",
+    "ChatterError",
+    "CompileError",
+    "ConvergenceError",
+    "Event",
+    "InitialValueError",
+    "Model",
+    "ModelError",
+    "ModelEvaluationError",
+    "NonFiniteError",
+    "NotSupportedError",
+    "OutputError",
+    "PliantError",
+    "Progress",
+    "Result",
+    "Root",
+    "SimulationInterrupted",
+    "SimulationTimeout",
+    "SingularError",
+    "SolverError",
+    "SolverOptions",
+    "Stats",
+    "StepLimitError",
+    "StepSizeError",
+    "UnknownNameError",
+    "VariableInfo",
+    "load",
+    "load_result",
+    "native",
+    "ode",
+]

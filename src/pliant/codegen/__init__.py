@@ -1,0 +1,1 @@
+"""From symbols to machine code: C text, compiler call, cache."""

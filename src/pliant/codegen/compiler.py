@@ -1,0 +1,107 @@
+"""Calls the C compiler and keeps what it made, by content.
+
+The cache key is the preprocessed text, the flags and the compiler's version, so an edited header or another compiler
+never meets an old library. Files appear by rename: parallel processes may compile the same model, none sees half a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from pliant.errors import CompileError
+
+FLAGS = ("-std=c99", "-O2", "-fPIC", "-ffp-contract=off")
+
+
+def cache_folder() -> Path:
+    """Folder of compiled models: ``PLIANT_CACHE``, or ``pliant`` in the user's cache folder."""
+    chosen = os.environ.get("PLIANT_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "pliant"
+
+
+@cache
+def find_compiler() -> tuple[str, ...]:
+    """The C compiler to call: ``CC``, else cc, gcc or clang on the path, else the ``ziglang`` wheel."""
+    chosen = os.environ.get("CC", "").split()
+    if chosen and shutil.which(chosen[0]):
+        return tuple(chosen)
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return (name,)
+    try:
+        import ziglang  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
+    except ImportError:
+        raise CompileError(
+            "no C compiler was found (looked for $CC, cc, gcc, clang and the ziglang package)",
+            hint="install one, e.g. `apt install gcc` or `pip install pliant[cross]`",
+        ) from None
+    return (sys.executable, "-m", "ziglang", "cc")
+
+
+@cache
+def _version(compiler: tuple[str, ...]) -> bytes:
+    return subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
+
+
+def _call(command: Sequence[str], what: str) -> bytes:
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        raise CompileError(f"the C compiler could not be started: {error}", hint="check $CC") from error
+    if done.returncode != 0:
+        text = done.stderr.decode(errors="replace").strip()
+        raise CompileError(
+            f"the C compiler refuses {what}:\n{text}", hint="correct the C text at the lines named above"
+        )
+    return done.stdout
+
+
+def compile_library(
+    source: Path, *, include: Sequence[Path] = (), defines: Mapping[str, object] | None = None
+) -> tuple[Path, str]:
+    """Compile one C file into a shared library; returns its path and the hash of everything that went in.
+
+    >>> path, digest = compile_library(Path("model.c"))                     # doctest: +SKIP
+    """
+    if not source.is_file():
+        raise CompileError(f"there is no file {source}", hint="check the path")
+    compiler = find_compiler()
+    arguments = [*FLAGS, *(f"-I{folder}" for folder in include)]
+    arguments += [f"-D{name}={value}" for name, value in (defines or {}).items()]
+    text = _call([*compiler, *arguments, "-E", "-P", str(source)], source.name)
+    digest = hashlib.sha256(b"\0".join((text, " ".join(FLAGS).encode(), _version(compiler)))).hexdigest()
+    suffix = ".dll" if sys.platform == "win32" else ".so"
+    folder = cache_folder()
+    target = folder / f"{source.stem}-{digest[:24]}{suffix}"
+    if not target.is_file():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=folder, prefix=f"{source.stem}-", suffix=".tmp")
+        except OSError as error:
+            raise CompileError(
+                f"cannot write to the cache folder {folder}: {error.strerror}",
+                hint="set PLIANT_CACHE to a folder you may write to",
+            ) from error
+        os.close(handle)
+        try:
+            _call([*compiler, *arguments, "-shared", "-o", name, str(source), "-lm"], source.name)
+            os.replace(name, target)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    return target, digest

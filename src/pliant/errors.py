@@ -1,0 +1,130 @@
+"""Every error that pliant raises by itself.
+
+    PliantError
+    ├── ArgumentError (ValueError)      an argument of a public function makes no sense
+    ├── ModelError                      the model itself is wrong or cannot be read
+    │   ├── CompileError                the C compiler is missing or refuses the model's C text
+    │   ├── UnknownNameError (KeyError) no variable of that name; suggests the nearest
+    │   └── NotSupportedError           a construct that pliant does not handle (yet); says which
+    ├── InitialValueError               no consistent start values; names the equations that do not hold
+    ├── SolverError                     the simulation could not go on; carries the result so far
+    │   ├── NonFiniteError              f, the Jacobian or a root function returned NaN or Inf
+    │   ├── SingularError               the iteration matrix is singular; names the states
+    │   ├── ConvergenceError            Newton's iteration fails at every step size
+    │   ├── AccuracyError               the error test fails at every step size, or tolerances are out of reach
+    │   ├── StepSizeError               the step size collapsed
+    │   ├── StepLimitError              more steps than `max_steps`
+    │   ├── ChatterError                events pile up without progress in time
+    │   ├── ModelEvaluationError        the model refused to be evaluated; carries its own words
+    │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
+    │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
+    └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
+
+An exception raised by the user's own function is never wrapped: it passes through with its traceback, and the
+result so far hangs on it as the attribute ``pliant_result``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pliant.solve.result import Result
+
+
+class PliantError(Exception):
+    """Base of all errors raised by pliant. ``hint`` is one thing to try."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  try: {self.hint}" if self.hint else self.message
+
+
+class ArgumentError(PliantError, ValueError):
+    """An argument of a public function makes no sense."""
+
+
+class ModelError(PliantError):
+    """The model itself is wrong or cannot be read."""
+
+
+class CompileError(ModelError):
+    """The C compiler is missing or refuses the model's C text."""
+
+
+class UnknownNameError(ModelError, KeyError):
+    """No variable of that name."""
+
+
+class NotSupportedError(ModelError):
+    """A construct that pliant does not handle (yet)."""
+
+
+class InitialValueError(PliantError):
+    """No consistent start values were found."""
+
+
+class SolverError(PliantError):
+    """The simulation could not go on. ``result`` holds everything computed before, ``time`` where it stopped."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        result: Result | None = None,
+        time: float | None = None,
+        names: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.result = result
+        self.time = time
+        self.names = names
+
+
+class NonFiniteError(SolverError):
+    """f, the Jacobian or a root function returned NaN or Inf."""
+
+
+class SingularError(SolverError):
+    """The iteration matrix is singular."""
+
+
+class ConvergenceError(SolverError):
+    """Newton's iteration fails at every step size."""
+
+
+class AccuracyError(SolverError):
+    """The error test fails at every step size, or the tolerances are out of reach."""
+
+
+class StepSizeError(SolverError):
+    """The step size collapsed."""
+
+
+class StepLimitError(SolverError):
+    """More steps than allowed."""
+
+
+class ChatterError(SolverError):
+    """Events pile up without progress in time."""
+
+
+class ModelEvaluationError(SolverError):
+    """The model refused to be evaluated."""
+
+
+class SimulationTimeout(SolverError, TimeoutError):
+    """The time-out given to simulate ran out."""
+
+
+class SimulationInterrupted(SolverError, KeyboardInterrupt):
+    """The user pressed Ctrl-C. Also a KeyboardInterrupt, so that scripts stop as usual."""
+
+
+class OutputError(PliantError, OSError):
+    """A result could not be written. The result itself is untouched."""

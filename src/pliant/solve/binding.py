@@ -1,0 +1,419 @@
+"""ctypes mirror of ``runtime/include/pliant.h`` and the loaded runtime. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int8,
+    c_int64,
+    c_size_t,
+    c_uint8,
+    c_void_p,
+)
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PL_ABI = 1
+
+# status codes, as in pl_status
+OK, PAUSED, FINISHED, TERMINATED, EVENT = 0, 1, 2, 3, 4
+(
+    RETRY,
+    FATAL,
+    NONFINITE,
+    SINGULAR,
+    GROWTH,
+    MEMORY,
+    CONVERGENCE,
+    ACCURACY,
+    STEP,
+    MAX_STEPS,
+    ARGUMENT,
+    CHATTER,
+) = (
+    -1,
+    -2,
+    -3,
+    -4,
+    -5,
+    -6,
+    -7,
+    -8,
+    -9,
+    -10,
+    -11,
+    -12,
+)
+INCONSISTENT, TOO_ACCURATE = -13, -14
+
+# where a failure happened, as in PL_IN_...
+(
+    IN_NOTHING,
+    IN_RHS,
+    IN_JACOBIAN,
+    IN_ROOTS,
+    IN_OUTPUTS,
+    IN_EVENT,
+    IN_STEP_DONE,
+    IN_INPUTS,
+    IN_LINEAR,
+    IN_INITIAL,
+) = range(10)
+
+METHODS = {"bdf": 0, "radau5": 1, "dopri5": 2, "lieuler": 3, "euler": 4, "rk4": 5, "auto": 100}
+METHOD_NAMES = {number: name for name, number in METHODS.items()}
+IMPLICIT = frozenset({"auto", "bdf", "radau5", "lieuler"})
+FIXED_STEP = frozenset({"lieuler", "euler", "rk4"})
+STORAGE = {"auto": 0, "dense": 1, "sparse": 2}
+INCREMENTS = {"default": 0, "cvode": 1, "radau5": 2, "thesis": 3}
+
+
+class Pattern(Structure):
+    """pl_pattern."""
+
+    _fields_ = (("n_rows", c_int), ("n_cols", c_int), ("start", c_void_p), ("row", c_void_p))
+
+
+class Model(Structure):
+    """pl_model: function pointers are plain addresses here."""
+
+    _fields_ = (
+        ("abi", c_int),
+        ("n_x", c_int),
+        ("n_u", c_int),
+        ("n_p", c_int),
+        ("n_y", c_int),
+        ("n_roots", c_int),
+        ("flags", c_int),
+        ("memory_size", c_size_t),
+        ("name", c_char_p),
+        ("x_name", POINTER(c_char_p)),
+        ("u_name", POINTER(c_char_p)),
+        ("p_name", POINTER(c_char_p)),
+        ("y_name", POINTER(c_char_p)),
+        ("root_name", POINTER(c_char_p)),
+        ("x_start", c_void_p),
+        ("x_nominal", c_void_p),
+        ("x_min", c_void_p),
+        ("x_max", c_void_p),
+        ("u_start", c_void_p),
+        ("p_start", c_void_p),
+        ("root_direction", c_void_p),
+        ("root_terminal", c_void_p),
+        ("mass", Pattern),
+        ("mass_value", c_void_p),
+        ("jac", Pattern),
+        ("jac_u", Pattern),
+        ("open", c_void_p),
+        ("set_parameters", c_void_p),
+        ("initialise", c_void_p),
+        ("rhs", c_void_p),
+        ("jac_value", c_void_p),
+        ("jac_u_value", c_void_p),
+        ("jvp", c_void_p),
+        ("taylor", c_void_p),
+        ("roots", c_void_p),
+        ("outputs", c_void_p),
+        ("event", c_void_p),
+        ("step_done", c_void_p),
+        ("save_size", c_void_p),
+        ("save", c_void_p),
+        ("restore", c_void_p),
+        ("close", c_void_p),
+        ("error", c_void_p),
+    )
+
+
+class EventInfo(Structure):
+    """pl_event_info."""
+
+    _fields_ = (
+        ("x_changed", c_int),
+        ("f_changed", c_int),
+        ("nominal_changed", c_int),
+        ("terminate", c_int),
+        ("next_time", c_double),
+    )
+
+
+class Counters(Structure):
+    """pl_counters."""
+
+    NAMES = (
+        "n_steps n_rhs n_rhs_jac n_jac n_jvp n_taylor n_factor n_solve n_error_fails n_newton_fails n_events n_roots"
+    ).split()
+    _fields_ = tuple((name, c_int64) for name in NAMES)
+
+
+class Inputs(Structure):
+    """pl_inputs."""
+
+    _fields_ = (
+        ("n_u", c_int),
+        ("degree", c_int),
+        ("n_segments", c_int),
+        ("start", c_void_p),
+        ("coefficient", c_void_p),
+        ("jump", c_void_p),
+        ("call", c_void_p),
+        ("user", c_void_p),
+    )
+
+
+class Failure(Structure):
+    """pl_failure."""
+
+    _fields_ = (("status", c_int), ("what", c_int), ("index", c_int), ("t", c_double), ("h", c_double))
+
+
+class Problem(Structure):
+    """pl_problem."""
+
+    _fields_ = (
+        ("model", c_void_p),
+        ("self_", c_void_p),
+        ("inputs", c_void_p),
+        ("u", c_void_p),
+        ("rtol", c_double),
+        ("atol", c_void_p),
+        ("linear", c_void_p),
+        ("count", c_void_p),
+        ("next_jump", c_int),
+        ("failure", Failure),
+    )
+
+
+class LinearOptions(Structure):
+    """pl_linear_options."""
+
+    _fields_ = (
+        ("storage", c_int),
+        ("need_complex", c_int),
+        ("differences", c_int),
+        ("increment", c_int),
+        ("lu_room", c_double),
+    )
+
+
+class LinearLayout(Structure):
+    """pl_linear_layout."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("work_size", c_size_t),
+        ("sparse", c_int),
+        ("n_jac", c_int),
+        ("n_matrix", c_int),
+        ("n_colours", c_int),
+        ("n_lu", c_int64),
+        ("n_lu_predicted", c_int64),
+        ("structural_rank", c_int),
+        ("unmatched", c_int),
+    )
+
+
+class MethodOptions(Structure):
+    """pl_method_options."""
+
+    _fields_ = (("h_first", c_double), ("h_max", c_double), ("h_fixed", c_double), ("order_max", c_int))
+
+
+class RunOptions(Structure):
+    """pl_run_options."""
+
+    _fields_ = (
+        ("method", c_int),
+        ("method_options", MethodOptions),
+        ("max_steps", c_int64),
+        ("root_samples", c_int),
+        ("restart_always", c_int),
+    )
+
+
+class Run(Structure):
+    """pl_run: the head of the block."""
+
+    _fields_ = (
+        ("opt", RunOptions),
+        ("t_stop", c_double),
+        ("t_reached", c_double),
+        ("next_time", c_double),
+        ("method", c_int),
+        ("handovers", c_int),
+        ("started", c_int),
+        ("step_open", c_int),
+        ("t_left", c_double),
+        ("next_point", c_int64),
+        ("t_handover", c_double),
+        ("window_steps", c_int64),
+        ("window_fails", c_int64),
+        ("t_event", c_double),
+        ("events_in_place", c_int),
+        ("n_x", c_int),
+        ("n_roots", c_int),
+    )
+
+
+class Stepper(Structure):
+    """pl_stepper: the head of every method's state."""
+
+    _fields_ = (
+        ("t", c_double),
+        ("t_old", c_double),
+        ("h", c_double),
+        ("h_next", c_double),
+        ("n", c_int),
+        ("order", c_int),
+    )
+
+
+class Output(Structure):
+    """pl_output."""
+
+    _fields_ = (
+        ("n_points", c_int64),
+        ("point", c_void_p),
+        ("n_x", c_int),
+        ("x_index", c_void_p),
+        ("n_y", c_int),
+        ("y_index", c_void_p),
+        ("capacity", c_int64),
+        ("used", c_int64),
+        ("row", c_void_p),
+        ("log_capacity", c_int64),
+        ("log_used", c_int64),
+        ("log", c_void_p),
+    )
+
+
+SHIM_CALL = CFUNCTYPE(c_int, c_double)
+INPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double))
+
+
+class Shim(Structure):
+    """pl_shim."""
+
+    _fields_ = (
+        ("n_x", c_int),
+        ("n_jac", c_int),
+        ("n_roots", c_int),
+        ("x_changed", c_int),
+        ("terminate", c_int),
+        ("x", c_void_p),
+        ("f", c_void_p),
+        ("value", c_void_p),
+        ("g", c_void_p),
+        ("fired", c_void_p),
+        ("rhs", SHIM_CALL),
+        ("jac", SHIM_CALL),
+        ("roots", SHIM_CALL),
+        ("event", SHIM_CALL),
+    )
+
+
+# prototypes of functions inside a pl_model, for calling them from Python
+OPEN_CALL = CFUNCTYPE(c_int, c_void_p)
+PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
+INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
+POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
+OUTPUTS_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
+TEXT_CALL = CFUNCTYPE(c_char_p, c_void_p)
+
+_SIZES = (
+    Model,
+    Problem,
+    Run,
+    Output,
+    RunOptions,
+    LinearLayout,
+    LinearOptions,
+    Counters,
+    Inputs,
+    Shim,
+    EventInfo,
+    Stepper,
+)
+
+
+def _library_path() -> Path:
+    suffix = ".dll" if sys.platform == "win32" else ".so"
+    return runtime_folder() / f"libpliant_runtime{suffix}"
+
+
+def runtime_folder() -> Path:
+    """Where the wheel keeps the compiled runtime and ``include/pliant.h``."""
+    import pliant
+
+    for root in pliant.__path__:
+        folder = Path(root) / "_runtime"
+        if folder.is_dir():
+            return folder
+    raise ImportError(
+        "pliant's compiled runtime is missing: install the package with pip (it builds the C part)"
+    )
+
+
+def _load() -> ctypes.CDLL:
+    lib = ctypes.CDLL(str(_library_path()))
+    lib.pl_host_sizeof.restype = c_size_t
+    for number, mirror in enumerate(_SIZES):
+        if lib.pl_host_sizeof(number) != ctypes.sizeof(mirror):
+            raise ImportError(
+                f"the compiled runtime does not match this Python package ({mirror.__name__}); reinstall"
+            )
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "pl_status_text": (c_char_p, [c_int]),
+        "pl_linear_work_size": (c_size_t, [c_void_p]),
+        "pl_linear_plan": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
+        "pl_linear_init": (c_void_p, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+        "pl_linear_jacobian": (c_void_p, [c_void_p, c_void_p]),
+        "pl_linear_mask": (None, [c_void_p, c_void_p]),
+        "pl_jacobian": (c_int, [c_void_p, c_double, c_void_p, c_void_p, c_double]),
+        "pl_rhs": (c_int, [c_void_p, c_double, c_void_p, c_void_p]),
+        "pl_consistent": (c_int, [c_void_p, c_double, c_void_p, c_void_p]),
+        "pl_derivative": (c_int, [c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p]),
+        "pl_run_size": (c_size_t, [c_void_p]),
+        "pl_run_method_size": (c_size_t, [c_void_p, c_int]),
+        "pl_run_init": (c_int, [c_void_p, c_void_p, c_void_p, c_double, c_double, c_void_p, c_double]),
+        "pl_run_advance": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_int64]),
+        "pl_run_relinearise": (None, [c_void_p, c_void_p]),
+        "pl_run_event_before": (c_void_p, [c_void_p]),
+        "pl_run_event_after": (c_void_p, [c_void_p]),
+        "pl_run_event_fired": (c_void_p, [c_void_p]),
+        "pl_shim_install": (None, [c_void_p, c_void_p]),
+    }
+    for name, (restype, argtypes) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = restype, argtypes
+    return lib
+
+
+lib = _load()
+
+
+def status_text(status: int) -> str:
+    """The runtime's own words for a status."""
+    return str(lib.pl_status_text(status).decode())
+
+
+def doubles_at(address: int, count: int) -> NDArray[np.float64]:
+    """Copy of ``count`` doubles at an address of the runtime."""
+    return np.array((c_double * count).from_address(address), dtype=np.float64)
+
+
+def int8_at(address: int, count: int) -> NDArray[np.int8]:
+    """Copy of ``count`` bytes at an address of the runtime."""
+    return np.array((c_int8 * count).from_address(address), dtype=np.int8)
+
+
+__all__ = [name for name in globals() if not name.startswith("_")] + ["c_uint8"]

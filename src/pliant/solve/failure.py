@@ -1,0 +1,138 @@
+"""From a status of the runtime to an error that says where, what and what to try."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.errors import (
+    AccuracyError,
+    ArgumentError,
+    ChatterError,
+    ConvergenceError,
+    InitialValueError,
+    ModelEvaluationError,
+    NonFiniteError,
+    PliantError,
+    SingularError,
+    SolverError,
+    StepLimitError,
+    StepSizeError,
+)
+from pliant.solve import binding
+
+if TYPE_CHECKING:
+    from pliant.solve.result import Result
+    from pliant.solve.simulate import Simulation
+
+WHERE = {
+    binding.IN_RHS: "the derivative of",
+    binding.IN_JACOBIAN: "the Jacobian row of",
+    binding.IN_ROOTS: "the root function",
+    binding.IN_INPUTS: "the input",
+}
+
+
+def _name(sim: Simulation, what: int, index: int) -> str:
+    names = sim.model.names
+    pool = {binding.IN_ROOTS: names.roots, binding.IN_INPUTS: names.u}.get(what, names.x)
+    return pool[index] if 0 <= index < len(pool) else ""
+
+
+def null_states(sim: Simulation, limit: int = 5) -> tuple[str, ...]:
+    """States that a singular iteration matrix does not determine, the most affected first."""
+    names, n = sim.model.names.x, sim.model.n_x
+    if n > 1500:
+        return ()
+    matrix = sim.iteration_matrix()
+    scale = np.abs(matrix).max(axis=1)
+    if not np.all(np.isfinite(matrix)):
+        return ()
+    scale[scale == 0.0] = 1.0
+    _, s, vt = np.linalg.svd(matrix / scale[:, None])
+    vector = np.abs(vt[-1]) if s[-1] <= 1e-10 * max(s[0], 1e-300) else np.zeros(n)
+    order = [i for i in np.argsort(-vector) if vector[i] > 0.1 * vector.max(initial=0.0) and vector[i] > 0]
+    return tuple(names[i] for i in order[:limit])
+
+
+def failure_error(sim: Simulation, status: int, result: Result | None) -> PliantError:  # noqa: PLR0911, PLR0912
+    """The exception for a failed run."""
+    failure = sim.problem.failure
+    t = sim.run.t_reached
+    name = _name(sim, failure.what, failure.index)
+    common = {"result": result, "time": t, "names": (name,) if name else ()}
+    at = f"at t = {t:.10g} (step size {failure.h:.3g})"
+    if status == binding.NONFINITE:
+        subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
+        return NonFiniteError(
+            f"{subject} is NaN or infinite at t = {failure.t:.10g}",
+            hint="check that the model is defined there (division by zero, log or sqrt of a negative number), "
+            "its start values and parameters",
+            **common,
+        )
+    if status == binding.SINGULAR:
+        named = null_states(sim) or ((name,) if name else ())
+        common["names"] = named
+        listed = ", ".join(named) or "unknown states"
+        return SingularError(
+            f"the iteration matrix is singular {at}: {listed} cannot be determined",
+            hint="an algebraic equation may not depend on its unknown, or two equations say the same; "
+            "check the equations of these states",
+            **common,
+        )
+    if status in (binding.RETRY, binding.FATAL):
+        words = sim.model.error_text(sim.instance) or "it gave no reason"
+        where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(
+            failure.what, "its equations"
+        )
+        return ModelEvaluationError(
+            f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
+            hint="check start values, parameters and inputs",
+            **common,
+        )
+    if status == binding.CONVERGENCE:
+        return ConvergenceError(
+            f"Newton's iteration does not converge {at}, even with the smallest steps",
+            hint="f may be discontinuous here (give root functions), or the Jacobian wrong; try method='auto' or 'radau5'",
+            **common,
+        )
+    if status == binding.ACCURACY:
+        return AccuracyError(
+            f"the error test fails repeatedly {at}",
+            hint="f may be discontinuous here (give root functions); try looser tolerances or method='auto'",
+            **common,
+        )
+    if status == binding.TOO_ACCURATE:
+        return AccuracyError(
+            f"the tolerance of {_name(sim, binding.IN_RHS, failure.index)} is below the rounding of its value {at}",
+            hint="use a larger rtol or a positive atol",
+            **common,
+        )
+    if status == binding.STEP:
+        return StepSizeError(
+            f"the step size collapsed {at}: time can no longer advance",
+            hint="the solution may be infinite in finite time, or f discontinuous here",
+            **common,
+        )
+    if status == binding.MAX_STEPS:
+        return StepLimitError(
+            f"max_steps = {sim.request.options.max_steps} steps were not enough: stopped at t = {t:.10g}",
+            hint="raise options={'max_steps': ...}, or loosen the tolerances",
+            **common,
+        )
+    if status == binding.CHATTER:
+        roots = ", ".join(sim.last_event.roots) if sim.last_event and sim.last_event.roots else "an event"
+        return ChatterError(
+            f"events pile up at t = {sim.run.t_event:.10g} without progress in time: {roots}",
+            hint="the model switches back and forth; add hysteresis, or set a direction for the root function",
+            **common,
+        )
+    if status == binding.INCONSISTENT:
+        return InitialValueError(
+            f"no consistent algebraic values were found at t = {failure.t:.10g}; the equation of {name} does not hold",
+            hint="give better start values for the algebraic unknowns",
+        )
+    if status == binding.ARGUMENT:
+        return ArgumentError(f"the runtime refuses the request: {binding.status_text(status)}")
+    return SolverError(f"{binding.status_text(status)} {at}", **common)

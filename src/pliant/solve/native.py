@@ -1,0 +1,143 @@
+"""pliant.native: a C file that defines ``const pl_model pliant_model``."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.codegen.compiler import compile_library
+from pliant.errors import ModelError
+from pliant.solve import binding
+from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names, mass_rows
+
+
+class NativeModel(NumericModel):
+    """A compiled ``pl_model``; every instance has memory of its own."""
+
+    def instance(self, parameters: Vector) -> Instance:
+        """Allocate and open instance memory."""
+        size = int(self.struct.memory_size)
+        memory = np.zeros(max(size, 1), dtype=np.uint8)
+        instance = Instance(memory.ctypes.data if size else None, (memory, parameters))
+        if self.struct.open and binding.OPEN_CALL(self.struct.open)(instance.address) != binding.OK:
+            raise ModelError(f"{self.name}: the model could not be opened: {self.error_text(instance)}")
+        if self.struct.set_parameters and self.struct.n_p:
+            call = binding.PARAMETER_CALL(self.struct.set_parameters)
+            if call(instance.address, parameters.ctypes.data) != binding.OK:
+                raise ModelError(
+                    f"{self.name}: the model refuses its parameters: {self.error_text(instance)}"
+                )
+        return instance
+
+
+def _texts(pointer: Any, count: int, default: str) -> tuple[str, ...]:
+    if not pointer:
+        return tuple(f"{default}[{i}]" for i in range(count))
+    return tuple(pointer[i].decode() if pointer[i] else f"{default}[{i}]" for i in range(count))
+
+
+def _check_pattern(name: str, what: str, pattern: binding.Pattern, n_rows: int, n_cols: int) -> None:
+    if not pattern.start:
+        return
+    start = np.ctypeslib.as_array((ctypes.c_int * (n_cols + 1)).from_address(pattern.start))
+    bad = start[0] != 0 or np.any(np.diff(start) < 0)
+    if not bad and start[-1] > 0:
+        row: NDArray[np.int32] = np.ctypeslib.as_array(
+            (ctypes.c_int * int(start[-1])).from_address(pattern.row)
+        )
+        column = np.repeat(np.arange(n_cols), np.diff(start))
+        inside = (row >= 0) & (row < n_rows)
+        ascending = (np.diff(row) > 0) | (np.diff(column) > 0)
+        bad = not (inside.all() and ascending.all())
+    if bad:
+        raise ModelError(
+            f"{name}: the pattern of {what} is not in compressed-column form",
+            hint="start[] ascends from 0, rows of each column ascend and lie between 0 and the size - 1",
+        )
+
+
+def check_struct(struct: binding.Model, name: str) -> None:
+    """Refuse a description that the runtime could not work with."""
+    if struct.abi != binding.PL_ABI:
+        raise ModelError(
+            f"{name} was made for another version of pliant.h (abi {struct.abi}, this is {binding.PL_ABI})",
+            hint="set .abi = PL_ABI and compile against the header of this version",
+        )
+    if struct.n_x <= 0 or min(struct.n_u, struct.n_p, struct.n_y, struct.n_roots) < 0:
+        raise ModelError(f"{name}: n_x must be positive, the other sizes must not be negative")
+    required = {"x_start": struct.x_start, "rhs": struct.rhs}
+    if struct.n_roots:
+        required["roots"] = struct.roots
+    if struct.n_y:
+        required["outputs"] = struct.outputs
+    if struct.mass.start:
+        required["mass_value"] = struct.mass_value
+    missing = [field for field, value in required.items() if not value]
+    if missing:
+        raise ModelError(
+            f"{name}: the model lacks {', '.join(missing)}", hint="fill these fields of pliant_model"
+        )
+    _check_pattern(name, "the mass matrix", struct.mass, struct.n_x, struct.n_x)
+    _check_pattern(name, "the Jacobian", struct.jac, struct.n_x, struct.n_x)
+    _check_pattern(name, "the input Jacobian", struct.jac_u, struct.n_x, struct.n_u)
+
+
+def _check_rank(struct: binding.Model, name: str, x_names: tuple[str, ...]) -> None:
+    """Rank deficiency of L must show as empty rows: find one independent state for every other row."""
+    if not struct.mass.start:
+        return
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.csgraph import structural_rank
+
+    n = struct.n_x
+    start = np.ctypeslib.as_array((ctypes.c_int * (n + 1)).from_address(struct.mass.start)).copy()
+    row = np.ctypeslib.as_array((ctypes.c_int * int(start[n])).from_address(struct.mass.row)).copy()
+    mass = csc_matrix((binding.doubles_at(struct.mass_value, int(start[n])), row, start), shape=(n, n))
+    full = mass_rows(struct)
+    rank = int(structural_rank(mass))
+    if rank == full.sum() and n <= 2000 and not _is_diagonal(row, start):
+        rank = int(np.linalg.matrix_rank(mass[full].toarray()))
+    if rank < full.sum():
+        rows = ", ".join(x_names[i] for i in np.flatnonzero(full)[:5])
+        raise ModelError(
+            f"{name}: the mass matrix has rank {rank} but {int(full.sum())} rows that are not empty (among them {rows})",
+            hint="combine rows so that every algebraic equation is an empty row of the mass matrix",
+        )
+
+
+def _is_diagonal(row: NDArray[np.int32], start: NDArray[np.int32]) -> bool:
+    return bool(np.array_equal(row, np.repeat(np.arange(len(start) - 1), np.diff(start))))
+
+
+def load_native(path: str | Path, *, defines: Mapping[str, object] | None = None) -> NativeModel:
+    """Compile and load a C file that defines ``pliant_model``."""
+    source = Path(path)
+    library, digest = compile_library(source, include=[binding.runtime_folder() / "include"], defines=defines)
+    loaded = ctypes.CDLL(str(library))
+    try:
+        struct = binding.Model.in_dll(loaded, "pliant_model")
+    except ValueError:
+        raise ModelError(
+            f"{source} does not define the symbol pliant_model",
+            hint="end the file with `const pl_model pliant_model = {.abi = PL_ABI, ...};` (see docs/native.md)",
+        ) from None
+    name = struct.name.decode() if struct.name else source.stem
+    check_struct(struct, name)
+    x_names = _texts(struct.x_name, struct.n_x, "x")
+    _check_rank(struct, name, x_names)
+    full = mass_rows(struct)
+    names = Names(
+        x=x_names,
+        u=_texts(struct.u_name, struct.n_u, "u"),
+        p=_texts(struct.p_name, struct.n_p, "p"),
+        y=_texts(struct.y_name, struct.n_y, "y"),
+        roots=_texts(struct.root_name, struct.n_roots, "root"),
+        algebraic=frozenset(x_names[i] for i in np.flatnonzero(~full)),
+    )
+    check_names(names, name)
+    return NativeModel(struct, name=name, digest=digest, names=names, keep=(loaded,))

@@ -1,0 +1,122 @@
+"""NumericModel: a ``pl_model`` as Python sees it, whatever it was made from."""
+
+from __future__ import annotations
+
+import ctypes
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ModelError
+from pliant.solve import binding
+from pliant.solve.result import VariableInfo
+
+Vector = NDArray[np.float64]
+
+
+@dataclass
+class Instance:
+    """One instance of a model: what goes into ``self`` of its functions."""
+
+    address: int | None
+    keep: tuple[Any, ...] = ()
+    raised: BaseException | None = None  # exception of a Python callback, to be raised again in the caller
+
+
+@dataclass
+class Names:
+    """Names of all variables of a model, in the order of the numeric vectors."""
+
+    x: tuple[str, ...]
+    u: tuple[str, ...] = ()
+    p: tuple[str, ...] = ()
+    y: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    algebraic: frozenset[str] = field(default_factory=frozenset)
+
+
+class NumericModel(ABC):
+    """A constant description (``struct``) plus a way to make instances."""
+
+    def __init__(
+        self, struct: binding.Model, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]
+    ) -> None:
+        self.struct = struct
+        self.address = ctypes.addressof(struct)
+        self.name = name
+        self.digest = digest
+        self.names = names
+        self.keep = keep
+        self.n_x: int = struct.n_x
+        self.x_start = self._vector(struct.x_start, self.n_x)
+        self.u_start = self._vector(struct.u_start, struct.n_u)
+        self.p_start = self._vector(struct.p_start, struct.n_p)
+        self.x_nominal = self._vector(struct.x_nominal, self.n_x) if struct.x_nominal else None
+        self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
+        self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
+        self.has_mass = bool(struct.mass.start)
+
+    @staticmethod
+    def _vector(address: int | None, count: int) -> Vector:
+        return binding.doubles_at(address, count) if address else np.zeros(count)
+
+    @abstractmethod
+    def instance(self, parameters: Vector) -> Instance:
+        """A new instance with these parameters."""
+
+    def error_text(self, instance: Instance) -> str:
+        """The model's own words about its last failure."""
+        if not self.struct.error:
+            return ""
+        text = binding.TEXT_CALL(self.struct.error)(instance.address)
+        return text.decode(errors="replace") if text else ""
+
+    def variables(self) -> dict[str, VariableInfo]:
+        """Everything known about each variable, by name."""
+        out: dict[str, VariableInfo] = {}
+        for i, name in enumerate(self.names.x):
+            out[name] = VariableInfo(
+                name,
+                "algebraic" if name in self.names.algebraic else "state",
+                start=float(self.x_start[i]),
+                nominal=None if self.x_nominal is None else float(self.x_nominal[i]),
+                min=None if self.x_min is None else float(self.x_min[i]),
+                max=None if self.x_max is None else float(self.x_max[i]),
+            )
+        for j, name in enumerate(self.names.u):
+            out[name] = VariableInfo(name, "input", start=float(self.u_start[j]))
+        for k, name in enumerate(self.names.p):
+            out[name] = VariableInfo(name, "parameter", start=float(self.p_start[k]))
+        for name in self.names.y:
+            out[name] = VariableInfo(name, "output")
+        return out
+
+
+def mass_rows(struct: binding.Model) -> NDArray[np.bool_]:
+    """Which rows of L hold something (False: algebraic equation)."""
+    n = struct.n_x
+    if not struct.mass.start:
+        return np.ones(n, dtype=bool)
+    start = np.ctypeslib.as_array((ctypes.c_int * (n + 1)).from_address(struct.mass.start))
+    rows = np.ctypeslib.as_array((ctypes.c_int * int(start[n])).from_address(struct.mass.row))
+    values = binding.doubles_at(struct.mass_value, int(start[n]))
+    full = np.zeros(n, dtype=bool)
+    full[rows[values != 0.0]] = True
+    return full
+
+
+def check_names(names: Names, model: str) -> None:
+    """Names must be unique, and none may be called ``time``."""
+    seen: set[str] = set()
+    for name in (*names.x, *names.u, *names.p, *names.y):
+        if name in seen or name == "time":
+            raise ModelError(
+                f"{model}: the name {name!r} is used twice"
+                if name != "time"
+                else f"{model}: a variable is called 'time'",
+                hint="give every variable a name of its own",
+            )
+        seen.add(name)

@@ -1,0 +1,237 @@
+"""Arguments of ``simulate``, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pliant.errors import ArgumentError, UnknownNameError
+from pliant.solve import binding
+from pliant.solve.numeric import NumericModel, Vector
+
+#: share of rtol * nominal that is the default absolute tolerance
+ATOL_SHARE = 1e-2
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """The ``options`` of simulate.
+
+    first_step, max_step    first and largest step size (default: chosen, no bound)
+    max_order               largest order of BDF, 1 to 5
+    max_steps               largest number of steps (default: no limit)
+    jacobian                "auto" (the model's own, else differences) or "differences"
+    increments              rule for difference Jacobians: "default", "cvode", "radau5" or "thesis"
+    linear                  "auto", "dense" or "sparse"
+    at_jump                 what happens where an input jumps: "restart"
+    initial                 "check": algebraic start values must hold; "solve": they are guesses
+    restart                 "changed": begin anew after events that changed something; "always"
+    root_samples            interior points of each step where root functions are looked at
+    mask                    boolean array: Jacobian entries that lieuler uses
+    """
+
+    first_step: float = 0.0
+    max_step: float = 0.0
+    max_order: int = 5
+    max_steps: int = 0
+    jacobian: str = "auto"
+    increments: str = "default"
+    linear: str = "auto"
+    at_jump: str = "restart"
+    initial: str = "check"
+    restart: str = "changed"
+    root_samples: int = 4
+    mask: Any = field(default=None, repr=False)
+
+    CHOICES = {  # noqa: RUF012
+        "jacobian": ("auto", "differences"),
+        "increments": tuple(binding.INCREMENTS),
+        "linear": tuple(binding.STORAGE),
+        "at_jump": ("restart",),
+        "initial": ("check", "solve"),
+        "restart": ("changed", "always"),
+    }
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None) -> SolverOptions:
+        """Options from a mapping; unknown names and values are refused."""
+        known = {f.name: f for f in fields(cls)}
+        for name, value in (given or {}).items():
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                raise ArgumentError(
+                    f"there is no option {name!r}",
+                    hint=f"did you mean {near[0]!r}?" if near else f"options are {', '.join(known)}",
+                )
+            if name in cls.CHOICES and value not in cls.CHOICES[name]:
+                raise ArgumentError(
+                    f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}"
+                )
+        options = cls(**dict(given or {}))
+        for name in ("first_step", "max_step"):
+            value = getattr(options, name)
+            if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value >= 0):
+                raise ArgumentError(f"option {name} must be a positive number, not {value!r}")
+        if not 1 <= options.max_order <= 5:
+            raise ArgumentError(f"option max_order must be between 1 and 5, not {options.max_order!r}")
+        if options.max_steps < 0 or not 0 <= options.root_samples <= 1000:
+            raise ArgumentError(
+                "options max_steps and root_samples must not be negative (root_samples at most 1000)"
+            )
+        return options
+
+
+@dataclass(frozen=True)
+class Request:
+    """What simulate was asked for, checked against the model."""
+
+    start: float
+    stop: float
+    method: str
+    rtol: float
+    atol: Vector
+    points: Vector | None  # None: every step
+    step: float
+    x: Vector
+    parameters: Vector
+    outputs: tuple[str, ...] | None
+    options: SolverOptions
+    timeout: float | None
+
+
+def check_request(
+    model: NumericModel,
+    *,
+    start: float,
+    stop: float,
+    method: str,
+    rtol: float,
+    atol: ArrayLike | None,
+    points: int | ArrayLike | None,
+    step: float | None,
+    parameters: Mapping[str, float],
+    start_values: Mapping[str, float],
+    outputs: Sequence[str] | None,
+    options: Mapping[str, Any] | None,
+    timeout: float | None,
+) -> Request:
+    """All arguments of simulate, or the first one that makes no sense as an ArgumentError."""
+    start, stop = _number("start", start), _number("stop", stop)
+    if stop < start:
+        raise ArgumentError(
+            f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time"
+        )
+    if method not in binding.METHODS:
+        near = get_close_matches(str(method), binding.METHODS, 1)
+        raise ArgumentError(
+            f"there is no method {method!r}",
+            hint=f"did you mean {near[0]!r}?" if near else f"methods are {', '.join(binding.METHODS)}",
+        )
+    if method in binding.FIXED_STEP and step is None:
+        raise ArgumentError(f"method {method!r} needs a fixed step", hint="give step=, e.g. step=1e-3")
+    if method not in binding.FIXED_STEP and step is not None:
+        raise ArgumentError(
+            f"method {method!r} chooses its own steps",
+            hint="leave step out; bound it by options={'max_step': ...}",
+        )
+    if step is not None and not _number("step", step) > 0:
+        raise ArgumentError(f"step must be positive, not {step:g}")
+    if method not in binding.IMPLICIT and model.has_mass:
+        raise ArgumentError(
+            f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler"
+        )
+    rtol = _number("rtol", rtol)
+    if not 0 <= rtol < 1:
+        raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
+    if timeout is not None and not _number("timeout", timeout) > 0:
+        raise ArgumentError(f"timeout must be positive, not {timeout:g}")
+    return Request(
+        start=start,
+        stop=stop,
+        method=method,
+        rtol=rtol,
+        atol=_tolerances(model, rtol, atol),
+        points=_points(points, start, stop),
+        step=0.0 if step is None else float(step),
+        x=_replaced("start_values", model.x_start, model.names.x, start_values),
+        parameters=_replaced("parameters", model.p_start, model.names.p, parameters),
+        outputs=None if outputs is None else tuple([outputs] if isinstance(outputs, str) else outputs),
+        options=SolverOptions.of(options),
+        timeout=timeout,
+    )
+
+
+def _number(what: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} must be a number, not {value!r}") from None
+    if not math.isfinite(number):
+        raise ArgumentError(f"{what} must be finite, not {number}")
+    return number
+
+
+def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vector:
+    if atol is None:
+        scale = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
+        return cast(Vector, ATOL_SHARE * rtol * scale)
+    try:
+        values = np.array(np.broadcast_to(np.asarray(atol, dtype=np.float64), (model.n_x,)))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"atol has shape {np.shape(atol)}, but there are {model.n_x} states",
+            hint="give one number or one per state",
+        ) from None
+    for i in np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[:1]:
+        raise ArgumentError(f"atol of {model.names.x[i]} must be finite and not negative, not {values[i]}")
+    if rtol == 0 and not np.all(values > 0):
+        raise ArgumentError("rtol and atol are both zero", hint="set at least one of them")
+    return values
+
+
+def _points(points: Any, start: float, stop: float) -> Vector | None:
+    if points is None:
+        return None
+    if isinstance(points, (int, np.integer)) and not isinstance(points, bool):
+        if points < 2:
+            raise ArgumentError(
+                f"points must be at least 2, not {points}", hint="or None for the steps taken"
+            )
+        return np.linspace(start, stop, int(points))
+    try:
+        times = np.array(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"points must be a number, an array of times or None, not {points!r}") from None
+    if times.ndim != 1 or times.size == 0 or not np.all(np.isfinite(times)):
+        raise ArgumentError("points must be a vector of finite times")
+    if np.any(np.diff(times) < 0):
+        raise ArgumentError("points must ascend")
+    if times[0] < start or times[-1] > stop:
+        raise ArgumentError(
+            f"points reach from {times[0]:g} to {times[-1]:g}, the simulation from {start:g} to {stop:g}"
+        )
+    return times
+
+
+def _replaced(what: str, values: Vector, names: tuple[str, ...], given: Mapping[str, float]) -> Vector:
+    out = values.copy()
+    if not given:
+        return out
+    place = {name: i for i, name in enumerate(names)}
+    for name, value in given.items():
+        if name not in place:
+            near = get_close_matches(name, names, 3)
+            raise UnknownNameError(
+                f"{what}: the model has no {'parameter' if what == 'parameters' else 'state'} {name!r}",
+                hint=f"did you mean {', '.join(near)}?"
+                if near
+                else f"it has {', '.join(names[:10]) or 'none'}",
+            )
+        out[place[name]] = _number(f"{what}[{name!r}]", value)
+    return out

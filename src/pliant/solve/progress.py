@@ -1,0 +1,98 @@
+"""Progress of a long simulation: time reached, step size, order, estimate of what is left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+#: seconds before a bar appears by itself
+PATIENCE = 0.8
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a simulation stands; a callable given as ``progress=`` receives these."""
+
+    time: float
+    start: float
+    stop: float
+    step: float
+    order: int
+    n_steps: int
+    method: str
+    seconds: float
+
+    @property
+    def fraction(self) -> float:
+        """Share of the simulated time that is done."""
+        return (self.time - self.start) / (self.stop - self.start) if self.stop > self.start else 1.0
+
+
+class Reporter:
+    """Shows nothing, a bar, or calls the user's function. A context manager: the bar is closed whatever happens."""
+
+    def __init__(self, wanted: bool | Callable[[Progress], object] | None) -> None:
+        self.call = wanted if callable(wanted) else None
+        self.bar_wanted = wanted is True or (
+            wanted is None and sys.stderr is not None and sys.stderr.isatty()
+        )
+        self.patience = 0.0 if wanted is True else PATIENCE
+        self.bar: Any = None
+        self.task: Any = None
+        self.shown = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Is there anybody to report to?"""
+        return self.call is not None or self.bar_wanted
+
+    def report(self, progress: Progress) -> None:
+        """Tell where the simulation stands."""
+        if self.call is not None:
+            self.call(progress)
+        elif self.bar_wanted and progress.seconds >= self.patience:
+            now = time.monotonic()
+            if self.bar is None:
+                self._open()
+            if now - self.shown > 0.05:
+                self._update(progress)
+                self.shown = now
+
+    def finish(self, progress: Progress) -> None:
+        """Last report, always shown if anything was."""
+        if self.call is not None:
+            self.call(progress)
+        elif self.bar is not None:
+            self._update(progress)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self.bar = Bar(
+            TextColumn("[bold]simulate"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.percentage:>5.1f} %"),
+            TextColumn(
+                "t = {task.fields[t]:.6g}  h = {task.fields[h]:.2e}  {task.fields[method]} {task.fields[order]}"
+            ),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=False,
+        )
+        self.bar.start()
+        self.task = self.bar.add_task("", total=1.0, t=0.0, h=0.0, order=0, method="")
+
+    def _update(self, p: Progress) -> None:
+        self.bar.update(self.task, completed=p.fraction, t=p.time, h=p.step, order=p.order, method=p.method)
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
