@@ -1,6 +1,6 @@
 """The peers on the same problems, in the same process: CVODE (scikit-sundae), CasADi's cvodes, SciPy.
 
-All run the problems of ``tests/problems``; where a peer can call C, it gets the same compiled right-hand side as pliant.
+All run the problems of ``tests/problems``; where a peer can call C, it gets the same compiled right-hand side.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-import pliant  # noqa: E402
-from pliant.solve import binding  # noqa: E402
-from problems import Problem  # noqa: E402
+from problems import Problem
+
+import pliant
+from pliant.solve import binding
 
 
 @dataclass

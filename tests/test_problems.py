@@ -227,9 +227,7 @@ def test_reference_chemakzo_reduced() -> None:
         return np.append(y, KS * y[0] * y[3])
 
     atol = 1e-10 * p.atol_scale[:5]
-    run = solve_ivp(
-        lambda t, y: p.f(t, whole(y))[:5], (0.0, p.t_end), p.x0[:5], "Radau", rtol=1e-10, atol=atol
-    )
+    run = solve_ivp(lambda t, y: p.f(t, whole(y))[:5], (0.0, p.t_end), p.x0[:5], "Radau", rtol=1e-10, atol=atol)
     assert p.scd(whole(run.y[:, -1])) >= 10.0
 
 

@@ -298,9 +298,7 @@ def test_selected_columns(suffix: str, tmp_path: Path) -> None:
 
 ANY_CHARACTER = st.characters(exclude_categories=["Cs"])  # all but lone surrogates
 names_strategy = st.lists(
-    st.text(ANY_CHARACTER | st.sampled_from(",\"'\n\r ;[]äµ\0"), min_size=1).filter(
-        lambda name: name != "time"
-    ),
+    st.text(ANY_CHARACTER | st.sampled_from(",\"'\n\r ;[]äµ\0"), min_size=1).filter(lambda name: name != "time"),
     min_size=1,
     max_size=5,
     unique=True,
@@ -310,9 +308,7 @@ names_strategy = st.lists(
 @pytest.mark.parametrize("suffix", FORMATS)
 @settings(max_examples=60, deadline=None)
 @given(names=names_strategy, text=st.text(ANY_CHARACTER))
-def test_any_name_survives(
-    suffix: str, names: list[str], text: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_name_survives(suffix: str, names: list[str], text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     *own, alias = [*names, names[0] + "*"]
     info = {own[0]: VariableInfo(own[0], "state", "Ω.m", text)}
     values = np.arange(2.0 * len(own)).reshape(2, -1) + 1 / 3
@@ -519,9 +515,7 @@ def test_foreign_mat_in_the_normal_layout_and_single_precision(tmp_path: Path) -
                 "no unit\0\0\0\0\0\0\0\0\0\0\0\0\0",
                 " " * 20,
             ],
-            "dataInfo": np.array(
-                [[0, 1, 0, -1], [2, 2, 0, -1], [2, -3, 0, -1], [1, 2, 0, 0]], dtype=np.int32
-            ),
+            "dataInfo": np.array([[0, 1, 0, -1], [2, 2, 0, -1], [2, -3, 0, -1], [1, 2, 0, 0]], dtype=np.int32),
             "data_1": np.array([[0, 7.5], [1, 7.5]], dtype=np.float32),
             "data_2": np.array([[0, 300, 4], [1, 301, 5]], dtype=np.float32),
         },
@@ -580,9 +574,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("room", [0, 60])
-def test_disk_full_keeps_the_old_file(
-    suffix: str, room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disk_full_keeps_the_old_file(suffix: str, room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_result().save(tmp_path / f"r{suffix}")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     fill_disk(monkeypatch, room)

@@ -57,25 +57,71 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     return PL_OK;
 }
 
+/* to = P from for a constant order q: all columns in one sweep over memory. */
+static inline void predict_order(int q, int n, const pl_real *restrict from, pl_real *restrict to) {
+    for (int i = 0; i < n; i++) {
+        pl_real c[BDF_COLUMNS];
+        for (int j = 0; j <= q; j++) c[j] = from[(size_t)j * n + i];
+        for (int k = 1; k <= q; k++)
+            for (int j = q; j >= k; j--) c[j - 1] += c[j];
+        for (int j = 0; j <= q; j++) to[(size_t)j * n + i] = c[j];
+    }
+}
+
 /* z of the other copy = P z. */
 static void predict(pl_bdf *s) {
-    int n = s->head.n, q = s->q;
+    int n = s->head.n;
+    const pl_real *from = pl_bdf_z(s, s->valid, 0);
     pl_real *to = pl_bdf_z(s, 1 - s->valid, 0);
-    memcpy(to, pl_bdf_z(s, s->valid, 0), (size_t)(q + 1) * (size_t)n * sizeof(pl_real));
-    for (int k = 1; k <= q; k++)
-        for (int j = q; j >= k; j--) {
-            pl_real *a = to + (size_t)(j - 1) * n, *b = to + (size_t)j * n;
-            for (int i = 0; i < n; i++) a[i] += b[i];
-        }
+    switch (s->q) {
+    case 1:
+        predict_order(1, n, from, to);
+        break;
+    case 2:
+        predict_order(2, n, from, to);
+        break;
+    case 3:
+        predict_order(3, n, from, to);
+        break;
+    case 4:
+        predict_order(4, n, from, to);
+        break;
+    default:
+        predict_order(5, n, from, to);
+        break;
+    }
+}
+
+/* z += l e for a constant order q. */
+static inline void correct_order(int q, int n, const pl_real *l, const pl_real *restrict e,
+                                 pl_real *restrict z) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= q; j++) z[(size_t)j * n + i] += l[j] * e[i];
 }
 
 static void accept(pl_bdf *s) {
     int n = s->head.n, q = s->q;
     const pl_real *e = pl_bdf_array(s, BDF_E);
+    pl_real l[BDF_COLUMNS];
+    for (int j = 0; j <= q; j++) l[j] = s->l[j];
     s->valid = 1 - s->valid;
-    for (int j = 0; j <= q; j++) {
-        pl_real *z = pl_bdf_z(s, s->valid, j), l = s->l[j];
-        for (int i = 0; i < n; i++) z[i] += l * e[i];
+    pl_real *z = pl_bdf_z(s, s->valid, 0);
+    switch (q) {
+    case 1:
+        correct_order(1, n, l, e, z);
+        break;
+    case 2:
+        correct_order(2, n, l, e, z);
+        break;
+    case 3:
+        correct_order(3, n, l, e, z);
+        break;
+    case 4:
+        correct_order(4, n, l, e, z);
+        break;
+    default:
+        correct_order(5, n, l, e, z);
+        break;
     }
     for (int i = q; i >= 2; i--) s->tau[i] = s->tau[i - 1];
     if (q == 1 && s->steps > 0) s->tau[2] = s->tau[1];

@@ -2,16 +2,17 @@
  *
  *     J e_j ~ (f(x + sigma_j e_j) - f(x)) / sigma_j,       columns of one colour perturbed together.
  *
- * Increments, U the unit roundoff, W_j = rtol |x_j| + atol_j:
- *   default  sigma_j = 2^ceil(log2 max(sqrt(U) |x_j|, sqrt(U) |h f_j|, s0 W_j)), s0 = 1e3 U n |h| ||f||_W (1
- * if f = 0): a power of two makes the division exact and the increment representable next to x_j; sign of
- * x_j, so that x_j + sigma_j never changes sign and Sterbenz' condition holds (Renstroem 2024, chapter 8 and
- *            section 4.4); the floor by weights is CVode's (ibid. 5.3.2), |h f_j| is how far x_j moves in a
- * step. CVode    sigma_j = max(sqrt(U) |x_j|, s0 W_j)                                  (ibid. 5.3.2) Radau5
- * sigma_j = sqrt(U max(1e-5, |x_j|))                                    (ibid. 5.4.2) thesis   sigma_j =
- * max(2^-52 spacing rule, sqrt(U) 2^-9), sign rule            (ibid. chapter 8) A bound of the model (x_min,
- * x_max) turns the side; a point that the model refuses is tried on the other side, then with a smaller
- * increment.
+ * Increments, U the unit roundoff, W_j = rtol |x_j| + atol_j, s0 = 1e3 U n |h| ||f||_W (1 if f = 0):
+ *   default  sigma_j = smallest power of two >= max(sqrt(U) |x_j|, min(s0, 1) W_j), with the sign of x_j:
+ *            the division is exact, x_j + sigma_j is representable and keeps its sign, so Sterbenz' condition
+ *            holds (Renstroem 2024, section 4.4 and chapter 8). The floor is CVode's (ibid. 5.3.2): the rounding
+ *            of f then changes h J by at most 1e-3 in units of the weights. More than a weight is never needed,
+ *            however stiff f is.
+ *   CVode    sigma_j = max(sqrt(U) |x_j|, s0 W_j)                            (ibid. 5.3.2)
+ *   Radau5   sigma_j = sqrt(U max(1e-5, |x_j|))                              (ibid. 5.4.2)
+ *   thesis   sigma_j = max(spacing(x_j)/sqrt(U), sqrt(U) 2^-9), sign rule    (ibid. chapter 8)
+ * A bound of the model (x_min, x_max) turns the side; a point that the model refuses is tried on the other side,
+ * then with a smaller increment.
  */
 #include "linear.h"
 
@@ -27,7 +28,7 @@ static pl_real power_of_two(pl_real v) {
     return ldexp(1.0, mantissa == 0.5 ? exponent - 1 : exponent);
 }
 
-static pl_real increment(int rule, pl_real x, pl_real hf, pl_real floor_j) {
+static pl_real increment(int rule, pl_real x, pl_real floor_j) {
     pl_real size = fabs(x), sigma;
     switch (rule) {
     case PL_INCREMENT_CVODE:
@@ -38,7 +39,7 @@ static pl_real increment(int rule, pl_real x, pl_real hf, pl_real floor_j) {
         sigma = fmax((nextafter(size, HUGE_VAL) - size) / SQRT_U, SQRT_U / 512.0);
         break;
     default: {
-        sigma = fmax(SQRT_U * fmax(size, fabs(hf)), floor_j);
+        sigma = fmax(SQRT_U * size, floor_j);
         if (!(sigma > DBL_MIN)) sigma = SQRT_U * SQRT_U;
         sigma = power_of_two(sigma);
     }
@@ -87,10 +88,11 @@ static pl_status differences(pl_problem *p, pl_real t, const pl_real *x, const p
     const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
     const int *sorted = PL_AT(lin, int, lin->colour), *colour_start = PL_AT(lin, int, lin->colour_start);
     pl_real s0 = floor_factor(p, x, f, h);
+    if (lin->increment == PL_INCREMENT_DEFAULT) s0 = fmin(s0, 1.0);
     for (int j = 0; j < n; j++) {
         pl_real weight = p->rtol * fabs(x[j]) + p->atol[j];
         y[j] = x[j];
-        sigma[j] = within_bounds(m, j, x[j], increment(lin->increment, x[j], h * f[j], s0 * weight));
+        sigma[j] = within_bounds(m, j, x[j], increment(lin->increment, x[j], s0 * weight));
     }
     for (int c = 0; c < lin->n_colours; c++) {
         const int *column = lin->has_pattern ? sorted + colour_start[c] : &c;

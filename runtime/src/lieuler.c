@@ -1,10 +1,9 @@
 /* Linearly implicit Euler method at fixed step tau:
  *
- *     (L - tau J) (x_(k+1) - x_k) = tau f(t_(k+1), x_k, u_(k+1)),     J = df/dx at the same point, masked if
- * asked
+ *     (L - tau J) (x_(k+1) - x_k) = tau f(t_(k+1), x_k, u_(k+1)),     J = df/dx at the same point,
  *
- * (Schiela & Bornemann 2003, section 2; inputs at the new time level). Algebraic rows read -J dx = f. One
- * Jacobian, one factorisation and one solution per step: constant work. Dense output is linear.
+ * J masked if asked (Schiela & Bornemann 2003, section 2; inputs at the new time level). Algebraic rows read
+ * -J dx = f. One Jacobian, one factorisation and one solution per step: constant work. Dense output is linear.
  */
 #include "pliant.h"
 #include "methods.h"

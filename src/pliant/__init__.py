@@ -30,10 +30,13 @@ from pliant.errors import (
 )
 from pliant.model import Model, load, native, ode
 from pliant.solve.function import Root
+from pliant.solve.manifest import pliant_version
 from pliant.solve.options import SolverOptions
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event, Result, Stats, VariableInfo
 from pliant.solve.save import load_result
+
+__version__ = pliant_version()
 
 __all__ = [
     "AccuracyError",

@@ -42,9 +42,7 @@ class Model:
         n = self._numeric.names
         parts = [f"{len(n.x)} states"]
         parts += [
-            f"{len(names)} {what}"
-            for names, what in ((n.u, "inputs"), (n.p, "parameters"), (n.y, "outputs"))
-            if names
+            f"{len(names)} {what}" for names, what in ((n.u, "inputs"), (n.p, "parameters"), (n.y, "outputs")) if names
         ]
         return f"<pliant.Model {self.name!r}: {', '.join(parts)}>"
 
@@ -131,9 +129,7 @@ def ode(
     >>> round(result.events[0].time, 4)
     0.4515
     """
-    return Model(
-        function_model(f, x0, jac=jac, mass=mass, pattern=pattern, roots=roots, names=names, nominal=nominal)
-    )
+    return Model(function_model(f, x0, jac=jac, mass=mass, pattern=pattern, roots=roots, names=names, nominal=nominal))
 
 
 def native(path: str | Path, defines: Mapping[str, object] | None = None) -> Model:
@@ -153,9 +149,7 @@ def load(
     """Load a model by its file: ``.c`` (see :func:`native`). Modelica and FMU follow in later versions."""
     text = str(source)
     if "\n" in text or text.endswith(".mo"):
-        raise NotSupportedError(
-            "Modelica models cannot be read yet", hint="use pliant.ode or pliant.native for now"
-        )
+        raise NotSupportedError("Modelica models cannot be read yet", hint="use pliant.ode or pliant.native for now")
     if text.endswith(".fmu"):
         raise NotSupportedError("FMUs cannot be read yet", hint="use pliant.ode or pliant.native for now")
     if not Path(text).exists():

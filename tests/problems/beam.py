@@ -32,10 +32,7 @@ def equations(t: Any, x: Any, m: Any) -> list[Any]:
     w = [x[N + i] for i in range(N)]
     phi = 1.5 * (0.5 * (m.sin(t) + m.fabs(m.sin(t)))) ** 2
     z_ext = [-z[0], *z, z[-1]]
-    v = [
-        N**4 * (z_ext[i] - 2.0 * z[i] + z_ext[i + 2]) + N**2 * phi * (m.cos(z[i]) + m.sin(z[i]))
-        for i in range(N)
-    ]
+    v = [N**4 * (z_ext[i] - 2.0 * z[i] + z_ext[i + 2]) + N**2 * phi * (m.cos(z[i]) + m.sin(z[i])) for i in range(N)]
     diagonal = [1.0] + [2.0] * (N - 2) + [3.0]
     c = [-m.cos(z[i] - z[i + 1]) for i in range(N - 1)]  # C_{i,i+1} = C_{i+1,i}
     d = [-m.sin(z[i] - z[i + 1]) for i in range(N - 1)]  # D_{i,i+1} = -D_{i+1,i}

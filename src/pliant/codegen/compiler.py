@@ -1,7 +1,8 @@
 """Calls the C compiler and keeps what it made, by content.
 
 The cache key is the preprocessed text, the flags and the compiler's version, so an edited header or another compiler
-never meets an old library. Files appear by rename: parallel processes may compile the same model, none sees half a file.
+never meets an old library. Files appear by rename: parallel processes may compile the same model,
+none sees half a file.
 """
 
 from __future__ import annotations

@@ -150,8 +150,19 @@ class Counters(Structure):
     """pl_counters."""
 
     NAMES = (
-        "n_steps n_rhs n_rhs_jac n_jac n_jvp n_taylor n_factor n_solve n_error_fails n_newton_fails n_events n_roots"
-    ).split()
+        "n_steps",
+        "n_rhs",
+        "n_rhs_jac",
+        "n_jac",
+        "n_jvp",
+        "n_taylor",
+        "n_factor",
+        "n_solve",
+        "n_error_fails",
+        "n_newton_fails",
+        "n_events",
+        "n_roots",
+    )
     _fields_ = tuple((name, c_int64) for name in NAMES)
 
 
@@ -358,9 +369,7 @@ def runtime_folder() -> Path:
         folder = Path(root) / "_runtime"
         if folder.is_dir():
             return folder
-    raise ImportError(
-        "pliant's compiled runtime is missing: install the package with pip (it builds the C part)"
-    )
+    raise ImportError("pliant's compiled runtime is missing: install the package with pip (it builds the C part)")
 
 
 def _load() -> ctypes.CDLL:
@@ -368,9 +377,7 @@ def _load() -> ctypes.CDLL:
     lib.pl_host_sizeof.restype = c_size_t
     for number, mirror in enumerate(_SIZES):
         if lib.pl_host_sizeof(number) != ctypes.sizeof(mirror):
-            raise ImportError(
-                f"the compiled runtime does not match this Python package ({mirror.__name__}); reinstall"
-            )
+            raise ImportError(f"the compiled runtime does not match this Python package ({mirror.__name__}); reinstall")
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "pl_status_text": (c_char_p, [c_int]),
         "pl_linear_work_size": (c_size_t, [c_void_p]),

@@ -56,7 +56,7 @@ def null_states(sim: Simulation, limit: int = 5) -> tuple[str, ...]:
     return tuple(names[i] for i in order[:limit])
 
 
-def failure_error(sim: Simulation, status: int, result: Result | None) -> PliantError:  # noqa: PLR0911, PLR0912
+def failure_error(sim: Simulation, status: int, result: Result | None) -> PliantError:
     """The exception for a failed run."""
     failure = sim.problem.failure
     t = sim.run.t_reached
@@ -83,9 +83,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         )
     if status in (binding.RETRY, binding.FATAL):
         words = sim.model.error_text(sim.instance) or "it gave no reason"
-        where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(
-            failure.what, "its equations"
-        )
+        where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
         return ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
             hint="check start values, parameters and inputs",
@@ -94,7 +92,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     if status == binding.CONVERGENCE:
         return ConvergenceError(
             f"Newton's iteration does not converge {at}, even with the smallest steps",
-            hint="f may be discontinuous here (give root functions), or the Jacobian wrong; try method='auto' or 'radau5'",
+            hint="f may be discontinuous here (give root functions), or jac wrong; try method='auto' or 'radau5'",
             **common,
         )
     if status == binding.ACCURACY:

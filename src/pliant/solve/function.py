@@ -194,7 +194,7 @@ class _Scatter:
 
     def _refuse(self, i: int, j: int) -> None:
         raise ArgumentError(
-            f"jac has a non-zero d f({self.names.x[i]}) / d {self.names.x[j]} (row {i}, column {j}) outside the pattern",
+            f"jac has a non-zero d f({self.names.x[i]})/d {self.names.x[j]} (row {i}, column {j}) outside the pattern",
             hint="add this entry to pattern=, or leave pattern out",
         )
 
@@ -209,17 +209,13 @@ def _roots_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None
     return call
 
 
-def _event_call(
-    parts: _Parts, shim: binding.Shim, x: Vector, fired: NDArray[np.int8]
-) -> Callable[[float], None]:
+def _event_call(parts: _Parts, shim: binding.Shim, x: Vector, fired: NDArray[np.int8]) -> Callable[[float], None]:
     def call(t: float) -> None:
         for i, root in enumerate(parts.roots):
             if fired[i] and root.update is not None:
                 new = np.asarray(root.update(t, x.copy()), dtype=np.float64)
                 if new.shape != x.shape:
-                    raise ArgumentError(
-                        f"update of root {root.name!r} returned shape {new.shape}, expected {x.shape}"
-                    )
+                    raise ArgumentError(f"update of root {root.name!r} returned shape {new.shape}, expected {x.shape}")
                 x[:] = new
                 shim.x_changed = 1
 
@@ -259,9 +255,7 @@ def _root_list(roots: Any) -> tuple[Root, ...]:
     for i, root in enumerate(listed):
         if not isinstance(root, Root):
             if not callable(root):
-                raise ArgumentError(
-                    f"roots[{i}] is not callable", hint="give functions g(t, x) or pliant.Root objects"
-                )
+                raise ArgumentError(f"roots[{i}] is not callable", hint="give functions g(t, x) or pliant.Root objects")
             root = Root(
                 root,
                 int(np.sign(getattr(root, "direction", 0))),
@@ -321,9 +315,7 @@ def function_model(
         structure.sort_indices()
         struct.jac = _pattern(structure, keep)
     if nominal is not None:
-        scale = np.abs(
-            np.broadcast_to(_vector("nominal", nominal, None if np.ndim(nominal) == 0 else n), n)
-        ).copy()
+        scale = np.abs(np.broadcast_to(_vector("nominal", nominal, None if np.ndim(nominal) == 0 else n), n)).copy()
         if not np.all((scale > 0) & np.isfinite(scale)):
             raise ArgumentError("nominal values must be finite and not zero")
         struct.x_nominal = scale.ctypes.data
@@ -348,9 +340,7 @@ def function_model(
         shim.roots = dummy
         shim.event = dummy
     binding.lib.pl_shim_install(ctypes.byref(struct), ctypes.byref(shim))
-    return FunctionModel(
-        struct, parts, name=name, digest=_digest(f, x_start), names=all_names, keep=tuple(keep)
-    )
+    return FunctionModel(struct, parts, name=name, digest=_digest(f, x_start), names=all_names, keep=tuple(keep))
 
 
 def _structure(f: Function, jac: Any, pattern: Any, x_start: Vector, n: int) -> sp.csc_array | None:
@@ -359,8 +349,7 @@ def _structure(f: Function, jac: Any, pattern: Any, x_start: Vector, n: int) -> 
         raise ArgumentError("jac is not callable", hint="give a function jac(t, x), or None for differences")
     if pattern is not None:
         structure = _square("pattern", pattern, n)
-        structure = sp.csc_array((np.ones(structure.nnz), structure.indices, structure.indptr), shape=(n, n))
-        return structure
+        return sp.csc_array((np.ones(structure.nnz), structure.indices, structure.indptr), shape=(n, n))
     if jac is not None:
         first = jac(0.0, x_start.copy())
         if sp.issparse(first):
@@ -387,9 +376,7 @@ def _install_mass(
         raise ArgumentError("mass has values that are not finite")
     matrix.eliminate_zeros()
     if matrix.nnz == 0:
-        raise ModelError(
-            "the mass matrix is zero: there is no differential equation", hint="use a root finder instead"
-        )
+        raise ModelError("the mass matrix is zero: there is no differential equation", hint="use a root finder instead")
     if (matrix != sp.eye_array(n, format="csc")).nnz == 0:
         return None, none
     explicit = make_explicit(matrix)

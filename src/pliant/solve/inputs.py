@@ -41,9 +41,7 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
             near = get_close_matches(name, names, 3)
             raise UnknownNameError(
                 f"inputs: the model has no input {name!r}",
-                hint=f"did you mean {', '.join(near)}?"
-                if near
-                else f"it has {', '.join(names[:10]) or 'none'}",
+                hint=f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names[:10]) or 'none'}",
             )
         j = names.index(name)
         if callable(value):
@@ -81,9 +79,7 @@ def _table(name: str, value: Any) -> tuple[Vector, Vector]:
     if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
         raise ArgumentError(f"input {name}: the table holds values that are not finite")
     if np.any(np.diff(times) < 0):
-        raise ArgumentError(
-            f"input {name}: the times of the table must ascend (twice the same time is a jump)"
-        )
+        raise ArgumentError(f"input {name}: the times of the table must ascend (twice the same time is a jump)")
     if np.any(times[2:] == times[:-2]):
         raise ArgumentError(f"input {name}: a time stands more than twice in the table")
     return times, values
@@ -157,6 +153,4 @@ def _by_call(
 
     callback = binding.INPUT_CALL(call)
     struct = binding.Inputs(n_u=n_u, call=ctypes.cast(callback, ctypes.c_void_p).value)
-    return InputSet(
-        u, struct, (callback,), lambda times: np.array([at(float(t)) for t in times]).reshape(-1, n_u)
-    )
+    return InputSet(u, struct, (callback,), lambda times: np.array([at(float(t)) for t in times]).reshape(-1, n_u))

@@ -24,8 +24,10 @@ import numpy as np
 _MAX_ARRAY = 1000
 
 
-def make_manifest(model_name: str, model_hash: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a run: versions, platform, time (UTC), the model's name and SHA-256, and the options.
+def make_manifest(
+    model_name: str, model_hash: str, options: Mapping[str, Any], created: dt.datetime | None = None
+) -> dict[str, Any]:
+    """Describe a run: versions, platform, time (UTC, default now), the model's name and SHA-256, and the options.
 
     >>> manifest = make_manifest("Circuit", hash_bytes("model Circuit end Circuit;"), {"rtol": 1e-6})
     >>> manifest["model"]["name"], manifest["options"]
@@ -36,7 +38,7 @@ def make_manifest(model_name: str, model_hash: str, options: Mapping[str, Any]) 
         "python": platform.python_version(),
         "numpy": np.__version__,
         "platform": f"{platform.system()}-{platform.release()}-{platform.machine()}",
-        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        "created": (created or dt.datetime.now(dt.UTC)).isoformat(timespec="seconds"),
         "model": {"name": model_name, "sha256": model_hash},
         "options": to_json(options),
     }

@@ -29,9 +29,7 @@ class NativeModel(NumericModel):
         if self.struct.set_parameters and self.struct.n_p:
             call = binding.PARAMETER_CALL(self.struct.set_parameters)
             if call(instance.address, parameters.ctypes.data) != binding.OK:
-                raise ModelError(
-                    f"{self.name}: the model refuses its parameters: {self.error_text(instance)}"
-                )
+                raise ModelError(f"{self.name}: the model refuses its parameters: {self.error_text(instance)}")
         return instance
 
 
@@ -47,9 +45,7 @@ def _check_pattern(name: str, what: str, pattern: binding.Pattern, n_rows: int, 
     start = np.ctypeslib.as_array((ctypes.c_int * (n_cols + 1)).from_address(pattern.start))
     bad = start[0] != 0 or np.any(np.diff(start) < 0)
     if not bad and start[-1] > 0:
-        row: NDArray[np.int32] = np.ctypeslib.as_array(
-            (ctypes.c_int * int(start[-1])).from_address(pattern.row)
-        )
+        row: NDArray[np.int32] = np.ctypeslib.as_array((ctypes.c_int * int(start[-1])).from_address(pattern.row))
         column = np.repeat(np.arange(n_cols), np.diff(start))
         inside = (row >= 0) & (row < n_rows)
         ascending = (np.diff(row) > 0) | (np.diff(column) > 0)
@@ -79,9 +75,7 @@ def check_struct(struct: binding.Model, name: str) -> None:
         required["mass_value"] = struct.mass_value
     missing = [field for field, value in required.items() if not value]
     if missing:
-        raise ModelError(
-            f"{name}: the model lacks {', '.join(missing)}", hint="fill these fields of pliant_model"
-        )
+        raise ModelError(f"{name}: the model lacks {', '.join(missing)}", hint="fill these fields of pliant_model")
     _check_pattern(name, "the mass matrix", struct.mass, struct.n_x, struct.n_x)
     _check_pattern(name, "the Jacobian", struct.jac, struct.n_x, struct.n_x)
     _check_pattern(name, "the input Jacobian", struct.jac_u, struct.n_x, struct.n_u)
@@ -105,7 +99,7 @@ def _check_rank(struct: binding.Model, name: str, x_names: tuple[str, ...]) -> N
     if rank < full.sum():
         rows = ", ".join(x_names[i] for i in np.flatnonzero(full)[:5])
         raise ModelError(
-            f"{name}: the mass matrix has rank {rank} but {int(full.sum())} rows that are not empty (among them {rows})",
+            f"{name}: the mass matrix has rank {rank} but {int(full.sum())} rows are not empty (among them {rows})",
             hint="combine rows so that every algebraic equation is an empty row of the mass matrix",
         )
 

@@ -41,9 +41,7 @@ class Names:
 class NumericModel(ABC):
     """A constant description (``struct``) plus a way to make instances."""
 
-    def __init__(
-        self, struct: binding.Model, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]
-    ) -> None:
+    def __init__(self, struct: binding.Model, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]) -> None:
         self.struct = struct
         self.address = ctypes.addressof(struct)
         self.name = name
@@ -58,6 +56,7 @@ class NumericModel(ABC):
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
         self.has_mass = bool(struct.mass.start)
+        self.plans: dict[Any, Any] = {}  # plans of the linear algebra by options, made by the first simulation
 
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:

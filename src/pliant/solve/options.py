@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,6 +61,8 @@ class SolverOptions:
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> SolverOptions:
         """Options from a mapping; unknown names and values are refused."""
+        if not given:
+            return cls()
         known = {f.name: f for f in fields(cls)}
         for name, value in (given or {}).items():
             if name not in known:
@@ -70,9 +72,7 @@ class SolverOptions:
                     hint=f"did you mean {near[0]!r}?" if near else f"options are {', '.join(known)}",
                 )
             if name in cls.CHOICES and value not in cls.CHOICES[name]:
-                raise ArgumentError(
-                    f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}"
-                )
+                raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
         options = cls(**dict(given or {}))
         for name in ("first_step", "max_step"):
             value = getattr(options, name)
@@ -81,9 +81,7 @@ class SolverOptions:
         if not 1 <= options.max_order <= 5:
             raise ArgumentError(f"option max_order must be between 1 and 5, not {options.max_order!r}")
         if options.max_steps < 0 or not 0 <= options.root_samples <= 1000:
-            raise ArgumentError(
-                "options max_steps and root_samples must not be negative (root_samples at most 1000)"
-            )
+            raise ArgumentError("options max_steps and root_samples must not be negative (root_samples at most 1000)")
         return options
 
 
@@ -124,9 +122,7 @@ def check_request(
     """All arguments of simulate, or the first one that makes no sense as an ArgumentError."""
     start, stop = _number("start", start), _number("stop", stop)
     if stop < start:
-        raise ArgumentError(
-            f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time"
-        )
+        raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
     if method not in binding.METHODS:
         near = get_close_matches(str(method), binding.METHODS, 1)
         raise ArgumentError(
@@ -143,9 +139,7 @@ def check_request(
     if step is not None and not _number("step", step) > 0:
         raise ArgumentError(f"step must be positive, not {step:g}")
     if method not in binding.IMPLICIT and model.has_mass:
-        raise ArgumentError(
-            f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler"
-        )
+        raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
     rtol = _number("rtol", rtol)
     if not 0 <= rtol < 1:
         raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
@@ -180,7 +174,7 @@ def _number(what: str, value: Any) -> float:
 def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vector:
     if atol is None:
         scale = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
-        return cast(Vector, ATOL_SHARE * rtol * scale)
+        return ATOL_SHARE * rtol * scale
     try:
         values = np.array(np.broadcast_to(np.asarray(atol, dtype=np.float64), (model.n_x,)))
     except (TypeError, ValueError):
@@ -200,9 +194,7 @@ def _points(points: Any, start: float, stop: float) -> Vector | None:
         return None
     if isinstance(points, (int, np.integer)) and not isinstance(points, bool):
         if points < 2:
-            raise ArgumentError(
-                f"points must be at least 2, not {points}", hint="or None for the steps taken"
-            )
+            raise ArgumentError(f"points must be at least 2, not {points}", hint="or None for the steps taken")
         return np.linspace(start, stop, int(points))
     try:
         times = np.array(points, dtype=np.float64)
@@ -229,9 +221,7 @@ def _replaced(what: str, values: Vector, names: tuple[str, ...], given: Mapping[
             near = get_close_matches(name, names, 3)
             raise UnknownNameError(
                 f"{what}: the model has no {'parameter' if what == 'parameters' else 'state'} {name!r}",
-                hint=f"did you mean {', '.join(near)}?"
-                if near
-                else f"it has {', '.join(names[:10]) or 'none'}",
+                hint=f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names[:10]) or 'none'}",
             )
         out[place[name]] = _number(f"{what}[{name!r}]", value)
     return out

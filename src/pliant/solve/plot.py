@@ -54,9 +54,7 @@ _STYLE = {
 
 _MAX_DEFAULT = 8  # variables drawn when none is named
 _MAX_LINES = 60  # events drawn as lines over the whole height; more become ticks at the bottom
-_SCALES_APART = (
-    100.0  # variables without unit share an axis unless their sizes differ by more than this factor
-)
+_SCALES_APART = 100.0  # variables without unit share an axis unless their sizes differ by more than this factor
 
 
 def plot(
@@ -113,9 +111,7 @@ def plot_steps(
     """Draw step size (logarithmic) and order of the steps taken; log="x" for a logarithmic time axis."""
     steps = result.steps
     if steps is None or not len(steps["time"]):
-        raise ArgumentError(
-            "the result has no record of its steps", hint="files do not keep it: simulate again"
-        )
+        raise ArgumentError("the result has no record of its steps", hint="files do not keep it: simulate again")
     matplotlib = import_optional("matplotlib", "plotting", "result.steps has the numbers")
     visible = _wants_window(show, file)
     ends, sizes, orders = (np.asarray(steps[key]) for key in ("time", "h", "order"))
@@ -126,9 +122,7 @@ def plot_steps(
             colour = COLOURS[number % len(COLOURS)]
             mine = methods == method
             # A step lasts from its beginning to its end: flat pieces, not a line through its end points.
-            upper.plot(
-                *_flat_pieces(ends, sizes, np.abs(sizes), mine), color=colour, label=str(method), lw=1.2
-            )
+            upper.plot(*_flat_pieces(ends, sizes, np.abs(sizes), mine), color=colour, label=str(method), lw=1.2)
             lower.plot(*_flat_pieces(ends, sizes, orders, mine), color=colour, lw=1.2)
         upper.set_yscale("log")
         upper.set_ylabel("step size")
@@ -153,9 +147,7 @@ def _make_groups(
     """The names of each axis, and a note when not everything is drawn."""
     note = ""
     if not names:
-        recorded = [
-            name for name in result.names if name not in result.aliases and name not in result.lazy_names
-        ]
+        recorded = [name for name in result.names if name not in result.aliases and name not in result.lazy_names]
         states = [name for name in result.states if name in recorded]
         everything = states or recorded
         names = everything[:_MAX_DEFAULT]
@@ -249,13 +241,9 @@ def _flat_pieces(
 def _new_axes(heights: Sequence[float], visible: bool) -> tuple[Figure, list[Axes]]:
     size = (8.0, 1.0 + 2.4 * len(heights) + (1.0 if len(heights) == 1 else 0.0))
     if visible:
-        figure = import_optional("matplotlib.pyplot", "plotting", "").figure(
-            figsize=size, layout="constrained"
-        )
+        figure = import_optional("matplotlib.pyplot", "plotting", "").figure(figsize=size, layout="constrained")
     else:
-        figure = import_optional("matplotlib.figure", "plotting", "").Figure(
-            figsize=size, layout="constrained"
-        )
+        figure = import_optional("matplotlib.figure", "plotting", "").Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=list(heights))
     return figure, list(grid[:, 0])
@@ -344,9 +332,7 @@ def _finish(figure: Figure, file: str | os.PathLike[str] | None, visible: bool) 
         kind = path.suffix.lower().lstrip(".")
         if kind not in kinds:
             known = ", ".join(f".{name}" for name in sorted(kinds))
-            raise ArgumentError(
-                f"cannot draw {path}: {path.suffix!r} names no format", hint=f"use one of {known}"
-            )
+            raise ArgumentError(f"cannot draw {path}: {path.suffix!r} names no format", hint=f"use one of {known}")
 
         def write(stream: BinaryIO) -> None:
             figure.savefig(stream, format=kind)

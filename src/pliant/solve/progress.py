@@ -36,9 +36,7 @@ class Reporter:
 
     def __init__(self, wanted: bool | Callable[[Progress], object] | None) -> None:
         self.call = wanted if callable(wanted) else None
-        self.bar_wanted = wanted is True or (
-            wanted is None and sys.stderr is not None and sys.stderr.isatty()
-        )
+        self.bar_wanted = wanted is True or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
         self.patience = 0.0 if wanted is True else PATIENCE
         self.bar: Any = None
         self.task: Any = None

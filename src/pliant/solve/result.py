@@ -18,9 +18,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,6 +120,10 @@ class VariableInfo:
     span: object | None = None
 
 
+StepRecord: TypeAlias = Mapping[str, NDArray[Any]]
+LazyColumns: TypeAlias = Mapping[str, Callable[[], FloatArray]]
+
+
 class Result:
     """Trajectories by name, with counters, events and manifest.
 
@@ -140,13 +145,13 @@ class Result:
         names: Sequence[str],
         *,
         stats: Stats,
-        manifest: Mapping[str, Any],
+        manifest: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         events: Sequence[Event] = (),
-        info: Mapping[str, VariableInfo] | None = None,
+        info: Mapping[str, VariableInfo] | Callable[[], Mapping[str, VariableInfo]] | None = None,
         aliases: Mapping[str, tuple[str, int]] | None = None,
         parameters: Mapping[str, float] | None = None,
-        lazy: Mapping[str, Callable[[], FloatArray]] | None = None,
-        steps: Mapping[str, NDArray[Any]] | None = None,
+        lazy: LazyColumns | Callable[[], LazyColumns] | None = None,
+        steps: StepRecord | Callable[[], StepRecord] | None = None,
         complete: bool = True,
         states: Sequence[str] | None = None,
     ) -> None:
@@ -158,24 +163,51 @@ class Result:
             steps: arrays `time` (end of each step taken), `h`, `order` and `method`, all of one length.
             complete: False when the run was cut short.
             states: names of the entries of `Event.before` and `after`; by default columns of kind "state".
+
+        `manifest`, `info`, `lazy` and `steps` may be functions without arguments, called when first needed: a large
+        model should not pay for descriptions that nobody reads.
         """
         self._time = _read_only(time)
         self._values = _read_only(values)
         self._columns = {name: j for j, name in enumerate(names)}
         _check_shapes(self._time, self._values, list(names))
-        self._info = dict(info or {})
+        self._info_source = info
         self._parameters = {name: float(value) for name, value in (parameters or {}).items()}
-        self._lazy = {name: make for name, make in (lazy or {}).items() if name not in self._columns}
+        self._lazy_source = lazy
         self._computed: dict[str, FloatArray] = {}
         self._aliases = self._recorded_aliases(aliases or {})
         self.stats = stats
-        self.manifest = dict(manifest)
+        self._manifest_source = manifest
         self.events = tuple(events)
-        self.steps = None if steps is None else {key: np.asarray(array) for key, array in steps.items()}
+        self._steps_source = steps
         self.complete = complete
         if states is None:
             states = [name for name in names if name in self._info and self._info[name].kind == "state"]
         self.states = tuple(states)
+
+    @cached_property
+    def _info(self) -> dict[str, VariableInfo]:
+        source = self._info_source
+        return dict((source() if callable(source) else source) or {})
+
+    @cached_property
+    def _lazy(self) -> dict[str, Callable[[], FloatArray]]:
+        source = self._lazy_source
+        columns = (source() if callable(source) else source) or {}
+        return {name: make for name, make in columns.items() if name not in self._columns}
+
+    @cached_property
+    def steps(self) -> dict[str, NDArray[Any]] | None:
+        """The steps taken: arrays `time` (end of each), `h`, `order`, `method`; None if not recorded."""
+        source = self._steps_source
+        steps = source() if callable(source) else source
+        return None if steps is None else {key: np.asarray(array) for key, array in steps.items()}
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the result was made with: versions, options, the model's hash."""
+        source = self._manifest_source
+        return dict(source() if callable(source) else source)
 
     def _recorded_aliases(self, aliases: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
         """Resolve chains of aliases; drop aliases of variables that were not recorded."""
@@ -356,9 +388,7 @@ class Result:
         for name in list(self._columns)[:_HTML_ROWS]:
             column = self._own_column(name)
             numbers = (column[0], np.min(column), np.max(column), column[-1]) if len(self) else ()
-            cells = [
-                f"<td style='text-align:left'>{html.escape(text)}</td>" for text in (name, self.unit(name))
-            ]
+            cells = [f"<td style='text-align:left'>{html.escape(text)}</td>" for text in (name, self.unit(name))]
             cells += [f"<td style='text-align:right'>{number:.6g}</td>" for number in numbers]
             rows.append(f"<tr>{''.join(cells)}</tr>")
         more = len(self.names) - len(rows)

@@ -543,9 +543,7 @@ def _read_mat(path: Path) -> Result:
     return _build_from_mat(rows, matrices, meta)
 
 
-def _build_from_mat(
-    rows: list[_MatRow], matrices: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
-) -> Result:
+def _build_from_mat(rows: list[_MatRow], matrices: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Result:
     rows = [row for row in rows if abs(row.row) != 1]  # the first row of each matrix is the time
     data = matrices["data_2"].astype(np.float64, copy=False)
     owners: dict[tuple[int, int], _MatRow] = {}

@@ -1,12 +1,13 @@
 """The simulation loop as Python sees it: memory, calls of the C step loop, events, progress, the Result.
 
-The steps themselves are taken in C (``pl_run_advance``); Python comes back for events, for more memory, and often enough
-to show progress and to hear Ctrl-C.
+The steps themselves are taken in C (``pl_run_advance``); Python comes back for events, for more memory,
+and often enough to show progress and to hear Ctrl-C.
 """
 
 from __future__ import annotations
 
 import ctypes
+import datetime as dt
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ from pliant.solve import binding
 from pliant.solve.failure import failure_error
 from pliant.solve.inputs import make_inputs
 from pliant.solve.manifest import make_manifest
+from pliant.solve.native import NativeModel
 from pliant.solve.numeric import NumericModel, Vector
 from pliant.solve.options import Request
 from pliant.solve.progress import Progress, Reporter
@@ -39,6 +41,7 @@ CALL_SECONDS = 0.05
 #: tolerance units by which algebraic start values may miss their equations before they are called inconsistent
 CONSISTENT = 1.0
 LOG_WIDTH = 4
+METHOD_ARRAY = np.array([name for name in binding.METHODS if name != "auto"])
 
 
 def _bytes(size: int) -> NDArray[np.float64]:
@@ -103,6 +106,22 @@ class Simulation:
             increment=binding.INCREMENTS[options.increments],
             lu_room=self.lu_room,
         )
+        key = (wanted.storage, wanted.need_complex, wanted.differences, wanted.increment, wanted.lu_room)
+        if key not in self.model.plans:
+            self.model.plans[key] = self._plan(wanted)
+        layout, work = self.model.plans[key]
+        lib, address = binding.lib, self.model.address
+        self.linear = _bytes(layout.size)
+        lib.pl_linear_init(
+            self.linear.ctypes.data, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data
+        )
+        self.problem.linear = self.linear.ctypes.data
+        self.layout = layout
+        if options.mask is not None:
+            self._set_mask(options.mask)
+
+    def _plan(self, wanted: binding.LinearOptions) -> tuple[binding.LinearLayout, NDArray[np.float64]]:
+        """Patterns merged, coloured and ordered: done once for a model."""
         lib, address = binding.lib, self.model.address
         work = _bytes(lib.pl_linear_work_size(address))
         layout = binding.LinearLayout()
@@ -121,14 +140,7 @@ class Simulation:
                 names=(name,),
                 time=self.request.start,
             )
-        self.linear = _bytes(layout.size)
-        lib.pl_linear_init(
-            self.linear.ctypes.data, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data
-        )
-        self.problem.linear = self.linear.ctypes.data
-        self.layout = layout
-        if options.mask is not None:
-            self._set_mask(options.mask)
+        return layout, work
 
     def _set_mask(self, mask: Any) -> None:
         keep = np.asarray(mask, dtype=bool)
@@ -188,15 +200,13 @@ class Simulation:
         request, options, lib = self.request, self.request.options, binding.lib
         run_options = binding.RunOptions(
             method=binding.METHODS[request.method],
-            method_options=binding.MethodOptions(
-                options.first_step, options.max_step, request.step, options.max_order
-            ),
+            method_options=binding.MethodOptions(options.first_step, options.max_step, request.step, options.max_order),
             max_steps=options.max_steps,
             root_samples=options.root_samples,
             restart_always=int(options.restart == "always"),
         )
         self.run_memory = _bytes(lib.pl_run_size(self.model.address))
-        self.run = binding.Run.from_buffer(self.run_memory)
+        self.run = binding.Run.from_address(self.run_memory.ctypes.data)
         self.method_memory = _bytes(lib.pl_run_method_size(ctypes.byref(run_options), self.model.n_x))
         self.run.t_reached = request.start
         next_time = self._initialise()
@@ -274,9 +284,7 @@ class Simulation:
         """Pivoting needed more room for the factors than predicted."""
         self.lu_room = 2.0 * max(self.lu_room, 1.3)
         if self.lu_room > 1e6:
-            raise SolverError(
-                "the sparse factorisation fills up without end", hint="options={'linear': 'dense'}"
-            )
+            raise SolverError("the sparse factorisation fills up without end", hint="options={'linear': 'dense'}")
         self._make_linear()
 
     def _grow(self) -> None:
@@ -320,9 +328,7 @@ class Simulation:
             return
         lib, run, n = binding.lib, self.run_memory.ctypes.data, self.model.n_x
         fired = (
-            binding.int8_at(lib.pl_run_event_fired(run), len(self.model.names.roots))
-            if self.model.names.roots
-            else ()
+            binding.int8_at(lib.pl_run_event_fired(run), len(self.model.names.roots)) if self.model.names.roots else ()
         )
         which = [i for i, f in enumerate(fired) if f]
         self.last_event = Event(
@@ -362,11 +368,12 @@ class Simulation:
                 )
         finally:
             self.seconds = time.perf_counter() - begin
-            reporter.finish(self.progress())
+            if reporter.active:
+                reporter.finish(self.progress())
 
     def progress(self) -> Progress:
         """Where the run stands."""
-        head = binding.Stepper.from_buffer(self.method_memory) if self.run.started else binding.Stepper()
+        head = binding.Stepper.from_address(self.method_memory.ctypes.data) if self.run.started else binding.Stepper()
         return Progress(
             time=float(self.run.t_reached),
             start=self.request.start,
@@ -417,20 +424,20 @@ class Simulation:
         """L - h J with algebraic rows -J, as it was factorised last (up to the factor of h)."""
         mass, jac = self.mass(), self.jacobian()
         h = float(self.problem.failure.h)
-        algebraic = ~mass.any(axis=1)
+        algebraic = np.logical_not(mass.any(axis=1))
         return np.where(algebraic[:, None], -jac, mass - h * jac)
 
     # ------------------------------------------------------------------------------------------------ result
 
     def stats(self) -> Stats:
         """Counters so far."""
-        stats = Stats(**{name: int(getattr(self.count, name)) for name in binding.Counters.NAMES})
-        numbers = self.log[: self.out.log_used, 3].astype(int)
-        changes = np.flatnonzero(np.diff(numbers)) if len(numbers) else []
-        used = (
-            [int(numbers[0]), *(int(numbers[k + 1]) for k in changes)] if len(numbers) else [self.run.method]
-        )
-        stats.method = " -> ".join(binding.METHOD_NAMES[k] for k in used)
+        counters: dict[str, Any] = {name: getattr(self.count, name) for name in binding.Counters.NAMES}
+        stats = Stats(**counters)
+        stats.method = binding.METHOD_NAMES[self.run.method]
+        if self.run.handovers:
+            numbers = self.log[: self.out.log_used, 3].astype(int)
+            used = [*numbers[:1], *numbers[1:][np.diff(numbers) != 0]]
+            stats.method = " -> ".join(binding.METHOD_NAMES[int(k)] for k in used)
         stats.seconds = self.seconds
         return stats
 
@@ -439,17 +446,50 @@ class Simulation:
         rows = self.rows[: self.out.used]
         names = self.model.names
         log = self.log[: self.out.log_used]
-        states = tuple(names.x[i] for i in self.x_index)
-        columns = (*states, *(names.y[i] for i in self.y_index))
+        every = len(self.x_index) == len(names.x) and len(self.y_index) == len(names.y)
+        columns = (*names.x, *names.y) if every else self._chosen_names()
         times = rows[:, 0]
+        created = dt.datetime.now(dt.UTC)
+        return Result(
+            times,
+            rows[:, 1:],
+            columns,
+            stats=self.stats(),
+            manifest=lambda: self._manifest(created),
+            events=tuple(self.events),
+            info=self.model.variables,
+            parameters=dict(zip(names.p, self.request.parameters.tolist(), strict=True)),
+            lazy=self._lazy_columns,
+            steps=lambda: _step_record(log),
+            complete=self.done,
+            states=names.x,
+        )
+
+    def _chosen_names(self) -> tuple[str, ...]:
+        names = self.model.names
+        return (*(names.x[i] for i in self.x_index), *(names.y[i] for i in self.y_index))
+
+    def _lazy_columns(self) -> dict[str, Callable[[], NDArray[np.float64]]]:
+        """Columns that are computed when somebody asks for them: derivatives and inputs."""
         lazy: dict[str, Callable[[], NDArray[np.float64]]] = {}
-        if len(states) == len(names.x) and not self.model.struct.event and not self.model.struct.step_done:
+        names = self.model.names
+        # with discrete memory the equations of an earlier time are gone
+        if len(self.x_index) == len(names.x) and not self._has_memory():
             derivative = _Derivative(self)
             for i, name in enumerate(names.x):
                 lazy[f"der({name})"] = derivative.column(i)
+        times = self.rows[: self.out.used, 0]
         for j, name in enumerate(names.u):
             lazy[name] = lambda j=j: self.inputs.value(times)[:, j]  # type: ignore[misc]
-        request = self.request
+        return lazy
+
+    def _has_memory(self) -> bool:
+        struct = self.model.struct
+        return isinstance(self.model, NativeModel) and bool(struct.event or struct.step_done)
+
+    def _manifest(self, created: dt.datetime) -> dict[str, Any]:
+        request, names = self.request, self.model.names
+        few = len(names.x) <= 1000  # beyond that the manifest keeps a hash
         options = {
             "start": request.start,
             "stop": request.stop,
@@ -457,29 +497,21 @@ class Simulation:
             "rtol": request.rtol,
             "atol": request.atol,
             "step": request.step,
+            "points": request.points,
             "parameters": dict(zip(names.p, request.parameters.tolist(), strict=True)),
-            "start_values": dict(zip(names.x, request.x.tolist(), strict=True)),
+            "start_values": dict(zip(names.x, request.x.tolist(), strict=True)) if few else request.x,
             "options": {k: v for k, v in vars(request.options).items() if k != "mask"},
         }
-        return Result(
-            times,
-            rows[:, 1:],
-            columns,
-            stats=self.stats(),
-            manifest=make_manifest(self.model.name, self.model.digest, options),
-            events=tuple(self.events),
-            info=self.model.variables(),
-            parameters=dict(zip(names.p, request.parameters.tolist(), strict=True)),
-            lazy=lazy,
-            steps={
-                "time": log[:, 0],
-                "h": log[:, 1],
-                "order": log[:, 2].astype(int),
-                "method": np.array([binding.METHOD_NAMES[int(k)] for k in log[:, 3]]),
-            },
-            complete=self.done,
-            states=names.x,
-        )
+        return make_manifest(self.model.name, self.model.digest, options, created)
+
+
+def _step_record(log: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    return {
+        "time": log[:, 0],
+        "h": log[:, 1],
+        "order": log[:, 2].astype(int),
+        "method": METHOD_ARRAY[log[:, 3].astype(int)],
+    }
 
 
 class _Derivative:
