@@ -461,6 +461,8 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
 /* Work until an event was handled (PL_EVENT), output or log memory or max_steps of this call is used up
  * (PL_PAUSED), the end (PL_FINISHED, PL_TERMINATED) or a failure. */
 pl_status pl_run_advance(pl_run *r, pl_problem *p, void *method_state, pl_output *out, int64_t steps);
+/* After a failure or before giving up: the state at t_reached as one more row, if it is not the last one already. */
+pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out);
 /* After PL_MEMORY: p->linear was made anew with more room (pl_linear_options.lu_room); then advance again. */
 void pl_run_relinearise(pl_run *r, void *method_state);
 /* After PL_EVENT and PL_TERMINATED: states just before and after, and which roots fired (+1, -1, 0). */

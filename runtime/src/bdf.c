@@ -184,7 +184,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
     if (status != PL_OK) return status;
     for (;;) {
         p->failure.h = s->h;
-        if (s->h < pl_smallest_step(s->head.t)) return how == BDF_FIRST_TRY ? PL_STEP : status;
+        if (s->h < pl_smallest_step(s->head.t)) return pl_collapse(status);
         predict(s);
         pl_bdf_coefficients(s);
         status = pl_bdf_correct(s, p, how);

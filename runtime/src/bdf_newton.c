@@ -5,6 +5,10 @@
  * algebraic rows: -J delta = f. The matrix is kept over steps; where it was factorised with another gamma the
  * correction is scaled by 2/(1 + gamma/gamma_factored). Converged when delta min(1, rate) is below a tenth of
  * the error that the error test allows. Constants as in Hindmarsh et al. (2005), section 2.1.
+ *
+ * Beyond them: a small delta means convergence only if the matrix is right. A Jacobian taken by differences across a
+ * jump of f is huge and makes every delta small; the steps then ignore f. So after a factorisation, where a large
+ * residual gave a small delta, the residual is evaluated once more: it must have shrunk.
  */
 #include "bdf.h"
 
@@ -18,6 +22,9 @@
 #define GAMMA_CHANGE_JAC   0.2 /* a failure with gamma changed less than this is blamed on the Jacobian */
 #define STEPS_PER_FACTOR   20
 #define STEPS_PER_JACOBIAN 51
+#define LARGE_RESIDUAL     1.0 /* in weights: worth a second look */
+#define SMALL_SHARE        0.1 /* delta below this share of the residual: damped by the matrix */
+#define MUST_SHRINK        0.9
 
 /* f at the predicted point must be in BDF_F. */
 static pl_status set_up(pl_bdf *s, pl_problem *p, int how, int stale) {
@@ -62,6 +69,15 @@ static void residual(pl_bdf *s, pl_problem *p) {
     for (int i = 0; i < n; i++) b[i] = algebraic[i] ? f[i] : gamma * f[i] - b[i];
 }
 
+/* Does the residual at the solution x in BDF_Y confirm what the matrix promised? Only asked after a factorisation. */
+static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
+    pl_status status = pl_rhs(p, s->head.t + s->h, pl_bdf_array(s, BDF_Y), pl_bdf_array(s, BDF_F));
+    if (status != PL_OK) return status;
+    residual(s, p);
+    pl_real after = pl_weighted_norm(s->head.n, pl_bdf_array(s, BDF_B), pl_bdf_array(s, BDF_WEIGHT));
+    return after <= MUST_SHRINK * before ? PL_OK : PL_CONVERGENCE;
+}
+
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */
 static pl_status iterate(pl_bdf *s, pl_problem *p) {
     int n = s->head.n;
@@ -72,8 +88,10 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error;
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
     for (int i = 0; i < n; i++) e[i] = 0.0;
+    int fresh = s->steps_factor == s->steps && !p->model->mass.start;
     for (int iteration = 0;; iteration++) {
         residual(s, p);
+        pl_real before = fresh && iteration == 0 ? pl_weighted_norm(n, b, weight) : 0.0;
         pl_linear_solve(p, b);
         pl_real sum = 0.0;
         for (int i = 0; i < n; i++) {
@@ -88,7 +106,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
         if (size * fmin(1.0, s->rate) <= bound) {
             s->e_norm = iteration == 0 ? size : pl_weighted_norm(n, e, weight);
-            return PL_OK;
+            return before > LARGE_RESIDUAL && size < SMALL_SHARE * before ? confirm(s, p, before) : PL_OK;
         }
         if (iteration + 1 == MAX_ITERATIONS || (iteration > 0 && size > DIVERGES * last))
             return PL_CONVERGENCE;

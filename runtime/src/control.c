@@ -14,6 +14,10 @@ pl_real pl_smallest_step(pl_real t) {
     return 4.0 * DBL_EPSILON * fmax(fabs(t), DBL_MIN / DBL_EPSILON);
 }
 
+pl_status pl_collapse(pl_status cause) {
+    return cause == PL_NONFINITE || cause == PL_RETRY || cause == PL_SINGULAR ? cause : PL_STEP;
+}
+
 int pl_reaches(pl_real t, pl_real h, pl_real t_limit) {
     return (t + h * (1.0 + 1e-3) - t_limit) * (h > 0.0 ? 1.0 : -1.0) >= 0.0;
 }

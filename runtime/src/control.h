@@ -8,6 +8,9 @@
 pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_real *xdot, pl_real t_end,
                         pl_real *work, pl_real *h);
 
+/* What a step that became too small is called: the model's own trouble if it was that, else a collapse. */
+pl_status pl_collapse(pl_status cause);
+
 /* Smallest step that still moves t. */
 pl_real pl_smallest_step(pl_real t);
 

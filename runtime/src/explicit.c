@@ -206,7 +206,8 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
         int on_limit = pl_reaches(s->head.t, s->h, t_limit);
         pl_real h = on_limit ? t_limit - s->head.t : s->h;
         p->failure.h = h;
-        if (h < pl_smallest_step(s->head.t) || fails > MAX_FAILS) return fails ? status : PL_STEP;
+        if (h < pl_smallest_step(s->head.t)) return pl_collapse(status);
+        if (fails > MAX_FAILS) return status;
         status = dopri5_stages(s, p, h);
         if (status == PL_RETRY || status == PL_NONFINITE) {
             p->count->n_newton_fails++;

@@ -316,7 +316,8 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
         int truncated = on_limit && t_limit - s->head.t < 0.999 * s->h;
         if (on_limit) s->h = t_limit - s->head.t;
         p->failure.h = s->h;
-        if (s->h < pl_smallest_step(s->head.t) || fails > MAX_FAILS) return fails ? status : PL_STEP;
+        if (s->h < pl_smallest_step(s->head.t)) return pl_collapse(status);
+        if (fails > MAX_FAILS) return status;
         status = set_up(s, p);
         if (status == PL_OK) {
             guess(s);

@@ -126,6 +126,16 @@ static pl_status write_start(pl_run *r, pl_problem *p, pl_output *out) {
     return PL_OK;
 }
 
+pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
+    const pl_stepper *head = method_state;
+    pl_real last =
+        out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
+    if (!(r->t_reached > last)) return PL_OK;
+    int in_method = r->started && head->t == r->t_reached;
+    return write_row(p, out, r->t_reached,
+                     in_method ? pl_method_of(r->method)->x(method_state) : pl_run_x(r, RUN_AFTER));
+}
+
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
     if (out->log_used >= out->log_capacity) return;
     pl_real *entry = out->log + 4 * out->log_used++;

@@ -393,6 +393,7 @@ def _load() -> ctypes.CDLL:
         "pl_run_method_size": (c_size_t, [c_void_p, c_int]),
         "pl_run_init": (c_int, [c_void_p, c_void_p, c_void_p, c_double, c_double, c_void_p, c_double]),
         "pl_run_advance": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_int64]),
+        "pl_run_flush": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
         "pl_run_relinearise": (None, [c_void_p, c_void_p]),
         "pl_run_event_before": (c_void_p, [c_void_p]),
         "pl_run_event_after": (c_void_p, [c_void_p]),

@@ -21,10 +21,11 @@ from pliant.errors import (
     StepSizeError,
 )
 from pliant.solve import binding
+from pliant.solve.look import iteration_matrix
 
 if TYPE_CHECKING:
     from pliant.solve.result import Result
-    from pliant.solve.simulate import Simulation
+    from pliant.solve.simulation import Simulation
 
 WHERE = {
     binding.IN_RHS: "the derivative of",
@@ -45,7 +46,7 @@ def null_states(sim: Simulation, limit: int = 5) -> tuple[str, ...]:
     names, n = sim.model.names.x, sim.model.n_x
     if n > 1500:
         return ()
-    matrix = sim.iteration_matrix()
+    matrix = iteration_matrix(sim)
     scale = np.abs(matrix).max(axis=1)
     if not np.all(np.isfinite(matrix)):
         return ()

@@ -1,0 +1,152 @@
+"""From the memory of a simulation to a Result."""
+
+from __future__ import annotations
+
+import ctypes
+import datetime as dt
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.solve import binding
+from pliant.solve.failure import failure_error
+from pliant.solve.manifest import make_manifest
+from pliant.solve.native import NativeModel
+from pliant.solve.numeric import Vector
+from pliant.solve.result import Result, Stats
+
+if TYPE_CHECKING:
+    from pliant.solve.simulation import Simulation
+
+METHOD_ARRAY = np.array([name for name in binding.METHODS if name != "auto"])
+
+
+def collect_stats(sim: Simulation) -> Stats:
+    """Counters so far."""
+    counters: dict[str, Any] = {name: getattr(sim.count, name) for name in binding.Counters.NAMES}
+    stats = Stats(**counters)
+    stats.method = binding.METHOD_NAMES[sim.run.method]
+    if sim.run.handovers:
+        numbers = sim.log[: sim.out.log_used, 3].astype(int)
+        used = [*numbers[:1], *numbers[1:][np.diff(numbers) != 0]]
+        stats.method = " -> ".join(binding.METHOD_NAMES[int(k)] for k in used)
+    stats.seconds = sim.seconds
+    return stats
+
+
+def collect(sim: Simulation) -> Result:
+    """Everything computed so far."""
+    rows = sim.rows[: sim.out.used]
+    names = sim.model.names
+    log = sim.log[: sim.out.log_used]
+    every = len(sim.x_index) == len(names.x) and len(sim.y_index) == len(names.y)
+    columns = (*names.x, *names.y) if every else _chosen_names(sim)
+    times = rows[:, 0]
+    created = dt.datetime.now(dt.UTC)
+    return Result(
+        times,
+        rows[:, 1:],
+        columns,
+        stats=collect_stats(sim),
+        manifest=lambda: _manifest(sim, created),
+        events=tuple(sim.events),
+        info=sim.model.variables,
+        parameters=dict(zip(names.p, sim.request.parameters.tolist(), strict=True)),
+        lazy=lambda: _lazy_columns(sim),
+        steps=lambda: _step_record(log),
+        complete=sim.done,
+        states=names.x,
+    )
+
+
+def _chosen_names(sim: Simulation) -> tuple[str, ...]:
+    names = sim.model.names
+    return (*(names.x[i] for i in sim.x_index), *(names.y[i] for i in sim.y_index))
+
+
+def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]]]:
+    """Columns that are computed when somebody asks for them: derivatives and inputs."""
+    lazy: dict[str, Callable[[], NDArray[np.float64]]] = {}
+    names = sim.model.names
+    # with discrete memory the equations of an earlier time are gone
+    if len(sim.x_index) == len(names.x) and not _has_memory(sim):
+        derivative = _Derivative(sim)
+        for i, name in enumerate(names.x):
+            lazy[f"der({name})"] = derivative.column(i)
+    times = sim.rows[: sim.out.used, 0]
+    for j, name in enumerate(names.u):
+        lazy[name] = lambda j=j: sim.inputs.value(times)[:, j]  # type: ignore[misc]
+    return lazy
+
+
+def _has_memory(sim: Simulation) -> bool:
+    struct = sim.model.struct
+    return isinstance(sim.model, NativeModel) and bool(struct.event or struct.step_done)
+
+
+def _manifest(sim: Simulation, created: dt.datetime) -> dict[str, Any]:
+    request, names = sim.request, sim.model.names
+    few = len(names.x) <= 1000  # beyond that the manifest keeps a hash
+    options = {
+        "start": request.start,
+        "stop": request.stop,
+        "method": request.method,
+        "rtol": request.rtol,
+        "atol": request.atol,
+        "step": request.step,
+        "points": request.points,
+        "parameters": dict(zip(names.p, request.parameters.tolist(), strict=True)),
+        "start_values": dict(zip(names.x, request.x.tolist(), strict=True)) if few else request.x,
+        "options": {k: v for k, v in vars(request.options).items() if k != "mask"},
+    }
+    return make_manifest(sim.model.name, sim.model.digest, options, created)
+
+
+def _step_record(log: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    return {
+        "time": log[:, 0],
+        "h": log[:, 1],
+        "order": log[:, 2].astype(int),
+        "method": METHOD_ARRAY[log[:, 3].astype(int)],
+    }
+
+
+class _Derivative:
+    """x' at all output points by the model's own equations, computed once, on first use."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.values: NDArray[np.float64] | None = None
+
+    def column(self, i: int) -> Callable[[], NDArray[np.float64]]:
+        """A function that returns x_i' at the output points."""
+        return lambda: self.all()[:, i]
+
+    def all(self) -> NDArray[np.float64]:
+        """x' of all states, a row for each point."""
+        if self.values is None:
+            sim = self.simulation
+            rows = sim.rows[: sim.out.used]
+            out = np.empty((len(rows), sim.model.n_x))
+            scale = (sim.request.stop - sim.request.start) or 1.0
+            for k, row in enumerate(rows):
+                out[k] = derivative_at(sim, float(row[0]), row[1 : 1 + sim.model.n_x].copy(), scale)
+            self.values = out
+        return self.values
+
+
+def derivative_at(sim: Simulation, t: float, x: Vector, scale: float) -> Vector:
+    """x' at (t, x) by the equations, algebraic unknowns included."""
+    f, out, work = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    problem = ctypes.byref(sim.problem)
+    status = binding.lib.pl_rhs(problem, t, x.ctypes.data, f.ctypes.data)
+    if status == binding.OK:
+        status = binding.lib.pl_derivative(
+            problem, t, x.ctypes.data, f.ctypes.data, scale, out.ctypes.data, work.ctypes.data
+        )
+    sim.raise_user_error()
+    if status != binding.OK:
+        raise failure_error(sim, status, None)
+    return out

@@ -1,0 +1,356 @@
+"""One run as Python sees it: all memory of the runtime, and the calls of the C step loop.
+
+The steps themselves are taken in C (``pl_run_advance``); Python comes back for events, for more memory, and often
+enough to show progress and to hear Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ArgumentError, InitialValueError, SingularError, SolverError, UnknownNameError
+from pliant.solve import binding
+from pliant.solve.failure import failure_error
+from pliant.solve.inputs import make_inputs
+from pliant.solve.look import jacobian_places
+from pliant.solve.numeric import NumericModel
+from pliant.solve.options import Request
+from pliant.solve.progress import Progress
+from pliant.solve.result import Event
+
+#: tolerance units by which algebraic start values may miss their equations before they are called inconsistent
+CONSISTENT = 1.0
+LOG_WIDTH = 4
+
+
+def _bytes(size: int) -> NDArray[np.float64]:
+    """Memory for the runtime, aligned for doubles."""
+    return np.empty((size + 7) // 8, dtype=np.float64)
+
+
+class Simulation:
+    """One run: owns all memory of the runtime. ``advance`` until ``done``, then :func:`collect` the result."""
+
+    def __init__(self, model: NumericModel, request: Request, inputs: Mapping[str, Any]) -> None:
+        self.model, self.request = model, request
+        self.instance = model.instance(request.parameters)
+        self.inputs = make_inputs(model, inputs, self.instance)
+        self.u = self.inputs.u.copy() if self.inputs.u.size else np.zeros(1)
+        self.count = binding.Counters()
+        self.atol = np.ascontiguousarray(request.atol)
+        self.problem = binding.Problem(
+            model=model.address,
+            self_=self.instance.address,
+            inputs=ctypes.addressof(self.inputs.struct) if self.inputs.struct is not None else None,
+            u=self.u.ctypes.data,
+            rtol=request.rtol,
+            atol=self.atol.ctypes.data,
+            count=ctypes.addressof(self.count),
+            next_jump=1 << 30,
+        )
+        self.problem.failure.index = -1
+        self.lu_room = 0.0
+        self.linear: NDArray[np.float64] | None = None
+        self.events: list[Event] = []
+        self.last_event: Event | None = None
+        self.methods: list[str] = []
+        self.seconds = 0.0
+        self.done = False
+        self.x = request.x.copy()
+        self._check_bounds()
+        if request.method in binding.IMPLICIT:
+            self._make_linear()
+        self._output()
+        self._begin()
+
+    # --------------------------------------------------------------------------------------------- setting up
+
+    def _check_bounds(self) -> None:
+        low, high, names = self.model.x_min, self.model.x_max, self.model.names.x
+        for bound, wrong, word in ((low, np.less, "min"), (high, np.greater, "max")):
+            if bound is not None and np.any(wrong(self.x, bound)):
+                i = int(np.flatnonzero(wrong(self.x, bound))[0])
+                raise InitialValueError(
+                    f"the start value {self.x[i]:g} of {names[i]} lies outside {word} = {bound[i]:g}",
+                    hint="change the start value or the bound",
+                )
+
+    def _make_linear(self) -> None:
+        """Plan and lay out the iteration matrix; again with more room after PL_MEMORY."""
+        options = self.request.options
+        wanted = binding.LinearOptions(
+            storage=binding.STORAGE[options.linear],
+            need_complex=int(self.request.method in ("auto", "radau5")),
+            differences=int(options.jacobian == "differences"),
+            increment=binding.INCREMENTS[options.increments],
+            lu_room=self.lu_room,
+        )
+        key = (wanted.storage, wanted.need_complex, wanted.differences, wanted.increment, wanted.lu_room)
+        if key not in self.model.plans:
+            self.model.plans[key] = self._plan(wanted)
+        layout, work = self.model.plans[key]
+        lib, address = binding.lib, self.model.address
+        self.linear = _bytes(layout.size)
+        lib.pl_linear_init(
+            self.linear.ctypes.data, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data
+        )
+        self.problem.linear = self.linear.ctypes.data
+        self.layout = layout
+        if options.mask is not None:
+            self._set_mask(options.mask)
+
+    def _plan(self, wanted: binding.LinearOptions) -> tuple[binding.LinearLayout, NDArray[np.float64]]:
+        """Patterns merged, coloured and ordered: done once for a model."""
+        lib, address = binding.lib, self.model.address
+        work = _bytes(lib.pl_linear_work_size(address))
+        layout = binding.LinearLayout()
+        status = lib.pl_linear_plan(address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
+        if status == binding.ARGUMENT:
+            raise ArgumentError(
+                "linear='sparse' needs the pattern of the Jacobian", hint="give pattern= or a sparse jac"
+            )
+        if status != binding.OK:
+            raise SolverError(f"planning the linear algebra failed: {binding.status_text(status)}")
+        if layout.structural_rank < self.model.n_x:
+            name = self.model.names.x[layout.unmatched]
+            raise SingularError(
+                f"the model is structurally singular: no equation determines {name}",
+                hint=f"add an equation that depends on {name}, or correct the pattern",
+                names=(name,),
+                time=self.request.start,
+            )
+        return layout, work
+
+    def _set_mask(self, mask: Any) -> None:
+        keep = np.asarray(mask, dtype=bool)
+        n = self.model.n_x
+        if keep.shape != (n, n):
+            raise ArgumentError(f"option mask has shape {keep.shape}, expected {(n, n)}")
+        rows, columns = jacobian_places(self.model)
+        flags = np.ascontiguousarray(keep[rows, columns], dtype=np.uint8)
+        assert self.linear is not None
+        binding.lib.pl_linear_mask(self.linear.ctypes.data, flags.ctypes.data)
+
+    def _output(self) -> None:
+        """Rows for the result and the step log."""
+        names, request = self.model.names, self.request
+        wanted = request.outputs
+        if wanted is None:
+            x_index, y_index = range(self.model.n_x), range(len(names.y))
+        else:
+            x_index = [i for i, name in enumerate(names.x) if name in set(wanted)]  # type: ignore[assignment]
+            y_index = [i for i, name in enumerate(names.y) if name in set(wanted)]  # type: ignore[assignment]
+            unknown = set(wanted) - set(names.x) - set(names.y) - set(names.u)
+            if unknown:
+                name = sorted(unknown)[0]
+                near = get_close_matches(name, (*names.x, *names.y), 3)
+                raise UnknownNameError(
+                    f"outputs: the model has no variable {name!r}",
+                    hint=f"did you mean {', '.join(near)}?" if near else "",
+                )
+        self.x_index = np.array(x_index, dtype=np.int32)
+        self.y_index = np.array(y_index, dtype=np.int32)
+        width = 1 + len(self.x_index) + len(self.y_index)
+        capacity = 256 if request.points is None else len(request.points) + 2
+        try:
+            self.rows = np.empty((capacity, width))
+        except MemoryError:
+            raise ArgumentError(
+                f"{capacity} points of {width} variables do not fit into memory",
+                hint="ask for fewer points, or name the variables you need in outputs=",
+            ) from None
+        self.log = np.empty((256, LOG_WIDTH))
+        self.out = binding.Output(
+            n_points=-1 if request.points is None else len(request.points),
+            point=None if request.points is None else request.points.ctypes.data,
+            n_x=len(self.x_index),
+            x_index=self.x_index.ctypes.data,
+            n_y=len(self.y_index),
+            y_index=self.y_index.ctypes.data,
+            capacity=capacity,
+            row=self.rows.ctypes.data,
+            log_capacity=len(self.log),
+            log=self.log.ctypes.data,
+        )
+
+    def _begin(self) -> None:
+        request, options, lib = self.request, self.request.options, binding.lib
+        run_options = binding.RunOptions(
+            method=binding.METHODS[request.method],
+            method_options=binding.MethodOptions(options.first_step, options.max_step, request.step, options.max_order),
+            max_steps=options.max_steps,
+            root_samples=options.root_samples,
+            restart_always=int(options.restart == "always"),
+        )
+        self.run_memory = _bytes(lib.pl_run_size(self.model.address))
+        self.run = binding.Run.from_address(self.run_memory.ctypes.data)
+        self.method_memory = _bytes(lib.pl_run_method_size(ctypes.byref(run_options), self.model.n_x))
+        self.run.t_reached = request.start
+        next_time = self._initialise()
+        status = lib.pl_run_init(
+            self.run_memory.ctypes.data,
+            ctypes.byref(self.problem),
+            ctypes.byref(run_options),
+            request.start,
+            request.stop,
+            self.x.ctypes.data,
+            next_time,
+        )
+        self.raise_user_error()
+        if status != binding.OK:
+            raise failure_error(self, status, None)
+
+    def _initialise(self) -> float:
+        """Consistent start; returns the first time event."""
+        request, model = self.request, self.model
+        next_time = math.inf
+        if self.inputs.struct is not None:
+            self.u[: len(self.inputs.u)] = self.inputs.value(np.array([request.start]))[0]
+        if model.struct.initialise:
+            info = binding.EventInfo(next_time=math.inf)
+            call = binding.INITIALISE_CALL(model.struct.initialise)
+            status = call(
+                self.instance.address,
+                request.start,
+                self.x.ctypes.data,
+                self.u.ctypes.data,
+                ctypes.byref(info),
+            )
+            self.raise_user_error()
+            if status != binding.OK:
+                raise InitialValueError(
+                    f"{model.name}: initialisation failed at t = {request.start:g}: {model.error_text(self.instance)}",
+                    hint="give better start values",
+                )
+            return float(info.next_time)
+        if model.has_mass and self.linear is not None and model.names.algebraic:
+            self._make_consistent()
+        return next_time
+
+    def _make_consistent(self) -> None:
+        lib, start = binding.lib, self.request.start
+        given, work = self.x.copy(), np.empty(4 * self.model.n_x)
+        status = lib.pl_consistent(ctypes.byref(self.problem), start, self.x.ctypes.data, work.ctypes.data)
+        self.raise_user_error()
+        if status == binding.MEMORY:
+            self._more_memory()
+            self.x[:] = given
+            self._make_consistent()
+            return
+        if status != binding.OK:
+            raise failure_error(self, status, None)
+        scale = self.request.rtol * np.abs(given) + self.request.atol
+        miss = np.abs(self.x - given) / np.where(scale > 0, scale, 1.0)
+        if self.request.options.initial == "check" and miss.max() > CONSISTENT:
+            worst = int(np.argmax(miss))
+            name = self.model.names.x[worst]
+            raise InitialValueError(
+                f"the algebraic start values do not satisfy their equations at t = {start:g}: "
+                f"{name} = {given[worst]:.10g}, but {self.x[worst]:.10g} would be consistent",
+                hint="correct the start values, or pass options={'initial': 'solve'} to take them as guesses",
+            )
+
+    # ----------------------------------------------------------------------------------------------- stepping
+
+    def raise_user_error(self) -> None:
+        """An exception of the user's function, kept while C was running, goes on from here."""
+        if self.instance.raised is not None:
+            error, self.instance.raised = self.instance.raised, None
+            raise error
+
+    def _more_memory(self) -> None:
+        """Pivoting needed more room for the factors than predicted."""
+        self.lu_room = 2.0 * max(self.lu_room, 1.3)
+        if self.lu_room > 1e6:
+            raise SolverError("the sparse factorisation fills up without end", hint="options={'linear': 'dense'}")
+        self._make_linear()
+
+    def _grow(self) -> None:
+        """Double output memory that is nearly full."""
+        if self.request.points is None and self.out.capacity - self.out.used < 3:
+            rows = np.empty((2 * len(self.rows), self.rows.shape[1]))
+            rows[: self.out.used] = self.rows[: self.out.used]
+            self.rows = rows
+            self.out.capacity, self.out.row = len(rows), rows.ctypes.data
+        if self.out.log_used >= self.out.log_capacity:
+            log = np.empty((4 * len(self.log), LOG_WIDTH))
+            log[: self.out.log_used] = self.log[: self.out.log_used]
+            self.log = log
+            self.out.log_capacity, self.out.log = len(log), log.ctypes.data
+
+    def advance(self, steps: int) -> None:
+        """At most ``steps`` more steps; sets ``done`` at the end. Raises on failure, without a result."""
+        status = binding.lib.pl_run_advance(
+            self.run_memory.ctypes.data,
+            ctypes.byref(self.problem),
+            self.method_memory.ctypes.data,
+            ctypes.byref(self.out),
+            steps,
+        )
+        if self.instance.raised is not None:
+            self.raise_user_error()
+        if status in (binding.EVENT, binding.TERMINATED):
+            self._note_event(status == binding.TERMINATED)
+        if status in (binding.FINISHED, binding.TERMINATED):
+            self.done = True
+        elif status == binding.MEMORY:
+            self._more_memory()
+            binding.lib.pl_run_relinearise(self.run_memory.ctypes.data, self.method_memory.ctypes.data)
+        elif status < 0:
+            raise failure_error(self, status, None)
+        else:
+            self._grow()
+
+    def _note_event(self, terminal: bool) -> None:
+        if self.run.t_event == -math.inf:
+            return
+        lib, run, n = binding.lib, self.run_memory.ctypes.data, self.model.n_x
+        fired = (
+            binding.int8_at(lib.pl_run_event_fired(run), len(self.model.names.roots)) if self.model.names.roots else ()
+        )
+        which = [i for i, f in enumerate(fired) if f]
+        self.last_event = Event(
+            float(self.run.t_event),
+            tuple(self.model.names.roots[i] for i in which),
+            tuple(int(fired[i]) for i in which),
+            binding.doubles_at(lib.pl_run_event_before(run), n),
+            binding.doubles_at(lib.pl_run_event_after(run), n),
+            terminal,
+        )
+        self.events.append(self.last_event)
+
+    def flush(self) -> None:
+        """Write the state reached as a last row, for a run that is cut short between output points."""
+        binding.lib.pl_run_flush(
+            self.run_memory.ctypes.data,
+            ctypes.byref(self.problem),
+            self.method_memory.ctypes.data,
+            ctypes.byref(self.out),
+        )
+        self.instance.raised = None  # what went wrong before is what matters
+
+    def release(self) -> None:
+        """Give back what only stepping needs; the equations stay callable."""
+        if not self.model.has_mass:
+            self.linear, self.problem.linear = None, None
+
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        head = binding.Stepper.from_address(self.method_memory.ctypes.data) if self.run.started else binding.Stepper()
+        return Progress(
+            time=float(self.run.t_reached),
+            start=self.request.start,
+            stop=self.request.stop,
+            step=float(head.h_next),
+            order=int(head.order),
+            n_steps=int(self.count.n_steps),
+            method=binding.METHOD_NAMES[self.run.method],
+            seconds=self.seconds,
+        )

@@ -1,0 +1,227 @@
+"""The C runtime by itself: its own tests under sanitizers, what its objects import, states copied by memcpy."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import problem
+from problems.heat2d import make
+from support import RUNTIME, compiled, compiled_file
+
+import pliant
+from pliant.solve import binding
+from pliant.solve.options import check_request
+from pliant.solve.simulate import Simulation
+
+SOURCES = sorted((RUNTIME / "src").glob("*.c"))
+C_TESTS = sorted(path for path in (RUNTIME / "tests").glob("test_*.c"))
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", f"-I{RUNTIME / 'include'}"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+
+# Everything that an ECU image has to provide: these, and mathematics of <math.h>.
+MEMORY = {"memcpy", "memset", "memmove", "memcmp"}
+MATHEMATICS = set(vars(math)) | {"fmin", "fmax", "fabs", "nextafter", "scalbn"}
+# The compiler's own: libgcc's table of processor features (x86 only), stack protection, position-independent code.
+COMPILER = {"__cpu_model", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
+
+
+def compiler() -> str:
+    found = next((name for name in (os.environ.get("CC", "").split()[:1] or ["gcc", "cc"]) if shutil.which(name)), None)
+    if found is None:
+        pytest.skip("no C compiler (looked for $CC, gcc and cc)")
+    return found
+
+
+def call(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
+
+@cache
+def why_no_sanitizers() -> str:
+    """Empty if address and undefined-behaviour sanitizer work here."""
+    folder = Path(os.environ["PLIANT_CACHE"])
+    source, program = folder / "probe.c", folder / "probe"
+    source.write_text("int main(void) { return 0; }\n")
+    built = call([compiler(), *SANITIZERS, str(source), "-o", str(program)])
+    if built.returncode != 0:
+        return f"{compiler()} cannot link {SANITIZERS[0]}: {built.stderr.strip()[-200:]}"
+    ran = call([str(program)])
+    return "" if ran.returncode == 0 else f"programs with {SANITIZERS[0]} do not run here: {ran.stderr.strip()[-200:]}"
+
+
+@cache
+def objects(flags: tuple[str, ...]) -> tuple[Path, ...]:
+    """All of runtime/src, compiled once for each set of flags."""
+    folder = Path(os.environ["PLIANT_CACHE"]) / f"objects-{abs(hash(flags))}"
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def one(source: Path) -> Path:
+        target = folder / f"{source.stem}.o"
+        done = call([compiler(), *STRICT, *flags, "-c", str(source), "-o", str(target)])
+        assert done.returncode == 0, done.stderr
+        return target
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return tuple(pool.map(one, SOURCES))
+
+
+@pytest.mark.parametrize("source", C_TESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("sanitized", [False, True], ids=["plain", "sanitized"])
+def test_c(source: Path, sanitized: bool, tmp_path: Path) -> None:
+    if sanitized and why_no_sanitizers():
+        pytest.skip(why_no_sanitizers())
+    flags = ("-O1", *SANITIZERS) if sanitized else ("-O2", "-fno-pic")
+    program = tmp_path / source.stem
+    link = [] if sanitized or sys.platform == "darwin" else ["-no-pie"]
+    made = [str(path) for path in objects(flags)]
+    done = call([compiler(), *STRICT, *flags, *link, str(source), *made, "-o", str(program), "-lm"])
+    assert done.returncode == 0, done.stderr
+    ran = call([str(program)], timeout=120, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=1"})
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
+    assert ", 0 failed" in ran.stdout
+
+
+def test_there_are_c_tests() -> None:
+    assert {"test_runtime", "test_lu_sparse"} <= {path.stem for path in C_TESTS}
+
+
+def symbols() -> list[tuple[str, str, str]]:
+    """(file, type, name) of every symbol in the objects of runtime/src."""
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("no nm")
+    found = []
+    for path in objects(("-O2", "-fno-pic")):
+        for line in call([nm, str(path)]).stdout.splitlines():
+            *_, kind, name = line.split()
+            found.append((path.stem, kind, name.removeprefix("_") if sys.platform == "darwin" else name))
+    return found
+
+
+def test_nothing_is_imported_but_memory_and_mathematics() -> None:
+    imported = {(file, name) for file, kind, name in symbols() if kind in "Uuw"}
+    assert imported
+    known = MEMORY | MATHEMATICS | COMPILER
+    foreign = {pair for pair in imported if not pair[1].startswith("pl_") and pair[1] not in known}
+    assert not foreign
+
+
+def test_no_writable_globals() -> None:
+    found = symbols()
+    assert {kind for _, kind, _ in found} & set("Tt")
+    assert [entry for entry in found if entry[1] in "BbDdCcGgSs"] == []
+
+
+def test_only_pl_names_are_exported() -> None:
+    assert [entry for entry in symbols() if entry[1] in "TRVW" and not entry[2].startswith("pl_")] == []
+
+
+# ---------------------------------------------------------------------------- copies, as Python sees the memory
+
+
+def open_simulation(model: pliant.Model, method: str, stop: float, **more: Any) -> Simulation:
+    arguments: dict[str, Any] = {
+        "start": 0.0,
+        "rtol": 1e-6,
+        "atol": None,
+        "points": 50,
+        "step": stop / 400 if method in binding.FIXED_STEP else None,
+        "parameters": {},
+        "start_values": {},
+        "outputs": None,
+        "options": None,
+        "timeout": None,
+    }
+    inputs = more.pop("inputs", {})
+    request = check_request(model._numeric, stop=stop, method=method, **(arguments | more))
+    return Simulation(model._numeric, request, inputs)
+
+
+def finish(simulation: Simulation, steps: int = 1 << 30) -> None:
+    while not simulation.done:
+        simulation.advance(steps)
+
+
+def copy_state(source: Simulation, target: Simulation) -> None:
+    """The flat blocks, and the two numbers of pl_problem that are state."""
+    target.run_memory[:] = source.run_memory
+    target.method_memory[:] = source.method_memory
+    if source.linear is not None:
+        assert target.linear is not None
+        assert target.linear.ctypes.data != source.linear.ctypes.data
+        target.linear[:] = source.linear
+    target.rows[: source.out.used] = source.rows[: source.out.used]
+    target.out.used = source.out.used
+    ctypes.memmove(ctypes.byref(target.count), ctypes.byref(source.count), ctypes.sizeof(source.count))
+    target.problem.next_jump = source.problem.next_jump
+    ctypes.memmove(
+        ctypes.byref(target.problem.failure),
+        ctypes.byref(source.problem.failure),
+        ctypes.sizeof(source.problem.failure),
+    )
+    target.u[:] = source.u
+    if source.model.struct.memory_size:
+        target.instance.keep[0][:] = source.instance.keep[0]
+
+
+JUMPS = {"source": ([0.0, 1.0, 1.0, 2.5, 2.5, 4.0], [0.0, 0.0, 1.0, 1.0, -1.0, 0.0])}
+CASES: dict[str, Any] = {
+    "vdpol_mild": lambda m: open_simulation(compiled("vdpol_mild"), m, 20.0),
+    "chemakzo": lambda m: open_simulation(compiled("chemakzo"), m, problem("chemakzo").t_end),
+    "circuit": lambda m: open_simulation(compiled_file("circuit"), m, 4.0, inputs=JUMPS, parameters={"level": 0.3}),
+    "sparse": lambda m: open_simulation(heat(), m, 1.0, options={"linear": "sparse"}),
+    "dense": lambda m: open_simulation(heat(), m, 1.0, options={"linear": "dense"}),
+}
+
+
+@cache
+def heat() -> pliant.Model:
+    return pliant.native(make(8).c_file, defines={"HEAT_M": 8})
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", ["bdf", "radau5", "auto", "lieuler", "dopri5", "rk4"])
+def test_state_copied_and_resumed(case: str, method: str) -> None:
+    if case == "chemakzo" and method not in binding.IMPLICIT:
+        pytest.skip("an index-1 DAE needs an implicit method")
+    if case in ("sparse", "dense") and method not in binding.IMPLICIT:
+        pytest.skip("explicit methods have no linear algebra")
+    start = CASES[case]
+    whole = start(method)
+    finish(whole)
+    steps = int(whole.count.n_steps)
+    for cut in (1, steps // 3, steps // 2):
+        first, second = start(method), start(method)
+        while first.count.n_steps < cut:
+            first.advance(cut - int(first.count.n_steps))
+        copy_state(first, second)
+        first.run_memory[:] = np.nan
+        first.method_memory[:] = np.nan
+        finish(second, 17)
+        assert second.out.used == whole.out.used
+        np.testing.assert_array_equal(second.rows[: second.out.used], whole.rows[: whole.out.used])
+        assert bytes(second.count) == bytes(whole.count)
+
+
+def test_pausing_changes_nothing() -> None:
+    whole, halting = (CASES["vdpol_mild"]("auto") for _ in range(2))
+    finish(whole)
+    finish(halting, 1)
+    np.testing.assert_array_equal(whole.rows[: whole.out.used], halting.rows[: halting.out.used])
+    assert bytes(whole.count) == bytes(halting.count)
+
+
+def test_header_in_the_package_is_the_header_of_the_runtime() -> None:
+    shipped = binding.runtime_folder() / "include" / "pliant.h"
+    assert shipped.read_text() == (RUNTIME / "include" / "pliant.h").read_text()
