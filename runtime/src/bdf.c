@@ -153,9 +153,15 @@ static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int f
     s->h *= SHRINK_LEAST;
     s->wait = LONG_WAIT;
     pl_real *z0 = pl_bdf_z(s, s->valid, 0), *z1 = pl_bdf_z(s, s->valid, 1), *f = pl_bdf_array(s, BDF_F);
-    pl_status status = pl_rhs(p, s->head.t, z0, f);
+    pl_status status = PL_OK;
+    if (p->model->mass.start) {
+        /* what the last Newton iteration left in the algebraic equations does not shrink with h; the other copy of the
+         * history is free as work memory */
+        status = pl_consistent(p, s->head.t, z0, pl_bdf_z(s, 1 - s->valid, 0));
+        s->factor_valid = 0;
+    }
+    if (status == PL_OK) status = pl_rhs(p, s->head.t, z0, f);
     if (status == PL_OK) status = pl_derivative(p, s->head.t, z0, f, s->h, z1, pl_bdf_array(s, BDF_B));
-    if (p->model->mass.start) s->factor_valid = 0;
     for (int i = 0; i < s->head.n; i++) z1[i] *= s->h;
     return status;
 }
