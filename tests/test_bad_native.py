@@ -252,7 +252,7 @@ def test_unknown_names(more: dict[str, object], words: str) -> None:
     ("value", "words"),
     [
         (float("nan"), "finite"),
-        ("x", "expected a number"),
+        ("x", "number"),
         (([0, 1], [0.0]), "shape"),
         (([0, 1], [0.0, float("inf")]), "not finite"),
         (([1, 0], [0.0, 1.0]), "ascend"),

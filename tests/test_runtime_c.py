@@ -22,7 +22,7 @@ from support import RUNTIME, compiled, compiled_file
 import pliant
 from pliant.solve import binding
 from pliant.solve.options import check_request
-from pliant.solve.simulate import Simulation
+from pliant.solve.simulation import Simulation
 
 SOURCES = sorted((RUNTIME / "src").glob("*.c"))
 C_TESTS = sorted(path for path in (RUNTIME / "tests").glob("test_*.c"))
@@ -81,7 +81,7 @@ def objects(flags: tuple[str, ...]) -> tuple[Path, ...]:
 def test_c(source: Path, sanitized: bool, tmp_path: Path) -> None:
     if sanitized and why_no_sanitizers():
         pytest.skip(why_no_sanitizers())
-    flags = ("-O1", *SANITIZERS) if sanitized else ("-O2", "-fno-pic")
+    flags = ("-O0", *SANITIZERS) if sanitized else ("-O2", "-fno-pic")
     program = tmp_path / source.stem
     link = [] if sanitized or sys.platform == "darwin" else ["-no-pie"]
     made = [str(path) for path in objects(flags)]
@@ -145,7 +145,9 @@ def open_simulation(model: pliant.Model, method: str, stop: float, **more: Any) 
     }
     inputs = more.pop("inputs", {})
     request = check_request(model._numeric, stop=stop, method=method, **(arguments | more))
-    return Simulation(model._numeric, request, inputs)
+    simulation = Simulation(model._numeric, request, inputs)
+    simulation.begin()
+    return simulation
 
 
 def finish(simulation: Simulation, steps: int = 1 << 30) -> None:
@@ -190,13 +192,17 @@ def heat() -> pliant.Model:
     return pliant.native(make(8).c_file, defines={"HEAT_M": 8})
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", ["bdf", "radau5", "auto", "lieuler", "dopri5", "rk4"])
+# an index-1 DAE needs an implicit method, and explicit ones have no linear algebra to choose
+PAIRS = [
+    (case, method)
+    for case in CASES
+    for method in ("bdf", "radau5", "auto", "lieuler", "dopri5", "rk4")
+    if method in binding.IMPLICIT or case in ("vdpol_mild", "circuit")
+]
+
+
+@pytest.mark.parametrize(("case", "method"), PAIRS)
 def test_state_copied_and_resumed(case: str, method: str) -> None:
-    if case == "chemakzo" and method not in binding.IMPLICIT:
-        pytest.skip("an index-1 DAE needs an implicit method")
-    if case in ("sparse", "dense") and method not in binding.IMPLICIT:
-        pytest.skip("explicit methods have no linear algebra")
     start = CASES[case]
     whole = start(method)
     finish(whole)

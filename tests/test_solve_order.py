@@ -184,11 +184,16 @@ def test_stiff_problem_without_loss(method: str) -> None:
 # --------------------------------------------------------------------------------------------- dense output
 
 
-@pytest.mark.parametrize("method", ADAPTIVE)
-@pytest.mark.parametrize("name", ["logistic", "oscillator", "linear3", "linear_dae"])
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        (name, method)
+        for name in ("logistic", "oscillator", "linear3", "linear_dae")
+        for method in ADAPTIVE
+        if not (name == "linear_dae" and method == "dopri5")  # which has no mass matrix
+    ],
+)
 def test_dense_output_is_as_good_as_the_steps(name: str, method: str) -> None:
-    if name == "linear_dae" and method == "dopri5":
-        pytest.skip("dopri5 has no mass matrix")
     p = BY_NAME[name]
     rows = []
     for tol in (1e-5, 1e-7, 1e-9):

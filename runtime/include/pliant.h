@@ -232,7 +232,8 @@ typedef struct pl_counters {
 
 /* u(t), piecewise polynomial: in segment s, u_j(t) = sum_k coefficient[(s*(degree+1) + k)*n_u + j] (t -
  * start[s])^k. Before start[0] the first segment holds. jump[s] != 0: u or a derivative jumps at start[s] so
- * much that the solver must stop there. With `call` set the segments are not used. */
+ * much that the solver must stop there. n_segments 0: the inputs keep their values. `call`, if set, comes after
+ * the segments and overwrites the inputs that are functions of time. */
 typedef struct pl_inputs {
     int n_u;
     int degree;
@@ -292,7 +293,7 @@ void pl_mass_times(const pl_model *m, const pl_real *v, pl_real *out);
 /* Root mean square of v_i / (rtol |x_i| + atol_i). */
 pl_real pl_norm(const pl_problem *p, const pl_real *v, const pl_real *x);
 /* weight[i] = 1 / (rtol |x_i| + atol_i); PL_TOO_ACCURATE if a weight is not finite */
-pl_status pl_weights(pl_problem *p, const pl_real *x, pl_real *weight);
+pl_status pl_weights(pl_problem *p, pl_real t, const pl_real *x, pl_real *weight);
 pl_real pl_weighted_norm(int n, const pl_real *v, const pl_real *weight);
 
 /* --------------------------------------------------------------------- iteration matrix and Jacobian */
@@ -374,6 +375,7 @@ typedef struct pl_method_options {
     pl_real h_first; /* 0: chosen */
     pl_real h_max;   /* 0: no bound */
     pl_real h_fixed; /* step of the fixed-step methods */
+    pl_real h_start; /* bound of the first step after a restart; 0: none */
     int order_max;   /* BDF: 1..5, 0: 5 */
 } pl_method_options;
 
@@ -449,6 +451,7 @@ typedef struct pl_run {
     int64_t window_steps; /* auto: steps when the present window began */
     int64_t window_fails; /* auto: failures then */
     pl_real t_event;      /* last event */
+    pl_real event_gap;    /* time between the last two events */
     int events_in_place;  /* events without progress */
     int n_x, n_roots;
 } pl_run;

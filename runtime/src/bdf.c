@@ -44,7 +44,7 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     s->steps_jacobian = -1;
     pl_real *z0 = pl_bdf_z(s, 0, 0), *z1 = pl_bdf_z(s, 0, 1), *f = pl_bdf_array(s, BDF_F);
     for (int i = 0; i < n; i++) z0[i] = x[i];
-    pl_status status = pl_weights(p, z0, pl_bdf_array(s, BDF_WEIGHT));
+    pl_status status = pl_weights(p, t, z0, pl_bdf_array(s, BDF_WEIGHT));
     if (status == PL_OK) status = pl_rhs(p, t, z0, f);
     if (status == PL_OK) status = pl_derivative(p, t, z0, f, t_end - t, z1, pl_bdf_array(s, BDF_B));
     if (status != PL_OK) return status;
@@ -52,6 +52,7 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     if (h <= 0.0) status = pl_first_step(p, t, z0, z1, t_end, pl_bdf_array(s, BDF_Y), &h);
     if (status != PL_OK) return status;
     if (s->h_max > 0.0 && h > s->h_max) h = s->h_max;
+    if (opt->h_start > 0.0 && h > opt->h_start) h = opt->h_start;
     s->h = s->head.h_next = h;
     for (int i = 0; i < n; i++) z1[i] *= h;
     return PL_OK;
@@ -186,7 +187,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
     int newton_fails = 0, error_fails = 0, how = BDF_FIRST_TRY;
     int on_limit = prepare(s, t_limit);
     pl_real error;
-    pl_status status = pl_weights(p, pl_bdf_z(s, s->valid, 0), pl_bdf_array(s, BDF_WEIGHT));
+    pl_status status = pl_weights(p, s->head.t, pl_bdf_z(s, s->valid, 0), pl_bdf_array(s, BDF_WEIGHT));
     if (status != PL_OK) return status;
     for (;;) {
         p->failure.h = s->h;

@@ -47,6 +47,14 @@ pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) 
     return status;
 }
 
+void pl_event_put_back(pl_run *r) {
+    const pl_real *at_event = pl_run_g(r, RUN_G_RIGHT), *now = pl_run_g(r, RUN_G_LEFT);
+    const int8_t *fired = pl_run_fired(r);
+    int8_t *sign = pl_run_sign(r);
+    for (int i = 0; i < r->n_roots; i++)
+        if (fired[i] && at_event[i] != 0.0 && now[i] == 0.0) sign[i] = (int8_t)-fired[i];
+}
+
 /* Next trial point in (a, b): secant on the function that crosses soonest, halves weighting the stuck side.
  */
 static pl_real trial_point(pl_run *r, const pl_model *m, pl_real a, pl_real b, pl_real weight_a,

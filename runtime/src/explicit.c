@@ -82,10 +82,11 @@ static pl_status start(void *state, pl_problem *p, const pl_method_options *opt,
     s->f_valid = 1;
     if (order == 5) {
         s->h = opt->h_first;
-        status = pl_weights(p, x, array(s, ERR));
+        status = pl_weights(p, t, x, array(s, ERR));
         if (status == PL_OK && s->h <= 0.0)
             status = pl_first_step(p, t, x, array(s, K), t_end, array(s, K + 1), &s->h);
         if (s->h_max > 0.0) s->h = fmin(s->h, s->h_max);
+        if (opt->h_start > 0.0) s->h = fmin(s->h, opt->h_start);
     } else if (!(s->h > 0.0)) {
         return PL_ARGUMENT;
     }
@@ -158,14 +159,17 @@ static pl_status fixed_step(void *state, pl_problem *p, pl_real t_limit) {
     p->failure.h = h;
     pl_status status = first_stage(s, p);
     if (status == PL_OK) status = fixed_stages(s, p, h);
+    /* the next step's first stage, before this step is accepted: a point without derivative is no place to be */
+    if (status == PL_OK) status = pl_rhs(p, t_next, array(s, Y), array(s, K + 5));
     if (status != PL_OK) return status;
-    pl_real *keep = array(s, K + 4); /* derivative at the beginning, for the Hermite interpolant */
-    memcpy(keep, array(s, K), (size_t)s->head.n * sizeof(pl_real));
+    size_t bytes = (size_t)s->head.n * sizeof(pl_real);
+    memcpy(array(s, K + 4), array(s, K),
+           bytes); /* derivative at the beginning, for the Hermite interpolant */
+    memcpy(array(s, K), array(s, K + 5), bytes);
     accept(s, t_next, h);
     s->k++;
     p->count->n_steps++;
-    s->f_valid = 0;
-    return first_stage(s, p);
+    return PL_OK;
 }
 
 static pl_status dopri5_stages(pl_explicit *s, pl_problem *p, pl_real h) {

@@ -17,8 +17,10 @@
  * 2 and 3 together count as one pivoting.
  *
  * Memory: n_lu entries of (value + index), the room the columns need. Supernodes need few indices but store
- * zeros where columns of nearly equal pattern were joined; those are paid from the indices not needed plus a
- * tenth of the values, and joining is limited to what fits. */
+ * zeros where columns of nearly equal pattern were joined, and a stack of contributions; those are paid from
+ * the indices not needed plus a tenth of the values, and joining is limited to what fits. Beyond that
+ * supernodes take 2 n_a + 7 n integers (places of the matrix's entries, panels); their row numbers, twice, also
+ * come from the indices not needed. */
 #include "lu_sparse_private.h"
 
 #include <float.h>
@@ -51,13 +53,13 @@ static size_t lay_out(pl_sparse *s, const pl_pattern *a, int scalar, int64_t n_l
     s->work = take(&at, 6 * n * sizeof(int));
     s->scale = take(&at, n * sizeof(pl_real));
     s->x = take(&at, n * real + PL_PADDING * sizeof(pl_real));
-    s->inverse = take(&at, n * real * (size_t)scalar);
+    s->inverse = take(&at, n * real * (size_t)scalar + PL_PADDING * sizeof(pl_real));
     s->arena = at;
     s->col_index = take(&at, lu * sizeof(int));
     s->col_value = take(&at, lu * real);
     take(&at, lu * real / 10); /* zeros in joined supernodes */
-    take(&at,
-         ((size_t)s->n_a + 4 * n) * sizeof(int) + (PL_PADDING + 64) * sizeof(pl_real)); /* their index part */
+    take(&at, (2 * (size_t)s->n_a + 7 * n) * sizeof(int) +
+                  (2 * PL_PADDING + 96) * sizeof(pl_real)); /* their index part */
     s->arena_size = at - s->arena;
     return at;
 }
@@ -97,17 +99,31 @@ pl_sparse *pl_sparse_init(void *memory, size_t size, const pl_pattern *a, int sc
     return s;
 }
 
+/* scale[i] = max_j |a_ij|. 0 if a value is not finite. No branches: rows come in no order. */
+static int row_sizes(int64_t n_a, int scalar, const int *row, const pl_real *value, pl_real *scale) {
+    int finite = 1;
+    for (int64_t p = 0; p < n_a; p++) {
+        pl_real size = scalar == 1 ? fabs(value[p]) : fabs(value[2 * p]) + fabs(value[2 * p + 1]);
+        pl_real before = scale[row[p]];
+        finite &= size <= DBL_MAX;
+        scale[row[p]] = size > before ? size : before;
+    }
+    return finite;
+}
+
 /* scale[i] = 1 / max_j |a_ij|. Returns -1, or the first column with a value that is not finite. */
 static int equilibrate(pl_sparse *s, const pl_pattern *a, const pl_real *value) {
-    int n = s->n;
+    int n = s->n, finite;
     pl_real *scale = PL_PART(s, pl_real, scale);
     for (int i = 0; i < n; i++) scale[i] = 0.0;
-    for (int j = 0; j < n; j++)
+    if (s->scalar == 1)
+        finite = row_sizes(s->n_a, 1, a->row, value, scale);
+    else
+        finite = row_sizes(s->n_a, 2, a->row, value, scale);
+    for (int j = 0; !finite; j++)
         for (int p = a->start[j]; p < a->start[j + 1]; p++) {
-            int i = a->row[p];
             pl_real size = s->scalar == 1 ? fabs(value[p]) : fabs(value[2 * p]) + fabs(value[2 * p + 1]);
             if (!(size <= DBL_MAX)) return j;
-            if (size > scale[i]) scale[i] = size;
         }
     /* a row of zeros stays one; 1/tiny must not overflow */
     for (int i = 0; i < n; i++) scale[i] = scale[i] > 1e-300 ? 1.0 / scale[i] : scale[i] > 0.0 ? 1e300 : 1.0;

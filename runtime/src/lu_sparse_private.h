@@ -18,6 +18,8 @@ enum { PL_FORM_NONE = 0, PL_FORM_COLUMN = 1, PL_FORM_SUPER = 2 };
 #ifndef PL_SUPER_FLOPS
 #define PL_SUPER_FLOPS 320
 #endif
+/* Leading dimension of a contribution of r rows, in scalars: the kernels write whole vectors. */
+#define PL_FRONT_LD(r) (((r) + 3) & ~3)
 /* Doubles that the dense kernels may read (never use) past the end of a panel. */
 #define PL_PADDING 64
 
@@ -66,13 +68,20 @@ struct pl_sparse {
     size_t col_index;  /* column form: int per entry */
     size_t col_value;  /* column form: scalar reals per entry */
     /* supernodal form, int arrays in the arena */
-    size_t super_first; /* n_super + 1: first column of each panel */
-    size_t super_of;    /* n: panel of a column */
-    size_t row_start;   /* n_super + 1: where its rows begin in super_row */
-    size_t super_row;   /* rows below the panel, ascending */
-    size_t value_start; /* n_super + 1: where its values begin, in scalars */
-    size_t target;      /* n_a: place of each matrix entry, in scalars */
-    size_t super_value; /* real */
+    size_t super_first;  /* n_super + 1: first column of each panel */
+    size_t super_of;     /* n: panel of a column, during the analysis */
+    size_t super_parent; /* n_super: the panel that takes its contribution, -1: none; overwrites super_of */
+    size_t shared;       /* n_super: how many of its rows are columns of the parent */
+    size_t row_start;    /* n_super + 1: where its rows begin in super_row */
+    size_t super_row;    /* rows below the panel, ascending */
+    size_t value_start;  /* n_super + 1: where its values begin, in scalars */
+    size_t relative;     /* their places in the parent panel, its own rows first */
+    size_t entry_start;  /* n_super + 1: where its matrix entries begin in source and target */
+    size_t source;       /* n_a: matrix entries by panel */
+    size_t target;       /* n_a: place of each of them among the values, in scalars */
+    size_t front_at;     /* n_super: where its contribution lies on the stack, in scalars */
+    size_t super_value;  /* real */
+    size_t front;        /* real: stack of contributions */
 };
 
 #define PL_PART(s, type, field) ((type *)(void *)((char *)(s) + (s)->field))

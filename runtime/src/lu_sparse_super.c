@@ -11,8 +11,9 @@
  * tree); Ashcraft & Grimes, ACM TOMS 15 (1989) 291-309 (relaxed supernodes); Davis, Direct Methods (2006), 4
  * and 6.
  *
- * Memory: panels take w^2 + 2 w r values. If they do not fit in the arena, fewer are joined; if that does not
- * help, the matrix is left to the column form. */
+ * Memory: panels take w^2 + 2 w r values, contributions r^2 each while they wait on the stack. If they do not
+ * fit in the arena, fewer are joined; if that does not help, or if the order is not a postorder of the tree
+ * (that of pl_sparse_analyse is), the matrix is left to the column form. */
 #include "lu_sparse_private.h"
 
 #include <limits.h>
@@ -111,26 +112,92 @@ static int find(const int *list, int length, int k) {
     return low;
 }
 
-/* Place of every entry of the matrix among the values. */
+/* Place of every entry of the matrix among the values, listed by panel. */
 static void place_entries(pl_sparse *s, const pl_pattern *a, const int *column_place) {
     const int *position = PL_PART(s, int, position), *first = PL_PART(s, int, super_first);
     const int *of = PL_PART(s, int, super_of), *row_start = PL_PART(s, int, row_start);
     const int *row = PL_PART(s, int, super_row), *start = PL_PART(s, int, value_start);
+    int *entry_start = PL_PART(s, int, entry_start), *source = PL_PART(s, int, source);
     int *target = PL_PART(s, int, target);
+    for (int q = 0; q <= s->n_super; q++) entry_start[q] = 0;
+    for (int c = 0; c < s->n; c++)
+        for (int p = a->start[c]; p < a->start[c + 1]; p++) {
+            int i = of[position[a->row[p]]], j = of[column_place[c]];
+            entry_start[(i < j ? i : j) + 1]++;
+        }
+    for (int q = 0; q < s->n_super; q++) entry_start[q + 1] += entry_start[q];
     for (int c = 0; c < s->n; c++) {
         int j = column_place[c];
         for (int p = a->start[c]; p < a->start[c + 1]; p++) {
             int i = position[a->row[p]], q = of[i] < of[j] ? of[i] : of[j];
             int w = first[q + 1] - first[q], r = row_start[q + 1] - row_start[q];
             const int *list = row + row_start[q];
+            int e = entry_start[q]++;
+            source[e] = p;
             if (of[i] < of[j])
-                target[p] = start[q] + w * (w + r) + (i - first[q]) * r + find(list, r, j);
+                target[e] = start[q] + w * (w + r) + (i - first[q]) * r + find(list, r, j);
             else if (of[i] == of[j])
-                target[p] = start[q] + (j - first[q]) * (w + r) + i - first[q];
+                target[e] = start[q] + (j - first[q]) * (w + r) + i - first[q];
             else
-                target[p] = start[q] + (j - first[q]) * (w + r) + w + find(list, r, i);
+                target[e] = start[q] + (j - first[q]) * (w + r) + w + find(list, r, i);
         }
     }
+    for (int q = s->n_super; q > 0; q--) entry_start[q] = entry_start[q - 1];
+    entry_start[0] = 0;
+}
+
+/* Places of the rows of each panel in the panel of its first row, its parent; shared: how many of them lie in
+ * the parent's columns. */
+static void place_rows(const supernodes *t, const int *row, int *relative, int *shared) {
+    for (int q = 0; q < t->n_super; q++) {
+        int at = t->row_start[q], end = t->row_start[q + 1];
+        shared[q] = 0;
+        if (at == end) continue;
+        int parent = t->of[row[at]], first = t->first[parent], after = t->first[parent + 1];
+        for (; at < end && row[at] < after; at++) relative[at] = row[at] - first;
+        shared[q] = at - t->row_start[q];
+        for (int p = t->row_start[parent], k = after - first; at < end; p++, k++)
+            if (row[p] == row[at]) relative[at++] = k;
+    }
+}
+
+/* Where the contribution of each panel lies: panels at even depth count from the bottom of the room, those at
+ * odd depth from its top. Returns the room in scalars, -1 if the panels do not come in postorder. up:
+ * parents, depth: n_super; held: n_super, room the children of a panel take. */
+static int64_t place_fronts(const supernodes *t, const int *up, int *depth, int *held, int *front_at) {
+    int64_t top[2] = {0, 0}, most = 0;
+    for (int q = t->n_super - 1; q >= 0; q--) {
+        depth[q] = up[q] < 0 ? 0 : !depth[up[q]];
+        held[q] = 0;
+    }
+    for (int q = 0; q < t->n_super; q++) {
+        int r = t->row_start[q + 1] - t->row_start[q], side = depth[q];
+        int64_t size = (int64_t)r * PL_FRONT_LD(r);
+        front_at[q] = (int)top[side];
+        top[side] += size;
+        most = top[0] + top[1] > most ? top[0] + top[1] : most;
+        if (most > INT_MAX / 4) return -1;
+        top[!side] -= held[q];
+        if (up[q] >= 0) held[up[q]] += (int)size;
+    }
+    for (int q = 0; q < t->n_super; q++) {
+        int r = t->row_start[q + 1] - t->row_start[q];
+        if (depth[q]) front_at[q] = (int)most - front_at[q] - r * PL_FRONT_LD(r);
+    }
+    return most;
+}
+
+/* Whether each panel directly follows the last of its descendants and they are contiguous. size: n_super. */
+static int is_postorder(int n_super, const int *up, int *size) {
+    for (int q = 0; q < n_super; q++) size[q] = 1;
+    for (int q = 0; q < n_super; q++)
+        if (up[q] >= 0) size[up[q]] += size[q];
+    for (int q = 0; q < n_super; q++) {
+        int child = q - 1, end = q - size[q];
+        while (child > end && up[child] == q) child -= size[child];
+        if (child != end) return 0;
+    }
+    return 1;
 }
 
 /* Rows and values of the panels; the index part of the arena grows from `at`. 0 if the arena is too small. */
@@ -150,13 +217,20 @@ static int lay_out(pl_sparse *s, supernodes *t, size_t at, int *work) {
     }
     t->row_start[n_super] = (int)rows;
     value_start[n_super] = (int)values;
+    if (!is_postorder(n_super, up, mark)) return 0;
+    int64_t front = place_fronts(t, up, length, mark, PL_PART(s, int, front_at));
+    if (front < 0) return 0;
+    size_t real = sizeof(pl_real), scalar = (size_t)s->scalar;
     s->super_row = at;
-    s->super_value = (at + (size_t)rows * sizeof(int) + 63) / 64 * 64;
-    size_t bytes = ((size_t)values * (size_t)s->scalar + PL_PADDING) * sizeof(pl_real);
+    s->relative = at + (size_t)rows * sizeof(int) + 4 * sizeof(int); /* the solve reads four at a time */
+    s->super_value = (s->relative + (size_t)rows * sizeof(int) + 63) / 64 * 64;
+    s->front = (s->super_value + ((size_t)values * scalar + PL_PADDING) * real + 63) / 64 * 64;
     /* the graph lies at the end of the arena until the rows are listed: they must not meet */
     size_t graph = (size_t)((const char *)t->start - (const char *)s);
-    if (s->super_value > graph || s->super_value + bytes > end) return 0;
+    if (s->relative > graph || s->front + ((size_t)front * scalar + PL_PADDING) * real > end) return 0;
     climb(t, PL_PART(s, int, super_row), length, mark, up);
+    for (int q = 0; q < 4; q++) PL_PART(s, int, super_row)[rows + q] = 0;
+    place_rows(t, PL_PART(s, int, super_row), PL_PART(s, int, relative), PL_PART(s, int, shared));
     s->n_super = n_super;
     s->super_entries = values;
     return 1;
@@ -177,10 +251,14 @@ int pl_super_analyse(pl_sparse *s, const pl_pattern *a) {
     size_t n = (size_t)s->n, integer = sizeof(int), at = s->arena, end = s->arena + s->arena_size;
     size_t graph = ((n + 1) + 2 * (size_t)s->n_a) * integer;
     s->super_first = at;
-    s->super_of = at += (n + 1) * integer;
+    s->super_of = s->super_parent = at += (n + 1) * integer;
     s->row_start = at += n * integer;
     s->value_start = at += (n + 1) * integer;
-    s->target = at += (n + 1) * integer;
+    s->entry_start = at += (n + 1) * integer;
+    s->front_at = at += (n + 1) * integer;
+    s->shared = at += n * integer;
+    s->source = at += n * integer;
+    s->target = at += (size_t)s->n_a * integer;
     at += (size_t)s->n_a * integer;
     if (at + graph + 64 > end) return 0;
     int *work = PL_PART(s, int, work), *parent = work, *count = work + n, *column_place = work + 2 * n;
@@ -207,6 +285,12 @@ int pl_super_analyse(pl_sparse *s, const pl_pattern *a) {
         cut(&t, work + 3 * n);
         fits = lay_out(s, &t, at, work + 3 * n);
     }
-    if (fits) place_entries(s, a, column_place);
-    return fits;
+    if (!fits) return 0;
+    place_entries(s, a, column_place);
+    /* the panels of columns are not needed any more */
+    int *of = PL_PART(s, int, super_of), *up = PL_PART(s, int, super_parent);
+    const int *row = PL_PART(s, int, super_row);
+    for (int q = 0; q < t.n_super; q++) /* a parent comes later: of what is read nothing is overwritten yet */
+        up[q] = t.row_start[q] < t.row_start[q + 1] ? of[row[t.row_start[q]]] : -1;
+    return 1;
 }

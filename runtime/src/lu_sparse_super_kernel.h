@@ -2,49 +2,23 @@
  *
  * Panel J of width w with r rows below holds, by columns, its part of L and of the block on the diagonal,
  * (w + r) x w, then its part of U transposed, r x w: both halves are tall and have the same row numbers.
- * Left-looking: J -= sum over earlier panels K with rows in J of   L_K U_K(., J)   and transposed   U_K'
- * L_K(J, .)' with dense products, then a dense LU of the panel without exchanges, in blocks of BLOCK columns.
- * A panel waits in the list of the next panel it will change (Davis 2006, 6; Demmel et al., SIAM J. Matrix
- * Anal. Appl. 20 (1999) 720-755 for supernodal LU; Ng & Peyton, SIAM J. Sci. Comput. 14 (1993) 1034-1056 for
- * the block left-looking form with lists and relative indices). The diagonal of U is stored as its
- * reciprocal. */
+ * Multifrontal: what J does to all later panels, its contribution C = -L U, an r x r matrix, waits on a stack
+ * until the parent of J takes it over, one part into its panel, the rest into its own contribution. So a
+ * panel is written once, read once, and nothing is searched: every row of J knows its place in the parent.
+ * In each panel a dense LU without exchanges, in blocks of BLOCK columns. The diagonal of U is stored as its
+ * reciprocal.
+ *
+ * Sources: Duff & Reid, ACM TOMS 9 (1983) 302-325; Liu, SIAM Review 34 (1992) 82-109 (stack, postorder);
+ * Davis & Duff, SIAM J. Matrix Anal. Appl. 18 (1997) 140-158 (multifrontal LU). We deviate: two stacks that
+ * grow towards each other, for panels at even and odd depth: then the contributions of the children lie on
+ * top of the one and the new one goes on top of the other, without being moved. */
 #include "lu_sparse_scalar.h"
 
-/* What panel k does to panel j; rows [from, to) of k lie in j. */
-static void NAME(apply)(const panels *t, int k, int j, int from, int to) {
-    panel K = panel_at(t, k), J = panel_at(t, j);
-    int *relative = t->relative;
-    for (int i = from; i < K.r; i++) relative[i] = t->map[K.row[i]];
-    pl_dense_update u;
-    u.to = t->value + SC * J.at;
-    u.ld = SC * (J.w + J.r);
-    u.row = relative + from;
-    u.column = relative + from;
-    u.a = t->value + SC * (K.at + K.w + from);
-    u.lda = SC * (K.w + K.r);
-    u.m = K.r - from;
-    u.b = t->value + SC * (K.at + K.w * (K.w + K.r) + from);
-    u.ldb = SC * K.r;
-    u.c = to - from;
-    u.k = K.w;
-    NAME(pl_dense_update)(&u);
-    if (to == K.r) return;
-    const pl_real *lower = u.a;
-    u.to += SC * (J.w * (J.w + J.r) - J.w); /* rows of U' count from the first below the panel */
-    u.ld = SC * J.r;
-    u.row = relative + to;
-    u.a = t->value + SC * (K.at + K.w * (K.w + K.r) + to);
-    u.m = K.r - to;
-    u.b = lower;
-    int swap = u.lda;
-    u.lda = u.ldb;
-    u.ldb = swap;
-    NAME(pl_dense_update)(&u);
-}
-
+#if SC == 2
 /* Columns [from, to) of the panel among themselves. 0 if a pivot fails. */
-static int NAME(factor_block)(panel J, pl_real *l, pl_real *u, int from, int to, tests *test) {
-    int rows = J.w + J.r, ld = SC * rows;
+static int NAME(pl_dense_factor)(const pl_dense_panel *p, int from, int to, pl_dense_tests *test) {
+    int rows = p->w + p->r, ld = SC * rows;
+    pl_real *l = p->l, *u = p->u;
     for (int j = from; j < to; j++) {
         pl_real *column = l + j * ld;
         for (int k = from; k < j; k++) {
@@ -63,22 +37,22 @@ static int NAME(factor_block)(panel J, pl_real *l, pl_real *u, int from, int to,
         NAME(invert)(inverse, column + SC * j);
         NAME(copy)(column + SC * j, inverse);
         for (int i = j + 1; i < rows; i++) NAME(mul)(column + SC * i, column + SC * i, inverse);
-        for (int k = from; k < j && J.r > 0; k++)
-            NAME(pl_dense_subtract)(J.r, u + SC * j * J.r, u + SC * k * J.r, l + k * ld + SC * j);
+        for (int k = from; k < j && p->r > 0; k++)
+            NAME(pl_dense_subtract)(p->r, u + SC * j * p->r, u + SC * k * p->r, l + k * ld + SC * j);
     }
     return 1;
 }
+#endif
 
-/* Dense LU of panel j. */
-static int NAME(factor_panel)(const panels *t, int j, tests *test) {
-    panel J = panel_at(t, j);
-    int rows = J.w + J.r, ld = SC * rows;
-    pl_real *l = t->value + SC * J.at, *u = l + J.w * ld, packed[SC * (BLOCK * PL_PANEL + 4)];
-    for (int from = 0; from < J.w; from += BLOCK) {
-        int to = from + BLOCK < J.w ? from + BLOCK : J.w, left = J.w - to;
-        if (!NAME(factor_block)(J, l, u, from, to, test)) return 0;
+/* Dense LU of the panel. */
+static int NAME(factor_panel)(const pl_dense_panel *P, pl_dense_tests *test) {
+    int w = P->w, r = P->r, rows = w + r, ld = SC * rows;
+    pl_real *l = P->l, *u = P->u, packed[SC * (BLOCK * PL_PANEL + 4)];
+    for (int from = 0; from < w; from += BLOCK) {
+        int to = from + BLOCK < w ? from + BLOCK : w, left = w - to;
+        if (!NAME(pl_dense_factor)(P, from, to, test)) return 0;
         if (left == 0) break;
-        for (int c = to; c < J.w; c++) { /* rows from .. to of U */
+        for (int c = to; c < w; c++) { /* rows from .. to of U */
             pl_real *column = l + c * ld;
             for (int k = from; k < to; k++) {
                 for (int i = k + 1; i < to; i++)
@@ -86,24 +60,57 @@ static int NAME(factor_panel)(const panels *t, int j, tests *test) {
                 NAME(copy)(packed + SC * ((k - from) * left + c - to), column + SC * k);
             }
         }
-        pl_dense_update up = {l + to * ld + SC * to,
-                              ld,
-                              NULL,
-                              NULL,
-                              l + from * ld + SC * to,
-                              ld,
-                              rows - to,
-                              packed,
-                              SC * left,
-                              left,
-                              to - from};
         for (int q = 0; q < 4 * SC; q++) packed[SC * (to - from) * left + q] = 0.0;
-        NAME(pl_dense_update)(&up);
-        if (J.r == 0) continue;
-        pl_dense_update down = {
-            u + SC * to * J.r,       SC * J.r, NULL, NULL,     u + SC * from * J.r, SC * J.r, J.r,
-            l + from * ld + SC * to, ld,       left, to - from};
-        NAME(pl_dense_update)(&down);
+        pl_dense_product right = {l + to * ld + SC * to,
+                                  ld,
+                                  l + from * ld + SC * to,
+                                  ld,
+                                  rows - to,
+                                  packed,
+                                  SC * left,
+                                  left,
+                                  to - from};
+        NAME(pl_dense_update)(&right);
+        if (r == 0) continue;
+        pl_dense_product below = {
+            u + SC * to * r, SC * r, u + SC * from * r, SC * r, r, l + from * ld + SC * to, ld, left,
+            to - from};
+        NAME(pl_dense_update)(&below);
+    }
+    return 1;
+}
+
+/* The contribution of panel k on the stack. */
+static pl_dense_child NAME(child_at)(const panels *t, int k) {
+    int m = t->row_start[k + 1] - t->row_start[k];
+    pl_dense_child c = {t->front + SC * t->front_at[k], SC * PL_FRONT_LD(m), m, t->shared[k],
+                        t->relative + t->row_start[k]};
+    return c;
+}
+
+/* Panel j with everything before it taken in, factorised, and its contribution on the stack. */
+static int NAME(eliminate_panel)(const panels *t, int j, const int *child, const int *next,
+                                 pl_dense_entries *e, pl_dense_tests *test) {
+    panel J = panel_at(t, j);
+    pl_real *l = t->value + SC * J.at, *front = t->front + SC * t->front_at[j];
+    pl_dense_panel P = {l, l + SC * J.w * (J.w + J.r), J.w, J.r};
+    int begin = t->entry_start[j], ld = SC * PL_FRONT_LD(J.r);
+    e->source = t->source + begin;
+    e->target = t->target + begin;
+    e->n = t->entry_start[j + 1] - begin;
+    e->ahead = t->n_entries - begin - PL_DENSE_AHEAD;
+    NAME(pl_dense_open)(&P, e);
+    for (int k = child[j]; k >= 0; k = next[k]) {
+        pl_dense_child c = NAME(child_at)(t, k);
+        NAME(pl_dense_take)(&P, &c);
+    }
+    if (!NAME(factor_panel)(&P, test)) return 0;
+    if (J.r == 0) return 1;
+    pl_dense_product own = {front, ld, l + SC * J.w, SC * (J.w + J.r), J.r, P.u, SC * J.r, J.r, J.w};
+    NAME(pl_dense_negate)(&own);
+    for (int k = child[j]; k >= 0; k = next[k]) {
+        pl_dense_child c = NAME(child_at)(t, k);
+        if (c.shared < c.m) NAME(pl_dense_pass)(front, ld, J.w, &c);
     }
     return 1;
 }
@@ -111,41 +118,37 @@ static int NAME(factor_panel)(const panels *t, int j, tests *test) {
 pl_status NAME(pl_super_factor)(pl_sparse *s, const pl_pattern *a, const pl_real *value, pl_real threshold,
                                 pl_real bound, pl_real *growth) {
     panels t = panels_of(s);
-    tests test = {threshold, bound, 1.0};
-    const int *target = PL_PART(s, int, target);
-    const pl_real *scale = PL_PART(s, pl_real, scale);
-    int *waiting = t.relative + s->n, *next = waiting + s->n, *done = next + s->n;
-    for (int64_t i = 0, end = SC * (int64_t)t.start[s->n_super]; i < end; i++) t.value[i] = 0.0;
-    for (int64_t p = 0; p < s->n_a; p++)
-        NAME(scaled)(t.value + SC * target[p], value + SC * p, scale[a->row[p]]);
-    for (int j = 0; j < s->n_super; j++) waiting[j] = -1;
+    pl_dense_tests test = {threshold, bound, 1.0};
+    pl_dense_entries e = {t.value, value, PL_PART(s, pl_real, scale), a->row, NULL, NULL, 0, 0};
+    int *child = PL_PART(s, int, work), *next = child + s->n;
+    for (int j = 0; j < s->n_super; j++) child[j] = -1;
     for (int j = 0; j < s->n_super; j++) {
-        panel J = panel_at(&t, j);
-        int first = t.first[j], end = t.first[j + 1];
-        for (int i = 0; i < J.w; i++) t.map[first + i] = i;
-        for (int i = 0; i < J.r; i++) t.map[J.row[i]] = J.w + i;
-        for (int k = waiting[j], after; k >= 0; k = after) {
-            panel K = panel_at(&t, k);
-            int from = done[k], to = from;
-            while (to < K.r && K.row[to] < end) to++;
-            NAME(apply)(&t, k, j, from, to);
-            after = next[k];
-            done[k] = to;
-            if (to == K.r) continue;
-            int to_panel = t.of[K.row[to]];
-            next[k] = waiting[to_panel];
-            waiting[to_panel] = k;
-        }
-        if (!NAME(factor_panel)(&t, j, &test)) return PL_GROWTH;
-        done[j] = 0;
-        if (J.r == 0) continue;
-        next[j] = waiting[t.of[J.row[0]]];
-        waiting[t.of[J.row[0]]] = j;
+        if (!NAME(eliminate_panel)(&t, j, child, next, &e, &test)) return PL_GROWTH;
+        int parent = t.parent[j];
+        if (parent < 0) continue;
+        next[j] = child[parent];
+        child[parent] = j;
     }
     *growth = test.growth;
     return PL_OK;
 }
 
+#if SC == 1
+void pl_super_solve_real(pl_sparse *s, pl_real *x) {
+    panels t = panels_of(s);
+    pl_real *gathered = PL_PART(s, pl_real, inverse);
+    for (int j = 0; j < s->n_super; j++) {
+        panel J = panel_at(&t, j);
+        pl_dense_panel P = {t.value + J.at, t.value + J.at + J.w * (J.w + J.r), J.w, J.r};
+        pl_dense_forward_real(&P, x + t.first[j], J.row, x);
+    }
+    for (int j = s->n_super - 1; j >= 0; j--) {
+        panel J = panel_at(&t, j);
+        pl_dense_panel P = {t.value + J.at, t.value + J.at + J.w * (J.w + J.r), J.w, J.r};
+        pl_dense_backward_real(&P, x + t.first[j], J.row, x, gathered);
+    }
+}
+#else
 void NAME(pl_super_solve)(pl_sparse *s, pl_real *x) {
     panels t = panels_of(s);
     pl_real *gathered = PL_PART(s, pl_real, inverse);
@@ -170,3 +173,4 @@ void NAME(pl_super_solve)(pl_sparse *s, pl_real *x) {
         }
     }
 }
+#endif

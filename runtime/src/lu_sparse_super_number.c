@@ -10,10 +10,10 @@
 
 /* Where everything is. */
 typedef struct panels {
-    const int *first, *of, *row_start, *row, *start;
-    pl_real *value;
-    int *map;      /* n: row number -> place in the current panel */
-    int *relative; /* n: the same for the rows of one earlier panel */
+    const int *first, *parent, *row_start, *row, *relative, *start;
+    const int *entry_start, *source, *target, *front_at, *shared;
+    pl_real *value, *front;
+    int n_entries;
 } panels;
 
 typedef struct panel {
@@ -22,14 +22,14 @@ typedef struct panel {
     const int *row; /* r */
 } panel;
 
-typedef struct tests {
-    pl_real threshold, bound, growth;
-} tests;
-
 static panels panels_of(pl_sparse *s) {
-    panels t = {PL_PART(s, int, super_first), PL_PART(s, int, super_of),    PL_PART(s, int, row_start),
-                PL_PART(s, int, super_row),   PL_PART(s, int, value_start), PL_PART(s, pl_real, super_value),
-                PL_PART(s, int, work),        PL_PART(s, int, work) + s->n};
+    panels t = {PL_PART(s, int, super_first), PL_PART(s, int, super_parent),
+                PL_PART(s, int, row_start),   PL_PART(s, int, super_row),
+                PL_PART(s, int, relative),    PL_PART(s, int, value_start),
+                PL_PART(s, int, entry_start), PL_PART(s, int, source),
+                PL_PART(s, int, target),      PL_PART(s, int, front_at),
+                PL_PART(s, int, shared),      PL_PART(s, pl_real, super_value),
+                PL_PART(s, pl_real, front),   (int)s->n_a};
     return t;
 }
 

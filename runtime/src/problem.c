@@ -35,16 +35,7 @@ static int segment_at(const pl_inputs *in, pl_real t, int next_jump) {
     return low >= next_jump ? next_jump - 1 : low;
 }
 
-pl_status pl_set_inputs(pl_problem *p, pl_real t) {
-    const pl_inputs *in = p->inputs;
-    if (!in) return PL_OK;
-    if (in->call) {
-        pl_status status = in->call(in->user, t, p->u);
-        if (status != PL_OK) return note(p, status, PL_IN_INPUTS, -1, t);
-        int bad = first_nonfinite(in->n_u, p->u);
-        return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_INPUTS, bad, t);
-    }
-    if (in->n_segments == 0) return PL_OK;
+static void set_from_segments(pl_problem *p, const pl_inputs *in, pl_real t) {
     int s = segment_at(in, t, p->next_jump), n_u = in->n_u, degree = in->degree;
     const pl_real *c = in->coefficient + (size_t)s * (size_t)(degree + 1) * (size_t)n_u;
     pl_real dt = t - in->start[s];
@@ -54,7 +45,17 @@ pl_status pl_set_inputs(pl_problem *p, pl_real t) {
         for (int k = degree - 1; k >= 0; k--) v = v * dt + c[k * n_u + j];
         p->u[j] = v;
     }
-    return PL_OK;
+}
+
+pl_status pl_set_inputs(pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    if (!in) return PL_OK;
+    if (in->n_segments > 0) set_from_segments(p, in, t);
+    if (!in->call) return PL_OK;
+    pl_status status = in->call(in->user, t, p->u);
+    if (status != PL_OK) return note(p, status, PL_IN_INPUTS, -1, t);
+    int bad = first_nonfinite(in->n_u, p->u);
+    return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_INPUTS, bad, t);
 }
 
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f) {
@@ -103,13 +104,13 @@ pl_real pl_norm(const pl_problem *p, const pl_real *v, const pl_real *x) {
     return sqrt(sum / n);
 }
 
-pl_status pl_weights(pl_problem *p, const pl_real *x, pl_real *weight) {
+pl_status pl_weights(pl_problem *p, pl_real t, const pl_real *x, pl_real *weight) {
     int n = p->model->n_x;
     for (int i = 0; i < n; i++) {
         pl_real scale = p->rtol * fabs(x[i]) + p->atol[i];
         /* an error below a tenth of the rounding of x cannot be asked for; zero and NaN end here too */
         if (!(scale > 0.1 * DBL_EPSILON * fabs(x[i]) && scale >= DBL_MIN))
-            return note(p, x[i] - x[i] == 0.0 ? PL_TOO_ACCURATE : PL_NONFINITE, PL_IN_NOTHING, i, 0.0);
+            return note(p, x[i] - x[i] == 0.0 ? PL_TOO_ACCURATE : PL_NONFINITE, PL_IN_NOTHING, i, t);
         weight[i] = 1.0 / scale;
     }
     return PL_OK;

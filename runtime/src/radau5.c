@@ -96,7 +96,7 @@ static pl_status radau5_start(void *state, pl_problem *p, const pl_method_option
     s->first = 1;
     s->rate = s->rate_sum = 1.0;
     memcpy(array(s, X), x, (size_t)n * sizeof(pl_real));
-    pl_status status = pl_weights(p, x, array(s, SCALE));
+    pl_status status = pl_weights(p, t, x, array(s, SCALE));
     if (status == PL_OK) status = pl_rhs(p, t, x, array(s, F));
     if (status != PL_OK) return status;
     s->f_valid = 1;
@@ -107,6 +107,7 @@ static pl_status radau5_start(void *state, pl_problem *p, const pl_method_option
         if (status != PL_OK) return status;
     }
     if (s->h_max > 0.0) s->h = fmin(s->h, s->h_max);
+    if (opt->h_start > 0.0) s->h = fmin(s->h, opt->h_start);
     s->head.h_next = s->h;
     return PL_OK;
 }
@@ -308,7 +309,7 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
     pl_radau5 *s = state;
     int singular = 0, iterations = 0;
     pl_real h_wanted = s->h, err = 0.0, shrink = 0.5;
-    pl_status status = pl_weights(p, array(s, X), array(s, SCALE));
+    pl_status status = pl_weights(p, s->head.t, array(s, X), array(s, SCALE));
     if (status != PL_OK) return status;
     set_scale(s, p);
     for (int fails = 0;; fails++) {

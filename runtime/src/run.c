@@ -31,7 +31,7 @@ size_t pl_run_method_size(const pl_run_options *opt, int n) {
 
 static void find_next_jump(pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
-    if (!in || in->call) return;
+    if (!in) return;
     int s = p->next_jump < 1 ? 1 : p->next_jump;
     while (s < in->n_segments && !(in->jump[s] && in->start[s] > t)) s++;
     p->next_jump = s;
@@ -40,7 +40,7 @@ static void find_next_jump(pl_problem *p, pl_real t) {
 static pl_real next_limit(const pl_run *r, const pl_problem *p) {
     pl_real limit = r->t_stop;
     if (r->next_time < limit) limit = r->next_time;
-    if (p->inputs && !p->inputs->call && p->next_jump < p->inputs->n_segments)
+    if (p->inputs && p->next_jump < p->inputs->n_segments)
         limit = fmin(limit, p->inputs->start[p->next_jump]);
     return limit;
 }
@@ -131,9 +131,14 @@ pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *
     pl_real last =
         out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
     if (!(r->t_reached > last)) return PL_OK;
-    int in_method = r->started && head->t == r->t_reached;
-    return write_row(p, out, r->t_reached,
-                     in_method ? pl_method_of(r->method)->x(method_state) : pl_run_x(r, RUN_AFTER));
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    if (r->started && head->t == r->t_reached) /* attempts after it may have spoilt the interpolant */
+        memcpy(x, pl_method_of(r->method)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
+    else if (r->started && head->t_old <= r->t_reached && r->t_reached <= head->t && head->t > head->t_old)
+        pl_method_of(r->method)->interpolate(method_state, r->t_reached, 0, x);
+    else
+        memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
+    return write_row(p, out, r->t_reached, x);
 }
 
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
@@ -180,7 +185,9 @@ static int give_to_other(pl_run *r, const pl_problem *p, void *state, pl_status 
 
 static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
     pl_method_options options = r->opt.method_options;
-    if (r->handovers > 0) options.h_first = 0.0;
+    if (r->handovers > 0 || r->t_event == r->t_reached) options.h_first = 0.0;
+    /* after an event the next one may be as near as the last: a first look well before that */
+    if (r->t_event == r->t_reached) options.h_start = 0.2 * r->event_gap;
     pl_status status = pl_method_of(r->method)->start(state, p, &options, r->t_reached,
                                                       pl_run_x(r, RUN_AFTER), next_limit(r, p));
     r->started = status == PL_OK;
@@ -202,6 +209,7 @@ static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out
         pl_status status = r->started ? PL_OK : start_method(r, p, state);
         if (status == PL_OK) status = pl_method_of(r->method)->step(state, p, next_limit(r, p));
         if (status == PL_OK) break;
+        if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
         if (!give_to_other(r, p, state, status)) return status;
     }
     const pl_stepper *head = state;
@@ -227,7 +235,8 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_
     memset(info, 0, sizeof *info);
     info->next_time = r->next_time > t ? r->next_time : HUGE_VAL;
     pl_real room = 100.0 * DBL_EPSILON * fmax(fabs(t), fabs(r->t_stop));
-    r->events_in_place = t - r->t_event <= room ? r->events_in_place + 1 : 0;
+    r->event_gap = t - r->t_event;
+    r->events_in_place = r->event_gap <= room ? r->events_in_place + 1 : 0;
     r->t_event = t;
     p->count->n_events++;
     if (r->events_in_place >= MAX_EVENTS_IN_PLACE) {
@@ -284,6 +293,7 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     if (changed) {
         status = restart(r, p, t);
         if (status != PL_OK) return status;
+        if (root) pl_event_put_back(r);
     }
     return PL_EVENT;
 }
@@ -339,7 +349,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     if (status != PL_OK) return status;
     if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
     const pl_inputs *in = p->inputs;
-    if (in && !in->call && p->next_jump < in->n_segments && t >= in->start[p->next_jump] && t < r->t_stop)
+    if (in && p->next_jump < in->n_segments && t >= in->start[p->next_jump] && t < r->t_stop)
         return pass_jump(r, p, state, t);
     return PL_OK;
 }

@@ -24,6 +24,9 @@ enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY };
 
 /* Take the signs of the root functions at (t, x) as the state to compare with. */
 pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
+/* After a restart: a root that fired and was set to zero exactly counts as not yet crossed, so that it fires again
+ * if the states go on in the same direction (a ball that falls through the floor it was put on). */
+void pl_event_put_back(pl_run *r);
 /* First event in (r->t_left, end of the step]: *found, its time in *t_event, pl_run_fired set; signs and
  * r->t_left advance to it, or to the end of the step. */
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, int *found, pl_real *t_event);

@@ -236,7 +236,13 @@ class LinearLayout(Structure):
 class MethodOptions(Structure):
     """pl_method_options."""
 
-    _fields_ = (("h_first", c_double), ("h_max", c_double), ("h_fixed", c_double), ("order_max", c_int))
+    _fields_ = (
+        ("h_first", c_double),
+        ("h_max", c_double),
+        ("h_fixed", c_double),
+        ("h_start", c_double),
+        ("order_max", c_int),
+    )
 
 
 class RunOptions(Structure):
@@ -269,6 +275,7 @@ class Run(Structure):
         ("window_steps", c_int64),
         ("window_fails", c_int64),
         ("t_event", c_double),
+        ("event_gap", c_double),
         ("events_in_place", c_int),
         ("n_x", c_int),
         ("n_roots", c_int),

@@ -18,6 +18,7 @@ from pliant.solve.mass import make_explicit
 from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names
 
 Function = Callable[[float, Vector], ArrayLike]
+FLOAT = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -107,29 +108,35 @@ def _rhs_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None]:
 
     def call(t: float) -> None:
         value = f(t, x)
-        if type(value) is np.ndarray:
-            if value.shape != shape:
-                value = _reshaped(value, n)
-        elif not isinstance(value, (list, tuple)) or len(value) != n:
-            value = _reshaped(value, n)
-        out[:] = value if combine is None else combine @ np.asarray(value, dtype=np.float64)
+        if type(value) is not np.ndarray or value.shape != shape or value.dtype is not FLOAT:
+            value = _real_vector(value, n)
+        out[:] = value if combine is None else combine @ value
 
     return call
 
 
-def _reshaped(value: Any, n: int) -> Vector:
-    array = np.asarray(value)
+def _any_array(value: Any) -> NDArray[Any]:
+    """An array of whatever this is; ragged lists become arrays of objects instead of an exception."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.array([None] * max(1, len(value)), dtype=object)
+
+
+def _real_vector(value: Any, n: int) -> Vector:
+    """What f returned as n real numbers, or an error that says what is wrong with it."""
+    array = _any_array(value)
     if array.dtype.kind not in "fiub":
         raise ArgumentError(
-            f"f(t, x) returned {array.dtype} values, real numbers are needed",
-            hint="return a float array of n values",
+            f"f(t, x) returned {type(value).__name__} of {array.dtype} values, real numbers are needed",
+            hint=f"return an array or list of exactly {n} numbers",
         )
     if array.size != n or (array.ndim > 1 and max(array.shape) != n):
         raise ArgumentError(
             f"f(t, x) returned shape {array.shape}, but there are {n} states",
             hint=f"return an array or list of exactly {n} numbers",
         )
-    return cast(Vector, array.reshape(n))
+    return np.asarray(array.reshape(n), dtype=np.float64)
 
 
 def _jac_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None]:
@@ -140,13 +147,15 @@ def _jac_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None]:
 
     def call(t: float) -> None:
         value = jac(t, x)
+        if not sp.issparse(value):
+            value = _any_array(value)
+        if value.shape != (n, n) or value.dtype.kind not in "fiub":
+            raise ArgumentError(
+                f"jac(t, x) returned {value.dtype} of shape {value.shape}, but there are {n} states",
+                hint=f"return a real {n} x {n} matrix",
+            )
         if combine is not None:
             value = combine @ value
-        if value.shape != (n, n) if hasattr(value, "shape") else np.shape(value) != (n, n):
-            raise ArgumentError(
-                f"jac(t, x) returned shape {np.shape(value)}, but there are {n} states",
-                hint=f"return an {n} x {n} matrix",
-            )
         if scatter is not None:
             out[:] = scatter(value)
         else:
@@ -204,7 +213,13 @@ def _roots_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None
 
     def call(t: float) -> None:
         for i, function in enumerate(functions):
-            out[i] = function(t, x)
+            value = function(t, x)
+            if np.ndim(value) != 0 and np.size(value) != 1:
+                raise ArgumentError(
+                    f"root function {parts.roots[i].name!r} returned shape {np.shape(value)}",
+                    hint="a root function must return one number; give several functions for several roots",
+                )
+            out[i] = value
 
     return call
 
@@ -213,9 +228,12 @@ def _event_call(parts: _Parts, shim: binding.Shim, x: Vector, fired: NDArray[np.
     def call(t: float) -> None:
         for i, root in enumerate(parts.roots):
             if fired[i] and root.update is not None:
-                new = np.asarray(root.update(t, x.copy()), dtype=np.float64)
-                if new.shape != x.shape:
-                    raise ArgumentError(f"update of root {root.name!r} returned shape {new.shape}, expected {x.shape}")
+                new = _any_array(root.update(t, x.copy()))
+                if new.shape != x.shape or new.dtype.kind not in "fiub":
+                    raise ArgumentError(
+                        f"update of root {root.name!r} returned {new.dtype} of shape {new.shape}, expected {x.shape}",
+                        hint="it must return the new states, all of them",
+                    )
                 x[:] = new
                 shim.x_changed = 1
 
@@ -226,21 +244,26 @@ def _event_call(parts: _Parts, shim: binding.Shim, x: Vector, fired: NDArray[np.
 
 
 def _vector(what: str, value: ArrayLike, n: int | None = None) -> Vector:
-    try:
-        array = np.atleast_1d(np.array(value, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{what} must be a vector of real numbers: {error}") from None
-    if array.ndim != 1 or array.size == 0:
-        raise ArgumentError(f"{what} must be a vector, not of shape {array.shape}")
+    array = np.atleast_1d(_any_array(value))
+    if array.dtype.kind not in "fiub" or array.ndim != 1 or array.size == 0:
+        raise ArgumentError(
+            f"{what} must be a vector of real numbers, not {array.dtype} of shape {array.shape}",
+            hint="give a flat list or array of numbers",
+        )
     if n is not None and array.size != n:
-        raise ArgumentError(f"{what} has {array.size} values, but there are {n} states")
-    return array
+        raise ArgumentError(f"{what} has {array.size} values, but there are {n} states", hint=f"give {n} values")
+    return array.astype(np.float64)
 
 
 def _square(what: str, value: Any, n: int) -> sp.csc_array:
-    matrix = sp.csc_array(value) if sp.issparse(value) else sp.csc_array(np.asarray(value, dtype=np.float64))
-    if matrix.shape != (n, n):
-        raise ArgumentError(f"{what} has shape {matrix.shape}, but there are {n} states: {n} x {n} is needed")
+    if not sp.issparse(value):
+        value = _any_array(value)
+    if value.dtype.kind not in "fiub" or value.shape != (n, n):
+        raise ArgumentError(
+            f"{what} must be a real {n} x {n} matrix, not {value.dtype} of shape {value.shape}",
+            hint=f"there are {n} states: give {n} rows and {n} columns",
+        )
+    matrix = sp.csc_array(value.astype(np.float64))
     matrix.sum_duplicates()
     matrix.sort_indices()
     return matrix
@@ -301,10 +324,11 @@ def function_model(
     x_start = _vector("x0", x0)
     n = x_start.size
     if not np.all(np.isfinite(x_start)):
-        raise ArgumentError(f"x0 is not finite at index {int(np.flatnonzero(~np.isfinite(x_start))[0])}")
+        bad = int(np.flatnonzero(~np.isfinite(x_start))[0])
+        raise ArgumentError(f"x0 is not finite at index {bad}", hint="start values must be finite numbers")
     x_names = tuple(names) if names is not None else tuple(f"x[{i}]" for i in range(n))
     if len(x_names) != n:
-        raise ArgumentError(f"names has {len(x_names)} entries, but there are {n} states")
+        raise ArgumentError(f"names has {len(x_names)} entries, but there are {n} states", hint=f"give {n} names")
     struct = binding.Model(abi=binding.PL_ABI, n_x=n, flags=0, x_start=x_start.ctypes.data)
     keep: list[Any] = [x_start]
     combine, algebraic = _install_mass(struct, mass, n, keep)
@@ -317,7 +341,7 @@ def function_model(
     if nominal is not None:
         scale = np.abs(np.broadcast_to(_vector("nominal", nominal, None if np.ndim(nominal) == 0 else n), n)).copy()
         if not np.all((scale > 0) & np.isfinite(scale)):
-            raise ArgumentError("nominal values must be finite and not zero")
+            raise ArgumentError("nominal values must be finite and not zero", hint="give typical sizes of the states")
         struct.x_nominal = scale.ctypes.data
         keep.append(scale)
     listed = _root_list(roots)
@@ -371,9 +395,11 @@ def _install_mass(
     none = np.zeros(0, dtype=np.intp)
     if mass is None:
         return None, none
-    matrix = _square("mass", np.diag(mass) if np.ndim(mass) == 1 and not sp.issparse(mass) else mass, n)
+    if not sp.issparse(mass) and np.ndim(mass) == 1:
+        mass = sp.diags_array(_vector("mass", mass, n))
+    matrix = _square("mass", mass, n)
     if not np.all(np.isfinite(matrix.data)):
-        raise ArgumentError("mass has values that are not finite")
+        raise ArgumentError("mass has values that are not finite", hint="check how the mass matrix is computed")
     matrix.eliminate_zeros()
     if matrix.nnz == 0:
         raise ModelError("the mass matrix is zero: there is no differential equation", hint="use a root finder instead")

@@ -27,7 +27,7 @@ class InputSet:
     u: Vector
     struct: binding.Inputs | None
     keep: tuple[Any, ...]
-    value: Callable[[Vector], NDArray[np.float64]]  # (times) -> (times, inputs)
+    value: Callable[[Vector], NDArray[np.float64]]  # (times) -> (times, inputs); at a jump the left value
 
 
 def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instance) -> InputSet:
@@ -46,15 +46,13 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
         j = names.index(name)
         if callable(value):
             functions[j] = value
-        elif np.ndim(value) == 0 and not isinstance(value, str):
+        elif isinstance(value, (int, float, np.number)):
             u[j] = _finite(name, value)
         else:
             tables[j] = _table(name, value)
-    if functions:
-        return _by_call(u, tables, functions, instance)
-    if tables:
-        return _by_segments(u, tables)
-    return InputSet(u, None, (), lambda times: np.broadcast_to(u, (len(times), len(u))))
+    if not tables and not functions:
+        return InputSet(u, None, (), lambda times: np.broadcast_to(u, (len(times), len(u))))
+    return _input_set(u, tables, functions, instance)
 
 
 def _finite(name: str, value: Any) -> float:
@@ -72,7 +70,8 @@ def _table(name: str, value: Any) -> tuple[Vector, Vector]:
         times, values = (np.array(part, dtype=np.float64) for part in value)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"input {name}: expected a number, a function of time or a pair (times, values), got {type(value).__name__}"
+            f"input {name}: expected a number, a function or a pair (times, values), got {type(value).__name__}",
+            hint="times and values must be vectors of the same shape",
         ) from None
     if times.ndim != 1 or times.shape != values.shape or times.size == 0:
         raise ArgumentError(f"input {name}: times have shape {times.shape}, values {values.shape}")
@@ -96,61 +95,64 @@ def _limits(table: tuple[Vector, Vector], t: Vector) -> tuple[Vector, Vector]:
     return before, after
 
 
-def _by_segments(u: Vector, tables: dict[int, tuple[Vector, Vector]]) -> InputSet:
+def _segments(
+    u: Vector, tables: dict[int, tuple[Vector, Vector]]
+) -> tuple[Vector, NDArray[np.float64], NDArray[np.uint8]]:
+    """Start times, coefficients (segment, power, input) and jumps of all tables together."""
     start = np.unique(np.concatenate([times for times, _ in tables.values()]))
-    n, n_u = len(start), len(u)
-    coefficient = np.zeros((n, 2, n_u))
+    if any(len(times) > 1 and times[0] == times[1] for times, _ in tables.values()):
+        # a table that begins with a jump has a left side too
+        start = np.concatenate([[start[0] - max(1.0, abs(start[0]))], start])
+    coefficient = np.zeros((len(start), 2, len(u)))
     coefficient[:, 0, :] = u
-    jump = np.zeros(n, dtype=np.uint8)
+    jump = np.zeros(len(start), dtype=np.uint8)
     for j, table in tables.items():
         before, after = _limits(table, start)
         coefficient[:, 0, j] = after
         coefficient[:-1, 1, j] = (before[1:] - after[:-1]) / np.diff(start)
         jump |= (before != after).astype(np.uint8)
-    jump[0] = 0
-    # a jump at the very first time of a table has no left side: the table begins with the right value
-    struct = binding.Inputs(
-        n_u=n_u,
-        degree=1,
-        n_segments=n,
-        start=start.ctypes.data,
-        coefficient=coefficient.ctypes.data,
-        jump=jump.ctypes.data,
-    )
-
-    def value(times: Vector) -> NDArray[np.float64]:
-        s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, n - 1)
-        dt = np.maximum(times - start[s], 0.0)[:, None]
-        return np.asarray(coefficient[s, 0] + coefficient[s, 1] * dt)
-
-    return InputSet(u, struct, (start, coefficient, jump), value)
+    return start, coefficient, jump
 
 
-def _by_call(
+def _input_set(
     u: Vector,
     tables: dict[int, tuple[Vector, Vector]],
     functions: dict[int, Callable[[float], float]],
     instance: Instance,
 ) -> InputSet:
+    """Tables as segments that C evaluates, functions of time by a callback that overwrites their entries."""
     n_u = len(u)
-    fixed = u.copy()
-
-    def at(t: float) -> Vector:
-        out = fixed.copy()
-        for j, (times, values) in tables.items():
-            out[j] = np.interp(t, times, values)
-        for j, function in functions.items():
-            out[j] = function(t)
-        return out
+    struct = binding.Inputs(n_u=n_u, degree=1)
+    keep: list[Any] = []
+    if tables:
+        start, coefficient, jump = _segments(u, tables)
+        struct.n_segments, struct.start = len(start), start.ctypes.data
+        struct.coefficient, struct.jump = coefficient.ctypes.data, jump.ctypes.data
+        keep += [start, coefficient, jump]
 
     def call(_user: Any, t: float, target: Any) -> int:
         try:
-            np.ctypeslib.as_array(target, (n_u,))[:] = at(t)
+            for j, function in functions.items():
+                target[j] = function(t)
         except BaseException as error:
             instance.raised = error
             return binding.FATAL
         return 0
 
-    callback = binding.INPUT_CALL(call)
-    struct = binding.Inputs(n_u=n_u, call=ctypes.cast(callback, ctypes.c_void_p).value)
-    return InputSet(u, struct, (callback,), lambda times: np.array([at(float(t)) for t in times]).reshape(-1, n_u))
+    if functions:
+        callback = binding.INPUT_CALL(call)
+        struct.call = ctypes.cast(callback, ctypes.c_void_p).value
+        keep.append(callback)
+
+    def value(times: Vector) -> NDArray[np.float64]:
+        out = np.tile(u, (len(times), 1))
+        if tables:
+            s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
+            left = (jump[s] != 0) & (times == start[s]) & (times > times[0])
+            s = np.where(left, s - 1, s)
+            out = coefficient[s, 0] + coefficient[s, 1] * np.maximum(times - start[s], 0.0)[:, None]
+        for j, function in functions.items():
+            out[:, j] = [function(float(t)) for t in times]
+        return out
+
+    return InputSet(u, struct, tuple(keep), value)

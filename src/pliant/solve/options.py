@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -63,6 +63,8 @@ class SolverOptions:
         """Options from a mapping; unknown names and values are refused."""
         if not given:
             return cls()
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'max_step': 0.1}")
         known = {f.name: f for f in fields(cls)}
         for name, value in (given or {}).items():
             if name not in known:
@@ -78,10 +80,10 @@ class SolverOptions:
             value = getattr(options, name)
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value >= 0):
                 raise ArgumentError(f"option {name} must be a positive number, not {value!r}")
-        if not 1 <= options.max_order <= 5:
-            raise ArgumentError(f"option max_order must be between 1 and 5, not {options.max_order!r}")
-        if options.max_steps < 0 or not 0 <= options.root_samples <= 1000:
-            raise ArgumentError("options max_steps and root_samples must not be negative (root_samples at most 1000)")
+        for name, low, high in (("max_order", 1, 5), ("max_steps", 0, 2**62), ("root_samples", 0, 1000)):
+            value = getattr(options, name)
+            if not isinstance(value, (int, np.integer)) or not low <= value <= high:
+                raise ArgumentError(f"option {name} must be a whole number between {low} and {high}, not {value!r}")
         return options
 
 
@@ -155,7 +157,7 @@ def check_request(
         step=0.0 if step is None else float(step),
         x=_replaced("start_values", model.x_start, model.names.x, start_values),
         parameters=_replaced("parameters", model.p_start, model.names.p, parameters),
-        outputs=None if outputs is None else tuple([outputs] if isinstance(outputs, str) else outputs),
+        outputs=_names(outputs),
         options=SolverOptions.of(options),
         timeout=timeout,
     )
@@ -189,13 +191,27 @@ def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vec
     return values
 
 
+def _names(outputs: Any) -> tuple[str, ...] | None:
+    if outputs is None:
+        return None
+    if isinstance(outputs, str):
+        return (outputs,)
+    listed = list(outputs) if isinstance(outputs, Iterable) else [outputs]
+    if not all(isinstance(name, str) for name in listed):
+        raise ArgumentError(f"outputs must be a list of names, not {outputs!r}")
+    return tuple(listed)
+
+
 def _points(points: Any, start: float, stop: float) -> Vector | None:
     if points is None:
         return None
     if isinstance(points, (int, np.integer)) and not isinstance(points, bool):
         if points < 2:
             raise ArgumentError(f"points must be at least 2, not {points}", hint="or None for the steps taken")
-        return np.linspace(start, stop, int(points))
+        try:
+            return np.linspace(start, stop, int(points))
+        except (MemoryError, ValueError):
+            raise ArgumentError(f"{points} points do not fit into memory", hint="ask for fewer points") from None
     try:
         times = np.array(points, dtype=np.float64)
     except (TypeError, ValueError):
@@ -206,7 +222,8 @@ def _points(points: Any, start: float, stop: float) -> Vector | None:
         raise ArgumentError("points must ascend")
     if times[0] < start or times[-1] > stop:
         raise ArgumentError(
-            f"points reach from {times[0]:g} to {times[-1]:g}, the simulation from {start:g} to {stop:g}"
+            f"points reach from {times[0]:g} to {times[-1]:g}, the simulation from {start:g} to {stop:g}",
+            hint="leave out the times outside, or change start and stop",
         )
     return times
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.errors import ArgumentError
+
 #: seconds before a bar appears by itself
 PATIENCE = 0.8
 
@@ -35,6 +37,8 @@ class Reporter:
     """Shows nothing, a bar, or calls the user's function. A context manager: the bar is closed whatever happens."""
 
     def __init__(self, wanted: bool | Callable[[Progress], object] | None) -> None:
+        if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
+            raise ArgumentError(f"progress must be True, False, None or a function, not {wanted!r}")
         self.call = wanted if callable(wanted) else None
         self.bar_wanted = wanted is True or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
         self.patience = 0.0 if wanted is True else PATIENCE

@@ -24,6 +24,7 @@ def run_to_end(sim: Simulation, reporter: Reporter) -> None:
     begin = last = time.perf_counter()
     steps, limit = 64, sim.request.timeout
     try:
+        sim.begin()
         while not sim.done:
             sim.advance(steps)
             now = time.perf_counter()

@@ -36,7 +36,7 @@ def _bytes(size: int) -> NDArray[np.float64]:
 
 
 class Simulation:
-    """One run: owns all memory of the runtime. ``advance`` until ``done``, then :func:`collect` the result."""
+    """One run: owns all memory of the runtime. ``begin``, ``advance`` until ``done``, then collect."""
 
     def __init__(self, model: NumericModel, request: Request, inputs: Mapping[str, Any]) -> None:
         self.model, self.request = model, request
@@ -65,10 +65,11 @@ class Simulation:
         self.done = False
         self.x = request.x.copy()
         self._check_bounds()
+        self.begun = False
         if request.method in binding.IMPLICIT:
             self._make_linear()
         self._output()
-        self._begin()
+        self._make_run()
 
     # --------------------------------------------------------------------------------------------- setting up
 
@@ -180,29 +181,36 @@ class Simulation:
             log=self.log.ctypes.data,
         )
 
-    def _begin(self) -> None:
+    def _make_run(self) -> None:
         request, options, lib = self.request, self.request.options, binding.lib
-        run_options = binding.RunOptions(
+        self.run_options = binding.RunOptions(
             method=binding.METHODS[request.method],
-            method_options=binding.MethodOptions(options.first_step, options.max_step, request.step, options.max_order),
+            method_options=binding.MethodOptions(
+                h_first=options.first_step, h_max=options.max_step, h_fixed=request.step, order_max=options.max_order
+            ),
             max_steps=options.max_steps,
             root_samples=options.root_samples,
             restart_always=int(options.restart == "always"),
         )
         self.run_memory = _bytes(lib.pl_run_size(self.model.address))
         self.run = binding.Run.from_address(self.run_memory.ctypes.data)
-        self.method_memory = _bytes(lib.pl_run_method_size(ctypes.byref(run_options), self.model.n_x))
+        self.run.started, self.run.handovers, self.run.method = 0, 0, max(0, binding.METHODS[request.method] % 100)
         self.run.t_reached = request.start
+        self.method_memory = _bytes(lib.pl_run_method_size(ctypes.byref(self.run_options), self.model.n_x))
+
+    def begin(self) -> None:
+        """Consistent start values, first event, first values of the root functions."""
         next_time = self._initialise()
-        status = lib.pl_run_init(
+        status = binding.lib.pl_run_init(
             self.run_memory.ctypes.data,
             ctypes.byref(self.problem),
-            ctypes.byref(run_options),
-            request.start,
-            request.stop,
+            ctypes.byref(self.run_options),
+            self.request.start,
+            self.request.stop,
             self.x.ctypes.data,
             next_time,
         )
+        self.begun = True
         self.raise_user_error()
         if status != binding.OK:
             raise failure_error(self, status, None)
@@ -328,6 +336,8 @@ class Simulation:
 
     def flush(self) -> None:
         """Write the state reached as a last row, for a run that is cut short between output points."""
+        if not self.begun:
+            return
         binding.lib.pl_run_flush(
             self.run_memory.ctypes.data,
             ctypes.byref(self.problem),
