@@ -14,16 +14,9 @@ def f(t, x):
     return [-0.04 * a + 1e4 * b * c, 0.04 * a - 1e4 * b * c - 3e7 * b**2, a + b + c - 1.0]
 
 
-def jac(t, x):
-    """df/dx; may be left out, then differences are taken."""
-    _, b, c = x
-    return np.array([[-0.04, 1e4 * c, 1e4 * b], [0.04, -1e4 * c - 6e7 * b, -1e4 * b], [1.0, 1.0, 1.0]])
-
-
 model = pliant.ode(
     f,
     [1.0, 0.0, 0.0],
-    jac=jac,
     mass=[1.0, 1.0, 0.0],  # the diagonal; 0: no derivative in this row
     names=["A", "B", "C"],
     nominal=[1.0, 1e-5, 1.0],  # B stays small: its absolute tolerance follows

@@ -3,11 +3,12 @@
  *     J e_j ~ (f(x + sigma_j e_j) - f(x)) / sigma_j,       columns of one colour perturbed together.
  *
  * Increments, U the unit roundoff, W_j = rtol |x_j| + atol_j, s0 = 1e3 U n |h| ||f||_W (1 if f = 0):
- *   default  sigma_j = smallest power of two >= max(sqrt(U) |x_j|, min(s0, 1) W_j), with the sign of x_j:
+ *   default  sigma_j = smallest power of two >= max(sqrt(U) |x_j|, s W_j), s = s0 within [1e-3, 1], with the sign of x_j:
  *            the division is exact, x_j + sigma_j is representable and keeps its sign, so Sterbenz' condition
  *            holds (Renstroem 2024, section 4.4 and chapter 8). The floor is CVode's (ibid. 5.3.2): the rounding
  *            of f then changes h J by at most 1e-3 in units of the weights. More than a weight is never needed,
- *            however stiff f is.
+ *            however stiff f is; less than a thousandth drowns in rounding once h grows, and at once in algebraic
+ *            equations, which no h multiplies.
  *   CVode    sigma_j = max(sqrt(U) |x_j|, s0 W_j)                            (ibid. 5.3.2)
  *   Radau5   sigma_j = sqrt(U max(1e-5, |x_j|))                              (ibid. 5.4.2)
  *   thesis   sigma_j = max(spacing(x_j)/sqrt(U), sqrt(U) 2^-9), sign rule    (ibid. chapter 8)
@@ -20,6 +21,8 @@
 #include <math.h>
 
 #define SQRT_U 1.4901161193847656e-8 /* sqrt(2^-52) = 2^-26 */
+
+#define LEAST_WEIGHT 1e-3 /* see the default rule */
 
 /* Smallest power of two that is >= v > 0. */
 static pl_real power_of_two(pl_real v) {
@@ -88,7 +91,7 @@ static pl_status differences(pl_problem *p, pl_real t, const pl_real *x, const p
     const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
     const int *sorted = PL_AT(lin, int, lin->colour), *colour_start = PL_AT(lin, int, lin->colour_start);
     pl_real s0 = floor_factor(p, x, f, h);
-    if (lin->increment == PL_INCREMENT_DEFAULT) s0 = fmin(s0, 1.0);
+    if (lin->increment == PL_INCREMENT_DEFAULT) s0 = fmin(fmax(s0, LEAST_WEIGHT), 1.0);
     for (int j = 0; j < n; j++) {
         pl_real weight = p->rtol * fabs(x[j]) + p->atol[j];
         y[j] = x[j];

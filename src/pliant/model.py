@@ -155,5 +155,9 @@ def load(
     if not Path(text).exists():
         raise ModelError(f"there is no file {text}", hint="check the path")
     if text.endswith(".c"):
+        if name is not None or path is not None or tear is not None:
+            raise ArgumentError(
+                f"{text}: name, path and tear are for Modelica models", hint="leave them out for a C file"
+            )
         return native(text)
     raise ArgumentError(f"{text}: pliant does not know this kind of file", hint="known are .c files")

@@ -96,7 +96,7 @@ def _manifest(sim: Simulation, created: dt.datetime) -> dict[str, Any]:
         "rtol": request.rtol,
         "atol": request.atol,
         "step": request.step,
-        "points": request.points,
+        "points": request.points_given,
         "parameters": dict(zip(names.p, request.parameters.tolist(), strict=True)),
         "start_values": dict(zip(names.x, request.x.tolist(), strict=True)) if few else request.x,
         "options": {k: v for k, v in vars(request.options).items() if k != "mask"},

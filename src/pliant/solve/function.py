@@ -347,6 +347,7 @@ def function_model(
     listed = _root_list(roots)
     _install_roots(struct, listed, keep)
     name = getattr(f, "__name__", type(f).__name__)
+    name = name if name.isidentifier() else "ode"
     all_names = Names(
         x=x_names,
         roots=tuple(root.name for root in listed),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve import binding
+from pliant.solve.names import suggestion
 from pliant.solve.numeric import Instance, NumericModel, Vector
 
 
@@ -38,10 +38,9 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
     functions: dict[int, Callable[[float], float]] = {}
     for name, value in given.items():
         if name not in names:
-            near = get_close_matches(name, names, 3)
             raise UnknownNameError(
                 f"inputs: the model has no input {name!r}",
-                hint=f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names[:10]) or 'none'}",
+                hint=suggestion(name, names),
             )
         j = names.index(name)
         if callable(value):

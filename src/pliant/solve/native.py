@@ -25,11 +25,17 @@ class NativeModel(NumericModel):
         memory = np.zeros(max(size, 1), dtype=np.uint8)
         instance = Instance(memory.ctypes.data if size else None, (memory, parameters))
         if self.struct.open and binding.OPEN_CALL(self.struct.open)(instance.address) != binding.OK:
-            raise ModelError(f"{self.name}: the model could not be opened: {self.error_text(instance)}")
+            raise ModelError(
+                f"{self.name}: the model could not be opened: {self.error_text(instance)}",
+                hint="see the model's `open`",
+            )
         if self.struct.set_parameters and self.struct.n_p:
             call = binding.PARAMETER_CALL(self.struct.set_parameters)
             if call(instance.address, parameters.ctypes.data) != binding.OK:
-                raise ModelError(f"{self.name}: the model refuses its parameters: {self.error_text(instance)}")
+                raise ModelError(
+                    f"{self.name}: the model refuses its parameters: {self.error_text(instance)}",
+                    hint="change parameters=, or the defaults in the file",
+                )
         return instance
 
 

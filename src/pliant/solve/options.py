@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve import binding
+from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel, Vector
 
 #: share of rtol * nominal that is the default absolute tolerance
@@ -68,10 +68,9 @@ class SolverOptions:
         known = {f.name: f for f in fields(cls)}
         for name, value in (given or {}).items():
             if name not in known:
-                near = get_close_matches(name, known, 1)
                 raise ArgumentError(
                     f"there is no option {name!r}",
-                    hint=f"did you mean {near[0]!r}?" if near else f"options are {', '.join(known)}",
+                    hint=suggestion(name, known),
                 )
             if name in cls.CHOICES and value not in cls.CHOICES[name]:
                 raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
@@ -97,6 +96,7 @@ class Request:
     rtol: float
     atol: Vector
     points: Vector | None  # None: every step
+    points_given: Any  # as the user said it, for the manifest
     step: float
     x: Vector
     parameters: Vector
@@ -126,10 +126,9 @@ def check_request(
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
     if method not in binding.METHODS:
-        near = get_close_matches(str(method), binding.METHODS, 1)
         raise ArgumentError(
             f"there is no method {method!r}",
-            hint=f"did you mean {near[0]!r}?" if near else f"methods are {', '.join(binding.METHODS)}",
+            hint=suggestion(str(method), binding.METHODS),
         )
     if method in binding.FIXED_STEP and step is None:
         raise ArgumentError(f"method {method!r} needs a fixed step", hint="give step=, e.g. step=1e-3")
@@ -154,6 +153,7 @@ def check_request(
         rtol=rtol,
         atol=_tolerances(model, rtol, atol),
         points=_points(points, start, stop),
+        points_given=points,
         step=0.0 if step is None else float(step),
         x=_replaced("start_values", model.x_start, model.names.x, start_values),
         parameters=_replaced("parameters", model.p_start, model.names.p, parameters),
@@ -235,10 +235,9 @@ def _replaced(what: str, values: Vector, names: tuple[str, ...], given: Mapping[
     place = {name: i for i, name in enumerate(names)}
     for name, value in given.items():
         if name not in place:
-            near = get_close_matches(name, names, 3)
             raise UnknownNameError(
                 f"{what}: the model has no {'parameter' if what == 'parameters' else 'state'} {name!r}",
-                hint=f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names[:10]) or 'none'}",
+                hint=suggestion(name, names),
             )
         out[place[name]] = _number(f"{what}[{name!r}]", value)
     return out

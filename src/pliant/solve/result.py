@@ -11,7 +11,6 @@ Writing and reading files is in save.py, drawing in plot.py; both are loaded on 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import html
 import importlib
 import os
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import ArgumentError, OutputError, UnknownNameError
+from pliant.solve.names import nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -357,7 +357,7 @@ class Result:
                 hint=f"simulate again with {name!r} among outputs=",
             )
         everything = [*self.names, *self._parameters, "time"]
-        near = _nearest(name, everything)
+        near = nearest(name, everything)
         guess = f"; did you mean {' or '.join(repr(item) for item in near)}?" if near else ""
         return UnknownNameError(
             f"the result has no variable {name!r}{guess}",
@@ -401,6 +401,14 @@ class Result:
         return f"<table><caption>{caption}</caption>{body}</table>"
 
     # -- handing on ----------------------------------------------------------------------------------------
+
+    def plot_steps(
+        self, *, show: bool | None = None, file: str | os.PathLike[str] | None = None, log: str = ""
+    ) -> Figure:
+        """Draw the step size and the order over time."""
+        from pliant.solve.plot import plot_steps
+
+        return plot_steps(self, show=show, file=file, log=log)
 
     def to_pandas(self, names: Sequence[str] | None = None) -> Any:
         """A pandas DataFrame indexed by time: the columns `names`, by default all."""
@@ -484,13 +492,3 @@ def _unit_per_second(unit: str) -> str:
     if not unit:
         return ""
     return f"{unit}/s" if "/" not in unit else f"({unit})/s"
-
-
-def _nearest(name: str, names: Sequence[str]) -> list[str]:
-    """Up to three names that were probably meant: other case, last part of a path, then similar spelling."""
-    wanted = name.lower()
-    lower = {item.lower(): item for item in names}
-    near = [lower[wanted]] if wanted in lower else []
-    near += [item for item in names if item.lower().endswith("." + wanted)]
-    near += [lower[item] for item in difflib.get_close_matches(wanted, list(lower), n=3)]
-    return list(dict.fromkeys(near))[:3]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from pliant.solve import binding
 from pliant.solve.failure import failure_error
 from pliant.solve.inputs import make_inputs
 from pliant.solve.look import jacobian_places
+from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
 from pliant.solve.progress import Progress
@@ -151,10 +151,9 @@ class Simulation:
             unknown = set(wanted) - set(names.x) - set(names.y) - set(names.u)
             if unknown:
                 name = sorted(unknown)[0]
-                near = get_close_matches(name, (*names.x, *names.y), 3)
                 raise UnknownNameError(
                     f"outputs: the model has no variable {name!r}",
-                    hint=f"did you mean {', '.join(near)}?" if near else "",
+                    hint=suggestion(name, (*names.x, *names.y)),
                 )
         self.x_index = np.array(x_index, dtype=np.int32)
         self.y_index = np.array(y_index, dtype=np.int32)

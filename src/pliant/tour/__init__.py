@@ -1,0 +1,49 @@
+"""``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
+
+story.py      what a section consists of: text, tables, pictures, code
+stiff.py, native.py, hybrid.py, sparse.py, results.py      the sections, each a function that runs and tells
+terminal.py, page.py      the same story for the terminal and for the browser
+models/       the C models of the tour
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from pliant.errors import OutputError
+from pliant.tour.hybrid import events, inputs
+from pliant.tour.native import c_model, dae
+from pliant.tour.page import render_page
+from pliant.tour.results import errors, files, manifest
+from pliant.tour.sparse import heat
+from pliant.tour.stiff import fixed_step, stiff
+from pliant.tour.story import Section
+from pliant.tour.terminal import print_end, print_section, print_title
+
+SECTIONS = (stiff, c_model, dae, events, inputs, heat, fixed_step, files, errors, manifest)
+
+
+def run_tour(folder: Path, console: Console) -> Path:
+    """Run all sections, show them on ``console`` and write ``folder``/index.html; returns its path."""
+    begin = time.perf_counter()
+    page = folder / "index.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        print_title(console)
+        sections: list[Section] = []
+        for number, make in enumerate(SECTIONS, 1):
+            section = make(folder)
+            print_section(console, number, section)
+            sections.append(section)
+        page.write_text(render_page(sections, time.perf_counter() - begin), encoding="utf-8")
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(
+            f"cannot write to {folder}: {error.strerror or error}", hint="choose another folder with --out"
+        ) from error
+    print_end(console, page, time.perf_counter() - begin)
+    return page

@@ -1,0 +1,93 @@
+"""Tour: events and inputs."""
+
+from __future__ import annotations
+
+from math import exp, sqrt
+from pathlib import Path
+
+import pliant
+from pliant.tour.story import MODELS, Code, Section, Table, Text, count, picture, source
+
+
+def bouncing_ball() -> pliant.Model:
+    """A ball falls from 1 m and keeps 80 % of its speed at each impact."""
+
+    def bounce(t, x):  # type: ignore[no-untyped-def]
+        return [0.0, -0.8 * x[1]]
+
+    floor = pliant.Root(lambda t, x: x[0], direction=-1, update=bounce, name="floor")
+    return pliant.ode(lambda t, x: [x[1], -9.81], [1.0, 0.0], names=["h", "v"], roots=floor)
+
+
+def events(folder: Path) -> Section:
+    """A bouncing ball: measured impact times against the exact ones."""
+    result = bouncing_ball().simulate(stop=3.0, rtol=1e-8)
+    rows, exact, flight = [], sqrt(2.0 / 9.81), 2.0 * 0.8 * sqrt(2.0 / 9.81)
+    for number, event in enumerate(result.events, 1):
+        rows.append(
+            [
+                f"{number}",
+                f"{event.time:.12f}",
+                f"{abs(event.time - exact):.1e}",
+                f"{event.before[1]:+.4f}",
+                f"{event.after[1]:+.4f}",
+            ]
+        )
+        exact, flight = exact + flight, 0.8 * flight
+    return Section(
+        "events",
+        "Events",
+        "An event happens where a root function changes sign. It is located on the dense output, to the "
+        "rounding of time; the model may then set new states, and the solver begins anew.",
+        [
+            Code(source(bouncing_ball), "The model: one root function, falling only, with an update."),
+            Table(
+                ("impact", "time", "error", "speed before", "speed after"),
+                rows,
+                f"{count(result.stats.n_steps)} steps at rtol = 1e-8, {count(result.stats.n_roots)} "
+                "evaluations of the root function.",
+            ),
+            picture(
+                result.plot("h", "v", show=False),
+                "Height and speed; events are thin lines, jumps drawn as jumps.",
+            ),
+        ],
+    )
+
+
+def pulse() -> tuple[list[float], list[float]]:
+    """An input table: a time that stands twice is a jump."""
+    times = [0.0, 1.0, 1.0, 3.0, 3.0, 4.0, 6.0]
+    values = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]
+    return times, values
+
+
+def inputs(folder: Path) -> Section:
+    """A circuit driven by a voltage with jumps and a ramp; parameters changed without compiling."""
+    model = pliant.native(MODELS / "rc.c")
+    rows = []
+    for resistance in (0.5, 1.0, 2.0):
+        result = model.simulate(stop=6.0, rtol=1e-8, points=601, inputs={"u": pulse()}, parameters={"R": resistance})
+        tau = resistance * 0.5
+        exact = 1.0 - exp(-2.0 / tau)
+        at_three = float(result["v"][300])
+        steps = [] if result.steps is None else result.steps["time"].tolist()
+        stops = " and ".join(f"{t:g}" for t in (1.0, 3.0) if t in steps)
+        rows.append([f"{resistance:g}", count(result.stats.n_steps), stops, f"{at_three:.8f}"])
+        rows[-1].append(f"{abs(at_three - exact):.1e}")
+    return Section(
+        "inputs",
+        "Inputs and parameters",
+        "Inputs are numbers, functions of time, or tables. The solver stops exactly where a table jumps and "
+        "nowhere else; ramps need no stop. Parameters change without compiling again.",
+        [
+            Code(source(pulse), "The input: two jumps, then a ramp."),
+            Text("The model is a resistor and a capacitor in C, with one input, two parameters and one output."),
+            Table(
+                ("R", "steps", "a step ends exactly at", "v(3)", "error"),
+                rows,
+                "The error is taken against the closed solution 1 - exp(-2/(R C)).",
+            ),
+            picture(result.plot("u", "v", "i", show=False), "Input u, voltage v and the output i for R = 2."),
+        ],
+    )
