@@ -320,10 +320,10 @@ def test_arguments_of_simulate(more: dict[str, Any], words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"start_values": {"aa": 1.0}}, ["start_values", "'aa'", "did you mean a"]),
+        ({"start_values": {"aa": 1.0}}, ["start_values", "'aa'", "did you mean 'a'"]),
         ({"parameters": {"p": 1.0}}, ["parameters", "'p'", "none"]),
         ({"inputs": {"u": 1.0}}, ["inputs", "'u'", "none"]),
-        ({"outputs": ["aa"]}, ["outputs", "'aa'", "did you mean a"]),
+        ({"outputs": ["aa"]}, ["outputs", "'aa'", "did you mean 'a'"]),
     ],
 )
 def test_unknown_names_suggest_the_nearest(more: dict[str, Any], words: list[str]) -> None:

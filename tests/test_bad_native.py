@@ -237,10 +237,10 @@ def test_start_value_outside_its_bounds() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"inputs": {"sourse": 1.0}}, "did you mean source"),
-        ({"parameters": {"levl": 1.0}}, "did you mean level"),
-        ({"outputs": ["powr"]}, "did you mean power"),
-        ({"start_values": {"w": 1.0}}, "it has v"),
+        ({"inputs": {"sourse": 1.0}}, "did you mean 'source'"),
+        ({"parameters": {"levl": 1.0}}, "did you mean 'level'"),
+        ({"outputs": ["powr"]}, "did you mean 'power'"),
+        ({"start_values": {"w": 1.0}}, "there are v"),
     ],
 )
 def test_unknown_names(more: dict[str, object], words: str) -> None:

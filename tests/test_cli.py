@@ -143,7 +143,7 @@ def test_defines(tmp_path: Path) -> None:
         (["--param", "R=-1"], "ModelError", "R and C must be positive"),
         (["--method", "bfd"], "ArgumentError", "did you mean 'bdf'?"),
         (["--rtol", "-1"], "ArgumentError", "rtol"),
-        (["--option", "maxstep=1"], "ArgumentError", "did you mean 'max_step'?"),
+        (["--option", "maxstep=1"], "ArgumentError", "did you mean 'max_step'"),
         (["--save", "r.xls"], "ArgumentError", ".parquet"),
     ],
 )

@@ -387,5 +387,5 @@ def test_ctrl_c_in_a_long_run(points: str, tmp_path: Path) -> None:
         child.kill()
         child.wait()
     assert output.split() == ["True", "True", "True", "False"]
-    assert time.perf_counter() - sent < 2.0
+    assert time.perf_counter() - sent < 4.0  # two on a quiet machine
     assert child.returncode == 0

@@ -17,13 +17,19 @@ static int8_t sign_of(pl_real v) {
     return (int8_t)((v > 0.0) - (v < 0.0));
 }
 
-/* +1, -1 if the root function fires going from sign `from` to the value g, else 0. */
+/* +1, -1 if the root function fires going from sign `from` to the value g, else 0. A sign of +-2 stands for "put on
+ * zero by an update": arriving at zero is no news then, only the other side is. */
 static int8_t fires(const pl_model *m, int i, int8_t from, pl_real g) {
     int direction = m->root_direction ? m->root_direction[i] : 0;
+    int8_t to = sign_of(g), way = from < 0 ? 1 : -1;
+    int crossed = from == 2 || from == -2 ? to == way : from != 0 && from != to;
+    return crossed && (direction == 0 || direction == way) ? way : 0;
+}
+
+/* Sign to compare with from the value g on. */
+static int8_t next_sign(int8_t from, pl_real g) {
     int8_t to = sign_of(g);
-    if (from == 0 || from == to) return 0;
-    int8_t way = from < 0 ? 1 : -1;
-    return direction == 0 || direction == way ? way : 0;
+    return to == 0 && (from == 2 || from == -2) ? from : to;
 }
 
 static int any_fires(const pl_run *r, const pl_model *m, const int8_t *sign, const pl_real *g) {
@@ -52,7 +58,7 @@ void pl_event_put_back(pl_run *r) {
     const int8_t *fired = pl_run_fired(r);
     int8_t *sign = pl_run_sign(r);
     for (int i = 0; i < r->n_roots; i++)
-        if (fired[i] && at_event[i] != 0.0 && now[i] == 0.0) sign[i] = (int8_t)-fired[i];
+        if (fired[i] && at_event[i] != 0.0 && now[i] == 0.0) sign[i] = (int8_t)(-2 * fired[i]);
 }
 
 /* Next trial point in (a, b): secant on the function that crosses soonest, halves weighting the stuck side.
@@ -124,7 +130,7 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
             for (int i = 0; i < r->n_roots; i++) fired[i] = fires(m, i, sign[i], right[i]);
         }
         for (int i = 0; i < r->n_roots; i++) {
-            sign[i] = sign_of(right[i]);
+            sign[i] = next_sign(sign[i], right[i]);
             left[i] = right[i];
         }
         r->t_left = b;

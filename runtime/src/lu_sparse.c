@@ -18,7 +18,7 @@
  *
  * Memory: n_lu entries of (value + index), the room the columns need. Supernodes need few indices but store
  * zeros where columns of nearly equal pattern were joined, and a stack of contributions; those are paid from
- * the indices not needed plus a tenth of the values, and joining is limited to what fits. Beyond that
+ * the indices not needed plus a fifth of the values, and joining is limited to what fits. Beyond that
  * supernodes take 2 n_a + 7 n integers (places of the matrix's entries, panels); their row numbers, twice, also
  * come from the indices not needed. */
 #include "lu_sparse_private.h"
@@ -57,7 +57,7 @@ static size_t lay_out(pl_sparse *s, const pl_pattern *a, int scalar, int64_t n_l
     s->arena = at;
     s->col_index = take(&at, lu * sizeof(int));
     s->col_value = take(&at, lu * real);
-    take(&at, lu * real / 10); /* zeros in joined supernodes */
+    take(&at, lu * real / 5); /* zeros in joined supernodes, stack */
     take(&at, (2 * (size_t)s->n_a + 7 * n) * sizeof(int) +
                   (2 * PL_PADDING + 96) * sizeof(pl_real)); /* their index part */
     s->arena_size = at - s->arena;

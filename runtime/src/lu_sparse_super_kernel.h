@@ -88,29 +88,41 @@ static pl_dense_child NAME(child_at)(const panels *t, int k) {
     return c;
 }
 
-/* Panel j with everything before it taken in, factorised, and its contribution on the stack. */
-static int NAME(eliminate_panel)(const panels *t, int j, const int *child, const int *next,
-                                 pl_dense_entries *e, pl_dense_tests *test) {
+static pl_dense_panel NAME(dense_panel_at)(const panels *t, int j) {
     panel J = panel_at(t, j);
-    pl_real *l = t->value + SC * J.at, *front = t->front + SC * t->front_at[j];
+    pl_real *l = t->value + SC * J.at;
     pl_dense_panel P = {l, l + SC * J.w * (J.w + J.r), J.w, J.r};
-    int begin = t->entry_start[j], ld = SC * PL_FRONT_LD(J.r);
+    return P;
+}
+
+/* Panel j starts as the matrix's own entries. */
+static void NAME(open_panel)(const panels *t, int j, pl_dense_entries *e) {
+    pl_dense_panel P = NAME(dense_panel_at)(t, j);
+    int begin = t->entry_start[j];
     e->source = t->source + begin;
     e->target = t->target + begin;
     e->n = t->entry_start[j + 1] - begin;
     e->ahead = t->n_entries - begin - PL_DENSE_AHEAD;
     NAME(pl_dense_open)(&P, e);
+}
+
+/* Everything before panel j taken in, the panel factorised, its contribution on the stack. */
+static int NAME(eliminate_panel)(const panels *t, int j, const int *child, const int *next,
+                                 pl_dense_tests *test) {
+    pl_dense_panel P = NAME(dense_panel_at)(t, j);
+    pl_real *front = t->front + SC * t->front_at[j];
+    int ld = SC * PL_FRONT_LD(P.r);
     for (int k = child[j]; k >= 0; k = next[k]) {
         pl_dense_child c = NAME(child_at)(t, k);
         NAME(pl_dense_take)(&P, &c);
     }
     if (!NAME(factor_panel)(&P, test)) return 0;
-    if (J.r == 0) return 1;
-    pl_dense_product own = {front, ld, l + SC * J.w, SC * (J.w + J.r), J.r, P.u, SC * J.r, J.r, J.w};
+    if (P.r == 0) return 1;
+    pl_dense_product own = {front, ld, P.l + SC * P.w, SC * (P.w + P.r), P.r, P.u, SC * P.r, P.r, P.w};
     NAME(pl_dense_negate)(&own);
     for (int k = child[j]; k >= 0; k = next[k]) {
         pl_dense_child c = NAME(child_at)(t, k);
-        if (c.shared < c.m) NAME(pl_dense_pass)(front, ld, J.w, &c);
+        if (c.shared < c.m) NAME(pl_dense_pass)(front, ld, P.w, &c);
     }
     return 1;
 }
@@ -122,8 +134,12 @@ pl_status NAME(pl_super_factor)(pl_sparse *s, const pl_pattern *a, const pl_real
     pl_dense_entries e = {t.value, value, PL_PART(s, pl_real, scale), a->row, NULL, NULL, 0, 0};
     int *child = PL_PART(s, int, work), *next = child + s->n;
     for (int j = 0; j < s->n_super; j++) child[j] = -1;
+    /* A panel is best filled just before it is used. Complex values and the matrix together are too much for
+     * the caches: filled all at once, the factors are what the following solve still finds there. */
+    for (int j = 0; SC == 2 && j < s->n_super; j++) NAME(open_panel)(&t, j, &e);
     for (int j = 0; j < s->n_super; j++) {
-        if (!NAME(eliminate_panel)(&t, j, child, next, &e, &test)) return PL_GROWTH;
+        if (SC == 1) NAME(open_panel)(&t, j, &e);
+        if (!NAME(eliminate_panel)(&t, j, child, next, &test)) return PL_GROWTH;
         int parent = t.parent[j];
         if (parent < 0) continue;
         next[j] = child[parent];
@@ -139,12 +155,12 @@ void pl_super_solve_real(pl_sparse *s, pl_real *x) {
     pl_real *gathered = PL_PART(s, pl_real, inverse);
     for (int j = 0; j < s->n_super; j++) {
         panel J = panel_at(&t, j);
-        pl_dense_panel P = {t.value + J.at, t.value + J.at + J.w * (J.w + J.r), J.w, J.r};
+        pl_dense_panel P = dense_panel_at_real(&t, j);
         pl_dense_forward_real(&P, x + t.first[j], J.row, x);
     }
     for (int j = s->n_super - 1; j >= 0; j--) {
         panel J = panel_at(&t, j);
-        pl_dense_panel P = {t.value + J.at, t.value + J.at + J.w * (J.w + J.r), J.w, J.r};
+        pl_dense_panel P = dense_panel_at_real(&t, j);
         pl_dense_backward_real(&P, x + t.first[j], J.row, x, gathered);
     }
 }

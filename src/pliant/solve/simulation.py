@@ -294,6 +294,7 @@ class Simulation:
 
     def advance(self, steps: int) -> None:
         """At most ``steps`` more steps; sets ``done`` at the end. Raises on failure, without a result."""
+        assert self.begun, "begin() comes first"
         status = binding.lib.pl_run_advance(
             self.run_memory.ctypes.data,
             ctypes.byref(self.problem),
