@@ -331,6 +331,9 @@ pl_status pl_linear_plan(const pl_model *m, const pl_linear_options *opt, pl_lin
 pl_linear *pl_linear_init(void *memory, const pl_model *m, const pl_linear_options *opt,
                           const pl_linear_layout *layout, const void *work);
 
+/* A block used before, as good as new: factors forgotten, no mask. */
+void pl_linear_reset(pl_linear *lin);
+
 /* Greedy colouring of columns so that no two columns of one colour share a row; work: 3 n_cols ints. */
 int pl_colour(const pl_pattern *a, const int *row_start, const int *row_column, int *colour, int *work);
 

@@ -8,7 +8,8 @@
  *
  * Beyond them: a small delta means convergence only if the matrix is right. A Jacobian taken by differences across a
  * jump of f is huge and makes every delta small; the steps then ignore f. So after a factorisation, where a large
- * residual gave a small delta, the residual is evaluated once more: it must have shrunk.
+ * residual gave a small delta, the residual is evaluated once more: it must have shrunk. And in large systems, where the
+ * first correction after a factorisation was large, a residual small enough ends the iteration without another solution.
  */
 #include "bdf.h"
 
@@ -24,6 +25,7 @@
 #define STEPS_PER_JACOBIAN 51
 #define LARGE_RESIDUAL     1.0 /* in weights: worth a second look */
 #define SMALL_SHARE        0.1 /* delta below this share of the residual: damped by the matrix */
+#define COSTLY_SOLVE       500 /* unknowns from which a solution costs more than looking at the residual */
 #define MUST_SHRINK        0.9
 
 /* f at the predicted point must be in BDF_F. */
@@ -85,13 +87,23 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     pl_real *e = pl_bdf_array(s, BDF_E), *b = pl_bdf_array(s, BDF_B), *y = pl_bdf_array(s, BDF_Y);
     pl_real *f = pl_bdf_array(s, BDF_F);
     const pl_real *z0 = pl_bdf_z(s, 1 - s->valid, 0), *weight = pl_bdf_array(s, BDF_WEIGHT);
-    pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error;
+    pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error, before = 0.0;
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
     for (int i = 0; i < n; i++) e[i] = 0.0;
     int fresh = s->steps_factor == s->steps && !p->model->mass.start;
     for (int iteration = 0;; iteration++) {
         residual(s, p);
-        pl_real before = fresh && iteration == 0 ? pl_weighted_norm(n, b, weight) : 0.0;
+        if (fresh && (iteration == 0 || (iteration == 1 && n >= COSTLY_SOLVE))) {
+            pl_real now = pl_weighted_norm(n, b, weight);
+            if (iteration == 0)
+                before = now;
+            else if (now * fmax(1.0, last / before) <= bound) {
+                /* a second correction would be below the bound: it need not be solved for */
+                s->rate = fmax(RATE_DECAY * s->rate, now * fmax(1.0, last / before) / last);
+                s->e_norm = pl_weighted_norm(n, e, weight);
+                return PL_OK;
+            }
+        }
         pl_linear_solve(p, b);
         pl_real sum = 0.0;
         for (int i = 0; i < n; i++) {
@@ -106,7 +118,8 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
         if (size * fmin(1.0, s->rate) <= bound) {
             s->e_norm = iteration == 0 ? size : pl_weighted_norm(n, e, weight);
-            return before > LARGE_RESIDUAL && size < SMALL_SHARE * before ? confirm(s, p, before) : PL_OK;
+            int look = iteration == 0 && before > LARGE_RESIDUAL && size < SMALL_SHARE * before;
+            return look ? confirm(s, p, before) : PL_OK;
         }
         if (iteration + 1 == MAX_ITERATIONS || (iteration > 0 && size > DIVERGES * last))
             return PL_CONVERGENCE;

@@ -34,6 +34,13 @@ void pl_linear_mask(pl_linear *lin, const uint8_t *mask) {
     if (mask) memcpy(PL_AT(lin, uint8_t, lin->mask), mask, (size_t)lin->n_jac);
 }
 
+void pl_linear_reset(pl_linear *lin) {
+    lin->masked = 0;
+    if (!lin->sparse) return;
+    pl_sparse_forget(PL_AT(lin, pl_sparse, lin->factors));
+    if (lin->need_complex) pl_sparse_forget(PL_AT(lin, pl_sparse, lin->cfactors));
+}
+
 /* Entry k of the Jacobian as the matrix sees it. */
 static inline pl_real jac_entry(const pl_linear *lin, const pl_real *jac, const uint8_t *mask, int k) {
     return lin->masked && !mask[k] ? 0.0 : jac[k];

@@ -390,6 +390,7 @@ def _load() -> ctypes.CDLL:
         "pl_linear_work_size": (c_size_t, [c_void_p]),
         "pl_linear_plan": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
         "pl_linear_init": (c_void_p, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+        "pl_linear_reset": (None, [c_void_p]),
         "pl_linear_jacobian": (c_void_p, [c_void_p, c_void_p]),
         "pl_linear_mask": (None, [c_void_p, c_void_p]),
         "pl_jacobian": (c_int, [c_void_p, c_double, c_void_p, c_void_p, c_double]),

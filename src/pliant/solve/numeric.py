@@ -56,7 +56,9 @@ class NumericModel(ABC):
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
         self.has_mass = bool(struct.mass.start)
-        self.plans: dict[Any, Any] = {}  # plans of the linear algebra by options, made by the first simulation
+        # plans of the linear algebra by options, made by the first simulation, and blocks ready to be used again
+        self.plans: dict[Any, Any] = {}
+        self.blocks: dict[Any, list[Any]] = {}
 
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:

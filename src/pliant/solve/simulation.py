@@ -98,10 +98,15 @@ class Simulation:
             self.model.plans[key] = self._plan(wanted)
         layout, work = self.model.plans[key]
         lib, address = binding.lib, self.model.address
-        self.linear = _bytes(layout.size)
-        lib.pl_linear_init(
-            self.linear.ctypes.data, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data
-        )
+        self.linear_key = key
+        try:
+            self.linear = self.model.blocks.setdefault(key, []).pop()
+            lib.pl_linear_reset(self.linear.ctypes.data)
+        except IndexError:
+            self.linear = _bytes(layout.size)
+            lib.pl_linear_init(
+                self.linear.ctypes.data, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data
+            )
         self.problem.linear = self.linear.ctypes.data
         self.layout = layout
         if options.mask is not None:
@@ -348,7 +353,10 @@ class Simulation:
 
     def release(self) -> None:
         """Give back what only stepping needs; the equations stay callable."""
-        if not self.model.has_mass:
+        if not self.model.has_mass and self.linear is not None:
+            ready = self.model.blocks[self.linear_key]
+            if not ready:
+                ready.append(self.linear)
             self.linear, self.problem.linear = None, None
 
     def progress(self) -> Progress:
