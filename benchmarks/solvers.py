@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import peers  # noqa: F401  (puts the problem set on the path)
 from problems import all_problems
 from workprecision import (
     Curve,
