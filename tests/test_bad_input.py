@@ -306,7 +306,7 @@ def test_root_function_that_returns_a_vector() -> None:
         ({"options": {"linear": "band"}}, ["linear", "sparse", "band"]),
         ({"options": {"linear": "sparse"}}, ["sparse", "pattern"]),
         ({"options": {"jacobian": "exact"}}, ["jacobian", "differences"]),
-        ({"options": {"mask": np.ones((3, 3))}}, ["mask", r"\(3, 3\)", r"\(2, 2\)"]),
+        ({"method": "lieuler", "step": 0.1, "options": {"mask": np.ones((3, 3))}}, ["mask", r"\(3, 3\)", r"\(2, 2\)"]),
         ({"options": 3}, ["options"]),
         ({"progress": 3}, ["progress"]),
     ],

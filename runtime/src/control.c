@@ -53,7 +53,10 @@ pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
             if (status != PL_OK && status != PL_RETRY && status != PL_NONFINITE) return status;
             if (status != PL_OK) trial *= 0.2;
         }
-        if (status != PL_OK) break; /* f is only defined very near: begin with what was tried last */
+        if (status != PL_OK) { /* f is only defined very near: begin below what was tried last */
+            proposal = trial;
+            break;
+        }
         for (int i = 0; i < n; i++) f[i] = (f[i] - xdot[i]) / trial;
         pl_real curvature = pl_norm(p, f, x);
         proposal = curvature * most * most > 2.0 ? sqrt(2.0 / curvature) : sqrt(trial * most);

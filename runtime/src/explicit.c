@@ -154,6 +154,7 @@ static void accept(pl_explicit *s, pl_real t, pl_real h) {
 static pl_status fixed_step(void *state, pl_problem *p, pl_real t_limit) {
     pl_explicit *s = state;
     pl_real t_next = s->t_start + (pl_real)(s->k + 1) * s->h_fixed;
+    int cut = t_next > t_limit + 1e-6 * s->h_fixed; /* the grid begins anew where a step was cut short */
     if (t_next > t_limit - 1e-6 * s->h_fixed) t_next = t_limit;
     pl_real h = t_next - s->head.t;
     p->failure.h = h;
@@ -167,7 +168,8 @@ static pl_status fixed_step(void *state, pl_problem *p, pl_real t_limit) {
            bytes); /* derivative at the beginning, for the Hermite interpolant */
     memcpy(array(s, K), array(s, K + 5), bytes);
     accept(s, t_next, h);
-    s->k++;
+    s->k = cut ? 0 : s->k + 1;
+    if (cut) s->t_start = t_next;
     p->count->n_steps++;
     return PL_OK;
 }

@@ -71,7 +71,8 @@ pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work) {
     int n = m->n_x, worst = -1;
     if (!m->mass.start || !pl_linear_has_algebraic(p->linear)) return PL_OK;
     pl_real *f = work, *d = work + n, *trial = work + 2 * n, *next = work + 3 * n;
-    pl_status status = pl_rhs(p, t, x, f);
+    pl_status status = pl_weights(p, t, x, d);
+    if (status == PL_OK) status = pl_rhs(p, t, x, f);
     for (int iteration = 0; status == PL_OK && iteration < MAX_NEWTON; iteration++) {
         if (algebraic_part(p, f, d, &worst) == 0.0) return PL_OK;
         status = pl_jacobian(p, t, x, f, 0.0);

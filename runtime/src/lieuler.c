@@ -50,6 +50,7 @@ static pl_status step(void *state, pl_problem *p, pl_real t_limit) {
     pl_lieuler *s = state;
     int n = s->head.n;
     pl_real t = s->t_start + (pl_real)(s->k + 1) * s->tau, *x = array(s, X), *d = array(s, F);
+    int cut = t > t_limit + 1e-6 * s->tau; /* the grid begins anew where a step was cut short */
     if (t > t_limit - 1e-6 * s->tau) t = t_limit;
     pl_real tau = t - s->head.t;
     p->failure.h = tau;
@@ -61,12 +62,22 @@ static pl_status step(void *state, pl_problem *p, pl_real t_limit) {
     for (int i = 0; i < n; i++)
         if (!algebraic[i]) d[i] *= tau;
     pl_linear_solve(p, d);
+    for (int i = 0; i < n; i++) {
+        pl_real next = x[i] + d[i];
+        if (next - next == 0.0) continue;
+        p->failure.status = PL_NONFINITE;
+        p->failure.what = PL_IN_RHS;
+        p->failure.index = i;
+        p->failure.t = t;
+        return PL_NONFINITE;
+    }
     memcpy(array(s, X_OLD), x, (size_t)n * sizeof(pl_real));
     for (int i = 0; i < n; i++) x[i] += d[i];
     s->head.t_old = s->head.t;
     s->head.t = t;
     s->head.h = tau;
-    s->k++;
+    s->k = cut ? 0 : s->k + 1;
+    if (cut) s->t_start = t;
     p->count->n_steps++;
     return PL_OK;
 }

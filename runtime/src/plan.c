@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define SCATTER    3.0
+#define MOST_DENSE 46340 /* n * n is more than an int can count beyond */
 #define PER_COLUMN 60.0
 
 /* Arrays inside the work memory of a plan. */
@@ -188,6 +189,7 @@ pl_status pl_linear_plan(const pl_model *m, const pl_linear_options *opt, pl_lin
     layout->structural_rank = n;
     layout->unmatched = -1;
     layout->work_size = pl_linear_work_size(m);
+    if (!m->jac.start && n > MOST_DENSE) return PL_MEMORY;
     layout->n_jac = n * n;
     layout->n_colours = n;
     plan_work w = work_arrays(m, work);

@@ -8,6 +8,7 @@
  * run ends.
  */
 #include "run.h"
+#include "control.h"
 
 #include <float.h>
 #include <math.h>
@@ -126,11 +127,14 @@ static pl_status write_start(pl_run *r, pl_problem *p, pl_output *out) {
     return PL_OK;
 }
 
+/* Time of the last row; -Inf: none yet. */
+static pl_real last_time(const pl_output *out) {
+    return out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
+}
+
 pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
     const pl_stepper *head = method_state;
-    pl_real last =
-        out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
-    if (!(r->t_reached > last)) return PL_OK;
+    if (!(r->t_reached > last_time(out))) return PL_OK;
     pl_real *x = pl_run_x(r, RUN_TRY);
     if (r->started && head->t == r->t_reached) /* attempts after it may have spoilt the interpolant */
         memcpy(x, pl_method_of(r->method)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
@@ -187,7 +191,8 @@ static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
     pl_method_options options = r->opt.method_options;
     if (r->handovers > 0 || r->t_event == r->t_reached) options.h_first = 0.0;
     /* after an event the next one may be as near as the last: a first look well before that */
-    if (r->t_event == r->t_reached) options.h_start = 0.2 * r->event_gap;
+    if (r->t_event == r->t_reached)
+        options.h_start = fmax(0.2 * r->event_gap, 10.0 * pl_smallest_step(r->t_reached));
     pl_status status = pl_method_of(r->method)->start(state, p, &options, r->t_reached,
                                                       pl_run_x(r, RUN_AFTER), next_limit(r, p));
     r->started = status == PL_OK;
@@ -262,9 +267,23 @@ static pl_status restart(pl_run *r, pl_problem *p, pl_real t) {
     pl_real *x = pl_run_x(r, RUN_AFTER);
     r->started = r->step_open = 0;
     r->t_reached = r->t_left = t;
-    pl_status status = p->model->mass.start ? pl_consistent(p, t, x, pl_run_x(r, RUN_WORK)) : PL_OK;
+    pl_status status = PL_OK;
+    if (p->model->mass.start) {
+        pl_real *given = pl_run_x(r, RUN_TRY); /* a failed iteration must not be what is left */
+        memcpy(given, x, (size_t)r->n_x * sizeof(pl_real));
+        status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
+        if (status != PL_OK) memcpy(x, given, (size_t)r->n_x * sizeof(pl_real));
+    }
     if (status == PL_OK && r->n_roots > 0) status = pl_event_reset(r, p, t, x);
     return status;
+}
+
+/* x at t: of the open or last step, or after a restart where the next one begins. */
+static void state_at(pl_run *r, const void *state, pl_real t, int to) {
+    if (r->started)
+        pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, to));
+    else if (to != RUN_AFTER)
+        memcpy(pl_run_x(r, to), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
 }
 
 /* An event at t inside or at the end of the open step. */
@@ -272,30 +291,29 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     pl_event_info info;
     pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
     size_t bytes = (size_t)r->n_x * sizeof(pl_real);
-    pl_method_of(r->method)->interpolate(state, t, 0, before);
+    int64_t rows = out->used;
+    state_at(r, state, t, RUN_BEFORE);
     memcpy(after, before, bytes);
     if (!root && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
-    pl_status status = settle(r, p, t, root, &info);
+    /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
+    int wanted = out->n_points < 0 && last_time(out) < t;
+    pl_status status = wanted ? write_row(p, out, t, before) : PL_OK;
+    if (status == PL_OK) status = settle(r, p, t, root, &info);
     if (status != PL_OK) return status;
     int end = info.terminate || (root && roots_terminal(r, p->model));
     int changed = info.x_changed || info.f_changed || r->opt.restart_always;
-    if (out->n_points < 0 && (changed || end)) {
-        status = write_row(p, out, t, before);
-        if (status == PL_OK && changed) status = write_row(p, out, t, after);
-        if (status != PL_OK) return status;
-    }
-    if (end) {
-        r->t_reached = t;
-        if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
-            status = write_row(p, out, t, after);
-        return status == PL_OK ? PL_TERMINATED : status;
-    }
+    if (!changed && !end) out->used = rows;
     if (changed) {
         status = restart(r, p, t);
+        if (status == PL_OK && root) pl_event_put_back(r);
+        if (status == PL_OK && out->n_points < 0) status = write_row(p, out, t, after);
         if (status != PL_OK) return status;
-        if (root) pl_event_put_back(r);
     }
-    return PL_EVENT;
+    if (!end) return PL_EVENT;
+    r->t_reached = t;
+    if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
+        status = write_row(p, out, t, after);
+    return status == PL_OK ? PL_TERMINATED : status;
 }
 
 /* The model's word after an accepted step. PL_OK, PL_EVENT, PL_TERMINATED or a failure. */
@@ -313,7 +331,17 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
         p->failure.t = head->t;
         return status;
     }
-    if (request & PL_STEP_TERMINATE) return PL_TERMINATED;
+    if (request & PL_STEP_TERMINATE) {
+        size_t bytes = (size_t)r->n_x * sizeof(pl_real);
+        memcpy(pl_run_x(r, RUN_BEFORE), x, bytes);
+        memcpy(pl_run_x(r, RUN_AFTER), x, bytes);
+        if (r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
+        r->t_event = head->t;
+        p->count->n_events++;
+        if (out->n_points >= 0 && !(r->next_point > 0 && out->point[r->next_point - 1] == head->t))
+            status = write_row(p, out, head->t, x);
+        return status == PL_OK ? PL_TERMINATED : status;
+    }
     if (request & PL_STEP_EVENT) return handle_event(r, p, state, out, head->t, 0);
     if (request & PL_STEP_RESTART) {
         memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
@@ -324,7 +352,7 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
 
 /* The input jumps at t: from here on its new polynomial holds, the method begins anew. */
 static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_real t) {
-    pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, RUN_AFTER));
+    state_at(r, state, t, RUN_AFTER);
     find_next_jump(p, t);
     return restart(r, p, t);
 }
@@ -354,6 +382,21 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     return PL_OK;
 }
 
+/* A limit where the run stands already, or so near that no step fits in between: another event, jump or the end at the
+ * time of the last one. PL_OK: nothing, or passed (then *passed). */
+static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *out, int *passed) {
+    pl_real t = next_limit(r, p);
+    *passed = t - r->t_reached < pl_smallest_step(r->t_reached);
+    if (!*passed) return PL_OK;
+    t = fmax(t, r->t_reached);
+    if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
+    if (t < r->t_stop) return pass_jump(r, p, state, t);
+    state_at(r, state, t, RUN_AFTER);
+    r->started = 0;
+    r->t_reached = t;
+    return write_start(r, p, out);
+}
+
 pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
     pl_status status = write_start(r, p, out);
     if (status != PL_OK) return status;
@@ -363,10 +406,17 @@ pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, 
         if (out->n_points < 0 && out->capacity - out->used < 3) return PL_PAUSED;
         if (!r->step_open) {
             if (r->t_reached >= r->t_stop) return PL_FINISHED;
+            int passed;
+            status = pass_limit(r, p, state, out, &passed);
+            if (status != PL_OK) return status;
+            if (passed) continue;
             if (p->count->n_steps >= stop_at) return PL_PAUSED;
             if (out->log_capacity > 0 && out->log_used >= out->log_capacity) return PL_PAUSED;
             if (r->opt.max_steps > 0 && p->count->n_steps >= r->opt.max_steps) return PL_MAX_STEPS;
-            if (struggling(r, p) && r->started) hand_over(r, p, state);
+            if (struggling(r, p) && r->started) {
+                hand_over(r, p, state);
+                r->t_handover = -HUGE_VAL; /* BDF did not fail here: it may come back */
+            }
             status = take_step(r, p, state, out);
             if (status != PL_OK) return status;
         }

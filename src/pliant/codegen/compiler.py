@@ -86,7 +86,7 @@ def compile_library(
     arguments = [*FLAGS, *(f"-I{folder}" for folder in include)]
     arguments += [f"-D{name}={value}" for name, value in (defines or {}).items()]
     text = _call([*compiler, *arguments, "-E", "-P", str(source)], source.name)
-    digest = hashlib.sha256(b"\0".join((text, " ".join(FLAGS).encode(), _version(compiler)))).hexdigest()
+    digest = hashlib.sha256(b"\0".join((text, " ".join((*compiler, *FLAGS)).encode(), _version(compiler)))).hexdigest()
     suffix = ".dll" if sys.platform == "win32" else ".so"
     folder = cache_folder()
     target = folder / f"{source.stem}-{digest[:24]}{suffix}"

@@ -341,6 +341,7 @@ class Shim(Structure):
 
 # prototypes of functions inside a pl_model, for calling them from Python
 OPEN_CALL = CFUNCTYPE(c_int, c_void_p)
+CLOSE_CALL = CFUNCTYPE(None, c_void_p)
 PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
 INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)

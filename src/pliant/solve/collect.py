@@ -28,7 +28,7 @@ def collect_stats(sim: Simulation) -> Stats:
     counters: dict[str, Any] = {name: getattr(sim.count, name) for name in binding.Counters.NAMES}
     stats = Stats(**counters)
     stats.method = binding.METHOD_NAMES[sim.run.method]
-    if sim.run.handovers:
+    if sim.run.handovers and sim.out.log_used:
         numbers = sim.log[: sim.out.log_used, 3].astype(int)
         used = [*numbers[:1], *numbers[1:][np.diff(numbers) != 0]]
         stats.method = " -> ".join(binding.METHOD_NAMES[int(k)] for k in used)
@@ -141,6 +141,12 @@ def derivative_at(sim: Simulation, t: float, x: Vector, scale: float) -> Vector:
     """x' at (t, x) by the equations, algebraic unknowns included."""
     f, out, work = np.empty_like(x), np.empty_like(x), np.empty_like(x)
     problem = ctypes.byref(sim.problem)
+    if len(sim.inputs.jumps) and t > sim.request.start:
+        # at a jump the row holds the values of the left side
+        ahead = np.flatnonzero((sim.inputs.is_jump != 0) & (sim.inputs.jumps >= t))
+        sim.problem.next_jump = int(ahead[0]) if len(ahead) else len(sim.inputs.jumps)
+    if t + abs(scale) * 2.0**-26 > sim.request.stop:
+        scale = -scale  # the time derivative of algebraic equations is taken from inside the run
     status = binding.lib.pl_rhs(problem, t, x.ctypes.data, f.ctypes.data)
     if status == binding.OK:
         status = binding.lib.pl_derivative(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,17 @@ WHERE = {
 }
 
 
+#: failures of the method rather than of the model
+STEPPING = (
+    binding.CONVERGENCE,
+    binding.ACCURACY,
+    binding.TOO_ACCURATE,
+    binding.STEP,
+    binding.MAX_STEPS,
+    binding.CHATTER,
+)
+
+
 def _name(sim: Simulation, what: int, index: int) -> str:
     names = sim.model.names
     pool = {binding.IN_ROOTS: names.roots, binding.IN_INPUTS: names.u}.get(what, names.x)
@@ -61,8 +72,9 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     """The exception for a failed run."""
     failure = sim.problem.failure
     t = sim.run.t_reached
-    name = _name(sim, failure.what, failure.index)
-    common = {"result": result, "time": t, "names": (name,) if name else ()}
+    about = (binding.NONFINITE, binding.SINGULAR, binding.TOO_ACCURATE, binding.INCONSISTENT)
+    name = _name(sim, failure.what, failure.index) if status in about else ""
+    common: dict[str, Any] = {"result": result, "time": t, "names": (name,) if name else ()}
     at = f"at t = {t:.10g} (step size {failure.h:.3g})"
     if status == binding.NONFINITE:
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
@@ -90,6 +102,29 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             hint="check start values, parameters and inputs",
             **common,
         )
+    if status in STEPPING:
+        return _stepping_error(sim, status, common)
+    if status == binding.INCONSISTENT and t > sim.request.start:
+        return ConvergenceError(
+            f"no consistent algebraic values were found after the event or input jump at t = {failure.t:.10g}; "
+            f"the equation of {name} does not hold",
+            hint="check what the event sets: the algebraic equations may have no solution there",
+            **common,
+        )
+    if status == binding.INCONSISTENT:
+        return InitialValueError(
+            f"no consistent algebraic values were found at t = {failure.t:.10g}; the equation of {name} does not hold",
+            hint="give better start values for the algebraic unknowns",
+        )
+    if status == binding.ARGUMENT:
+        return ArgumentError(f"the runtime refuses the request: {binding.status_text(status)}")
+    return SolverError(f"{binding.status_text(status)} {at}", **common)
+
+
+def _stepping_error(sim: Simulation, status: int, common: dict[str, Any]) -> SolverError:
+    """The method could not take its steps."""
+    failure, t = sim.problem.failure, sim.run.t_reached
+    at = f"at t = {t:.10g} (step size {failure.h:.3g})"
     if status == binding.CONVERGENCE:
         return ConvergenceError(
             f"Newton's iteration does not converge {at}, even with the smallest steps",
@@ -120,18 +155,9 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             hint="raise options={'max_steps': ...}, or loosen the tolerances",
             **common,
         )
-    if status == binding.CHATTER:
-        roots = ", ".join(sim.last_event.roots) if sim.last_event and sim.last_event.roots else "an event"
-        return ChatterError(
-            f"events pile up at t = {sim.run.t_event:.10g} without progress in time: {roots}",
-            hint="the model switches back and forth; add hysteresis, or set a direction for the root function",
-            **common,
-        )
-    if status == binding.INCONSISTENT:
-        return InitialValueError(
-            f"no consistent algebraic values were found at t = {failure.t:.10g}; the equation of {name} does not hold",
-            hint="give better start values for the algebraic unknowns",
-        )
-    if status == binding.ARGUMENT:
-        return ArgumentError(f"the runtime refuses the request: {binding.status_text(status)}")
-    return SolverError(f"{binding.status_text(status)} {at}", **common)
+    roots = ", ".join(sim.last_event.roots) if sim.last_event and sim.last_event.roots else "an event"
+    return ChatterError(
+        f"events pile up at t = {sim.run.t_event:.10g} without progress in time: {roots}",
+        hint="the model switches back and forth; add hysteresis, or set a direction for the root function",
+        **common,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -51,7 +52,10 @@ class FunctionModel(NumericModel):
         parts, n = self.parts, self.n_x
         instance = Instance(None)
         x, f, g = np.zeros(n), np.zeros(n), np.zeros(max(len(parts.roots), 1))
-        value, fired = np.zeros(max(parts.n_jac, 1)), np.zeros(max(len(parts.roots), 1), dtype=np.int8)
+        value, fired = (
+            np.zeros(parts.n_jac if parts.jac is not None else 1),
+            np.zeros(max(len(parts.roots), 1), dtype=np.int8),
+        )
         shown = x.view()
         shown.flags.writeable = False
         shim = binding.Shim(
@@ -92,11 +96,13 @@ class _Parts:
 def _guard(instance: Instance, call: Callable[[float], None]) -> Callable[[float], int]:
     """An exception must not cross C: keep it, stop the run, raise it again in simulate."""
 
+    kept = weakref.proxy(instance)  # the instance keeps the callbacks: a way back would be a cycle
+
     def guarded(t: float) -> int:
         try:
             call(t)
         except BaseException as error:
-            instance.raised = error
+            kept.raised = error
             return binding.FATAL
         return 0
 
@@ -225,6 +231,8 @@ def _roots_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None
 
 
 def _event_call(parts: _Parts, shim: binding.Shim, x: Vector, fired: NDArray[np.int8]) -> Callable[[float], None]:
+    shim = binding.Shim.from_address(ctypes.addressof(shim))  # no way back to the callbacks that it keeps
+
     def call(t: float) -> None:
         for i, root in enumerate(parts.roots):
             if fired[i] and root.update is not None:

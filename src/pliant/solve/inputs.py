@@ -28,10 +28,12 @@ class InputSet:
     struct: binding.Inputs | None
     keep: tuple[Any, ...]
     value: Callable[[Vector], NDArray[np.float64]]  # (times) -> (times, inputs); at a jump the left value
+    jumps: Vector  # times of the segments, and which of them are jumps
+    is_jump: NDArray[np.uint8]
 
 
-def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instance) -> InputSet:
-    """Inputs by name: a number, a function of time, or a pair (times, values)."""
+def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instance, begin: float) -> InputSet:
+    """Inputs by name: a number, a function of time, or a pair (times, values). The run starts at ``begin``."""
     names = model.names.u
     u = model.u_start.copy()
     tables: dict[int, tuple[Vector, Vector]] = {}
@@ -50,8 +52,15 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
         else:
             tables[j] = _table(name, value)
     if not tables and not functions:
-        return InputSet(u, None, (), lambda times: np.broadcast_to(u, (len(times), len(u))))
-    return _input_set(u, tables, functions, instance)
+        return InputSet(
+            u,
+            None,
+            (),
+            lambda times: np.broadcast_to(u, (len(times), len(u))),
+            np.zeros(0),
+            np.zeros(0, dtype=np.uint8),
+        )
+    return _input_set(u, tables, functions, instance, begin)
 
 
 def _finite(name: str, value: Any) -> float:
@@ -118,11 +127,13 @@ def _input_set(
     tables: dict[int, tuple[Vector, Vector]],
     functions: dict[int, Callable[[float], float]],
     instance: Instance,
+    begin: float,
 ) -> InputSet:
     """Tables as segments that C evaluates, functions of time by a callback that overwrites their entries."""
     n_u = len(u)
     struct = binding.Inputs(n_u=n_u, degree=1)
     keep: list[Any] = []
+    start, jump = np.zeros(0), np.zeros(0, dtype=np.uint8)
     if tables:
         start, coefficient, jump = _segments(u, tables)
         struct.n_segments, struct.start = len(start), start.ctypes.data
@@ -147,11 +158,11 @@ def _input_set(
         out = np.tile(u, (len(times), 1))
         if tables:
             s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
-            left = (jump[s] != 0) & (times == start[s]) & (times > times[0])
+            left = (jump[s] != 0) & (times == start[s]) & (times > begin)
             s = np.where(left, s - 1, s)
             out = coefficient[s, 0] + coefficient[s, 1] * np.maximum(times - start[s], 0.0)[:, None]
         for j, function in functions.items():
             out[:, j] = [function(float(t)) for t in times]
         return out
 
-    return InputSet(u, struct, tuple(keep), value)
+    return InputSet(u, struct, tuple(keep), value, start, jump)

@@ -7,6 +7,7 @@ rows i, so 0 = f_d - sum c_i f_i is an equation without derivatives.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,10 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+
+#: parts with fewer rows go straight to the dense decomposition
+SMALL = 50
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,10 @@ def make_explicit(mass: sp.csc_array) -> Explicit:
     combine.setdiag(np.ones(n))
     dependent: list[int] = []
     by_rows = mass.tocsr()
-    for part in np.unique(label[rows]):
-        members = np.flatnonzero(label[:n] == part)
-        if len(members) > 1:
-            dependent += _reduce_part(by_rows, members, np.flatnonzero(label[n:] == part), combine)
+    for members, members_columns in _parts(label[:n], label[n:]):
+        part = by_rows[members][:, members_columns]
+        if not _is_regular(part):
+            dependent += _reduce_part(part, members, combine)
     if not dependent:
         return Explicit(mass, None)
     keep = np.ones(n)
@@ -52,10 +57,36 @@ def make_explicit(mass: sp.csc_array) -> Explicit:
     return Explicit(reduced, combine.tocsr())
 
 
-def _reduce_part(
-    by_rows: sp.csr_array, members: NDArray[np.intp], columns: NDArray[np.intp], combine: sp.lil_array
-) -> list[int]:
-    block = by_rows[members][:, columns].toarray()
+def _parts(
+    row_label: NDArray[np.int32], column_label: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows and columns of each connected part with more than one row."""
+    rows, columns = np.argsort(row_label, kind="stable"), np.argsort(column_label, kind="stable")
+    row_sorted, column_sorted = row_label[rows], column_label[columns]
+    for part in np.flatnonzero(np.bincount(row_label) > 1):
+        low, high = np.searchsorted(row_sorted, [part, part + 1])
+        left, right = np.searchsorted(column_sorted, [part, part + 1])
+        yield rows[low:high], columns[left:right]
+
+
+def _is_regular(part: sp.csr_array) -> bool:
+    """Clearly of full rank, by sparse LU of the part scaled by rows; False: not sure."""
+    if part.shape[0] != part.shape[1] or part.shape[0] < SMALL:
+        return False
+    size = abs(part).max(axis=1).toarray().ravel()
+    if not np.all(size > 0.0):
+        return False
+    try:
+        pivots = np.abs(splu(sp.csc_array(sp.diags_array(1.0 / size) @ part)).U.diagonal())
+    except RuntimeError:  # exactly singular
+        return False
+    return bool(pivots.min() > 1e-8 * pivots.max())
+
+
+def _reduce_part(part: sp.csr_array, members: NDArray[np.intp], combine: sp.lil_array) -> list[int]:
+    block = part.toarray()
+    size = np.abs(block).max(axis=1)
+    block /= size[:, None]  # rank must not depend on the units of the equations
     _, r, order = scipy.linalg.qr(block.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(r))
     rank = int(np.count_nonzero(diagonal > diagonal[0] * 1e-12 * max(block.shape))) if len(diagonal) else 0
@@ -65,5 +96,5 @@ def _reduce_part(
         factors[np.abs(factors) < 1e-13] = 0.0
         for i, c in zip(independent, factors, strict=True):
             if c != 0.0:
-                combine[members[d], members[i]] = -c
+                combine[members[d], members[i]] = -c * size[d] / size[i]
     return [int(members[d]) for d in rest]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ class NativeModel(NumericModel):
         size = int(self.struct.memory_size)
         memory = np.zeros(max(size, 1), dtype=np.uint8)
         instance = Instance(memory.ctypes.data if size else None, (memory, parameters))
+        if self.struct.close:
+            # the finalizer keeps memory and library alive until it has run
+            close = binding.CLOSE_CALL(self.struct.close)
+            weakref.finalize(instance, _close, close, instance.address, (memory, self.keep))
         if self.struct.open and binding.OPEN_CALL(self.struct.open)(instance.address) != binding.OK:
             raise ModelError(
                 f"{self.name}: the model could not be opened: {self.error_text(instance)}",
@@ -37,6 +42,10 @@ class NativeModel(NumericModel):
                     hint="change parameters=, or the defaults in the file",
                 )
         return instance
+
+
+def _close(close: Any, address: int | None, _keep: Any) -> None:
+    close(address)
 
 
 def _texts(pointer: Any, count: int, default: str) -> tuple[str, ...]:
@@ -79,6 +88,7 @@ def check_struct(struct: binding.Model, name: str) -> None:
         required["outputs"] = struct.outputs
     if struct.mass.start:
         required["mass_value"] = struct.mass_value
+        required["mass.row"] = struct.mass.row
     missing = [field for field, value in required.items() if not value]
     if missing:
         raise ModelError(f"{name}: the model lacks {', '.join(missing)}", hint="fill these fields of pliant_model")

@@ -141,6 +141,9 @@ def check_request(
         raise ArgumentError(f"step must be positive, not {step:g}")
     if method not in binding.IMPLICIT and model.has_mass:
         raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
+    checked = SolverOptions.of(options)
+    if checked.mask is not None and method != "lieuler":
+        raise ArgumentError(f"option mask is for method 'lieuler', not {method!r}", hint="leave mask out")
     rtol = _number("rtol", rtol)
     if not 0 <= rtol < 1:
         raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
@@ -158,7 +161,7 @@ def check_request(
         x=_replaced("start_values", model.x_start, model.names.x, start_values),
         parameters=_replaced("parameters", model.p_start, model.names.p, parameters),
         outputs=_names(outputs),
-        options=SolverOptions.of(options),
+        options=checked,
         timeout=timeout,
     )
 

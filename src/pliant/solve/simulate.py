@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -42,10 +43,10 @@ def run_to_end(sim: Simulation, reporter: Reporter) -> None:
                 steps = min(2 * steps, MOST_STEPS)
             elif took > CALL_SECONDS:
                 steps = max(1, steps // 2)
-    finally:
-        sim.seconds = time.perf_counter() - begin
         if reporter.active:
             reporter.finish(sim.progress())
+    finally:
+        sim.seconds = time.perf_counter() - begin
 
 
 def simulate(
@@ -70,7 +71,8 @@ def simulate(
             time=float(sim.run.t_reached),
         ) from None
     except Exception as error:
-        error.pliant_result = _what_there_is(sim)  # type: ignore[attr-defined]
+        with contextlib.suppress(AttributeError, TypeError):  # an exception may refuse attributes
+            error.pliant_result = _what_there_is(sim)  # type: ignore[attr-defined]
         raise
     result = collect(sim)
     sim.release()

@@ -32,7 +32,13 @@ LOG_WIDTH = 4
 
 def _bytes(size: int) -> NDArray[np.float64]:
     """Memory for the runtime, aligned for doubles."""
-    return np.empty((size + 7) // 8, dtype=np.float64)
+    try:
+        return np.empty((size + 7) // 8, dtype=np.float64)
+    except (MemoryError, ValueError):
+        raise ArgumentError(
+            f"the linear algebra of this model needs {size / 2**30:.1f} GiB, more than there is",
+            hint="give pattern= or a sparse jac, so that sparse matrices can be used",
+        ) from None
 
 
 class Simulation:
@@ -41,7 +47,7 @@ class Simulation:
     def __init__(self, model: NumericModel, request: Request, inputs: Mapping[str, Any]) -> None:
         self.model, self.request = model, request
         self.instance = model.instance(request.parameters)
-        self.inputs = make_inputs(model, inputs, self.instance)
+        self.inputs = make_inputs(model, inputs, self.instance, request.start)
         self.u = self.inputs.u.copy() if self.inputs.u.size else np.zeros(1)
         self.count = binding.Counters()
         self.atol = np.ascontiguousarray(request.atol)
@@ -121,6 +127,10 @@ class Simulation:
         if status == binding.ARGUMENT:
             raise ArgumentError(
                 "linear='sparse' needs the pattern of the Jacobian", hint="give pattern= or a sparse jac"
+            )
+        if status == binding.MEMORY:
+            raise ArgumentError(
+                f"a dense Jacobian of {self.model.n_x} states is too large", hint="give pattern= or a sparse jac"
             )
         if status != binding.OK:
             raise SolverError(f"planning the linear algebra failed: {binding.status_text(status)}")
