@@ -180,6 +180,8 @@ def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vec
     if atol is None:
         scale = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
         return ATOL_SHARE * rtol * scale
+    if isinstance(atol, float) and 0.0 < atol < math.inf:  # the usual case, without ceremony
+        return np.full(model.n_x, atol)
     try:
         values = np.array(np.broadcast_to(np.asarray(atol, dtype=np.float64), (model.n_x,)))
     except (TypeError, ValueError):

@@ -159,19 +159,18 @@ class Simulation:
         names, request = self.model.names, self.request
         wanted = request.outputs
         if wanted is None:
-            x_index, y_index = range(self.model.n_x), range(len(names.y))
+            self.x_index, self.y_index = self.model.all_x, self.model.all_y
         else:
-            x_index = [i for i, name in enumerate(names.x) if name in set(wanted)]  # type: ignore[assignment]
-            y_index = [i for i, name in enumerate(names.y) if name in set(wanted)]  # type: ignore[assignment]
-            unknown = set(wanted) - set(names.x) - set(names.y) - set(names.u)
+            chosen = set(wanted)
+            self.x_index = np.array([i for i, name in enumerate(names.x) if name in chosen], dtype=np.int32)
+            self.y_index = np.array([i for i, name in enumerate(names.y) if name in chosen], dtype=np.int32)
+            unknown = chosen - set(names.x) - set(names.y) - set(names.u)
             if unknown:
                 name = sorted(unknown)[0]
                 raise UnknownNameError(
                     f"outputs: the model has no variable {name!r}",
                     hint=suggestion(name, (*names.x, *names.y)),
                 )
-        self.x_index = np.array(x_index, dtype=np.int32)
-        self.y_index = np.array(y_index, dtype=np.int32)
         width = 1 + len(self.x_index) + len(self.y_index)
         capacity = 256 if request.points is None else len(request.points) + 2
         try:
