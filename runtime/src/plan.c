@@ -3,7 +3,7 @@
  *
  * Dense or sparse: a dense factorisation costs 2/3 n^3 operations on contiguous memory, a sparse one
  * `plan.flops` on scattered memory, each of which takes about SCATTER as long, plus PER_COLUMN of bookkeeping
- * for every column (both measured on the runtime's own factorisations, see benchmarks/solvers.py --kernels).
+ * for every column (checked by benchmarks/dense_or_sparse.py).
  */
 #include "linear.h"
 

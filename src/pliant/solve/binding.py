@@ -14,7 +14,6 @@ from ctypes import (
     c_int8,
     c_int64,
     c_size_t,
-    c_uint8,
     c_void_p,
 )
 from pathlib import Path
@@ -345,7 +344,6 @@ CLOSE_CALL = CFUNCTYPE(None, c_void_p)
 PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
 INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
-OUTPUTS_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
 TEXT_CALL = CFUNCTYPE(c_char_p, c_void_p)
 
 _SIZES = (
@@ -431,6 +429,3 @@ def doubles_at(address: int, count: int) -> NDArray[np.float64]:
 def int8_at(address: int, count: int) -> NDArray[np.int8]:
     """Copy of ``count`` bytes at an address of the runtime."""
     return np.array((c_int8 * count).from_address(address), dtype=np.int8)
-
-
-__all__ = [name for name in globals() if not name.startswith("_")] + ["c_uint8"]

@@ -66,7 +66,6 @@ class Simulation:
         self.linear: NDArray[np.float64] | None = None
         self.events: list[Event] = []
         self.last_event: Event | None = None
-        self.methods: list[str] = []
         self.seconds = 0.0
         self.done = False
         self.x = request.x.copy()
@@ -207,7 +206,8 @@ class Simulation:
         )
         self.run_memory = _bytes(lib.pl_run_size(self.model.address))
         self.run = binding.Run.from_address(self.run_memory.ctypes.data)
-        self.run.started, self.run.handovers, self.run.method = 0, 0, max(0, binding.METHODS[request.method] % 100)
+        ctypes.memset(self.run_memory.ctypes.data, 0, ctypes.sizeof(binding.Run))  # readable before begin()
+        self.run.method = binding.METHODS["bdf" if request.method == "auto" else request.method]
         self.run.t_reached = request.start
         self.method_memory = _bytes(lib.pl_run_method_size(ctypes.byref(self.run_options), self.model.n_x))
 
