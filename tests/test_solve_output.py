@@ -354,8 +354,9 @@ def test_keyboard_interrupt_before_the_first_step(make: Any) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("points", ["1000", "None"])
-def test_ctrl_c_in_a_long_run(points: str, tmp_path: Path) -> None:
-    """A real SIGINT to a process that is busy in C ends it soon, with the result so far."""
+@pytest.mark.parametrize("wait", [0.3, 0.5, 0.7])
+def test_ctrl_c_in_a_long_run(points: str, wait: float, tmp_path: Path) -> None:
+    """A real SIGINT to a process that is busy in C, or just enlarging its memory, ends it soon, with the result so far."""
     script = tmp_path / "long.py"
     script.write_text(
         textwrap.dedent(f"""
@@ -379,7 +380,7 @@ def test_ctrl_c_in_a_long_run(points: str, tmp_path: Path) -> None:
     try:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
-        time.sleep(0.7)
+        time.sleep(wait)
         os.kill(child.pid, signal.SIGINT)
         sent = time.perf_counter()
         output, _ = child.communicate(timeout=10)

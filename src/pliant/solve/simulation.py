@@ -41,6 +41,13 @@ def _bytes(size: int) -> NDArray[np.float64]:
         ) from None
 
 
+def _enlarged(old: NDArray[np.float64], used: int, factor: int) -> tuple[NDArray[np.float64], int, int]:
+    """A larger copy, its address and its length."""
+    new = np.empty((factor * len(old), old.shape[1]))
+    new[:used] = old[:used]
+    return new, int(new.ctypes.data), len(new)
+
+
 class Simulation:
     """One run: owns all memory of the runtime. ``begin``, ``advance`` until ``done``, then collect."""
 
@@ -103,16 +110,18 @@ class Simulation:
             self.model.plans[key] = self._plan(wanted)
         layout, work = self.model.plans[key]
         lib, address = binding.lib, self.model.address
-        self.linear_key = key
         try:
-            self.linear = self.model.blocks.setdefault(key, []).pop()
-            lib.pl_linear_reset(self.linear.ctypes.data)
+            block = self.model.blocks.setdefault(key, []).pop()
+            place = int(block.ctypes.data)
+            lib.pl_linear_reset(place)
         except IndexError:
-            self.linear = _bytes(layout.size)
-            lib.pl_linear_init(
-                self.linear.ctypes.data, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data
-            )
-        self.problem.linear = self.linear.ctypes.data
+            block = _bytes(layout.size)
+            place = int(block.ctypes.data)
+            lib.pl_linear_init(place, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
+        # plain stores, see _grow
+        self.problem.linear = place
+        self.linear = block
+        self.linear_key = key
         self.layout = layout
         if options.mask is not None:
             self._set_mask(options.mask)
@@ -294,17 +303,18 @@ class Simulation:
         self._make_linear()
 
     def _grow(self) -> None:
-        """Double output memory that is nearly full."""
+        """Enlarge output memory that is nearly full."""
         if self.request.points is None and self.out.capacity - self.out.used < 3:
-            rows = np.empty((2 * len(self.rows), self.rows.shape[1]))
-            rows[: self.out.used] = self.rows[: self.out.used]
+            rows, address, length = _enlarged(self.rows, int(self.out.used), 2)
+            # Ctrl-C may come at any call: nothing but plain stores from here on, and C forgets the old memory first
+            self.out.row = address
+            self.out.capacity = length
             self.rows = rows
-            self.out.capacity, self.out.row = len(rows), rows.ctypes.data
         if self.out.log_used >= self.out.log_capacity:
-            log = np.empty((4 * len(self.log), LOG_WIDTH))
-            log[: self.out.log_used] = self.log[: self.out.log_used]
+            log, address, length = _enlarged(self.log, int(self.out.log_used), 4)
+            self.out.log = address
+            self.out.log_capacity = length
             self.log = log
-            self.out.log_capacity, self.out.log = len(log), log.ctypes.data
 
     def advance(self, steps: int) -> None:
         """At most ``steps`` more steps; sets ``done`` at the end. Raises on failure, without a result."""
@@ -366,7 +376,8 @@ class Simulation:
             ready = self.model.blocks[self.linear_key]
             if not ready:
                 ready.append(self.linear)
-            self.linear, self.problem.linear = None, None
+            self.problem.linear = None
+            self.linear = None
 
     def progress(self) -> Progress:
         """Where the run stands."""
