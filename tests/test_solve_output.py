@@ -356,7 +356,7 @@ def test_keyboard_interrupt_before_the_first_step(make: Any) -> None:
 @pytest.mark.parametrize("points", ["1000", "None"])
 @pytest.mark.parametrize("wait", [0.3, 0.5, 0.7])
 def test_ctrl_c_in_a_long_run(points: str, wait: float, tmp_path: Path) -> None:
-    """A real SIGINT to a process that is busy in C, or just enlarging its memory, ends it soon, with the result so far."""
+    """A real SIGINT to a process busy in C, or just enlarging its memory, ends it soon, with the result so far."""
     script = tmp_path / "long.py"
     script.write_text(
         textwrap.dedent(f"""
