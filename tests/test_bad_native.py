@@ -116,8 +116,7 @@ def test_no_such_file(name: str, tmp_path: Path) -> None:
     ("source", "kind", "words"),
     [
         ("nowhere.c", ModelError, "no file nowhere.c"),
-        ("circuit.mo", NotSupportedError, "Modelica"),
-        ("model A\nend A;", NotSupportedError, "Modelica"),
+        ("nowhere.mo", ModelError, "nowhere.mo"),
         ("pump.fmu", NotSupportedError, "FMU"),
     ],
 )

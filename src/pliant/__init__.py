@@ -23,18 +23,21 @@ from pliant.errors import (
     SimulationInterrupted,
     SimulationTimeout,
     SingularError,
+    SingularModelError,
     SolverError,
     StepLimitError,
     StepSizeError,
     UnknownNameError,
 )
-from pliant.model import Model, load, native, ode
+from pliant.model import Model, inspect, load, native, ode
 from pliant.solve.function import Root
 from pliant.solve.manifest import pliant_version
 from pliant.solve.options import SolverOptions
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event, Result, Stats, VariableInfo
 from pliant.solve.save import load_result
+from pliant.structure.options import StructureOptions
+from pliant.structure.report import Structure
 
 __version__ = pliant_version()
 
@@ -59,13 +62,17 @@ __all__ = [
     "SimulationInterrupted",
     "SimulationTimeout",
     "SingularError",
+    "SingularModelError",
     "SolverError",
     "SolverOptions",
     "Stats",
     "StepLimitError",
     "StepSizeError",
+    "Structure",
+    "StructureOptions",
     "UnknownNameError",
     "VariableInfo",
+    "inspect",
     "load",
     "load_result",
     "native",

@@ -1,4 +1,4 @@
-"""The command line: ``pliant simulate``, ``pliant tour``. Verbs only, thin over the public functions.
+"""The command line: ``pliant simulate``, ``inspect``, ``tour``. Verbs only, thin over the public functions.
 
 Exit codes: 0 fine, 1 an error that pliant explains on stderr, 2 wrong usage, 130 Ctrl-C.
 """
@@ -52,9 +52,26 @@ def main(
     """Simulate stiff differential and differential-algebraic equations."""
 
 
+# ------------------------------------------------------------------------------------- options of Modelica
+
+Name = Annotated[str | None, typer.Option(help="Modelica: the class to load; default: the last one of the file.")]
+LibraryPath = Annotated[
+    list[Path] | None, typer.Option(help="Modelica: folder with libraries. Repeatable; default: MODELICAPATH.")
+]
+Tear = Annotated[list[str] | None, typer.Option(help="Modelica: variable to be torn in its loop. Repeatable.")]
+Form = Annotated[str, typer.Option(help="Modelica: where loops are solved, auto, ode or dae.")]
+Tearing = Annotated[str, typer.Option(help="Modelica: how loops are torn, max-causal or cellier.")]
+NoAliases = Annotated[bool, typer.Option("--no-aliases", help="Modelica: keep variables that equal another one.")]
+Fold = Annotated[
+    bool, typer.Option("--fold-parameters", help="Modelica: numbers for parameters, which then cannot be changed.")
+]
+
 # -------------------------------------------------------------------------------------- options of simulate
 
-File = Annotated[Path, typer.Argument(help="C file that defines pliant_model.", metavar="FILE.c")]
+File = Annotated[
+    Path,
+    typer.Argument(help="Modelica file, folder of a package, or C file that defines pliant_model.", metavar="FILE"),
+]
 Stop = Annotated[float, typer.Option(help="End of the simulation.")]
 Start = Annotated[float, typer.Option(help="Begin of the simulation.")]
 Method = Annotated[str, typer.Option(help="auto, bdf, radau5, dopri5, lieuler, euler or rk4.")]
@@ -101,15 +118,28 @@ def simulate(
     plot_file: PlotFile = None,
     save: Save = None,
     timeout: Timeout = None,
+    name: Name = None,
+    path: LibraryPath = None,
+    tear: Tear = None,
+    form: Form = "auto",
+    tearing: Tearing = "max-causal",
+    no_aliases: NoAliases = False,
+    fold_parameters: Fold = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a C model and show its end values and the work done.
+    """Simulate a Modelica or C model and show its end values and the work done.
 
     A run that fails or is interrupted with Ctrl-C still writes what it had computed to --save.
     """
     report = _Report(as_json, tuple(save or ()))
     with report.errors():
-        model = pliant.native(file, defines=dict(_pairs("--define", define)))
+        chosen = _structure_options(form, tearing, no_aliases, fold_parameters)
+        if file.suffix == ".mo" or file.is_dir() or name or path or tear or chosen:
+            if define:
+                raise typer.BadParameter("macros are for C files", param_hint="--define")
+            model = pliant.load(file, name=name, path=path, tear=tear, options=chosen)
+        else:
+            model = pliant.native(file, defines=dict(_pairs("--define", define)))
         report.model = model.name
         result = model.simulate(
             stop=stop,
@@ -131,6 +161,33 @@ def simulate(
         if plot is not None or plot_file is not None:
             report.draw(result, [name.strip() for name in (plot or "").split(",") if name.strip()], plot_file)
         report.show(result)
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")],
+    *,
+    name: Name = None,
+    path: LibraryPath = None,
+    tear: Tear = None,
+    form: Form = "auto",
+    tearing: Tearing = "max-causal",
+    no_aliases: NoAliases = False,
+    fold_parameters: Fold = False,
+    html: Annotated[Path | None, typer.Option(help="Write a page with the incidence matrices to this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what becomes of the equations of a Modelica model: states, blocks, loops and their tearing.
+
+    Nothing is compiled or simulated; it also works for models that cannot be simulated yet.
+    """
+    report = _Report(as_json)
+    with report.errors():
+        chosen = _structure_options(form, tearing, no_aliases, fold_parameters)
+        structure = pliant.inspect(file, name=name, path=path, tear=tear, options=chosen)
+        if html is not None:
+            report.files.append(str(structure.write_page(html)))
+        report.explain(structure)
 
 
 @app.command()
@@ -157,6 +214,13 @@ def _has_screen() -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ arguments
+
+
+def _structure_options(form: str, tearing: str, no_aliases: bool, fold_parameters: bool) -> dict[str, Any] | None:
+    """Options of :func:`pliant.load` that differ from their defaults; None if none does."""
+    given = {"form": form, "tearing": tearing, "aliases": not no_aliases, "fold_parameters": fold_parameters}
+    usual = {"form": "auto", "tearing": "max-causal", "aliases": True, "fold_parameters": False}
+    return {key: value for key, value in given.items() if value != usual[key]} or None
 
 
 def _pairs(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
@@ -287,6 +351,18 @@ class _Report:
             "files": self.files,
             "manifest": result.manifest,
         }
+
+    def explain(self, structure: pliant.Structure) -> None:
+        """The structure of a model; headings stand out."""
+        if self.as_json:
+            typer.echo(json.dumps({**structure.as_dict(), "files": self.files}, indent=1))
+            return
+        console = Console()
+        for line in str(structure).splitlines():
+            style = "" if line.startswith(" ") else "bold"
+            console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        for file in self.files:
+            console.print(f"wrote {escape(file)}", highlight=False)
 
     def show(self, result: pliant.Result) -> None:
         """End values and counters."""

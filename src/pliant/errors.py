@@ -4,6 +4,7 @@
     ├── ArgumentError (ValueError)      an argument of a public function makes no sense
     ├── ModelError                      the model itself is wrong or cannot be read
     │   ├── CompileError                the C compiler is missing or refuses the model's C text
+    │   ├── SingularModelError          the equations do not determine the unknowns; names both
     │   ├── UnknownNameError (KeyError) no variable of that name; suggests the nearest
     │   └── NotSupportedError           a construct that pliant does not handle (yet); says which
     ├── InitialValueError               no consistent start values; names the equations that do not hold
@@ -54,6 +55,10 @@ class ModelError(PliantError):
 
 class CompileError(ModelError):
     """The C compiler is missing or refuses the model's C text."""
+
+
+class SingularModelError(ModelError):
+    """The equations of a model do not determine its unknowns."""
 
 
 class UnknownNameError(ModelError, KeyError):

@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
+from pliant.frontend.rumoca import read
+from pliant.frontend.scalarize import scalarize
+from pliant.ir import SortedSystem
 from pliant.solve.function import Function, function_model
+from pliant.solve.generated import GeneratedModel
 from pliant.solve.native import load_native
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import check_request
 from pliant.solve.progress import Progress
 from pliant.solve.result import Result, VariableInfo
 from pliant.solve.simulate import simulate
+from pliant.structure.options import StructureOptions, structure_options
+from pliant.structure.pipeline import sort_system
+from pliant.structure.report import Structure
 
 
 class Model:
@@ -25,8 +33,9 @@ class Model:
     Made by :func:`pliant.load`, :func:`pliant.ode` and :func:`pliant.native`.
     """
 
-    def __init__(self, numeric: NumericModel) -> None:
+    def __init__(self, numeric: NumericModel, structure: Structure | None = None) -> None:
         self._numeric = numeric
+        self._structure = structure
 
     @property
     def name(self) -> str:
@@ -37,6 +46,26 @@ class Model:
     def variables(self) -> dict[str, VariableInfo]:
         """Everything known about each variable: kind, unit, start, nominal, min, max, description, source span."""
         return self._numeric.variables()
+
+    @property
+    def structure(self) -> Structure:
+        """What became of the equations of a Modelica model: states, blocks, loops; see :class:`pliant.Structure`."""
+        if self._structure is None:
+            raise NotSupportedError(
+                f"{self.name}: the equations are not known, because the model is a function, not a text with equations",
+                hint="model.structure is for models loaded from Modelica",
+            )
+        return self._structure
+
+    @property
+    def code(self) -> str:
+        """The C text that was made from a Modelica model."""
+        if not isinstance(self._numeric, GeneratedModel):
+            raise NotSupportedError(
+                f"{self.name}: pliant made no C text for this model",
+                hint="model.code is for models loaded from Modelica",
+            )
+        return self._numeric.generated.text
 
     def __repr__(self) -> str:
         n = self._numeric.names
@@ -145,19 +174,95 @@ def load(
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Model:
-    """Load a model by its file: ``.c`` (see :func:`native`). Modelica and FMU follow in later versions."""
+    """Load a model: a Modelica file, directory or text (a string with a newline), or a C file (see :func:`native`).
+
+    name     the class to load, by default the last one of the file; names inside libraries work too.
+    path     folders with libraries, by default those of the environment variable MODELICAPATH.
+    tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
+    options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``.
+
+    >>> import pliant
+    >>> model = pliant.load('''
+    ... model Cooling
+    ...   parameter Real k = 0.5;
+    ...   Real T(start = 90, fixed = true);
+    ... equation
+    ...   der(T) = -k*(T - 20);
+    ... end Cooling;
+    ... ''')
+    >>> round(float(model.simulate(stop=2.0, rtol=1e-8)["T"][-1]), 4)
+    45.7516
+    """
     text = str(source)
-    if "\n" in text or text.endswith(".mo"):
-        raise NotSupportedError("Modelica models cannot be read yet", hint="use pliant.ode or pliant.native for now")
+    if is_modelica(source):
+        return load_modelica(source, name, path, tear or (), options)
     if text.endswith(".fmu"):
-        raise NotSupportedError("FMUs cannot be read yet", hint="use pliant.ode or pliant.native for now")
+        raise NotSupportedError("FMUs cannot be read yet", hint="use Modelica text, pliant.ode or pliant.native")
     if not Path(text).exists():
         raise ModelError(f"there is no file {text}", hint="check the path")
     if text.endswith(".c"):
-        if name is not None or path is not None or tear is not None:
+        if name is not None or path is not None or tear is not None or options is not None:
             raise ArgumentError(
-                f"{text}: name, path and tear are for Modelica models", hint="leave them out for a C file"
+                f"{text}: name, path, tear and options are for Modelica models", hint="leave them out for a C file"
             )
         return native(text)
-    raise ArgumentError(f"{text}: pliant does not know this kind of file", hint="known are .c files")
+    raise ArgumentError(f"{text}: pliant does not know this kind of file", hint="known are .mo and .c files")
+
+
+def inspect(
+    source: str | Path,
+    name: str | None = None,
+    path: Sequence[str | Path] | None = None,
+    tear: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Structure:
+    """The structure of a Modelica model, without making a simulation of it: no C compiler is needed.
+
+    Arguments as those of :func:`load`. It also works for models that this version cannot simulate yet.
+
+    >>> import pliant
+    >>> found = pliant.inspect('model M\\n  Real x(start = 1);\\nequation\\n  der(x) = -x;\\nend M;')
+    >>> [state.name for state in found.states]
+    ['x']
+    """
+    if not is_modelica(source):
+        raise NotSupportedError(
+            f"{source}: the equations are not known, because this is no Modelica text",
+            hint="give a .mo file, the folder of a package, or a text",
+        )
+    chosen = structure_options(options)
+    return Structure(sorted_model(source, name, path, tear or (), chosen), chosen.form)
+
+
+def is_modelica(source: str | Path) -> bool:
+    """A text, a .mo file or a folder."""
+    text = str(source)
+    return "\n" in text or text.endswith(".mo") or (Path(text).is_dir() and not text.endswith(".fmu"))
+
+
+def sorted_model(
+    source: str | Path,
+    name: str | None,
+    path: Sequence[str | Path] | None,
+    tear: Sequence[str],
+    options: StructureOptions,
+) -> SortedSystem:
+    """Modelica text through the rooms of symbols: front end, structure."""
+    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
+    return sort_system(system, options, tear)
+
+
+def load_modelica(
+    source: str | Path,
+    name: str | None,
+    path: Sequence[str | Path] | None,
+    tear: Sequence[str],
+    options: Mapping[str, Any] | StructureOptions | None,
+) -> Model:
+    """Modelica text through all rooms: front end, structure, code, compiler."""
+    chosen = structure_options(options)
+    found = sorted_model(source, name, path, tear, chosen)
+    numeric = GeneratedModel.compile(generate(found, chosen.form), found.system.digest)
+    return Model(numeric, Structure(found, chosen.form))

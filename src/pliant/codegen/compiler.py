@@ -7,15 +7,18 @@ none sees half a file.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from pliant.errors import CompileError
 
@@ -73,6 +76,42 @@ def _call(command: Sequence[str], what: str) -> bytes:
     return done.stdout
 
 
+def compile_text(text: str, name: str, *, include: Sequence[Path] = ()) -> tuple[Path, str]:
+    """Compile C text, kept beside its library in the cache for people to read."""
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", name)[:60] or "model"
+    folder = cache_folder()
+    source = folder / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.c"
+    if not source.is_file() or source.stat().st_size != len(text.encode()):
+        with _new_file(folder, stem, ".c") as (temporary, place):
+            temporary.write(text.encode())
+            temporary.close()
+            os.replace(place, source)
+    return compile_library(source, include=include)
+
+
+@contextlib.contextmanager
+def _new_file(folder: Path, stem: str, suffix: str) -> Iterator[tuple[IO[bytes], Path]]:
+    """A file under a name of its own, removed unless it was renamed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f"{stem}-", suffix=f"{suffix}.tmp")
+    except OSError as error:
+        raise CompileError(
+            f"cannot write to the cache folder {folder}: {error.strerror}",
+            hint="set PLIANT_CACHE to a folder you may write to",
+        ) from error
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream, Path(name)
+    except OSError as error:
+        raise CompileError(
+            f"cannot write to the cache folder {folder}: {error.strerror}",
+            hint="free some space, or set PLIANT_CACHE to another folder",
+        ) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
 def compile_library(
     source: Path, *, include: Sequence[Path] = (), defines: Mapping[str, object] | None = None
 ) -> tuple[Path, str]:
@@ -91,18 +130,7 @@ def compile_library(
     folder = cache_folder()
     target = folder / f"{source.stem}-{digest[:24]}{suffix}"
     if not target.is_file():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=folder, prefix=f"{source.stem}-", suffix=".tmp")
-        except OSError as error:
-            raise CompileError(
-                f"cannot write to the cache folder {folder}: {error.strerror}",
-                hint="set PLIANT_CACHE to a folder you may write to",
-            ) from error
-        os.close(handle)
-        try:
-            _call([*compiler, *arguments, "-shared", "-o", name, str(source), "-lm"], source.name)
-            os.replace(name, target)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with _new_file(folder, source.stem, suffix) as (_, place):
+            _call([*compiler, *arguments, "-shared", "-o", str(place), str(source), "-lm"], source.name)
+            os.replace(place, target)
     return target, digest

@@ -53,7 +53,8 @@ def collect(sim: Simulation) -> Result:
         manifest=lambda: _manifest(sim, created),
         events=tuple(sim.events),
         info=sim.model.variables,
-        parameters=dict(zip(names.p, sim.request.parameters.tolist(), strict=True)),
+        parameters=sim.model.constants(sim.request.parameters),
+        aliases=names.aliases,
         lazy=lambda: _lazy_columns(sim),
         steps=lambda: _step_record(log),
         complete=sim.done,
@@ -71,7 +72,7 @@ def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]
     lazy: dict[str, Callable[[], NDArray[np.float64]]] = {}
     names = sim.model.names
     # with discrete memory the equations of an earlier time are gone
-    if len(sim.x_index) == len(names.x) and not _has_memory(sim):
+    if sim.model.lazy_derivatives and len(sim.x_index) == len(names.x) and not _has_memory(sim):
         derivative = _Derivative(sim)
         for i, name in enumerate(names.x):
             lazy[f"der({name})"] = derivative.column(i)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, UnknownNameError
 from pliant.solve import binding
+from pliant.solve.names import suggestion
 from pliant.solve.result import VariableInfo
+
+if TYPE_CHECKING:
+    from pliant.solve.simulation import Simulation
 
 Vector = NDArray[np.float64]
 
@@ -36,6 +40,7 @@ class Names:
     y: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     algebraic: frozenset[str] = field(default_factory=frozenset)
+    aliases: dict[str, tuple[str, int]] = field(default_factory=dict)  # name -> (name of a variable, sign)
 
 
 class NumericModel(ABC):
@@ -76,6 +81,43 @@ class NumericModel(ABC):
             return ""
         text = binding.TEXT_CALL(self.struct.error)(instance.address)
         return text.decode(errors="replace") if text else ""
+
+    @property
+    def lazy_derivatives(self) -> bool:
+        """Are derivatives of states computed on demand (True) or variables of the model like others?"""
+        return True
+
+    @property
+    def restarts_often(self) -> bool:
+        """The model makes its solver begin anew again and again: "auto" then begins with a one-step method."""
+        return False
+
+    def consistent_start(self, sim: Simulation) -> float | None:
+        """Consistent start values into ``sim.x`` by the model's own means: the next time event, or None: no means."""
+        return None
+
+    def check_runnable(self) -> None:  # noqa: B027 (most models have nothing to say)
+        """Raise where the model can be read but not simulated."""
+
+    def constants(self, parameters: Vector) -> dict[str, float]:
+        """Everything that stays constant in a simulation with these parameters, by name."""
+        return dict(zip(self.names.p, parameters.tolist(), strict=True))
+
+    def parameter_place(self, name: str) -> int:
+        """Place of a parameter in the vector of parameters."""
+        if name not in self.names.p:
+            raise UnknownNameError(
+                f"parameters: the model has no parameter {name!r}", hint=suggestion(name, self.names.p)
+            )
+        return self.names.p.index(name)
+
+    def start_place(self, name: str) -> tuple[int, int]:
+        """(place in x, sign) of a variable whose start value may be set."""
+        if name not in self.names.x:
+            raise UnknownNameError(
+                f"start_values: the model has no state {name!r}", hint=suggestion(name, self.names.x)
+            )
+        return self.names.x.index(name), 1
 
     def variables(self) -> dict[str, VariableInfo]:
         """Everything known about each variable, by name."""

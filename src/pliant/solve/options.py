@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.errors import ArgumentError, UnknownNameError
+from pliant.errors import ArgumentError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel, Vector
@@ -99,6 +99,7 @@ class Request:
     points_given: Any  # as the user said it, for the manifest
     step: float
     x: Vector
+    x_given: tuple[int, ...]  # places of x set by start_values
     parameters: Vector
     outputs: tuple[str, ...] | None
     options: SolverOptions
@@ -149,6 +150,7 @@ def check_request(
         raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
     if timeout is not None and not _number("timeout", timeout) > 0:
         raise ArgumentError(f"timeout must be positive, not {timeout:g}")
+    x, x_given = _start_values(model, start_values)
     return Request(
         start=start,
         stop=stop,
@@ -158,8 +160,9 @@ def check_request(
         points=_points(points, start, stop),
         points_given=points,
         step=0.0 if step is None else float(step),
-        x=_replaced("start_values", model.x_start, model.names.x, start_values),
-        parameters=_replaced("parameters", model.p_start, model.names.p, parameters),
+        x=x,
+        x_given=x_given,
+        parameters=_parameters(model, parameters),
         outputs=_names(outputs),
         options=checked,
         timeout=timeout,
@@ -233,16 +236,19 @@ def _points(points: Any, start: float, stop: float) -> Vector | None:
     return times
 
 
-def _replaced(what: str, values: Vector, names: tuple[str, ...], given: Mapping[str, float]) -> Vector:
-    out = values.copy()
-    if not given:
-        return out
-    place = {name: i for i, name in enumerate(names)}
+def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vector, tuple[int, ...]]:
+    """Start values of x, and the places that were set."""
+    out = model.x_start.copy()
+    places: list[int] = []
     for name, value in given.items():
-        if name not in place:
-            raise UnknownNameError(
-                f"{what}: the model has no {'parameter' if what == 'parameters' else 'state'} {name!r}",
-                hint=suggestion(name, names),
-            )
-        out[place[name]] = _number(f"{what}[{name!r}]", value)
+        place, sign = model.start_place(name)
+        out[place] = sign * _number(f"start_values[{name!r}]", value)
+        places.append(place)
+    return out, tuple(places)
+
+
+def _parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
+    out = model.p_start.copy()
+    for name, value in given.items():
+        out[model.parameter_place(name)] = _number(f"parameters[{name!r}]", value)
     return out

@@ -76,10 +76,11 @@ class Simulation:
         self.seconds = 0.0
         self.done = False
         self.x = request.x.copy()
+        model.check_runnable()
         self._check_bounds()
         self.begun = False
         if request.method in binding.IMPLICIT:
-            self._make_linear()
+            self.make_linear()
         self._output()
         self._make_run()
 
@@ -95,7 +96,7 @@ class Simulation:
                     hint="change the start value or the bound",
                 )
 
-    def _make_linear(self) -> None:
+    def make_linear(self) -> None:
         """Plan and lay out the iteration matrix; again with more room after PL_MEMORY."""
         options = self.request.options
         wanted = binding.LinearOptions(
@@ -169,15 +170,17 @@ class Simulation:
         if wanted is None:
             self.x_index, self.y_index = self.model.all_x, self.model.all_y
         else:
-            chosen = set(wanted)
+            resolved = {name: names.aliases.get(name, (name, 1))[0] for name in wanted}
+            constants = self.model.constants(request.parameters)
+            chosen = {name for name in resolved.values() if name not in constants}
             self.x_index = np.array([i for i, name in enumerate(names.x) if name in chosen], dtype=np.int32)
             self.y_index = np.array([i for i, name in enumerate(names.y) if name in chosen], dtype=np.int32)
             unknown = chosen - set(names.x) - set(names.y) - set(names.u)
             if unknown:
-                name = sorted(unknown)[0]
+                name = sorted(asked for asked, target in resolved.items() if target in unknown)[0]
                 raise UnknownNameError(
                     f"outputs: the model has no variable {name!r}",
-                    hint=suggestion(name, (*names.x, *names.y)),
+                    hint=suggestion(name, (*names.x, *names.y, *names.aliases)),
                 )
         width = 1 + len(self.x_index) + len(self.y_index)
         capacity = 256 if request.points is None else len(request.points) + 2
@@ -233,6 +236,8 @@ class Simulation:
             next_time,
         )
         self.begun = True
+        if self.request.method == "auto" and self.model.restarts_often:
+            self.run.method = binding.METHODS["radau5"]
         self.raise_user_error()
         if status != binding.OK:
             raise failure_error(self, status, None)
@@ -243,6 +248,9 @@ class Simulation:
         next_time = math.inf
         if self.inputs.struct is not None:
             self.u[: len(self.inputs.u)] = self.inputs.value(np.array([request.start]))[0]
+        own = model.consistent_start(self)
+        if own is not None:
+            return own
         if model.struct.initialise:
             info = binding.EventInfo(next_time=math.inf)
             call = binding.INITIALISE_CALL(model.struct.initialise)
@@ -264,16 +272,22 @@ class Simulation:
             self._make_consistent()
         return next_time
 
-    def _make_consistent(self) -> None:
-        lib, start = binding.lib, self.request.start
+    def solve_algebraic(self) -> int:
+        """Newton for the algebraic unknowns, states kept; returns the status."""
         given, work = self.x.copy(), np.empty(4 * self.model.n_x)
-        status = lib.pl_consistent(ctypes.byref(self.problem), start, self.x.ctypes.data, work.ctypes.data)
-        self.raise_user_error()
-        if status == binding.MEMORY:
+        start = self.request.start
+        while True:
+            status = binding.lib.pl_consistent(ctypes.byref(self.problem), start, self.x.ctypes.data, work.ctypes.data)
+            self.raise_user_error()
+            if status != binding.MEMORY:
+                return int(status)
             self._more_memory()
             self.x[:] = given
-            self._make_consistent()
-            return
+
+    def _make_consistent(self) -> None:
+        start = self.request.start
+        given = self.x.copy()
+        status = self.solve_algebraic()
         if status != binding.OK:
             raise failure_error(self, status, None)
         scale = self.request.rtol * np.abs(given) + self.request.atol
@@ -300,7 +314,7 @@ class Simulation:
         self.lu_room = 2.0 * max(self.lu_room, 1.3)
         if self.lu_room > 1e6:
             raise SolverError("the sparse factorisation fills up without end", hint="options={'linear': 'dense'}")
-        self._make_linear()
+        self.make_linear()
 
     def _grow(self) -> None:
         """Enlarge output memory that is nearly full."""

@@ -1,0 +1,272 @@
+/* What generated models share: small dense systems, Newton's iteration of torn loops, tables, state sets.
+ *
+ * Everything is static, so that a generated file needs nothing but this header and libm.
+ *
+ *   loops    r(z) = 0 with exact dr/dz: damped Newton, natural monotonicity test (Deuflhard, Newton Methods for
+ *            Nonlinear Problems, section 3.3), started from the last accepted solution
+ *   sets     which candidates are states: Gaussian elimination with complete pivoting of the constraints' Jacobian;
+ *            the pivot columns are determined by the constraints, the others are states
+ */
+#ifndef PLIANT_GENERATED_H
+#define PLIANT_GENERATED_H
+
+#include "pliant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define PL_UNUSED __attribute__((unused))
+#else
+#define PL_UNUSED
+#endif
+
+#if defined(_WIN32)
+#define PL_EXPORT __declspec(dllexport)
+#elif defined(__GNUC__)
+#define PL_EXPORT __attribute__((visibility("default")))
+#else
+#define PL_EXPORT
+#endif
+
+#define PL_NEWTON_MAX       60
+#define PL_NEWTON_CONVERGED 1e-9 /* of the scaled unknowns: quadratic convergence makes the result exact */
+#define PL_NEWTON_DAMPING   1e-5
+#define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
+#define PL_NEWTON_STALLED   1e-3 /* a correction that stays below this and does not shrink is rounding */
+#define PL_SET_GROWTH       3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
+
+static PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {
+    return a < b ? a : b;
+}
+static PL_UNUSED pl_real pl_max(pl_real a, pl_real b) {
+    return a > b ? a : b;
+}
+static PL_UNUSED pl_real pl_sign(pl_real a) {
+    return (pl_real)((a > 0.0) - (a < 0.0));
+}
+static PL_UNUSED pl_real pl_homotopy(pl_real lambda, pl_real actual, pl_real simplified) {
+    return lambda >= 1.0 ? actual : lambda * actual + (1.0 - lambda) * simplified;
+}
+
+/* ------------------------------------------------------------------------------------------ k x k systems */
+
+/* Row-pivoted LU of the row-major n x n matrix a; returns the 1-based number of a column without pivot, or 0. */
+static PL_UNUSED int pl_small_factor(int n, pl_real *a, int *pivot) {
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        pl_real size = 0.0;
+        for (int i = k; i < n; i++) {
+            pl_real here = fabs(a[i * n + k]);
+            if (here > size) {
+                size = here;
+                best = i;
+            }
+        }
+        if (!(size > 0.0) || size - size != 0.0) return k + 1;
+        pivot[k] = best;
+        if (best != k)
+            for (int j = 0; j < n; j++) {
+                pl_real swap = a[k * n + j];
+                a[k * n + j] = a[best * n + j];
+                a[best * n + j] = swap;
+            }
+        pl_real inverse = 1.0 / a[k * n + k];
+        for (int i = k + 1; i < n; i++) {
+            pl_real factor = a[i * n + k] *= inverse;
+            if (factor != 0.0)
+                for (int j = k + 1; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
+        }
+    }
+    return 0;
+}
+
+/* Solve for m right sides, b row-major n x m. */
+static PL_UNUSED void pl_small_solve(int n, const pl_real *a, const int *pivot, int m, pl_real *b) {
+    for (int k = 0; k < n; k++) {
+        int other = pivot[k];
+        if (other != k)
+            for (int j = 0; j < m; j++) {
+                pl_real swap = b[k * m + j];
+                b[k * m + j] = b[other * m + j];
+                b[other * m + j] = swap;
+            }
+        for (int i = k + 1; i < n; i++) {
+            pl_real factor = a[i * n + k];
+            if (factor != 0.0)
+                for (int j = 0; j < m; j++) b[i * m + j] -= factor * b[k * m + j];
+        }
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        pl_real inverse = 1.0 / a[k * n + k];
+        for (int j = 0; j < m; j++) {
+            pl_real sum = b[k * m + j];
+            for (int i = k + 1; i < n; i++) sum -= a[k * n + i] * b[i * m + j];
+            b[k * m + j] = sum * inverse;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ Newton */
+
+/* Residual r (n) and, if a is not NULL, dr/dz (row-major n x n) of a loop at z. */
+typedef void (*pl_loop)(void *self, pl_real t, const pl_real *x, const pl_real *u, const pl_real *z,
+                        pl_real *r, pl_real *a);
+
+static PL_UNUSED pl_real pl_loop_norm(int n, const pl_real *d, const pl_real *z, const pl_real *nominal) {
+    pl_real largest = 0.0;
+    for (int i = 0; i < n; i++) {
+        pl_real here = fabs(d[i]) / (fabs(z[i]) + PL_NEWTON_FLOOR * nominal[i]);
+        if (!(here <= largest)) largest = here;
+    }
+    return largest;
+}
+
+/* Iterate z; work: n * (n + 3) numbers, pivot: n. Returns 0, or -1 (no convergence), or the 1-based number of
+ * an unknown without pivot. On failure r is the last residual. */
+static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
+                               pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot) {
+    pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n;
+    pl_real last = HUGE_VAL;
+    loop(self, t, x, u, z, r, a);
+    for (int iteration = 0; iteration < PL_NEWTON_MAX; iteration++) {
+        int bad = pl_small_factor(n, a, pivot);
+        if (bad) return bad;
+        for (int i = 0; i < n; i++) d[i] = -r[i];
+        pl_small_solve(n, a, pivot, 1, d);
+        pl_real length = pl_loop_norm(n, d, z, nominal), lambda = 1.0;
+        if (length - length != 0.0) return -1;
+        if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && length >= 0.5 * last)) {
+            for (int i = 0; i < n; i++) z[i] += d[i];
+            return 0;
+        }
+        last = length;
+        for (;; lambda *= 0.5) {
+            if (lambda < PL_NEWTON_DAMPING) return -1;
+            for (int i = 0; i < n; i++) trial[i] = z[i] + lambda * d[i];
+            loop(self, t, x, u, trial, r, NULL);
+            for (int i = 0; i < n; i++) next[i] = -r[i];
+            pl_small_solve(n, a, pivot, 1, next);
+            pl_real after = pl_loop_norm(n, next, z, nominal);
+            if (after - after == 0.0 && after <= (1.0 - 0.25 * lambda) * length) break;
+        }
+        for (int i = 0; i < n; i++) z[i] = trial[i];
+        loop(self, t, x, u, z, r, a);
+    }
+    return -1;
+}
+
+/* ------------------------------------------------------------------------------------------------ tables */
+
+enum { PL_TABLE_HOLD, PL_TABLE_EXTEND, PL_TABLE_REPEAT, PL_TABLE_ERROR };
+
+typedef struct pl_table {
+    int n;                /* knots */
+    int outside;          /* PL_TABLE_... */
+    const pl_real *knot;  /* n, ascending */
+    const pl_real *piece; /* (n - 1) * 4: coefficients of powers of u - knot[i] */
+} pl_table;
+
+/* Value of a piecewise cubic (order 0) or of its derivative at u. */
+static PL_UNUSED pl_real pl_table_value(const pl_table *table, int order, pl_real u) {
+    pl_real first = table->knot[0], last = table->knot[table->n - 1];
+    if (table->outside == PL_TABLE_REPEAT) {
+        pl_real period = last - first;
+        u -= period * floor((u - first) / period);
+    } else if (u < first || u > last) {
+        if (table->outside == PL_TABLE_ERROR) return NAN;
+        if (table->outside == PL_TABLE_HOLD) {
+            if (order > 0) return 0.0;
+            u = u < first ? first : last;
+        }
+    }
+    int low = 0, high = table->n - 1;
+    while (high - low > 1) {
+        int middle = (low + high) / 2;
+        if (table->knot[middle] <= u)
+            low = middle;
+        else
+            high = middle;
+    }
+    const pl_real *c = table->piece + 4 * low;
+    pl_real s = u - table->knot[low];
+    if (order == 0) return c[0] + s * (c[1] + s * (c[2] + s * c[3]));
+    if (order == 1) return c[1] + s * (2.0 * c[2] + s * 3.0 * c[3]);
+    if (order == 2) return 2.0 * c[2] + 6.0 * s * c[3];
+    return order == 3 ? 6.0 * c[3] : 0.0;
+}
+
+/* -------------------------------------------------------------------------------------------- state sets */
+
+/* Choose states among n candidates under m constraints with Jacobian g (row-major m x n, overwritten). `state`
+ * (n flags) is the present choice; it is kept while it is good enough, unless force is set. Returns 1 if the
+ * choice changed, 0 if not, -1 if the constraints are dependent here. work: n ints. */
+static PL_UNUSED int pl_set_choose(int m, int n, pl_real *g, int8_t *state, int force, int *work) {
+    /* Gauss-Jordan elimination on the present dummies: what is left in the columns of states is G_d^-1 G_s. */
+    for (int pass = force ? 1 : 0; pass < 2; pass++) {
+        int *column = work, rank = 0;
+        int8_t *keep = state;
+        for (int k = 0; k < m; k++) {
+            int row = -1, best = -1;
+            pl_real size = 0.0;
+            for (int i = k; i < m; i++)
+                for (int j = 0; j < n; j++) {
+                    int taken = 0;
+                    for (int q = 0; q < k; q++) taken |= column[q] == j;
+                    if (taken || (pass == 0 && keep[j])) continue;
+                    if (fabs(g[i * n + j]) > size) {
+                        size = fabs(g[i * n + j]);
+                        row = i;
+                        best = j;
+                    }
+                }
+            if (row < 0) break;
+            for (int j = 0; j < n; j++) {
+                pl_real swap = g[k * n + j];
+                g[k * n + j] = g[row * n + j];
+                g[row * n + j] = swap;
+            }
+            pl_real inverse = 1.0 / g[k * n + best];
+            for (int j = 0; j < n; j++) g[k * n + j] *= inverse;
+            for (int i = 0; i < m; i++) {
+                pl_real factor = g[i * n + best];
+                if (i == k || factor == 0.0) continue;
+                for (int j = 0; j < n; j++) g[i * n + j] -= factor * g[k * n + j];
+            }
+            column[k] = best;
+            rank++;
+        }
+        if (pass == 0) {
+            pl_real growth = rank < m ? HUGE_VAL : 0.0;
+            for (int i = 0; rank == m && i < m; i++)
+                for (int j = 0; j < n; j++)
+                    if (keep[j] && fabs(g[i * n + j]) > growth) growth = fabs(g[i * n + j]);
+            if (growth <= PL_SET_GROWTH) return 0;
+        } else {
+            int changed = 0;
+            if (rank < m) return -1;
+            for (int j = 0; j < n; j++) {
+                int8_t now = 1;
+                for (int q = 0; q < m; q++)
+                    if (column[q] == j) now = 0;
+                changed |= now != state[j];
+                state[j] = now;
+            }
+            return changed;
+        }
+    }
+    return 0;
+}
+
+/* Selection matrix ((n - m) x n, row-major) of a choice. */
+static PL_UNUSED void pl_set_matrix(int n, const int8_t *state, pl_real *a) {
+    int k = 0;
+    for (int j = 0; j < n; j++)
+        if (state[j]) {
+            for (int i = 0; i < n; i++) a[k * n + i] = i == j ? 1.0 : 0.0;
+            k++;
+        }
+}
+
+#endif

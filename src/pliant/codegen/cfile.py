@@ -1,0 +1,326 @@
+"""The C file around the generated functions: instance, data, messages, parameters, the interface and ``pl_model``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pliant.codegen.cprint import number
+from pliant.codegen.function import FunctionWriter
+from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
+from pliant.codegen.program import Newton
+from pliant.codegen.shells import (
+    ALWAYS,
+    CHOOSE,
+    CONDITIONS,
+    EVENTS,
+    LOOPS,
+    OUTPUTS,
+    PICK,
+    PICK_HEAD,
+    STEP_DONE,
+    c_comment,
+    c_string,
+    pattern,
+    table_data,
+    wrap,
+    wrapped,
+)
+from pliant.expr.build import const, reachable, value_of
+from pliant.expr.evaluate import evaluate
+from pliant.expr.text import text as modelica
+from pliant.ir import Op
+
+if TYPE_CHECKING:
+    from pliant.codegen.emit import Emitter
+
+Entries = list[tuple[int, int, int]]  # (row, column, expression)
+
+
+class File:
+    """Puts the file of one model together."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.e = emitter
+        self.s, self.g, self.c = emitter.s, emitter.g, emitter.c
+        self.program, self.variables, self.initial = emitter.program, emitter.variables, emitter.initial
+        self.y, self.outputs, self.values = emitter.y, emitter.outputs, emitter.values
+        self.n_tears, self.discrete = emitter.n_tears, emitter.discrete
+
+    def text(self, entries: Entries, entries_u: Entries, linear: bool) -> str:
+        """The whole file."""
+        parameters = self._parameters()
+        parts = [
+            f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */",
+            '#include "pliant_generated.h"\n',
+            self._instance(),
+            self._data(),
+            self._messages(),
+            *self.e.functions,
+            parameters,
+            self._interface(),
+            self._struct(entries, entries_u, linear),
+        ]
+        return "\n".join(parts)
+
+    def _instance(self) -> str:
+        p = self.program
+        n_select = sum(len(one.coefficients) * len(one.coefficients[0]) for one in self.s.sets)
+        fields = [
+            ("pl_real p[{}];", len(p.p), "parameters"),
+            ("pl_real c[{}];", len(self.c.constants), "expressions of parameters"),
+            ("pl_real d[{}];", len(self.discrete), "discrete variables"),
+            ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
+            ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
+            ("pl_real zero[{}];", max(len(p.x), len(p.u)), "zeros"),
+            ("pl_real guess[{}];", self.n_tears, "tears of loops at the last accepted step"),
+            ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation"),
+            ("pl_real r[{}];", max(self.c.loop_size.values(), default=0), "residuals of a loop"),
+            ("pl_real select[{}];", n_select, "selection matrices of state sets"),
+            ("int relation[{}];", len(self.s.relations), "relations, held between events"),
+        ]
+        lines = [f"    {text.format(n)} /* {what} */" for text, n, what in fields if n]
+        for k, size in self.c.loop_size.items():
+            if size > 1 or self.program.loops[k].kind == "nonlinear":
+                lines.append(f"    pl_real A{k}[{size * (size + 3)}];\n    int v{k}[{size}];")
+        for k, one in enumerate(self.s.sets):
+            lines.append(f"    int8_t state{k}[{len(one.candidates[0])}]; /* which candidates are states */")
+        lines += ["    pl_real homotopy; /* 1: the actual model */", "    pl_real t_last;   /* time of z */"]
+        lines += ["    int error;        /* number of a message, 0: none */"]
+        return "typedef struct model {\n" + "\n".join(lines) + "\n} model;\n"
+
+    def _data(self) -> str:
+        lines = []
+        if any(block.kind == "nonlinear" for block in self.program.loops):
+            nominal = [self._nominal(v) for block in self.program.loops for v in block.tears]
+            lines.append(f"static const pl_real nominal[] = {{{', '.join(map(number, nominal))}}};")
+        lines += [table_data(k, table) for k, table in enumerate(self.s.system.tables)]
+        return "\n".join(lines)
+
+    def _nominal(self, v: int) -> float:
+        variable = self.variables[v]
+        e = variable.nominal
+        if e is None:
+            return 1.0
+        value = abs(evaluate(self.g, [e], self.values)[0])
+        return value if value > 0.0 else 1.0
+
+    def _messages(self) -> str:
+        """Texts of everything that can go wrong; number 0 is empty."""
+        texts = [""]
+        for block in self.program.loops:
+            names = ", ".join(self.variables[v].name for v in block.tears[:6]) + (
+                " ..." if len(block.tears) > 6 else ""
+            )
+            places = ", ".join(
+                sorted({str(self.s.equations[e].span) for e in block.residuals if self.s.equations[e].span})
+            )
+            one = (
+                f"the equation for {names} ({places})"
+                if len(block.variables) == 1
+                else f"the loop of {len(block.variables)} equations with the tearing variables {names} ({places})"
+            )
+            texts += [f"{one} is singular: its pivot is zero", f"the iteration of {one} does not converge"]
+        for _, equation, v in self.s.pivots:
+            span = self.s.equations[equation].span
+            texts.append(
+                f"the equation for {self.variables[v].name} ({span}) is divided by a parameter expression that is zero"
+            )
+        lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
+        if self.program.loops:
+            lines += [
+                "static PL_UNUSED pl_status loop_singular(model *m, int loop) {",
+                "    m->error = 1 + 2 * loop;\n    return PL_RETRY;\n}\n",
+                "static PL_UNUSED pl_status loop_failed(model *m, int loop, int why) {",
+                "    m->error = 1 + 2 * loop + (why < 0);\n    return PL_RETRY;\n}\n",
+            ]
+        return "\n".join(lines)
+
+    def _parameters(self) -> str:
+        """set_parameters: copies, expressions of parameters, checks of pivots, start values."""
+        starts: list[Target] = [(f"x[{i}]", e) for i, e in enumerate(self.initial.start)]
+        plan = Plan(self.g, self.variables, [], [starts], hoist=False)
+        start = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0")
+        text = start.write().replace("    x[", "    x0[")
+        guesses: list[Target] = []
+        offset = 0
+        for block in self.program.loops:
+            for v in block.tears:
+                e = self._guess(v)
+                guesses.append((f"m->guess[{offset}]", e))
+                offset += 1
+        pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
+        constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
+        plan = Plan(self.g, self.variables, [], [constants + guesses + pivots], hoist=False)
+        writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot")
+        n_p = len(self.program.p)
+        first = 1 + 2 * len(self.program.loops)
+        checks = ""
+        if pivots:
+            checks = (
+                f"    for (int k = 0; k < {len(pivots)}; k++)\n"
+                f"        if (!(fabs(pivot[k]) > 0.0)) {{\n            m->error = {first} + k;\n"
+                "            return PL_FATAL;\n        }\n"
+            )
+        copy = f"    memcpy(m->p, p, {n_p} * sizeof(pl_real));\n" if n_p else "    (void)p;\n"
+        return (
+            text
+            + writer.write()
+            + (
+                "static pl_status set_parameters(void *self, const pl_real *p) {\n    model *m = self;\n"
+                f"    pl_real pivot[{max(len(pivots), 1)}];\n{copy}"
+                "    m->error = 0;\n    derived_parameters(m, 0.0, NULL, NULL, pivot);\n"
+                + checks
+                + "    return PL_OK;\n}\n"
+            )
+        )
+
+    def _guess(self, v: int) -> int:
+        """First guess of a tear: its start value, or that of an alias."""
+        if self.variables[v].start is not None:
+            return self.variables[v].start or const(self.g, 0.0)
+        return const(self.g, 0.0)
+
+    def _interface(self) -> str:
+        """Functions of pl_model that are the same for all models, apart from sizes."""
+        p = self.program
+        out = [
+            ALWAYS.replace("@p_start", "p_start" if p.p else "NULL"),
+            wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
+            wrap("model_jac_value", "pl_real *value", "jac_value", "value"),
+        ]
+        if p.p:
+            numbers = ", ".join(number(self.values[v]) for v in p.p)
+            out.insert(0, f"static const pl_real p_start[] = {{{numbers}}};\n")
+        if p.u:
+            out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value"))
+        if self.y:
+            out.append(OUTPUTS.replace("@n", str(len(self.y))))
+        if self.s.relations:
+            out.append(self._events())
+        if self.n_tears or self.s.sets:
+            out.append(self._step_done())
+        if self.initial.conditions:
+            words = {"@n": len(self.initial.conditions), "@first": len(self.y)}
+            out.append(_filled(CONDITIONS, words))
+        return "\n".join(out)
+
+    def _events(self) -> str:
+        n = len(self.s.relations)
+        strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
+        return EVENTS.replace("@n", str(n)).replace("@strict", strict)
+
+    def _step_done(self) -> str:
+        """Warm starts kept, state sets chosen anew."""
+        body: list[str] = []
+        text: list[str] = []
+        if self.n_tears:
+            text.append(LOOPS)
+            body.append("    if (m->t_last == t) memcpy(m->guess, m->z, sizeof m->guess);\n")
+        picks = ""
+        select = 0
+        place = {v: i for i, v in enumerate(self.program.x)}
+        for k, one in enumerate(self.s.sets):
+            n, m = len(one.candidates[0]), len(one.jacobian)
+            words = {
+                "@k": k,
+                "@n": n,
+                "@m": m,
+                "@depth": len(one.slots),
+                "@select": select,
+                "@slots": ", ".join(str(place[v]) for row in one.slots for v in row),
+            }
+            text.append(_filled(CHOOSE, words))
+            picks += _filled(PICK, words)
+            body.append(f"    if (choose_{k}(m, t, x, u, 0) > 0) *request |= PL_STEP_RESTART;\n")
+            select += (n - m) * n
+        if picks:
+            text.append(PICK_HEAD + picks + "    return -1;\n}\n")
+        return "\n".join([*text, STEP_DONE.replace("@body", "".join(body))])
+
+    # ------------------------------------------------------------------ the struct
+
+    def _struct(self, entries: Entries, entries_u: Entries, linear: bool) -> str:
+        p = self.program
+        lines: list[str] = []
+        fields: list[str] = [".abi = PL_ABI", f".n_x = {len(p.x)}", f".name = {c_string(self.s.system.name)}"]
+
+        def array(kind: str, name: str, values: Sequence[str]) -> None:
+            lines.append(f"static {kind} {name}[] = {{{wrapped(values)}}};")
+            fields.append(f".{name} = {name}")
+
+        def names(name: str, members: Sequence[int]) -> None:
+            array("const char *const", name, [c_string(self.variables[v].name) for v in members])
+
+        names("x_name", p.x)
+        array("const pl_real", "x_start", [number(self._start_number(e)) for e in self.initial.start])
+        self._bounds(array)
+        if p.u:
+            names("u_name", p.u)
+            array("const pl_real", "u_start", [number(self._attribute(v, "start", 0.0)) for v in p.u])
+            fields += [f".n_u = {len(p.u)}", ".jac_u_value = model_jac_u_value"]
+            pattern(lines, fields, "jac_u", len(p.x), len(p.u), entries_u)
+        if p.p:
+            names("p_name", p.p)
+            fields += [f".n_p = {len(p.p)}", ".p_start = p_start"]
+        if self.y:
+            names("y_name", self.y)
+            fields += [f".n_y = {len(self.y)}", ".outputs = model_outputs"]
+        if self.s.relations:
+            texts = [self._relation_text(k) for k in range(len(self.s.relations))]
+            array("const char *const", "root_name", [c_string(one) for one in texts])
+            fields += [f".n_roots = {len(texts)}", ".roots = model_roots", ".event = model_event"]
+            fields += [".initialise = model_initialise"]
+        if self.n_tears or self.s.sets:
+            fields.append(".step_done = model_step_done")
+        if len(p.x) > p.n_states:
+            diagonal = [(i, i, 0) for i in range(p.n_states)]
+            pattern(lines, fields, "mass", len(p.x), len(p.x), diagonal)
+            array("const pl_real", "mass_value", ["1.0"] * p.n_states or ["0.0"])
+        pattern(lines, fields, "jac", len(p.x), len(p.x), entries)
+        flags = [flag for flag, on in (("PL_MODEL_LINEAR", linear), ("PL_MODEL_AUTONOMOUS", self._autonomous())) if on]
+        fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]
+        fields += [".set_parameters = set_parameters", ".rhs = model_rhs", ".jac_value = model_jac_value"]
+        fields += [".jvp = model_jvp", ".error = model_error"]
+        body = ",\n    ".join(fields)
+        return "\n".join(lines) + f"\n\nPL_EXPORT const pl_model pliant_model = {{\n    {body},\n}};\n"
+
+    def _autonomous(self) -> bool:
+        expressions = [
+            e
+            for statement in self.program.statements
+            for e in (inner_nodes(statement) if isinstance(statement, Newton) else nodes_of(statement))
+        ]
+        nodes = self.g.nodes
+        return not any(nodes[i][0] == Op.TIME for i in reachable(self.g, [*expressions, *self.program.f]))
+
+    def _start_number(self, e: int) -> float:
+        value = value_of(self.g, e)
+        return value if value is not None else evaluate(self.g, [e], self.values)[0]
+
+    def _attribute(self, v: int, name: str, default: float) -> float:
+        e = getattr(self.variables[v], name)
+        return default if e is None else self._start_number(e)
+
+    def _bounds(self, array: Callable[[str, str, Sequence[str]], None]) -> None:
+        for name, default in (("nominal", 1.0), ("min", float("-inf")), ("max", float("inf"))):
+            if any(getattr(self.variables[v], name) is not None for v in self.program.x):
+                numbers = [self._attribute(v, name, default) for v in self.program.x]
+                if name == "nominal":
+                    numbers = [abs(value) or 1.0 for value in numbers]
+                array("const pl_real", f"x_{name}", [number(value) for value in numbers])
+
+    def _relation_text(self, k: int) -> str:
+        r = self.s.relations[k]
+
+        def name(v: int) -> str:
+            return self.variables[v].name
+
+        left, right = modelica(self.g, r.lhs, name, 60), modelica(self.g, r.rhs, name, 60)
+        return f"{left} {'<' if r.strict else '<='} {right}" + (f" [{k}]" if k else "")
+
+
+def _filled(template: str, words: Mapping[str, object]) -> str:
+    for word in sorted(words, key=len, reverse=True):
+        template = template.replace(word, str(words[word]))
+    return template

@@ -1,0 +1,121 @@
+"""Expressions and names as C99 text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from pliant.ir import OP_NAME, Graph, Op
+
+_WORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while t x u f m p c w
+    z r a y g dx du df dt n index value self y0 y1 yn j0 j1 jn log exp sin cos tan sqrt fabs pow main NAN INFINITY
+    HUGE_VAL request info fired gamma lgamma tgamma erf erfc round trunc floor ceil signgam"""
+RESERVED = frozenset(_WORDS.split())
+
+
+class Identifiers:
+    """C identifiers for Modelica names: readable, different from each other, the same in every run."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(RESERVED)
+        self._of: dict[int, str] = {}
+
+    def of(self, key: int, name: str) -> str:
+        """The identifier of variable ``key``."""
+        found = self._of.get(key)
+        if found is None:
+            base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "v"
+            if base[0].isdigit():
+                base = "v" + base
+            found, k = base, 1
+            while found in self._taken or found.startswith(("pl_", "PL_")):
+                k += 1
+                found = f"{base}_{k}"
+            self._taken.add(found)
+            self._of[key] = found
+        return found
+
+
+def number(value: float) -> str:
+    """A C literal that reads back as the same double."""
+    if math.isnan(value):
+        return "NAN"
+    if value in (float("inf"), float("-inf")):
+        return "HUGE_VAL" if value > 0 else "-HUGE_VAL"
+    return repr(float(value))
+
+
+_INFIX = {
+    Op.ADD: (" + ", 10, 10),
+    Op.SUB: (" - ", 10, 11),
+    Op.MUL: (" * ", 12, 12),
+    Op.DIV: (" / ", 12, 13),
+    Op.LT: (" < ", 8, 9),
+    Op.LE: (" <= ", 8, 9),
+    Op.EQ: (" == ", 7, 8),
+    Op.NE: (" != ", 7, 8),
+    Op.AND: (" && ", 4, 5),
+    Op.OR: (" || ", 3, 4),
+}
+_CALLS = {Op.ABS: "fabs", Op.SIGN: "pl_sign", Op.MIN: "pl_min", Op.MAX: "pl_max"}
+ATOM, UNARY, CHOICE = 20, 14, 2
+LARGEST_POWER = 8  # integer exponents up to this become products
+
+
+class Printer:
+    """Prints one expression; ``atom(node)`` gives the text of a node that is named, None if it is to be written out."""
+
+    def __init__(self, g: Graph, atom: Callable[[int], str | None]) -> None:
+        self.g = g
+        self.atom = atom
+
+    def text(self, e: int) -> str:
+        """C text of e."""
+        return self._write(e)[0]
+
+    def _inner(self, e: int, strength: int) -> str:
+        piece, binds = self._write(e)
+        return piece if binds >= strength else f"({piece})"
+
+    def _write(self, e: int) -> tuple[str, int]:
+        named = self.atom(e)
+        if named is not None:
+            return named, ATOM
+        node = self.g.nodes[e]
+        op = node[0]
+        if op == Op.CONST:
+            return (number(node[1]), ATOM) if node[1] >= 0 else (f"({number(node[1])})", ATOM)
+        if op in _INFIX:
+            symbol, left, right = _INFIX[op]
+            return self._inner(node[1], left) + symbol + self._inner(node[2], right), left
+        if op == Op.NEG:
+            return "-" + self._inner(node[1], UNARY + 1), UNARY
+        if op == Op.NOT:
+            return "!" + self._inner(node[1], UNARY + 1), UNARY
+        if op == Op.IF:
+            condition, then, other = (self._inner(a, CHOICE + 1) for a in node[1:])
+            return f"{condition} ? {then} : {other}", CHOICE
+        if op == Op.POW:
+            return self._power(node)
+        if op == Op.TABLE:
+            return f"pl_table_value(&table_{node[1]}, {node[2]}, {self.text(node[3])})", ATOM
+        if op == Op.HOMOTOPY:
+            return f"pl_homotopy(m->homotopy, {self.text(node[1])}, {self.text(node[2])})", ATOM
+        if op == Op.REL:
+            return f"m->relation[{node[1]}]", ATOM
+        if op == Op.TIME:
+            return "t", ATOM
+        name = _CALLS.get(op, OP_NAME[op])
+        return f"{name}({', '.join(self.text(a) for a in node[1:])})", ATOM
+
+    def _power(self, node: tuple[int, ...]) -> tuple[str, int]:
+        exponent = self.g.nodes[node[2]]
+        if exponent[0] == Op.CONST and float(exponent[1]).is_integer() and 0 < abs(exponent[1]) <= LARGEST_POWER:
+            base = self._inner(node[1], 13)
+            if self.atom(node[1]) is not None or self.g.nodes[node[1]][0] <= Op.ARG:
+                product = " * ".join([base] * int(abs(exponent[1])))
+                return (product, 12) if exponent[1] > 0 else (f"1.0 / ({product})", 12)
+        return f"pow({self.text(node[1])}, {self.text(node[2])})", ATOM

@@ -1,0 +1,199 @@
+"""The functions of a model as C text: right side, Jacobians, outputs, relations, state sets, initial conditions.
+
+The text depends on the model alone: no dates, no paths, sorted where order is free, so the same input gives the same
+bytes and the compiler's cache works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pliant.codegen.cfile import File
+from pliant.codegen.function import Context, FunctionWriter
+from pliant.codegen.initial import InitialProblem, initial_problem
+from pliant.codegen.plan import Item, Plan, Target
+from pliant.codegen.program import Program, Statement, build_program
+from pliant.codegen.shells import c_comment
+from pliant.codegen.tangent import Row, Tangent
+from pliant.expr.build import sub, var
+from pliant.expr.evaluate import parameter_values
+from pliant.ir import Kind, Op, SortedSystem
+
+
+@dataclass(eq=False)
+class Generated:
+    """The C text of a model and what stands where in its vectors."""
+
+    text: str
+    program: Program
+    initial: InitialProblem
+    y: list[int]  # variables that `outputs` gives
+    outputs: list[int]  # outputs of the whole model: expressions
+    n_relations: int
+    jacobian: list[tuple[int, int]]  # (row, column) of df/dx
+    notes: list[str] = field(default_factory=list)
+
+
+def generate(s: SortedSystem, form: str = "auto") -> Generated:
+    """Write the C text of a sorted system."""
+    return Emitter(s, form).run()
+
+
+class Emitter:
+    """Writes the functions of one model."""
+
+    def __init__(self, s: SortedSystem, form: str) -> None:
+        self.s = s
+        self.g = s.system.graph
+        self.program = build_program(s, form)
+        self.variables = s.system.variables
+        self.initial = initial_problem(self.program)
+        self.tangent = Tangent(self.program)
+        self.values = parameter_values(s.system)
+        self.c = Context(self.g, self.variables, self._places(), comments=self._comments())
+        offset = 0
+        for k, block in enumerate(self.program.loops):
+            self.c.loop_offset[k] = offset
+            self.c.loop_size[k] = len(block.tears)
+            offset += len(block.tears)
+        self.n_tears = offset
+        self.functions: list[str] = []
+        # large parts of C text, then the struct
+        self.y = [
+            v for v in self.program.computed if not self.variables[v].name.startswith(("stateset", "der(stateset"))
+        ]
+        self.outputs = [
+            s.replaced.get(v, var(self.g, v)) for v, variable in enumerate(self.variables) if variable.is_output
+        ]
+
+    def _places(self) -> dict[int, str]:
+        p = self.program
+        places = {v: f"x[{i}]" for i, v in enumerate(p.x)}
+        places |= {v: f"u[{j}]" for j, v in enumerate(p.u)}
+        places |= {v: f"m->p[{k}]" for k, v in enumerate(p.p)}
+        discrete = [v for v, variable in enumerate(self.variables) if variable.kind == Kind.DISCRETE]
+        self.discrete = discrete
+        places |= {v: f"m->d[{k}]" for k, v in enumerate(discrete)}
+        k = 0
+        for state_set in self.s.sets:
+            for row in state_set.coefficients:
+                for v in row:
+                    places[v] = f"m->select[{k}]"
+                    k += 1
+        return places
+
+    def _comments(self) -> dict[int, str]:
+        out: dict[int, str] = {}
+        for block in self.s.blocks:
+            for step in block.steps:
+                span = self.s.equations[step.equation].span
+                if span is not None:
+                    out[step.variable] = c_comment(str(span))
+        return out
+
+    # ------------------------------------------------------------------ functions
+
+    def _plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = (), hoist: bool = True) -> Plan:
+        return Plan(self.g, self.variables, [*self.program.statements, *more], targets, hoist=hoist)
+
+    def _function(self, name: str, plan: Plan, extra: str = "", call: str = "") -> None:
+        self.functions.append(FunctionWriter(self.c, name, plan, extra, call).write())
+
+    def _entries(self, rows: Sequence[Row], columns: Sequence[int]) -> list[tuple[int, int, int]]:
+        """(row, column, expression), by columns, rows ascending."""
+        place = {v: j for j, v in enumerate(columns)}
+        found = [(i, place[v], e) for i, row in enumerate(rows) for v, e in row.items() if v in place]
+        return sorted(found, key=lambda one: (one[1], one[0]))
+
+    def run(self) -> Generated:
+        """Everything, in the order of the file."""
+        p = self.program
+        self._function("rhs", self._plan([[(f"f[{i}]", e) for i, e in enumerate(p.f)]]), "pl_real *f", "f")
+        jac = self.tangent.jacobian(p.f, p.x)
+        entries = self._entries(jac.rows, p.x)
+        targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries)]
+        self._function("jac_value", self._plan([targets], jac.statements), "pl_real *value", "value")
+        is_linear = self._is_constant([e for _, _, e in entries])
+        entries_u: list[tuple[int, int, int]] = []
+        if p.u:
+            jac_u = self.tangent.jacobian(p.f, p.u)
+            entries_u = self._entries(jac_u.rows, p.u)
+            targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries_u)]
+            self._function("jac_u_value", self._plan([targets], jac_u.statements), "pl_real *value", "value")
+            is_linear = is_linear and self._is_constant([e for _, _, e in entries_u])
+        self._directional()
+        self._values()
+        if self.s.relations:
+            targets = [(f"g[{k}]", sub(self.g, r.lhs, r.rhs)) for k, r in enumerate(self.s.relations)]
+            self._function("relations", self._plan([targets]), "pl_real *g", "g")
+        self._sets()
+        return Generated(
+            File(self).text(entries, entries_u, is_linear),
+            p,
+            self.initial,
+            self.y,
+            self.outputs,
+            len(self.s.relations),
+            [(i, j) for i, j, _ in entries],
+            list(self.s.notes),
+        )
+
+    def _is_constant(self, expressions: Sequence[int]) -> bool:
+        plan = Plan(self.g, self.variables, [], [])
+        return all(plan.is_fixed(e) for e in expressions)
+
+    def _directional(self) -> None:
+        """df along a direction; ``more``: the same for the conditions at the start and the model's outputs."""
+        p = self.program
+        along: dict[int, int] = {}
+        for name, members in (("dx", p.x), ("du", p.u)):
+            for i, v in enumerate(members):
+                along[v] = self.tangent.temporary(f"d.{self.variables[v].name}")
+                self.c.places[along[v]] = f"{name}[{i}]"
+        clock = self.tangent.temporary("d.time")
+        self.c.places[clock] = "dt"
+        conditions = [one.residual for one in self.initial.conditions]
+        rates, statements = self.tangent.directional(
+            [*p.f, *conditions, *self.outputs],
+            lambda v: var(self.g, along[v]) if v in along else None,
+            var(self.g, clock),
+        )
+        n = len(p.f)
+        groups = [
+            [(f"df[{i}]", e) for i, e in enumerate(rates[:n])],
+            [(f"more[{i}]", e) for i, e in enumerate(rates[n:])],
+        ]
+        plan = self._plan(groups, statements)
+        extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more"
+        writer = FunctionWriter(self.c, "directional", plan, extra, "dt, dx, du, df, more", stop="!more")
+        self.functions.append(writer.write())
+
+    def _sets(self) -> None:
+        """Constraint Jacobians and candidates of the state sets."""
+        for k, one in enumerate(self.s.sets):
+            jacobian: list[Target] = [(f"g[{i}]", e) for i, e in enumerate(e for row in one.jacobian for e in row)]
+            n = len(one.candidates[0])
+            values: list[Target] = [
+                (f"q[{level * n + j}]", self.s.replaced.get(v, var(self.g, v)))
+                for level, row in enumerate(one.candidates)
+                for j, v in enumerate(row)
+            ]
+            self._function(f"set_{k}", self._plan([jacobian + values]), "pl_real *g, pl_real *q", "g, q")
+
+    def _values(self) -> None:
+        """All variables, then the residuals of the conditions at the start."""
+        if not self.y and not self.initial.conditions:
+            return
+        first = len(self.y)
+        memory = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
+        kept = [(f"m->y[{k}]", var(self.g, v)) for k, v in enumerate(self.y)]
+        more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
+        plan = self._plan([kept + more])
+        plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
+        self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory).write())
+
+    def _is_kept(self, item: Item, memory: dict[int, str]) -> bool:
+        """The value is in its place already."""
+        node = self.g.nodes[item.roots[0]]
+        return node[0] == Op.VAR and memory.get(node[1]) == item.text

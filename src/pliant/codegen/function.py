@@ -1,0 +1,278 @@
+"""One function of the model as C text: parts, local names, crossing values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pliant.codegen.cprint import Identifiers, Printer
+from pliant.codegen.plan import PART, Item, Key, Plan
+from pliant.codegen.program import Assign, Columns, Newton, Solve
+from pliant.ir import Graph, Op, Variable
+
+ARGUMENTS = "model *m, pl_real t, const pl_real *x, const pl_real *u"
+CALL = "m, t, x, u"
+
+
+@dataclass(eq=False)
+class Context:
+    """What all functions of one model share."""
+
+    g: Graph
+    variables: Sequence[Variable]
+    places: dict[int, str]  # variable -> where its value lives, e.g. x[3]
+    identifiers: Identifiers = field(default_factory=Identifiers)
+    constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
+    n_work: int = 0  # largest number of crossing values
+    loop_offset: dict[int, int] = field(default_factory=dict)  # loop -> place of its tears in m->z
+    loop_size: dict[int, int] = field(default_factory=dict)
+    comments: Mapping[int, str] = field(default_factory=dict)  # variable -> its equation, for readers
+
+    def constant(self, node: int) -> str:
+        """The place of an expression of parameters."""
+        return f"m->c[{self.constants.setdefault(node, len(self.constants))}]"
+
+
+class FunctionWriter:
+    """Writes the parts of one function, then the function that calls them."""
+
+    def __init__(
+        self,
+        context: Context,
+        name: str,
+        plan: Plan,
+        extra: str = "",
+        extra_call: str = "",
+        memory: Mapping[int, str] | None = None,
+        stop: str = "",
+    ) -> None:
+        """``memory``: variables whose values are kept somewhere in any case; ``stop``: condition of the early return
+        between groups of targets."""
+        self.stop = stop
+        self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
+        self.c = context
+        self.name = name
+        self.plan = plan
+        self.arguments = ARGUMENTS + (f", {extra}" if extra else "")
+        self.call = CALL + (f", {extra_call}" if extra_call else "")
+        self.extra_names = [n.strip() for n in extra_call.split(",") if n.strip()]
+        self.parts = self._split()
+        self.part_of: dict[Key, int] = {}
+        self.temp_number: dict[int, int] = {}
+        self._find_crossings()
+
+    def _split(self) -> list[list[Item]]:
+        items = self.plan.items
+        if len(items) <= 2 * PART:
+            return [items]
+        return [items[k : k + PART] for k in range(0, len(items), PART)]
+
+    def _find_crossings(self) -> None:
+        for k, part in enumerate(self.parts):
+            for item in part:
+                for key in item.defines:
+                    self.part_of[key] = k
+                    if key[0] == "n":
+                        self.temp_number[key[1]] = len(self.temp_number) + 1
+        crossing: set[Key] = set()
+        if len(self.parts) > 1:
+            for k, part in enumerate(self.parts):
+                for item in part:
+                    crossing |= {key for key in self.plan.reads(item) if self.part_of.get(key, k) != k}
+        for part in self.parts:
+            for item in part:
+                if item.inner is not None:
+                    own = {key for i in item.inner.items for key in i.defines} | set(item.defines)
+                    for i in item.inner.items:
+                        crossing |= {key for key in item.inner.reads(i) if key in self.part_of and key not in own}
+        order = {key: k for k, key in enumerate(self.part_of)}
+        n_work = 0
+        for key in sorted(crossing, key=order.__getitem__):
+            if key not in self.slots:
+                self.slots[key] = f"m->w[{n_work}]"
+                n_work += 1
+        self.c.n_work = max(self.c.n_work, n_work)
+
+    # ------------------------------------------------------------------ names
+
+    def reference(self, key: Key, inner: Mapping[Key, str] | None = None) -> str:
+        """C text of a value."""
+        if inner is not None and key in inner:
+            return inner[key]
+        if key in self.slots:
+            return self.slots[key]
+        kind, number = key
+        if kind == "n":
+            return f"_t{self.temp_number[number]}"
+        return self.c.identifiers.of(number, self.c.variables[number].name)
+
+    def printer(self, plan: Plan, inner: Mapping[Key, str] | None = None, skip: int = -1) -> Printer:
+        """A printer that knows the names; node ``skip`` is written out although it has a name."""
+        nodes = self.c.g.nodes
+
+        def atom(i: int) -> str | None:
+            node = nodes[i]
+            if node[0] == Op.VAR:
+                return self.reference(("v", node[1]), inner)
+            if i != skip:
+                key = plan.named.get(i) or plan.outer.get(i)
+                if key is not None:
+                    return self.reference(key, inner)
+            if node[0] > Op.ARG and plan.is_fixed(i):
+                return self.c.constant(i)
+            return None
+
+        return Printer(self.c.g, atom)
+
+    def _declaration(self, key: Key) -> str:
+        """Left side of a definition."""
+        return self.reference(key) if key in self.slots else f"const pl_real {self.reference(key)}"
+
+    def _leaves(self, plan: Plan, items: Sequence[Item], defined: set[Key]) -> list[str]:
+        """Declarations of the states, inputs and parameters that these items read."""
+        used: set[int] = set()
+        for item in items:
+            for kind, number in plan.reads(item):
+                key = (kind, number)
+                if kind == "v" and key not in defined and key not in self.slots and number in self.c.places:
+                    used.add(number)
+        order = sorted(used, key=lambda v: (self.c.places[v].partition("[")[0], v))
+        return [
+            f"    const pl_real {self.c.identifiers.of(v, self.c.variables[v].name)} = {self.c.places[v]};"
+            for v in order
+        ]
+
+    # ------------------------------------------------------------------ text
+
+    def write(self) -> str:
+        """All C functions, the one that is called last."""
+        out: list[str] = []
+        single = len(self.parts) == 1
+        for k, part in enumerate(self.parts):
+            for item in part:
+                if item.inner is not None:
+                    out.append(self._loop_function(item))
+            out.append(self._part(self.name if single else f"{self.name}_{k + 1}", part))
+        if not single:
+            calls = [
+                f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;"
+                for k in range(len(self.parts))
+            ]
+            out.append(
+                f"static pl_status {self.name}({self.arguments}) {{\n    pl_status status;\n"
+                + "\n".join(calls)
+                + "\n    return PL_OK;\n}\n"
+            )
+        return "\n".join(out)
+
+    def _unused(self) -> str:
+        names = ["m", "t", "x", "u", *self.extra_names]
+        return "    " + ", ".join(f"(void){name}" for name in names) + ";"
+
+    def _part(self, name: str, items: Sequence[Item]) -> str:
+        defined = {key for item in items for key in item.defines}
+        lines = [f"static pl_status {name}({self.arguments}) {{", self._unused()]
+        lines += self._leaves(self.plan, items, defined)
+        for item in items:
+            lines += self._item(item)
+        lines += ["    return PL_OK;", "}", ""]
+        return "\n".join(lines)
+
+    def _item(self, item: Item) -> list[str]:
+        statement = item.statement
+        if item.kind == "stop":
+            return [f"    if ({self.stop}) return PL_OK;"]
+        if item.kind == "temp":
+            key = item.defines[0]
+            return [f"    {self._declaration(key)} = {self.printer(self.plan, skip=key[1]).text(item.roots[0])};"]
+        if item.kind == "target":
+            return [f"    {item.text} = {self.printer(self.plan).text(item.roots[0])};"]
+        if isinstance(statement, Assign):
+            key = item.defines[0]
+            root = item.roots[0]
+            skip = root if self.plan.named.get(root) == key else -1
+            comment = self.c.comments.get(statement.target, "")
+            text = f"    {self._declaration(key)} = {self.printer(self.plan, skip=skip).text(root)};"
+            return [f"{text} /* {comment} */" if comment else text]
+        if isinstance(statement, Solve):
+            return self._solve(statement)
+        if isinstance(statement, Columns):
+            return self._columns(statement)
+        if isinstance(statement, Newton):
+            return self._newton(statement)
+        raise AssertionError(item.kind)
+
+    def _fill(self, target: str, entries: Sequence[int]) -> list[str]:
+        printer = self.printer(self.plan)
+        return [f"    {target}[{k}] = {printer.text(e)};" for k, e in enumerate(entries)]
+
+    def _solve(self, s: Solve) -> list[str]:
+        loop, k = s.loop, len(s.targets)
+        printer = self.printer(self.plan)
+        if k == 1:
+            key: Key = ("v", s.targets[0])
+            return [
+                f"    const pl_real pivot{loop} = {printer.text(s.matrix[0][0])};",
+                f"    if (!(fabs(pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
+                f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / pivot{loop};",
+            ]
+        lines = self._fill(f"m->A{loop}", [e for row in s.matrix for e in row])
+        lines += [f"    pl_real b{loop}[{k}];", *self._fill(f"b{loop}", s.right)]
+        lines.append(f"    if (pl_small_factor({k}, m->A{loop}, m->v{loop})) return loop_singular(m, {loop});")
+        lines.append(f"    pl_small_solve({k}, m->A{loop}, m->v{loop}, 1, b{loop});")
+        return lines + [f"    {self._declaration(('v', z))} = b{loop}[{i}];" for i, z in enumerate(s.targets)]
+
+    def _columns(self, s: Columns) -> list[str]:
+        loop, k, n = s.loop, len(s.targets), len(s.right[0])
+        lines: list[str] = []
+        if s.is_newton:
+            lines += self._fill(f"m->A{loop}", [e for row in s.matrix for e in row])
+            lines.append(f"    if (pl_small_factor({k}, m->A{loop}, m->v{loop})) return loop_singular(m, {loop});")
+        lines += [f"    pl_real d{loop}[{k * n}];", *self._fill(f"d{loop}", [e for row in s.right for e in row])]
+        lines.append(f"    pl_small_solve({k}, m->A{loop}, m->v{loop}, {n}, d{loop});")
+        flat = [v for row in s.targets for v in row]
+        return lines + [f"    {self._declaration(('v', v))} = d{loop}[{i}];" for i, v in enumerate(flat)]
+
+    def _newton(self, s: Newton) -> list[str]:
+        loop, k = s.loop, len(s.targets)
+        offset = self.c.loop_offset[loop]
+        z = f"m->z + {offset}"
+        lines = [
+            f"    memcpy({z}, m->guess + {offset}, {k} * sizeof(pl_real));",
+            f"    const int failed{loop} = pl_newton({self.name}_loop{loop}, m, t, x, u, {k}, {z}, nominal + {offset}, "
+            f"m->r, m->A{loop}, m->v{loop});",
+            f"    if (failed{loop}) return loop_failed(m, {loop}, failed{loop});",
+        ]
+        return lines + [f"    {self._declaration(('v', v))} = m->z[{offset + i}];" for i, v in enumerate(s.targets)]
+
+    def _loop_function(self, item: Item) -> str:
+        """Residual and Jacobian of a nonlinear loop."""
+        statement, plan = item.statement, item.inner
+        assert isinstance(statement, Newton)
+        assert plan is not None
+        inner: dict[Key, str] = {("v", v): f"z[{i}]" for i, v in enumerate(statement.targets)}
+        for number, one in enumerate(plan.items):
+            for kind, key_number in one.defines:
+                name = f"_s{number + 1}"
+                if kind == "v":
+                    name = self.c.identifiers.of(key_number, self.c.variables[key_number].name)
+                inner[kind, key_number] = name
+        lines = [
+            f"static void {self.name}_loop{statement.loop}(void *self, pl_real t, const pl_real *x, const pl_real *u, "
+            "const pl_real *z, pl_real *r, pl_real *a) {",
+            "    model *m = self;",
+            "    (void)m, (void)t, (void)x, (void)u;",
+        ]
+        lines += self._leaves(plan, plan.items, set(inner))
+        for one in plan.items:
+            if one.kind == "stop":
+                lines.append("    if (!a) return;")
+                continue
+            root = one.roots[0]
+            if one.kind == "target":
+                lines.append(f"    {one.text} = {self.printer(plan, inner).text(root)};")
+                continue
+            key = one.defines[0]
+            skip = root if plan.named.get(root) == key else -1
+            lines.append(f"    const pl_real {inner[key]} = {self.printer(plan, inner, skip).text(root)};")
+        return "\n".join([*lines, "}", ""])

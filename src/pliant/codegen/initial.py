@@ -1,0 +1,89 @@
+"""What must hold at the start: fixed start values and initial equations, sorted into given states and conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pliant.codegen.program import Program
+from pliant.errors import InitialValueError
+from pliant.expr.build import const, neg, sub, value_of, var
+from pliant.ir import Op, Span
+
+
+@dataclass(eq=False)
+class Condition:
+    """``residual = 0`` at the start."""
+
+    residual: int
+    text: str
+    span: Span | None = None
+
+
+@dataclass(eq=False)
+class InitialProblem:
+    """Start values of x, which of them are given, and the conditions for the others."""
+
+    start: list[int]  # per x an expression of parameters
+    given: list[bool]  # per x: fixed, or something of the kind
+    conditions: list[Condition] = field(default_factory=list)
+
+    @property
+    def free(self) -> list[int]:
+        """Places in x that the conditions determine."""
+        return [i for i, given in enumerate(self.given) if not given]
+
+
+def initial_problem(program: Program) -> InitialProblem:
+    """Sort fixed start values and initial equations of a model."""
+    s = program.sorted
+    system, g = s.system, s.system.graph
+    zero = const(g, 0.0)
+    place = {v: i for i, v in enumerate(program.x)}
+    start = [zero] * len(program.x)
+    rank = [0] * len(program.x)  # 3: fixed, 2: own start, 1: start of an alias
+    conditions: list[Condition] = []
+    for v, variable in enumerate(system.variables):
+        if variable.start is None and not variable.fixed:
+            continue
+        e = s.replaced.get(v, var(g, v))
+        value = zero if variable.start is None else variable.start
+        root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
+        i = place.get(g.nodes[root][1]) if g.nodes[root][0] == Op.VAR else None
+        is_state = i is not None and i < program.n_states
+        if i is not None and (is_state or not variable.fixed):
+            signed = neg(g, value) if negative else value
+            here = 3 if variable.fixed else 2 if e == var(g, v) and v not in s.replaced else 1
+            if here == 3 and rank[i] == 3 and start[i] != signed:
+                _check_conflict(program, i, start[i], signed, variable.name)
+            if here > rank[i]:
+                start[i], rank[i] = signed, here
+        elif variable.fixed and _is_continuous(program, v):
+            conditions.append(
+                Condition(sub(g, e, value), f"{variable.name} = {_text(program, value)} (fixed)", variable.span)
+            )
+    for equation in s.initial_equations:
+        text = equation.span.text if equation.span else "initial equation"
+        conditions.append(Condition(equation.residual, text, equation.span))
+    given = [rank[i] == 3 or i >= program.n_states for i in range(len(program.x))]
+    return InitialProblem(start, given, conditions)
+
+
+def _is_continuous(program: Program, v: int) -> bool:
+    kind = program.sorted.system.variables[v].kind
+    return kind.name in ("UNKNOWN", "DERIVATIVE")
+
+
+def _text(program: Program, e: int) -> str:
+    value = value_of(program.sorted.system.graph, e)
+    return "its start value" if value is None else f"{value:g}"
+
+
+def _check_conflict(program: Program, i: int, one: int, other: int, name: str) -> None:
+    g = program.sorted.system.graph
+    a, b = value_of(g, one), value_of(g, other)
+    if a is not None and b is not None and a != b:
+        state = program.sorted.system.variables[program.x[i]].name
+        raise InitialValueError(
+            f"{name} and {state} are equal, but their start values are both fixed and differ ({b:g} and {a:g})",
+            hint="remove fixed=true from one of them",
+        )

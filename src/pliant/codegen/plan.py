@@ -1,0 +1,278 @@
+"""What one C function computes, in order: which subexpressions get a name, what crosses from part to part.
+
+An item is one or a few C statements. Items of a large function are spread over several parts, each a C function of its
+own, because compilers need more than linear time for long functions; values that cross live in the instance's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pliant.codegen.program import Assign, Columns, Newton, Solve, Statement
+from pliant.expr.build import operands, reachable
+from pliant.ir import Graph, Kind, Op, Variable
+
+LARGEST_LINE = 22  # operations in one line
+PART = 400  # items per C function
+Target = tuple[str, int]  # left side as C text, expression
+Key = tuple[str, int]  # ("v", variable) or ("n", node)
+
+
+@dataclass(eq=False)
+class Item:
+    """``kind``: temp, assign, solve, newton, columns, target, stop (return early)."""
+
+    kind: str
+    defines: list[Key] = field(default_factory=list)
+    roots: list[int] = field(default_factory=list)
+    statement: Statement | None = None
+    text: str = ""
+    inner: Plan | None = None
+
+
+def nodes_of(statement: Statement) -> list[int]:
+    """Expressions that a statement evaluates in the function itself."""
+    if isinstance(statement, Assign):
+        return [statement.expression]
+    if isinstance(statement, Solve):
+        return [e for row in statement.matrix for e in row] + statement.right
+    if isinstance(statement, Columns):
+        matrix = [e for row in statement.matrix for e in row] if statement.is_newton else []
+        return matrix + [e for row in statement.right for e in row]
+    return []
+
+
+def targets_of(statement: Statement) -> list[int]:
+    """Variables that a statement gives values to."""
+    if isinstance(statement, Assign):
+        return [statement.target]
+    if isinstance(statement, Columns):
+        return [v for row in statement.targets for v in row]
+    return list(statement.targets)
+
+
+def inner_nodes(statement: Newton) -> list[int]:
+    """Expressions inside the iteration."""
+    return [
+        *(step.expression for step in statement.steps),
+        *statement.residuals,
+        *(e for row in statement.matrix for e in row),
+    ]
+
+
+class Plan:
+    """Items of one C function."""
+
+    def __init__(
+        self,
+        g: Graph,
+        variables: Sequence[Variable],
+        statements: Iterable[Statement],
+        targets: Sequence[Sequence[Target]],
+        outer: Mapping[int, Key] | None = None,
+        hoist: bool = True,
+    ) -> None:
+        """``targets`` come in groups, with an early return between them; ``outer``: nodes that are named outside
+        already; ``hoist``: expressions of parameters alone are computed elsewhere."""
+        self.g, self.variables = g, variables
+        self.outer = outer or {}
+        self.hoist = hoist
+        self.items: list[Item] = []
+        self.named: dict[int, Key] = {}  # node -> key of the value that holds it
+        self.fixed: dict[int, bool] = {}  # node -> constant during a simulation
+        self.needed = self._needed(list(statements), targets)
+        self.forced: set[int] = set()
+        roots = self._roots(targets)
+        self.temps = self._choose_temps(roots)
+        for statement in self.needed:
+            self._add(statement)
+        for k, group in enumerate(targets):
+            if k and group:
+                self.items.append(Item("stop"))
+            for text, e in group:
+                self._emit_temps([e])
+                self.items.append(Item("target", [], [e], None, text))
+
+    # ------------------------------------------------------------------ what is needed
+
+    def _needed(self, statements: list[Statement], targets: Sequence[Sequence[Target]]) -> list[Statement]:
+        wanted = self._variables([e for group in targets for _, e in group])
+        kept: list[Statement] = []
+        loops: set[int] = set()
+        for statement in reversed(statements):
+            uses_loop = isinstance(statement, Solve | Newton) and statement.loop in loops
+            if not uses_loop and not any(v in wanted for v in targets_of(statement)):
+                continue
+            kept.append(statement)
+            exprs = nodes_of(statement)
+            if isinstance(statement, Newton):
+                exprs = inner_nodes(statement)
+            if isinstance(statement, Columns):
+                loops.add(statement.loop)
+                if not statement.is_newton:
+                    exprs = exprs + [e for row in statement.matrix for e in row]
+            wanted |= self._variables(exprs)
+        kept.reverse()
+        return kept
+
+    def _variables(self, roots: Iterable[int]) -> set[int]:
+        nodes = self.g.nodes
+        return {nodes[i][1] for i in reachable(self.g, roots) if nodes[i][0] == Op.VAR}
+
+    def _roots(self, targets: Sequence[Sequence[Target]]) -> list[int]:
+        roots: list[int] = []
+        for statement in self.needed:
+            if isinstance(statement, Newton):
+                outside = self._invariant(statement)
+                self.forced.update(outside)
+                roots += outside
+            else:
+                roots += nodes_of(statement)
+        return roots + [e for group in targets for _, e in group]
+
+    def _invariant(self, statement: Newton) -> list[int]:
+        """Largest expressions inside an iteration that do not change with its unknowns."""
+        moving = {*statement.targets, *(step.target for step in statement.steps)}
+        nodes = self.g.nodes
+        inside = reachable(self.g, inner_nodes(statement))
+        changes = set()
+        for i in inside:
+            node = nodes[i]
+            if (node[0] == Op.VAR and node[1] in moving) or any(a in changes for a in operands(self.g, i)):
+                changes.add(i)
+        border = {a for i in changes for a in operands(self.g, i) if a not in changes}
+        border |= {e for e in inner_nodes(statement) if e not in changes}
+        return sorted(i for i in border if nodes[i][0] > Op.ARG and not self.is_fixed(i))
+
+    # ------------------------------------------------------------------ names for shared values
+
+    def is_fixed(self, e: int) -> bool:
+        """Depends on parameters only: computed when they are set, not here."""
+        found = self.fixed.get(e)
+        if found is not None:
+            return found
+        nodes = self.g.nodes
+        stack = [e]
+        while stack:
+            i = stack[-1]
+            if i in self.fixed:
+                stack.pop()
+                continue
+            node = nodes[i]
+            op = node[0]
+            if op <= Op.ARG:
+                kind = self.variables[node[1]].kind if op == Op.VAR else None
+                self.fixed[i] = op == Op.CONST or kind in (Kind.PARAMETER, Kind.CONSTANT)
+                continue
+            if op == Op.HOMOTOPY or not self.hoist:
+                self.fixed[i] = False
+                continue
+            missing = [a for a in operands(self.g, i) if a not in self.fixed]
+            if missing:
+                stack.extend(missing)
+            else:
+                self.fixed[i] = all(self.fixed[a] for a in operands(self.g, i))
+        return self.fixed[e]
+
+    def _stops(self, i: int) -> bool:
+        """Not looked into: a leaf, a constant of the simulation, or named outside."""
+        return self.g.nodes[i][0] <= Op.ARG or self.is_fixed(i) or i in self.outer
+
+    def _choose_temps(self, roots: list[int]) -> set[int]:
+        count: dict[int, int] = {}
+        stack: list[int] = []
+        for e in roots:
+            count[e] = count.get(e, 0) + 1
+            if count[e] == 1:
+                stack.append(e)
+        order: list[int] = []
+        while stack:
+            i = stack.pop()
+            if self._stops(i):
+                continue
+            order.append(i)
+            for a in operands(self.g, i):
+                seen = count.get(a, 0)
+                count[a] = seen + 1
+                if not seen:
+                    stack.append(a)
+        temps = {i for i in order if i in self.forced}
+        size: dict[int, int] = {}
+        for i in sorted(order):
+            node = self.g.nodes[i]
+            here = 1 + sum(size.get(a, 0) for a in operands(self.g, i) if a not in temps)
+            shared = count[i] > 1 and not (node[0] == Op.NEG and self._stops(node[1]))
+            if shared or here > LARGEST_LINE:
+                temps.add(i)
+            size[i] = here
+        return temps
+
+    def _emit_temps(self, roots: Iterable[int]) -> None:
+        new: set[int] = set()
+        stack = list(roots)
+        seen: set[int] = set()
+        while stack:
+            i = stack.pop()
+            if i in seen or i in self.named or self._stops(i):
+                continue
+            seen.add(i)
+            if i in self.temps:
+                new.add(i)
+            stack.extend(operands(self.g, i))
+        for i in sorted(new):
+            self.named[i] = ("n", i)
+            self.items.append(Item("temp", [("n", i)], [i]))
+
+    def _add(self, statement: Statement) -> None:
+        if isinstance(statement, Assign):
+            e = statement.expression
+            fresh = e in self.temps and e not in self.named and not self._stops(e)
+            self._emit_temps(operands(self.g, e) if fresh else [e])
+            if fresh:  # the variable itself names the shared value
+                self.named[e] = ("v", statement.target)
+            self.items.append(Item("assign", [("v", statement.target)], [e], statement))
+            return
+        defines: list[Key] = [("v", v) for v in targets_of(statement)]
+        if isinstance(statement, Newton):
+            self._emit_temps(self._invariant(statement))
+            inside = reachable(self.g, inner_nodes(statement))
+            inner = Plan(
+                self.g,
+                self.variables,
+                list(statement.steps),
+                [
+                    [(f"r[{k}]", e) for k, e in enumerate(statement.residuals)],
+                    [(f"a[{k}]", e) for k, e in enumerate(e for row in statement.matrix for e in row)],
+                ],
+                outer={i: self.named[i] for i in inside if i in self.named},
+            )
+            self.items.append(Item("newton", defines, [], statement, inner=inner))
+            return
+        self._emit_temps(nodes_of(statement))
+        kind = "solve" if isinstance(statement, Solve) else "columns"
+        self.items.append(Item(kind, defines, nodes_of(statement), statement))
+
+    # ------------------------------------------------------------------ what an item reads
+
+    def reads(self, item: Item) -> set[Key]:
+        """Keys that an item needs: values computed elsewhere, and leaves of the model."""
+        found: set[Key] = set()
+        own = set(item.defines)
+        for root in item.roots:
+            stack = [root]
+            first = True
+            while stack:
+                i = stack.pop()
+                key = self.named.get(i)
+                if key is not None and not (first and key in own):
+                    found.add(key)
+                elif self.g.nodes[i][0] == Op.VAR:
+                    found.add(("v", self.g.nodes[i][1]))
+                elif not self.is_fixed(i):
+                    if i in self.outer:
+                        found.add(self.outer[i])
+                    else:
+                        stack.extend(operands(self.g, i))
+                first = False
+        return found

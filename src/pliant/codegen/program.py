@@ -1,0 +1,138 @@
+"""A sorted system as a program: statements in order, each giving values to variables.
+
+    Assign   v = expression
+    Solve    matrix z = right                    tears of a linear loop, after relaxation
+    Newton   residual(z) = 0                     tears of a nonlinear loop; its steps are explicit given z
+    Columns  matrix Z = right, many right sides  derivatives of tears (implicit function theorem)
+
+``form`` decides where loops go: inside f, or as algebraic unknowns into x (design: ode and dae form).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pliant.expr.build import const
+from pliant.ir import Block, Kind, SortedSystem, Variable
+
+
+@dataclass(slots=True, eq=False)
+class Assign:
+    """target = expression"""
+
+    target: int
+    expression: int
+
+
+@dataclass(slots=True, eq=False)
+class Solve:
+    """matrix * targets = right"""
+
+    loop: int
+    targets: list[int]
+    matrix: list[list[int]]
+    right: list[int]
+
+
+@dataclass(slots=True, eq=False)
+class Newton:
+    """residuals(targets) = 0, with d residuals / d targets = matrix; steps are evaluated before both."""
+
+    loop: int
+    targets: list[int]
+    steps: list[Assign]
+    residuals: list[int]
+    matrix: list[list[int]]
+
+
+@dataclass(slots=True, eq=False)
+class Columns:
+    """matrix of ``loop`` * targets[:, j] = right[:, j]; the factors of the loop are used again."""
+
+    loop: int
+    targets: list[list[int]]  # k x m
+    right: list[list[int]]
+    matrix: list[list[int]]
+    is_newton: bool
+
+
+Statement = Assign | Solve | Newton | Columns
+
+
+@dataclass(eq=False)
+class Program:
+    """Everything needed to write the functions of a ``pl_model``."""
+
+    sorted: SortedSystem
+    x: list[int]  # states, then algebraic unknowns
+    n_states: int
+    f: list[int]  # right sides: derivatives, then residuals
+    f_equation: list[int]  # for algebraic rows the equation, else -1
+    u: list[int]
+    p: list[int]
+    statements: list[Statement]
+    loops: list[Block]
+    computed: list[int] = field(default_factory=list)  # variables that statements give values to, in order
+
+
+def build_program(s: SortedSystem, form: str = "auto") -> Program:
+    """Statements of a sorted system in the given form."""
+    system = s.system
+    variables = system.variables
+    statements: list[Statement] = []
+    loops: list[Block] = []
+    algebraic: list[int] = []
+    rows: list[int] = []
+    computed: list[int] = []
+    for block in s.blocks:
+        if block.kind == "explicit":
+            statements.append(Assign(block.steps[0].variable, block.steps[0].expression))
+            computed.append(block.steps[0].variable)
+        elif block.kind == "sparse" or (form == "dae" and len(block.variables) > 1):
+            algebraic += block.variables
+            rows += block.equations
+        else:
+            loops.append(block)
+            statements.append(_loop(s, block, len(loops) - 1))
+            statements += [Assign(step.variable, step.expression) for step in block.steps]
+            computed += block.tears
+            computed += [step.variable for step in block.steps]
+    states = list(s.states)
+    f = [s.derivatives[v] for v in states]
+    if not states and not algebraic:  # nothing to integrate: a clock that stands still keeps the solver busy
+        variables.append(Variable("$dummy", Kind.UNKNOWN, start=const(system.graph, 0.0), fixed=True))
+        states = [len(variables) - 1]
+        f = [const(system.graph, 0.0)]
+    f += [s.equations[e].residual for e in rows]
+    return Program(
+        s,
+        states + algebraic,
+        len(states),
+        f,
+        [-1] * len(states) + rows,
+        [v for v, variable in enumerate(variables) if variable.kind == Kind.INPUT],
+        [v for v, variable in enumerate(variables) if _is_free_parameter(s, v, variable)],
+        statements,
+        loops,
+        computed,
+    )
+
+
+def _is_free_parameter(s: SortedSystem, v: int, variable: Variable) -> bool:
+    """Tunable, and not computed from other parameters."""
+    if variable.kind != Kind.PARAMETER:
+        return False
+    binding = variable.binding
+    return binding is None or s.system.graph.nodes[binding][0] == 0
+
+
+def _loop(s: SortedSystem, block: Block, number: int) -> Statement:
+    if block.kind == "linear":
+        return Solve(number, block.tears, block.matrix, block.right)
+    return Newton(
+        number,
+        block.tears,
+        [Assign(step.variable, step.expression) for step in block.steps],
+        [s.equations[e].residual for e in block.residuals],
+        block.matrix,
+    )

@@ -1,0 +1,221 @@
+"""Fixed pieces of C text that every generated model shares, and small helpers to write C data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pliant.codegen.cprint import number
+from pliant.ir import Table
+
+_OUTSIDE = {"hold": "HOLD", "extend": "EXTEND", "repeat": "REPEAT", "error": "ERROR"}
+
+
+def c_string(value: str) -> str:
+    """A C string literal."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return '"' + escaped.encode("ascii", "replace").decode().replace("??", "?") + '"'
+
+
+def c_comment(value: str) -> str:
+    """Text that is safe inside a C comment."""
+    return value.replace("*/", "* /").replace("/*", "/ *").encode("ascii", "replace").decode()
+
+
+def wrapped(values: Sequence[str], width: int = 12) -> str:
+    """Elements of a C array, several a line."""
+    if len(values) <= width:
+        return ", ".join(values)
+    rows = [", ".join(values[k : k + width]) for k in range(0, len(values), width)]
+    return "\n    " + ",\n    ".join(rows) + "\n"
+
+
+def pattern(
+    lines: list[str], fields: list[str], name: str, n_rows: int, n_cols: int, entries: Sequence[tuple[int, int, int]]
+) -> None:
+    """A pl_pattern from entries sorted by columns: its arrays and its field of pl_model."""
+    start = [0] * (n_cols + 1)
+    for _, j, _ in entries:
+        start[j + 1] += 1
+    for j in range(n_cols):
+        start[j + 1] += start[j]
+    rows = [str(i) for i, _, _ in entries] or ["0"]
+    lines.append(f"static const int {name}_start[] = {{{wrapped([str(k) for k in start], 20)}}};")
+    lines.append(f"static const int {name}_row[] = {{{wrapped(rows, 20)}}};")
+    fields.append(f".{name} = {{{n_rows}, {n_cols}, {name}_start, {name}_row}}")
+
+
+def wrap(name: str, extra: str, inner: str, call: str, before: str = "", exported: bool = False) -> str:
+    """A function of pl_model that calls the generated one."""
+    kind = "PL_EXPORT" if exported else "static"
+    return (
+        f"{kind} pl_status {name}(void *self, pl_real t, const pl_real *x, const pl_real *u, {extra}) {{\n"
+        f"    model *m = self;\n{before}    return {inner}(m, t, x, u, {call});\n}}\n"
+    )
+
+
+def table_data(k: int, table: Table) -> str:
+    """The data of a table."""
+    knots = wrapped([number(value) for value in table.knots])
+    pieces = wrapped([number(value) for piece in table.coefficients for value in piece])
+    return (
+        f"static const pl_real table_{k}_knot[] = {{{knots}}};\n"
+        f"static const pl_real table_{k}_piece[] = {{{pieces}}};\n"
+        f"static const pl_table table_{k} = {{{len(table.knots)}, PL_TABLE_{_OUTSIDE[table.extrapolation]}, "
+        f"table_{k}_knot, table_{k}_piece}};"
+    )
+
+
+OUTPUTS = """static pl_status model_outputs(void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
+                               const int *index, pl_real *y) {
+    model *m = self;
+    if (n <= 0) return PL_OK;
+    pl_status status = all_values(m, t, x, u);
+    if (status != PL_OK) return status;
+    for (int i = 0; i < n; i++) y[i] = m->y[index ? index[i] : i];
+    return PL_OK;
+}
+"""
+
+EVENTS = """static const int8_t relation_strict[] = {@strict};
+
+static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
+    return relations(self, t, x, u, g);
+}
+
+/* Relations anew, those that fired by their direction, until they are at rest. */
+static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u, const int8_t *fired, int *changed) {
+    pl_real g[@n];
+    *changed = 0;
+    for (int k = 0; fired && k < @n; k++) {
+        int now = fired[k] ? fired[k] < 0 : m->relation[k];
+        *changed |= now != m->relation[k];
+        m->relation[k] = now;
+    }
+    for (int round = 0; round < 2 * @n + 10; round++) {
+        int moved = 0;
+        pl_status status = relations(m, t, x, u, g);
+        if (status != PL_OK) return status;
+        for (int k = 0; k < @n; k++) {
+            int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
+            if (fired && fired[k]) continue;
+            moved |= now != m->relation[k];
+            m->relation[k] = now;
+        }
+        *changed |= moved;
+        if (!moved) return PL_OK;
+    }
+    return PL_RETRY;
+}
+
+static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
+                             pl_event_info *info) {
+    int changed;
+    pl_status status = settle(self, t, x, u, fired, &changed);
+    info->f_changed |= changed;
+    return status;
+}
+
+static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    int changed;
+    pl_status status = settle(self, t, x, u, NULL, &changed);
+    info->f_changed |= changed;
+    return status;
+}
+"""
+
+CHOOSE = """static int choose_@k(model *m, pl_real t, pl_real *x, const pl_real *u, int force) {
+    static const int slot[] = {@slots};
+    pl_real g[@m * @n], q[@n * @depth];
+    int work[@n], k = 0;
+    if (set_@k(m, t, x, u, g, q) != PL_OK) return -1;
+    if (pl_set_choose(@m, @n, g, m->state@k, force, work) <= 0) return 0;
+    pl_set_matrix(@n, m->state@k, m->select + @select);
+    for (int level = 0; level < @depth; level++)
+        for (int j = 0; j < @n; j++)
+            if (m->state@k[j]) x[slot[k++]] = q[level * @n + j];
+    return 1;
+}
+"""
+
+# choose states of a set: by flags, or (state NULL) by the constraints' Jacobian at x
+PICK = """    if (set == @k) {
+        if (!state) return choose_@k(m, t, x, u, 0);
+        memcpy(m->state@k, state, sizeof m->state@k);
+        pl_set_matrix(@n, m->state@k, m->select + @select);
+        return 0;
+    }
+"""
+PICK_HEAD = """PL_EXPORT int pliant_choose(void *self, int set, const int8_t *state, pl_real t, pl_real *x,
+                            const pl_real *u) {
+    model *m = self;
+"""
+
+# the solution of the loops at the last evaluation is the next guess
+LOOPS = """PL_EXPORT void pliant_accept(void *self) {
+    model *m = self;
+    memcpy(m->guess, m->z, sizeof m->guess);
+}
+
+PL_EXPORT pl_real *pliant_guess(void *self) {
+    return ((model *)self)->guess;
+}
+
+PL_EXPORT pl_real *pliant_residual(void *self) {
+    return ((model *)self)->r;
+}
+"""
+
+STEP_DONE = """static pl_status model_step_done(void *self, pl_real t, pl_real *x, const pl_real *u, int *request) {
+    model *m = self;
+    (void)t, (void)x, (void)u;
+    *request = PL_STEP_FINE;
+@body    return PL_OK;
+}
+"""
+
+ALWAYS = """static const char *model_error(void *self) {
+    return message[((model *)self)->error];
+}
+
+PL_EXPORT int pliant_error(void *self) {
+    return ((model *)self)->error;
+}
+
+PL_EXPORT void pliant_start(void *self, pl_real *x) {
+    start_values(self, 0.0, NULL, NULL, x);
+}
+
+PL_EXPORT void pliant_homotopy(void *self, pl_real lambda) {
+    ((model *)self)->homotopy = lambda;
+}
+
+static pl_status model_jvp(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
+                           const pl_real *du, pl_real *df) {
+    model *m = self;
+    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, NULL);
+}
+
+/* the same, and in `more` the derivatives of the conditions at the start and of the model's outputs */
+PL_EXPORT pl_status pliant_directional(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt,
+                                       const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more) {
+    model *m = self;
+    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, more);
+}
+
+static pl_status open_model(void *self) {
+    model *m = self;
+    memset(m, 0, sizeof *m);
+    m->homotopy = 1.0;
+    m->t_last = HUGE_VAL;
+    return set_parameters(self, @p_start);
+}
+"""
+
+CONDITIONS = """PL_EXPORT pl_status pliant_initial(void *self, pl_real t, const pl_real *x, const pl_real *u,
+                                   pl_real *r) {
+    model *m = self;
+    pl_status status = all_values(m, t, x, u);
+    memcpy(r, m->y + @first, @n * sizeof(pl_real));
+    return status;
+}
+"""

@@ -1,0 +1,1 @@
+"""Expressions: build, differentiate, evaluate, print."""

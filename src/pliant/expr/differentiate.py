@@ -1,0 +1,230 @@
+"""Algebraic differentiation of expressions.
+
+    gradient         all partial derivatives of one expression at once, backwards (Griewank & Walther, Evaluating
+                     Derivatives, ch. 3): adjoint(operand) += adjoint(node) * d node / d operand
+    time_derivative  d/dt forwards, a call of a function with a derivative annotation becoming a call of that
+                     derivative
+
+Both share local partials, so the results share nodes with the expression itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pliant.errors import ModelError
+from pliant.expr.build import (
+    add,
+    apply,
+    binary,
+    choose,
+    const,
+    div,
+    homotopy,
+    mul,
+    neg,
+    operands,
+    power,
+    reachable,
+    sub,
+    value_of,
+)
+from pliant.ir import Function, Graph, Op
+
+
+def _one(g: Graph) -> int:
+    return const(g, 1.0)
+
+
+def _square(g: Graph, a: int) -> int:
+    return mul(g, a, a)
+
+
+def _of_unary(g: Graph, op: int, e: int, a: int) -> int:
+    """d e / d a of e = op(a)."""
+    one = _one(g)
+    if op == Op.NEG:
+        return const(g, -1.0)
+    if op == Op.SQRT:
+        return div(g, const(g, 0.5), e)
+    if op == Op.SIN:
+        return apply(g, Op.COS, a)
+    if op == Op.COS:
+        return neg(g, apply(g, Op.SIN, a))
+    if op == Op.TAN:
+        return add(g, one, _square(g, e))
+    if op == Op.EXP:
+        return e
+    if op == Op.LOG:
+        return div(g, one, a)
+    if op == Op.LOG10:
+        return div(g, const(g, 0.4342944819032518), a)
+    if op == Op.ABS:
+        return choose(g, binary(g, Op.LT, a, const(g, 0.0)), const(g, -1.0), one)
+    if op in (Op.ASIN, Op.ACOS):
+        slope = div(g, one, apply(g, Op.SQRT, sub(g, one, _square(g, a))))
+        return slope if op == Op.ASIN else neg(g, slope)
+    if op == Op.ATAN:
+        return div(g, one, add(g, one, _square(g, a)))
+    if op == Op.SINH:
+        return apply(g, Op.COSH, a)
+    if op == Op.COSH:
+        return apply(g, Op.SINH, a)
+    if op == Op.TANH:
+        return sub(g, one, _square(g, e))
+    return const(g, 0.0)  # sign, floor, ceil, not: constant between jumps
+
+
+def _of_power(g: Graph, e: int, a: int, b: int, k: int) -> int:
+    if k == 1:
+        return mul(g, apply(g, Op.LOG, a), e)
+    exponent = value_of(g, b)
+    if exponent is not None:
+        return mul(g, b, power(g, a, const(g, exponent - 1.0)))
+    return mul(g, b, power(g, a, sub(g, b, _one(g))))
+
+
+def partial(g: Graph, e: int, k: int) -> int:
+    """Derivative of node e with respect to its k-th operand."""
+    node = g.nodes[e]
+    op = node[0]
+    if op in (Op.ADD, Op.SUB):
+        return const(g, -1.0 if op == Op.SUB and k == 1 else 1.0)
+    if op == Op.MUL:
+        return int(node[2 - k])
+    if op == Op.DIV:
+        return div(g, _one(g), node[2]) if k == 0 else neg(g, div(g, e, node[2]))
+    if op == Op.POW:
+        return _of_power(g, e, node[1], node[2], k)
+    if op in (Op.MIN, Op.MAX):
+        first, second = (node[1], node[2]) if op == Op.MIN else (node[2], node[1])
+        chosen = (const(g, 1.0), const(g, 0.0)) if k == 0 else (const(g, 0.0), const(g, 1.0))
+        return choose(g, binary(g, Op.LE, first, second), *chosen)
+    if op == Op.ATAN2:
+        norm = add(g, _square(g, node[1]), _square(g, node[2]))
+        return div(g, node[2], norm) if k == 0 else neg(g, div(g, node[1], norm))
+    if op == Op.TABLE:
+        return g.intern((Op.TABLE, node[1], node[2] + 1, node[3]))
+    if op == Op.CALL:
+        raise AssertionError("calls are expanded before they are differentiated")
+    if len(node) == 2:
+        return _of_unary(g, op, e, node[1])
+    return const(g, 0.0)  # relations and logic
+
+
+def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
+    """Partial derivatives of e: number of the variable -> expression, for the variables that are wanted.
+
+    Variables whose derivative is identically zero are left out.
+    """
+    nodes = g.nodes
+    under = reachable(g, (e,))
+    active: set[int] = set()
+    for i in under:
+        node = nodes[i]
+        op = node[0]
+        if op == Op.VAR:
+            if wanted(node[1]):
+                active.add(i)
+        elif op > Op.ARG and any(a in active for a in operands(g, i)):
+            active.add(i)
+    if e not in active:
+        return {}
+    adjoint: dict[int, int] = {e: _one(g)}
+    zero = const(g, 0.0)
+    result: dict[int, int] = {}
+
+    def send(to: int, amount: int) -> None:
+        if to in active and amount != zero:
+            before = adjoint.get(to)
+            adjoint[to] = amount if before is None else add(g, before, amount)
+
+    for i in reversed(under):
+        a = adjoint.pop(i, None)
+        if a is None or a == zero:
+            continue
+        node = nodes[i]
+        op = node[0]
+        if op == Op.VAR:
+            result[node[1]] = a
+        elif op in (Op.ADD, Op.SUB):
+            send(node[1], a)
+            send(node[2], a if op == Op.ADD else neg(g, a))
+        elif op == Op.IF:
+            send(node[2], choose(g, node[1], a, zero))
+            send(node[3], choose(g, node[1], zero, a))
+        elif op == Op.HOMOTOPY:
+            send(node[1], homotopy(g, a, zero))
+            send(node[2], homotopy(g, zero, a))
+        elif op == Op.DIV:
+            quotient = div(g, a, node[2])
+            send(node[1], quotient)
+            if node[2] in active:
+                send(node[2], neg(g, mul(g, quotient, i)))
+        else:
+            for k, operand in enumerate(operands(g, i)):
+                if operand in active:
+                    send(operand, mul(g, a, partial(g, i, k)))
+    return result
+
+
+class TimeDerivative:
+    """d/dt of expressions; remembers every node it has differentiated.
+
+    ``of_variable`` gives the derivative of a variable as an expression (0 for what is constant between events).
+    """
+
+    def __init__(self, g: Graph, functions: Sequence[Function], of_variable: Callable[[int], int]) -> None:
+        self.g = g
+        self.functions = functions
+        self.of_variable = of_variable
+        self.memo: dict[int, int] = {}
+
+    def __call__(self, e: int) -> int:
+        """d e / dt"""
+        memo, nodes = self.memo, self.g.nodes
+        for i in reachable(self.g, (e,)):
+            if i not in memo:
+                memo[i] = self._node(i, nodes[i])
+        return memo[e]
+
+    def _node(self, i: int, node: tuple[int, ...]) -> int:
+        g, memo = self.g, self.memo
+        op = node[0]
+        if op == Op.VAR:
+            return self.of_variable(node[1])
+        if op == Op.TIME:
+            return const(g, 1.0)
+        if op <= Op.ARG:
+            return const(g, 0.0)
+        if op == Op.ADD:
+            return add(g, memo[node[1]], memo[node[2]])
+        if op == Op.SUB:
+            return sub(g, memo[node[1]], memo[node[2]])
+        if op == Op.IF:
+            return choose(g, node[1], memo[node[2]], memo[node[3]])
+        if op == Op.HOMOTOPY:
+            return homotopy(g, memo[node[1]], memo[node[2]])
+        if op == Op.CALL:
+            return self._call(node)
+        total = const(g, 0.0)
+        zero = total
+        for k, operand in enumerate(operands(g, i)):
+            d = memo[operand]
+            if d != zero:
+                total = add(g, total, mul(g, partial(g, i, k), d))
+        return total
+
+    def _call(self, node: tuple[int, ...]) -> int:
+        function = self.functions[node[1]]
+        args = node[3:]
+        rates = [self.memo[args[k]] for k in function.differentiated]
+        zero = const(self.g, 0.0)
+        if all(rate == zero for rate in rates):
+            return zero
+        if function.derivative is None:
+            raise ModelError(
+                f"the function {function.name} must be differentiated, but its derivative function has no derivative",
+                hint="add a derivative annotation of the next order",
+            )
+        return self.g.intern((Op.CALL, function.derivative, node[2], *args, *rates))

@@ -1,0 +1,188 @@
+"""Numbers from expressions: slow, plain, and independent of the generated C (which the tests compare with it)."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from pliant.expr.build import reachable, substitute, variables_of
+from pliant.ir import Function, Graph, Kind, Op, Relation, System, Table
+
+_FUNCTIONS: dict[int, Callable[[float], float]] = {
+    Op.SQRT: math.sqrt,
+    Op.SIN: math.sin,
+    Op.COS: math.cos,
+    Op.TAN: math.tan,
+    Op.ASIN: math.asin,
+    Op.ACOS: math.acos,
+    Op.ATAN: math.atan,
+    Op.SINH: math.sinh,
+    Op.COSH: math.cosh,
+    Op.TANH: math.tanh,
+    Op.EXP: math.exp,
+    Op.LOG: math.log,
+    Op.LOG10: math.log10,
+    Op.FLOOR: math.floor,
+    Op.CEIL: math.ceil,
+    Op.ABS: abs,
+    Op.SIGN: lambda a: float((a > 0.0) - (a < 0.0)),
+    Op.NOT: lambda a: float(not a),
+    Op.NEG: lambda a: -a,
+}
+
+
+def _power(a: float, b: float) -> float:
+    try:
+        result = a**b
+    except (ZeroDivisionError, OverflowError):
+        return math.inf
+    return result if isinstance(result, float | int) else math.nan
+
+
+_BINARY: dict[int, Callable[[float, float], float]] = {
+    Op.ADD: lambda a, b: a + b,
+    Op.SUB: lambda a, b: a - b,
+    Op.MUL: lambda a, b: a * b,
+    Op.DIV: lambda a, b: a / b if b else (math.copysign(math.inf, a) if a else math.nan),
+    Op.POW: _power,
+    Op.LT: lambda a, b: float(a < b),
+    Op.LE: lambda a, b: float(a <= b),
+    Op.EQ: lambda a, b: float(a == b),
+    Op.NE: lambda a, b: float(a != b),
+    Op.AND: lambda a, b: float(bool(a) and bool(b)),
+    Op.OR: lambda a, b: float(bool(a) or bool(b)),
+    Op.MIN: min,
+    Op.MAX: max,
+    Op.ATAN2: math.atan2,
+}
+
+
+def table_value(table: Table, order: int, u: float) -> float:
+    """Value of a table (or of its derivative) at u."""
+    knots = table.knots
+    if table.extrapolation == "repeat":
+        u = knots[0] + (u - knots[0]) % (knots[-1] - knots[0])
+    if table.extrapolation == "hold" and not knots[0] <= u <= knots[-1]:
+        if order:
+            return 0.0
+        u = min(max(u, knots[0]), knots[-1])
+    if table.extrapolation == "error" and not knots[0] <= u <= knots[-1]:
+        return math.nan
+    i = min(max(bisect.bisect_right(knots, u) - 1, 0), len(table.coefficients) - 1)
+    c = table.coefficients[i]
+    s = u - knots[i]
+    if order == 0:
+        return c[0] + s * (c[1] + s * (c[2] + s * c[3]))
+    if order == 1:
+        return c[1] + s * (2.0 * c[2] + s * 3.0 * c[3])
+    if order == 2:
+        return 2.0 * c[2] + 6.0 * s * c[3]
+    return 6.0 * c[3] if order == 3 else 0.0
+
+
+def evaluate(
+    g: Graph,
+    roots: Sequence[int],
+    values: Mapping[int, float],
+    time: float = 0.0,
+    functions: Sequence[Function] = (),
+    tables: Sequence[Table] = (),
+    relations: Sequence[Relation] = (),
+) -> list[float]:
+    """Numbers of the given expressions; ``values`` by number of the variable. NaN where one is not defined.
+
+    >>> from pliant.expr.build import add, const, var
+    >>> g = Graph()
+    >>> evaluate(g, [add(g, var(g, 0), const(g, 2.0))], {0: 3.0})
+    [5.0]
+    """
+    expanded = list(roots)
+    if functions:
+        expanded = expand_calls(g, expanded, functions)
+    if relations:
+        expanded = expand_relations(g, expanded, relations)
+    nodes = g.nodes
+    at: dict[int, float] = {}
+    for i in reachable(g, expanded):
+        node = nodes[i]
+        op = node[0]
+        if op == Op.CONST:
+            at[i] = node[1]
+        elif op == Op.VAR:
+            at[i] = values.get(node[1], math.nan)
+        elif op == Op.TIME:
+            at[i] = time
+        elif op in _BINARY:
+            at[i] = _BINARY[op](at[node[1]], at[node[2]])
+        elif op == Op.IF:
+            at[i] = at[node[2]] if at[node[1]] else at[node[3]]
+        elif op == Op.TABLE:
+            at[i] = table_value(tables[node[1]], node[2], at[node[3]])
+        elif op == Op.HOMOTOPY:
+            at[i] = at[node[1]]
+        else:
+            try:
+                at[i] = float(_FUNCTIONS[op](at[node[1]]))
+            except (ValueError, OverflowError):
+                at[i] = math.nan
+    return [at[e] for e in expanded]
+
+
+def expand_calls(g: Graph, roots: Sequence[int], functions: Sequence[Function]) -> list[int]:
+    """Put the bodies of functions in the place of their calls."""
+    out = list(roots)
+    while True:
+        calls = [i for i in reachable(g, out) if g.nodes[i][0] == Op.CALL]
+        if not calls:
+            return out
+        done: dict[int, int] = {}
+        for i in calls:  # ascending: calls among the arguments are expanded already
+            node = g.nodes[i]
+            args = substitute(g, node[3:], {}, done)
+            leaf = {g.intern((Op.ARG, k)): a for k, a in enumerate(args)}
+            done[i] = substitute(g, [functions[node[1]].outputs[node[2]]], leaf)[0]
+        out = substitute(g, out, {}, done)
+
+
+def expand_relations(g: Graph, roots: Sequence[int], relations: Sequence[Relation]) -> list[int]:
+    """Put the comparisons themselves in the place of relations that are held between events."""
+    leaf: dict[int, int] = {}
+    for i in reachable(g, roots):
+        node = g.nodes[i]
+        if node[0] == Op.REL:
+            r = relations[node[1]]
+            leaf[i] = g.intern((Op.LT if r.strict else Op.LE, r.lhs, r.rhs))
+    return substitute(g, roots, leaf) if leaf else list(roots)
+
+
+def parameter_values(system: System, changed: Mapping[int, float] | None = None) -> dict[int, float]:
+    """Values of all parameters and constants, bindings evaluated in the order of their dependence."""
+    changed = changed or {}
+    g = system.graph
+    values: dict[int, float] = {}
+    waiting = [v for v, var in enumerate(system.variables) if var.kind in (Kind.PARAMETER, Kind.CONSTANT)]
+    needs: dict[int, set[int]] = {}
+    ready: list[int] = []
+    users: dict[int, list[int]] = {}
+    for v in waiting:
+        var = system.variables[v]
+        e = var.binding if var.binding is not None else var.start
+        needs[v] = set() if e is None or v in changed else variables_of(g, e) - {v}
+        for w in needs[v]:
+            users.setdefault(w, []).append(v)
+        if not needs[v]:
+            ready.append(v)
+    while ready:
+        v = ready.pop()
+        var = system.variables[v]
+        e = var.binding if var.binding is not None else var.start
+        if v in changed:
+            values[v] = changed[v]
+        else:
+            values[v] = 0.0 if e is None else evaluate(g, [e], values, 0.0, system.functions, system.tables)[0]
+        for w in users.get(v, ()):
+            needs[w].discard(v)
+            if not needs[w]:
+                ready.append(w)
+    return values

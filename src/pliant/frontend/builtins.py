@@ -1,0 +1,209 @@
+"""Modelica's built-in functions on values.
+
+``mod(x, y) = x - floor(x/y) y``, ``rem(x, y) = x - div(x, y) y``, ``div`` truncates towards zero (Modelica language
+specification 3.6, section 3.7.1). Those that jump make events in Modelica; where they depend on something that moves
+the event is reported as not supported, and the value stays right between events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from pliant.errors import ModelError, NotSupportedError
+from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, mul, neg, sub
+from pliant.frontend.interpret import Interpreter
+from pliant.frontend.masks import TIME, UNKNOWN
+from pliant.frontend.nodes import FUNCTION_BIT
+from pliant.frontend.values import (
+    Arr,
+    Rec,
+    Value,
+    concatenate,
+    cross,
+    describe,
+    identity,
+    map1,
+    map2,
+    promote,
+    scalars,
+    transpose,
+)
+from pliant.ir import Graph, Op
+
+Args = list[Value]
+
+
+class Builtins:
+    """The table of built-in functions; ``jump`` is told about those that would make events."""
+
+    def __init__(self, run: Interpreter, jump: Callable[[str, int], None]) -> None:
+        self.run, self.g, self.jump = run, run.g, jump
+        self.table: dict[str, Callable[[Args], Value]] = {
+            "min": lambda a: self._extreme(Op.MIN, a),
+            "max": lambda a: self._extreme(Op.MAX, a),
+            "atan2": lambda a: map2(self.g, lambda g, x, y: binary(g, Op.ATAN2, x, y), a[0], a[1]),
+            "sum": self._sum,
+            "product": self._product,
+            "size": self._size,
+            "zeros": lambda a: self._fill(const(self.g, 0.0), a),
+            "ones": lambda a: self._fill(const(self.g, 1.0), a),
+            "fill": lambda a: self._fill(a[0], a[1:]),
+            "identity": lambda a: identity(self.g, self.run.integer(a[0], "the size of identity")),
+            "diagonal": self._diagonal,
+            "transpose": lambda a: transpose(_array(a[0])),
+            "cross": lambda a: cross(self.g, _array(a[0]), _array(a[1])),
+            "skew": self._skew,
+            "outer_product": self._outer_product,
+            "vector": lambda a: Arr((len(scalars(a[0])),), scalars(a[0])),
+            "scalar": lambda a: scalars(a[0])[0],
+            "matrix": self._matrix,
+            "linspace": self._linspace,
+            "symmetric": self._symmetric,
+            "ndims": lambda a: const(self.g, float(len(a[0].shape) if isinstance(a[0], Arr) else 0)),
+            "promoted_cat1": lambda a: concatenate([promote(v, _rank(a)) for v in a], 0),
+            "promoted_cat2": lambda a: concatenate([promote(v, _rank(a)) for v in a], 1),
+            "cat": lambda a: concatenate(
+                [promote(v, 1) for v in a[1:]], self.run.integer(a[0], "the dimension of cat") - 1
+            ),
+            "no_event": lambda a: a[0],
+            "smooth": lambda a: a[1],
+            "homotopy": lambda a: map2(self.g, homotopy, a[0], a[1]),
+            "semi_linear": self._semi_linear,
+        }
+
+    def __call__(self, name: str, number: int, args: Args) -> Value:
+        """Value of a call; ``number`` is the expression id."""
+        g = self.g
+        if name in JUMPS:
+            self._report_jump(name, number, args)
+            if name in ("integer", "floor"):
+                return map1(lambda e: apply(g, Op.FLOOR, e), args[0])
+            if name == "ceil":
+                return map1(lambda e: apply(g, Op.CEIL, e), args[0])
+            return map2(g, QUOTIENTS[name], args[0], args[1])
+        op = FUNCTIONS.get(name)
+        if op is not None:
+            value = args[0]
+            return apply(g, op, value) if value.__class__ is int else map1(lambda e: apply(g, op, e), value)
+        known = self.table.get(name)
+        if known is None:
+            raise NotSupportedError(
+                f"the built-in function `{name}` is not supported", hint="write it out with other functions"
+            )
+        return known(args)
+
+    def _report_jump(self, name: str, number: int, args: Args) -> None:
+        """floor and its kind make events where they depend on something that moves, but not inside functions."""
+        run = self.run
+        if not run.events or number in run.quiet or run.nodes.depends[number] & FUNCTION_BIT:
+            return
+        if any(run.masks.of(e) & (TIME | UNKNOWN) for value in args for e in scalars(value)):
+            self.jump(name, number)
+
+    def _extreme(self, op: int, args: Args) -> Value:
+        g = self.g
+        if len(args) == 2:
+            return map2(g, lambda g, x, y: binary(g, op, x, y), args[0], args[1])
+        found = scalars(args[0])
+        if not found:
+            raise ModelError("min or max of an empty array")
+        result = found[0]
+        for e in found[1:]:
+            result = binary(g, op, result, e)
+        return result
+
+    def _sum(self, args: Args) -> Value:
+        value = args[0]
+        if isinstance(value, Arr) and value.flat and isinstance(value.flat[0], Rec):
+            total: Value = value.flat[0]
+            for element in value.flat[1:]:
+                total = map2(self.g, add, total, element)
+            return total
+        result = const(self.g, 0.0)
+        for e in scalars(value):
+            result = add(self.g, result, e)
+        return result
+
+    def _product(self, args: Args) -> Value:
+        result = const(self.g, 1.0)
+        for e in scalars(args[0]):
+            result = mul(self.g, result, e)
+        return result
+
+    def _size(self, args: Args) -> Value:
+        array = args[0]
+        shape = array.shape if isinstance(array, Arr) else ()
+        if len(args) == 1:
+            return Arr((len(shape),), [const(self.g, float(n)) for n in shape])
+        k = self.run.integer(args[1], "the dimension in size(...)")
+        if not 1 <= k <= len(shape):
+            raise ModelError(f"size(..., {k}) of {describe(array)}")
+        return const(self.g, float(shape[k - 1]))
+
+    def _fill(self, value: Value, sizes: Args) -> Value:
+        shape = tuple(self.run.integer(n, "the size of an array") for n in sizes)
+        return Arr(shape, [value] * prod(shape)) if shape else value
+
+    def _diagonal(self, args: Args) -> Value:
+        zero, entries = const(self.g, 0.0), scalars(args[0])
+        n = len(entries)
+        return Arr((n, n), [entries[i] if i == j else zero for i in range(n) for j in range(n)])
+
+    def _skew(self, args: Args) -> Value:
+        g, (x, y, z) = self.g, scalars(args[0])
+        zero = const(g, 0.0)
+        return Arr((3, 3), [zero, neg(g, z), y, z, zero, neg(g, x), neg(g, y), x, zero])
+
+    def _outer_product(self, args: Args) -> Value:
+        a, b = scalars(args[0]), scalars(args[1])
+        return Arr((len(a), len(b)), [mul(self.g, x, y) for x in a for y in b])
+
+    def _matrix(self, args: Args) -> Value:
+        array = promote(args[0], 2)
+        return Arr(array.shape[:2], array.flat)
+
+    def _symmetric(self, args: Args) -> Value:
+        array = _array(args[0])
+        n = array.shape[0]
+        return Arr((n, n), [array.flat[min(i, j) * n + max(i, j)] for i in range(n) for j in range(n)])
+
+    def _linspace(self, args: Args) -> Value:
+        g = self.g
+        n = self.run.integer(args[2], "the number of points of linspace")
+        first, last = scalars(args[0])[0], scalars(args[1])[0]
+        if n < 2:
+            raise ModelError("linspace needs two points or more")
+        width = sub(g, last, first)
+        return Arr((n,), [add(g, first, mul(g, const(g, k / (n - 1)), width)) for k in range(n)])
+
+    def _semi_linear(self, args: Args) -> Value:
+        g, (x, up, down) = self.g, [scalars(a)[0] for a in args]
+        return choose(g, binary(g, Op.LE, const(g, 0.0), x), mul(g, up, x), mul(g, down, x))
+
+
+def _array(value: Value) -> Arr:
+    if isinstance(value, Arr):
+        return value
+    raise ModelError(f"an array is needed, {describe(value)} is given")
+
+
+def _rank(values: Args) -> int:
+    return max(2, *(len(v.shape) if isinstance(v, Arr) else 0 for v in values))
+
+
+def _mod(g: Graph, x: int, y: int) -> int:
+    return sub(g, x, mul(g, apply(g, Op.FLOOR, div(g, x, y)), y))
+
+
+def _div(g: Graph, x: int, y: int) -> int:
+    q = div(g, x, y)
+    return choose(g, binary(g, Op.LT, q, const(g, 0.0)), apply(g, Op.CEIL, q), apply(g, Op.FLOOR, q))
+
+
+def _rem(g: Graph, x: int, y: int) -> int:
+    return sub(g, x, mul(g, _div(g, x, y), y))
+
+
+QUOTIENTS = {"mod": _mod, "rem": _rem, "div": _div}
+JUMPS = frozenset({"integer", "floor", "ceil", *QUOTIENTS})

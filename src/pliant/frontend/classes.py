@@ -1,0 +1,76 @@
+"""Which classes a Modelica text defines: enough of a scanner to choose the model, not a parser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SKIP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
+_WITHIN = re.compile(r"^\s*within\s*([\w.]*)\s*;")
+_IDENT = r"(?:[A-Za-z_]\w*|'(?:\\.|[^'\\])+')"
+_TOKEN = re.compile(
+    rf"\b(?P<kind>model|class|block|package|function|record|connector|type|operator)\s+(?P<name>{_IDENT})"
+    rf"(?P<short>\s*=)?|\bend\s+(?P<end>{_IDENT})\s*;"
+)
+_WORDS = frozenset({"model", "class", "block", "package", "function", "record", "connector", "type", "operator"})
+SIMULATED = frozenset({"model", "class", "block"})
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class definition: its full name, its kind, whether it is marked partial."""
+
+    name: str
+    kind: str
+    is_partial: bool
+
+
+def without_comments(text: str) -> str:
+    """The text with comments and strings blanked out, so that places stay the same."""
+    return _SKIP.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
+def within(text: str) -> str:
+    """Package that the text says it belongs to, empty if none."""
+    match = _WITHIN.match(without_comments(text))
+    return match.group(1) if match else ""
+
+
+def classes(text: str) -> list[Class]:
+    """All classes, also nested ones, in the order of their beginning."""
+    found: list[Class] = []
+    path: list[str] = []
+    plain = without_comments(text)
+    place = 0
+    while match := _TOKEN.search(plain, place):
+        place = match.end()
+        if match["end"]:
+            if path and path[-1] == match["end"]:
+                path.pop()
+            continue
+        if match["name"] in _WORDS:  # "operator record Complex": the kind comes second
+            place = match.start("name")
+            continue
+        before = plain[max(0, match.start() - 40) : match.start()].split()
+        if before and before[-1] in {"end", "redeclare"}:
+            continue
+        prefix = {"partial", "encapsulated", "expandable", "pure", "impure", "final", "replaceable", "operator"}
+        words = []
+        while before and before[-1] in prefix:
+            words.append(before.pop())
+        name = match["name"]
+        if name == "extends":  # "model extends Base": the class is called Base
+            continue
+        found.append(Class(".".join([*path, name]), match["kind"], "partial" in words))
+        if not match["short"]:
+            path.append(name)
+    return found
+
+
+def line_of(text: str, word: str) -> tuple[int, int] | None:
+    """Line and column where a name first stands outside comments and strings."""
+    match = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", without_comments(text))
+    if match is None:
+        return None
+    before = text[: match.start()]
+    return before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,209 @@
+"""Reading Modelica with rumoca, the only place that knows its interface.
+
+rumoca is imported when the first model is read. It panics on some models (an exception outside ``Exception``, with a
+Rust backtrace on stderr); here every failure becomes an error of pliant with a place and a hint.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pliant.errors import ModelError
+from pliant.frontend.classes import SIMULATED, classes, within
+from pliant.frontend.messages import Source, syntax_error, translate
+from pliant.frontend.nodes import SCHEMA_VERSION
+
+WRAPPER = "PliantWrapper"
+# rumoca reads all files beside the one it is given, and complains about classes that are there twice; a folder that
+# does not exist keeps it from looking
+NOWHERE = "/pliant-nowhere"
+
+
+def read(source: str | Path, name: str | None = None, path: Sequence[str | Path] | None = None) -> dict[str, Any]:
+    """rumoca's ``dae`` dictionary of a model, with the key ``model_name`` added.
+
+    ``source`` is a file, the folder of a package, or a text with a line break in it. ``name`` says which class;
+    without it the last model of the text. ``path`` lists folders with libraries, by default those of MODELICAPATH.
+    """
+    roots = _roots(path)
+    text, file, own = _text(source)
+    roots = [*own, *(root for root in roots if root not in own)]
+    target, text = _target(text, file, name, bool(own))
+    model = Source(file, text, target, tuple(roots))
+    dae = _compile(model)
+    if dae.get("schema_version") != SCHEMA_VERSION:
+        raise ModelError(
+            f"rumoca wrote its format {dae.get('schema_version')}; pliant reads format {SCHEMA_VERSION}",
+            hint="install rumoca 0.10.2: pip install rumoca==0.10.2",
+        )
+    dae["model_name"] = name or target
+    return dae
+
+
+def _roots(path: Sequence[str | Path] | None) -> list[str]:
+    """Folders with libraries; those of the environment may be missing, named ones may not."""
+    if path is None:
+        given = os.environ.get("MODELICAPATH", "").split(os.pathsep)
+        return [entry for entry in given if entry and Path(entry).exists()]
+    if isinstance(path, (str, Path)):
+        path = [path]
+    missing = [str(entry) for entry in path if not Path(entry).exists()]
+    if missing:
+        raise ModelError(f"library folder `{missing[0]}` does not exist", hint="correct path=[...]")
+    return [str(entry) for entry in path]
+
+
+def _text(source: str | Path) -> tuple[str, str, list[str]]:
+    """Text, its file name, and the folders that the source itself needs."""
+    if isinstance(source, str) and "\n" in source:
+        return source, "model.mo", []
+    file = Path(source)
+    if file.is_dir():
+        if not (file / "package.mo").is_file():
+            raise ModelError(f"`{file}` is a folder without package.mo", hint="give a .mo file or a package's folder")
+        return "", str(file), [str(_package_root(file))]
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ModelError(
+            f"file `{file}` does not exist", hint="check the path; a Modelica text must contain a line break"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"file `{file}` cannot be read: {error}", hint="Modelica files are UTF-8 text") from None
+    if file.name == "package.mo" or (within(text) and (file.parent / "package.mo").is_file()):
+        # a part of a package: the others are beside it
+        return text, str(file), [str(_package_root(file.parent))]
+    return text, str(file), []
+
+
+def _package_root(folder: Path) -> Path:
+    while (folder.parent / "package.mo").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _target(text: str, file: str, name: str | None, is_package: bool) -> tuple[str, str]:
+    """Class to instantiate and the text to give to rumoca."""
+    prefix = within(text)
+    found = classes(text)
+    own = [f"{prefix}.{c.name}" if prefix else c.name for c in found]
+    if name is None:
+        name = _choose(text, file, prefix)
+    elif name not in own and f"{prefix}.{name}" in own:
+        name = f"{prefix}.{name}"
+    if name in own and not is_package:
+        return name, text
+    top = name.split(".")[0]
+    if "." not in name and name not in own and not is_package:
+        listed = ", ".join(own) or "none"
+        raise ModelError(f"{file}: there is no class `{name}`", hint=f"classes in this file: {listed}")
+    if is_package or top not in {c.split(".")[0] for c in own}:
+        wrapper = f"model {WRAPPER}\n  extends {name};\nend {WRAPPER};\n"
+        return WRAPPER, wrapper if is_package else f"{text}\n{wrapper}"
+    listed = ", ".join(c for c in own if c.startswith(top + ".")) or "none"
+    raise ModelError(f"{file}: there is no class `{name}`", hint=f"classes in `{top}`: {listed}")
+
+
+def _choose(text: str, file: str, prefix: str) -> str:
+    """The last model of a text; in a package its only one."""
+    found = [c for c in classes(text) if c.kind in SIMULATED]
+    top = [c for c in found if "." not in c.name]
+    usable = [c for c in top if not c.is_partial] or top
+    if usable:
+        name = usable[-1].name
+    else:
+        inner = [c for c in found if not c.is_partial]
+        if len(inner) != 1:
+            listed = ", ".join(c.name for c in inner)
+            what = "several models, none at the top" if inner else "no model"
+            hint = f'give name="...": one of {listed}' if inner else 'give name="..." or a file that defines a model'
+            raise ModelError(f"{file} defines {what}", hint=hint)
+        name = inner[0].name
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _compile(model: Source) -> dict[str, Any]:
+    try:
+        import rumoca
+    except ImportError as error:
+        raise ModelError(f"rumoca is not installed ({error})", hint="pip install rumoca==0.10.2") from None
+    roots = [*model.roots, *_complex(model)]
+    failure: tuple[str, bool] | None = None
+    with _quiet_stderr() as noise:
+        try:
+            session = rumoca.Session(roots=roots)
+            loaded = session.loads(model.text, model=model.name, filename=f"{NOWHERE}/{Path(model.file).name}")
+            return _with_names(loaded.to_dict("dae"), model.file)
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except Exception as error:
+            failure = _with_name(str(error), model.file), False
+        except BaseException as error:  # pyo3's PanicException
+            if type(error).__name__ != "PanicException":
+                raise
+            noise.clear()
+            failure = _with_name(str(error), model.file), True
+    text, is_panic = failure
+    if not is_panic and ("unexpected" in text or "resolve/parse failed" in text):
+        report = "\n".join(str(entry) for entry in rumoca.validate_source(model.text))
+        found = syntax_error(report, model)
+        if found is not None:
+            raise found
+    raise translate(text, model, is_panic=is_panic)
+
+
+def _with_name(text: str, file: str) -> str:
+    return text.replace(f"{NOWHERE}/{Path(file).name}", file)
+
+
+def _with_names(dae: dict[str, Any], file: str) -> dict[str, Any]:
+    for entry in dae["source_map"]["files"]:
+        entry[1] = _with_name(entry[1], file)
+    return dae
+
+
+def _complex(model: Source) -> list[str]:
+    """`Complex` is a file of its own beside the library, and rumoca does not look for it by itself."""
+    if not re.search(r"\bComplex\b", model.text) or re.search(r"\bModelica\b", model.text):
+        return []
+    return [str(Path(root) / "Complex.mo") for root in model.roots if (Path(root) / "Complex.mo").is_file()]
+
+
+class _Noise:
+    """What was written to stderr meanwhile; cleared if it is only a panic's backtrace."""
+
+    def __init__(self) -> None:
+        self.is_kept = True
+
+    def clear(self) -> None:
+        self.is_kept = False
+
+
+@contextmanager
+def _quiet_stderr() -> Iterator[_Noise]:
+    """Hold back what native code writes to stderr, and let it out afterwards unless it is a panic's backtrace."""
+    noise = _Noise()
+    try:
+        sys.stderr.flush()
+        saved = os.dup(2)
+    except (OSError, AttributeError, ValueError):
+        yield noise
+        return
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield noise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            held.seek(0)
+            text = held.read()
+            if text and noise.is_kept:
+                os.write(2, text)

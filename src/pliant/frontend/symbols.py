@@ -1,0 +1,387 @@
+"""Variables of the model: names, attributes, and what an expression reads when it names one.
+
+Numbers are given in the order of rumoca's list, arrays element by element. Derivatives and discrete variables follow,
+each when an equation first uses it: an element of an array that is never differentiated has no derivative.
+
+A parameter stays a symbol if it may be changed without changing the structure: Real or Integer, tunable, and not used
+by rumoca while it instantiated the model. Everything else is folded to a number, with the reason kept for the user.
+When a size or an index turns out to need a parameter, its value is taken and the parameter is noted as ``forced``;
+the caller then starts again with it folded.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import Any
+
+from pliant.errors import ModelError, PliantError
+from pliant.expr.build import const, substitute, value_of, var, variables_of
+from pliant.frontend.interpret import Interpreter
+from pliant.frontend.masks import PARAM
+from pliant.frontend.nodes import Nodes
+from pliant.frontend.values import Arr, Lazy, Value, scalars
+from pliant.ir import Kind, Op, Refusal, StateSelect, Variable
+
+_SELECT = {
+    "Never": StateSelect.NEVER,
+    "Avoid": StateSelect.AVOID,
+    "Default": StateSelect.DEFAULT,
+    "Prefer": StateSelect.PREFER,
+    "Always": StateSelect.ALWAYS,
+}
+_ARTICLE = {"boolean": "Boolean", "enumeration": "enumeration", "string": "String"}
+USED = "its value was used to build the equations"
+DISCRETE_ROLES = frozenset({"discrete_real", "discrete_value"})
+PARAMETER_ROLES = frozenset({"parameter", "constant"})
+
+
+def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
+    """``v[1]``, ``v[2]``, or ``m[1,1]`` ..."""
+    if not shape:
+        return [name]
+    if len(shape) == 1:
+        return [f"{name}[{i}]" for i in range(1, shape[0] + 1)]
+    points = product(*(range(1, n + 1) for n in shape))
+    return [f"{name}[{','.join(map(str, point))}]" for point in points]
+
+
+class Symbols:
+    """Scalar variables of the system and the values that variables of rumoca stand for."""
+
+    def __init__(
+        self, run: Interpreter, storage: dict[str, Any], forced: dict[int, str], fold_parameters: bool
+    ) -> None:
+        self.run, self.g, self.spans = run, run.g, run.spans
+        self.raw: list[dict[str, Any]] = storage["variables"]
+        self.types: list[dict[str, Any]] = storage["value_types"]
+        self.variables: list[Variable] = run.masks.variables
+        self.owner: list[int] = []  # variable number -> position in rumoca's list
+        self.base: dict[int, int] = {}  # position in rumoca's list -> number of the first element
+        self.cache: dict[int, Value] = {}
+        self.derivative: dict[int, int] = {}
+        self.derivatives: dict[int, Value] = {}
+        self.failures: dict[int, PliantError] = {}
+        self.forced = forced
+        self.new_forced: dict[int, str] = {}
+        self.fold_parameters = fold_parameters
+        self.fixed: dict[str, str] = {}
+        self.refusals: list[Refusal] = []
+        self.positions: dict[str, int] = {}
+        self.deciding: set[str] | None = None
+        self.read = _parameters_read(run.nodes)
+
+    # --------------------------------------------------------------------------------------- declaration
+
+    def shape(self, position: int) -> tuple[int, ...]:
+        """Sizes of a variable of rumoca."""
+        return tuple(self.types[self.raw[position]["value_type"]]["dimensions"])
+
+    def scalar_type(self, position: int) -> str:
+        """real, integer, boolean, enumeration or string."""
+        return str(self.types[self.raw[position]["value_type"]]["scalar"])
+
+    def declare(self) -> None:
+        """Numbers for everything but strings and discrete variables."""
+        for position, raw in enumerate(self.raw):
+            role = raw["role"]
+            if role in DISCRETE_ROLES or self.scalar_type(position) == "string":
+                continue
+            kind = Kind.PARAMETER if role in PARAMETER_ROLES else Kind.INPUT if role == "input" else Kind.UNKNOWN
+            self.add(position, kind)
+
+    def add(self, position: int, kind: Kind, form: str = "{}") -> int:
+        """New scalar variables; the number of the first."""
+        raw = self.raw[position]
+        attributes = raw["attributes"]
+        first = len(self.variables)
+        self.base.setdefault(position, first)
+        shape = self.shape(position)
+        fixed = attributes["fixed"] or [False]
+        fixed = fixed * prod(shape) if len(fixed) == 1 else fixed
+        select = _SELECT.get(attributes["state_select"], StateSelect.DEFAULT)
+        scalar_type, span = self.scalar_type(position), self.spans.of(raw["declaration"])
+        for name, is_fixed in zip(element_names(raw["name"], shape), fixed or [False], strict=False):
+            self.variables.append(
+                Variable(
+                    form.format(name),
+                    kind,
+                    scalar_type,
+                    fixed=bool(is_fixed),
+                    unit=attributes["unit"] or "",
+                    description=attributes["description"] or "",
+                    state_select=select,
+                    is_output=attributes["causality"] == "output",
+                    tunable=bool(attributes["is_tunable"]),
+                    span=span,
+                )
+            )
+            self.owner.append(position)
+        return first
+
+    def attributes(self) -> None:
+        """start, min, max and nominal of everything that moves; parameters have theirs already."""
+        for position, first in list(self.base.items()):
+            self._bounds(position, first)
+
+    def _bounds(self, position: int, first: int) -> None:
+        raw = self.raw[position]
+        attributes = raw["attributes"]
+        is_parameter = raw["role"] in PARAMETER_ROLES
+        n = prod(self.shape(position))
+        for name in ("start", "min", "max", "nominal"):
+            expression = attributes[name]
+            if expression is None or (name == "start" and (is_parameter or self._is_default(position, expression))):
+                continue
+            try:
+                found = scalars(self.run.value(expression))
+            except PliantError:
+                if name == "start":
+                    raise
+                continue  # a bound that cannot be evaluated is no reason to refuse the model
+            if len(found) == 1 and n != 1:
+                found = found * n
+            for variable, e in zip(self.variables[first : first + n], found, strict=True):
+                setattr(variable, name, e)
+        if not is_parameter:
+            for variable in self.variables[first : first + n]:
+                self._check_start(variable)
+
+    def _is_default(self, position: int, expression: int) -> bool:
+        """A start value that the modeller did not give."""
+        nodes = self.run.nodes
+        origin = nodes.origin(expression)
+        if isinstance(origin, dict) and origin.get("generated") == "default_start":
+            return True
+        return bool(nodes.span(expression) == self.raw[position]["declaration"].get("span"))
+
+    def _check_start(self, variable: Variable) -> None:
+        if variable.start is None or (variable.min is None and variable.max is None):
+            return
+        start = value_of(self.g, variable.start)
+        low = None if variable.min is None else value_of(self.g, variable.min)
+        high = None if variable.max is None else value_of(self.g, variable.max)
+        if start is None or not ((low is not None and start < low) or (high is not None and start > high)):
+            return
+        bounds = f"{'-inf' if low is None else f'{low:g}'} .. {'inf' if high is None else f'{high:g}'}"
+        place = f" ({variable.span})" if variable.span else ""
+        raise ModelError(
+            f"start = {start:g} of `{variable.name}` is outside its range {bounds}{place}",
+            hint="change `start`, or `min` and `max`",
+        )
+
+    # ---------------------------------------------------------------------------------------- parameters
+
+    def evaluate_parameters(self) -> None:
+        """Values of all parameters, those that others need first."""
+        parameters = [p for p, raw in enumerate(self.raw) if raw["role"] in PARAMETER_ROLES]
+        done: set[int] = set()
+        for root in parameters:
+            stack = [(root, False)]
+            path: list[int] = []
+            while stack:
+                position, ready = stack.pop()
+                if ready:
+                    path.pop()
+                    done.add(position)
+                    self._evaluate(position)
+                elif position in path:
+                    names = " -> ".join(self.raw[p]["name"] for p in [*path[path.index(position) :], position])
+                    raise ModelError(
+                        f"parameters depend on each other: {names}", hint="give one of them a value of its own"
+                    )
+                elif position not in done:
+                    path.append(position)
+                    stack.append((position, True))
+                    stack.extend(
+                        (p, False) for p in self.run.nodes.parameters_in(self._source(position)) if p not in done
+                    )
+
+    def _source(self, position: int) -> int | None:
+        attributes = self.raw[position]["attributes"]
+        binding: int | None = attributes["binding"]
+        if binding is not None:
+            return binding
+        start: int | None = attributes["start"]
+        return None if start is None or self._is_default(position, start) else start
+
+    def _reason(self, position: int) -> str | None:
+        """Why a parameter is folded, None if it stays a symbol."""
+        raw = self.raw[position]
+        attributes, kind = raw["attributes"], self.scalar_type(position)
+        if position in self.forced:
+            return self.forced[position]
+        if self.fold_parameters:
+            return "all parameters were asked to be numbers"
+        if raw["role"] == "constant":
+            return "a constant"
+        if attributes["evaluable"]:
+            return USED
+        if kind in _ARTICLE:
+            return f"{_ARTICLE[kind]} parameters may decide about the structure of the model"
+        if kind == "integer" and position not in self.read:
+            return "no equation reads it; it may have decided about components"
+        if self._decides(position):
+            return "a component is declared under a condition with its name"
+        return None if attributes["is_tunable"] else "declared final"
+
+    def _is_unknown(self, position: int) -> bool:
+        """fixed=false without a value; with one, rumoca found it in an initial algorithm."""
+        attributes = self.raw[position]["attributes"]
+        return attributes["binding"] is None and bool(attributes["fixed"]) and not all(attributes["fixed"])
+
+    def _decides(self, position: int) -> bool:
+        """The last part of the name stands in the condition of a conditional component.
+
+        rumoca decides about components by the parameter's value without saying so. The class cannot be known
+        here; a parameter of the same name elsewhere is folded in vain.
+        """
+        if self.deciding is None:
+            sources = {raw["declaration"]["span"]["source"] for raw in self.raw if raw["declaration"].get("span")}
+            self.deciding = self.spans.condition_names(sources)
+        return self.raw[position]["name"].rpartition(".")[2] in self.deciding
+
+    def _evaluate(self, position: int) -> None:
+        try:
+            if self.scalar_type(position) == "string":
+                source = self._source(position)
+                self.cache[position] = "" if source is None else self.run.value(source)
+                return
+            self._evaluate_number(position)
+        except PliantError as error:
+            self.failures[position] = error
+
+    def _evaluate_number(self, position: int) -> None:
+        raw, run = self.raw[position], self.run
+        first = self.base[position]
+        shape = self.shape(position)
+        n = prod(shape)
+        own = self.variables[first : first + n]
+        reason = self._reason(position)
+        source = self._source(position)
+        if self._is_unknown(position):
+            text = f"parameter `{raw['name']}` has fixed=false: its value is an unknown of initialisation"
+            self.refusals.append(Refusal(text, own[0].span if own else None))
+            for variable in own:
+                variable.tunable = False
+            reason = source = None
+        if source is None:
+            if reason is not None:
+                raise ModelError(
+                    f"parameter `{raw['name']}` has no value", hint=f"give it one where it is declared: {own[0].span}"
+                )
+            self.cache[position] = self._symbols(first, shape)
+            return
+        found = scalars(run.value(source))
+        found = found * n if len(found) == 1 and n != 1 else found
+        if any(run.masks.of(e) & ~PARAM for e in found):
+            raise ModelError(
+                f"the value of parameter `{raw['name']}` is not constant", hint="use a variable instead of a parameter"
+            )
+        must = raw["role"] == "constant" or raw["attributes"]["evaluable"] or position in self.forced
+        if must or self.fold_parameters:
+            why = f"`{raw['name']}` is computed from it ({reason})"
+            found = [const(self.g, run.number(e, why)) for e in found]
+        is_folded = reason is not None and all(value_of(self.g, e) is not None for e in found)
+        for variable, e in zip(own, found, strict=True):
+            self._set_parameter(variable, e, is_folded)
+            if reason is not None:
+                variable.tunable = False
+                if raw["role"] == "parameter":
+                    self.fixed[variable.name] = reason
+        if is_folded:
+            self.cache[position] = Arr(shape, found) if shape else found[0]
+        else:
+            self.cache[position] = self._symbols(first, shape)
+
+    def _set_parameter(self, variable: Variable, e: int, is_folded: bool) -> None:
+        if is_folded:
+            variable.kind, variable.binding = Kind.CONSTANT, e
+        elif value_of(self.g, e) is not None:
+            variable.start = e
+        else:
+            variable.binding = e
+
+    def numeric(self, e: int, why: str) -> float:
+        """Number of an expression in parameters; they are noted as forced."""
+        g = self.g
+        replaced = {}
+        for number in sorted(variables_of(g, e)):
+            variable = self.variables[number]
+            self.new_forced.setdefault(self.owner[number], why)
+            source = variable.start if variable.binding is None else variable.binding
+            if source is None:
+                raise ModelError(
+                    f"parameter `{variable.name}` has no value, but {why} needs it", hint="give it a value"
+                )
+            known = value_of(g, source)
+            replaced[var(g, number)] = const(g, self.numeric(source, why) if known is None else known)
+        result = value_of(g, substitute(g, [e], replaced)[0])
+        if result is None:
+            raise ModelError(f"{why} has no finite value")
+        return result
+
+    # ------------------------------------------------------------------------------------------- reading
+
+    def _symbols(self, first: int, shape: tuple[int, ...]) -> Value:
+        g = self.g
+        if not shape:
+            return var(g, first)
+        return Arr(shape, [var(g, number) for number in range(first, first + prod(shape))])
+
+    def value(self, position: int) -> Value:
+        """What an expression gets that reads a parameter, an input or a continuous variable."""
+        found = self.cache.get(position)
+        if found is None:
+            if position in self.failures:
+                raise self.failures[position]
+            found = self._symbols(self.base[position], self.shape(position))
+            self.cache[position] = found
+        return found
+
+    def derivative_of(self, position: int) -> Value:
+        """der(v); array elements come into being when they are used."""
+        found = self.derivatives.get(position)
+        if found is None:
+            shape, first = self.shape(position), self.base[position]
+            if shape:
+                found = Arr(shape, Lazy(prod(shape), lambda k: self._derivative(first + k)))
+            else:
+                found = self._derivative(first)
+            self.derivatives[position] = found
+        return found
+
+    def _derivative(self, number: int) -> int:
+        known = self.derivative.get(number)
+        if known is None:
+            variable = self.variables[number]
+            known = len(self.variables)
+            self.variables.append(
+                Variable(
+                    f"der({variable.name})",
+                    Kind.DERIVATIVE,
+                    unit=f"{variable.unit}/s" if variable.unit else "",
+                    span=variable.span,
+                )
+            )
+            self.owner.append(self.owner[number])
+            self.derivative[number] = known
+        return var(self.g, known)
+
+    def position(self, name: str) -> int | None:
+        """Place of a variable in rumoca's list."""
+        if not self.positions:
+            self.positions = {raw["name"]: position for position, raw in enumerate(self.raw)}
+        return self.positions.get(name)
+
+    def time(self) -> int:
+        """The node of time."""
+        return self.g.intern((Op.TIME,))
+
+
+def _parameters_read(nodes: Nodes) -> set[int]:
+    found = set()
+    for kind, raw in zip(nodes.kind, nodes.raw, strict=True):
+        if kind == "coordinate" and isinstance(raw, dict) and "parameter" in raw:
+            found.add(raw["parameter"])
+    return found

@@ -1,0 +1,298 @@
+"""Pure data: what passes between the rooms that work with symbols.
+
+An expression is an integer, the number of its node in a :class:`Graph`. Nodes are hash-consed tuples
+``(op, operand, ...)`` whose operands have smaller numbers, so one ascending walk visits operands first and equal
+expressions are the same integer. :mod:`pliant.expr` builds and differentiates them.
+
+    System        flat scalar equations ``residual = 0`` as the front end gives them
+    SortedSystem  states, and blocks in order, each explicit or torn
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+Node = tuple[Any, ...]  # (op, operand, ...): integers, one float in a CONST
+
+
+class Op:
+    """Kinds of nodes, plain integers for speed. Operands are node numbers unless said otherwise."""
+
+    CONST = 0  # value (a float)
+    VAR = 1  # number of a variable
+    TIME = 2
+    REL = 3  # number of a relation: a Boolean that changes at events only
+    ARG = 4  # number of an argument, inside the body of a function
+    ADD = 5
+    SUB = 6
+    MUL = 7
+    DIV = 8
+    NEG = 9
+    POW = 10
+    IF = 11  # condition, then, else
+    LT = 12
+    LE = 13
+    EQ = 14
+    NE = 15
+    AND = 16
+    OR = 17
+    NOT = 18
+    MIN = 19
+    MAX = 20
+    ATAN2 = 21
+    ABS = 22
+    SIGN = 23
+    SQRT = 24
+    SIN = 25
+    COS = 26
+    TAN = 27
+    ASIN = 28
+    ACOS = 29
+    ATAN = 30
+    SINH = 31
+    COSH = 32
+    TANH = 33
+    EXP = 34
+    LOG = 35
+    LOG10 = 36
+    FLOOR = 37
+    CEIL = 38
+    CALL = 39  # number of a function, number of its output, then the arguments
+    TABLE = 40  # number of a table, order of the derivative, then the argument
+    HOMOTOPY = 41  # actual, simplified
+
+
+OP_NAME = {number: name.lower() for name, number in vars(Op).items() if isinstance(number, int)}
+LEAVES = frozenset({Op.CONST, Op.VAR, Op.TIME, Op.REL, Op.ARG})
+# how many leading entries of a node are plain numbers and not operands
+PLAIN = {Op.CALL: 2, Op.TABLE: 2}
+
+
+class Graph:
+    """Hash-consed nodes; ``nodes[i]`` is the tuple of expression ``i``."""
+
+    __slots__ = ("index", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.index: dict[Node, int] = {}
+
+    def intern(self, node: Node) -> int:
+        """Number of this node, a new one if it was not there."""
+        number = self.index.get(node)
+        if number is None:
+            number = len(self.nodes)
+            self.index[node] = number
+            self.nodes.append(node)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in the source: where an equation or a declaration stands."""
+
+    file: str
+    line: int
+    column: int = 1
+    text: str = ""  # what stands there, shortened
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class StateSelect(IntEnum):
+    """How much the modeller wants a variable as a state."""
+
+    NEVER = 0
+    AVOID = 1
+    DEFAULT = 2
+    PREFER = 3
+    ALWAYS = 4
+
+
+class Kind(IntEnum):
+    """What a variable is to the equations."""
+
+    UNKNOWN = 0  # continuous: algebraic or a possible state
+    INPUT = 1
+    PARAMETER = 2  # tunable: kept as a symbol
+    CONSTANT = 3  # parameter or constant whose value is folded in
+    DISCRETE = 4  # changes at events only
+    DERIVATIVE = 5  # der(v) of an unknown v
+    SELECTION = 6  # coefficient of a dynamic state set: changes when the states are chosen anew
+
+
+@dataclass(slots=True, eq=False)
+class Variable:
+    """One scalar variable. Attributes that may depend on parameters are expressions, None if not given."""
+
+    name: str
+    kind: Kind
+    type: str = "real"  # real, integer, boolean, enumeration
+    start: int | None = None
+    fixed: bool = False
+    nominal: int | None = None
+    min: int | None = None
+    max: int | None = None
+    binding: int | None = None  # value of a parameter, or None: `start` is its value
+    unit: str = ""
+    description: str = ""
+    state_select: StateSelect = StateSelect.DEFAULT
+    is_output: bool = False  # output of the whole model
+    tunable: bool = True  # parameters: may be set before a simulation
+    span: Span | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Equation:
+    """``residual = 0``."""
+
+    residual: int
+    span: Span | None = None
+    origin: str = "equation"  # equation, binding, connection, flow balance, derivative, selection, ...
+    index: tuple[int, ...] = ()  # point of the loop it was unrolled from
+
+
+@dataclass(slots=True, eq=False)
+class Relation:
+    """``lhs < rhs`` (or ``<=`` if not strict) that generates events."""
+
+    lhs: int
+    rhs: int
+    strict: bool
+    span: Span | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function whose calls stay whole: its body as expressions over ``ARG`` leaves, one per scalar output.
+
+    ``derivative`` is the number of the function that gives d/dt; its arguments are those of this function, then
+    the derivatives of the arguments listed in ``differentiated``.
+    """
+
+    name: str
+    n_args: int
+    outputs: list[int]
+    derivative: int | None = None
+    differentiated: tuple[int, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """Piecewise cubic of one column: value = sum_k coefficient[i][k] (u - knot[i])^k on knot i .. i+1.
+
+    Outside, ``extrapolation`` says: "hold" the end value, "extend" the last piece, "repeat", or "error".
+    """
+
+    name: str
+    knots: list[float]
+    coefficients: list[tuple[float, float, float, float]]  # one per interval
+    extrapolation: str = "extend"
+    smooth: int = 0  # number of continuous derivatives
+
+
+@dataclass(slots=True, eq=False)
+class Refusal:
+    """Something in the model that pliant reads but cannot simulate yet."""
+
+    what: str
+    span: Span | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Check:
+    """``assert(condition, message)`` of the model."""
+
+    condition: int
+    message: str
+    is_error: bool = True
+    span: Span | None = None
+
+
+@dataclass(eq=False)
+class System:
+    """Flat scalar model. ``derivative[v]`` is the variable der(v)."""
+
+    name: str
+    graph: Graph = field(default_factory=Graph)
+    variables: list[Variable] = field(default_factory=list)
+    equations: list[Equation] = field(default_factory=list)
+    initial_equations: list[Equation] = field(default_factory=list)
+    derivative: dict[int, int] = field(default_factory=dict)
+    relations: list[Relation] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    fixed_parameters: dict[str, str] = field(default_factory=dict)  # name -> why it cannot be changed
+    digest: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One explicit assignment: ``variable := expression``, made from an equation."""
+
+    variable: int
+    equation: int
+    expression: int
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A strongly connected part of the sorted equations.
+
+    explicit   one step
+    linear     tears z, steps explicit given z, residuals linear in z
+    nonlinear  the same, residuals nonlinear in z
+    sparse     a large loop that is not torn: ``steps`` is empty, every unknown a tear, every equation a residual
+    """
+
+    kind: str
+    equations: list[int]
+    variables: list[int]
+    steps: list[Step]
+    tears: list[int] = field(default_factory=list)
+    residuals: list[int] = field(default_factory=list)
+    matrix: list[list[int]] = field(default_factory=list)  # d residuals / d tears, steps eliminated (relaxation)
+    right: list[int] = field(default_factory=list)  # linear loops: matrix * tears = right
+
+
+@dataclass(slots=True, eq=False)
+class StateSet:
+    """Candidates of which some are states, chosen anew when the choice becomes singular.
+
+    Level l has the candidates q_l and m constraints; slot k holds s_lk = sum_j A_kj q_lj. ``jacobian`` (m x n) is the
+    derivative of the constraints by the candidates, the same on every level.
+    """
+
+    candidates: list[list[int]]
+    slots: list[list[int]]
+    coefficients: list[list[int]]
+    jacobian: list[list[int]]
+    constraints: list[int]  # equations of the lowest level
+
+
+@dataclass(eq=False)
+class SortedSystem:
+    """What code is made from: states, and blocks in the order of evaluation."""
+
+    system: System  # as the front end gave it; its variables and graph are shared
+    equations: list[Equation]
+    states: list[int]
+    derivatives: dict[int, int]  # state -> expression of its derivative
+    blocks: list[Block]
+    replaced: dict[int, int]  # eliminated variable -> expression
+    sets: list[StateSet]
+    pivots: list[tuple[int, int, int]]  # (expression, equation, variable): parameter expressions that must not be 0
+    index: int
+    n_differentiated: int
+    reasons: dict[int, str] = field(default_factory=dict)  # why a variable is, or is not, a state
+    redundant: list[Equation] = field(default_factory=list)
+    initial_equations: list[Equation] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    integrals: dict[int, int] = field(default_factory=dict)  # derivative variable -> the variable it derives

@@ -1,0 +1,231 @@
+"""A model made from equations: generated C plus everything that is known about its variables by name."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.codegen.compiler import compile_text
+from pliant.codegen.emit import Generated
+from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
+from pliant.expr.evaluate import evaluate, parameter_values
+from pliant.ir import Kind, Op, Variable
+from pliant.solve import binding
+from pliant.solve.initial import InitialSolver, Start
+from pliant.solve.names import suggestion
+from pliant.solve.native import NativeModel, check_struct
+from pliant.solve.numeric import Names, Vector
+from pliant.solve.result import VariableInfo, VariableKind
+
+if TYPE_CHECKING:
+    from pliant.solve.simulation import Simulation
+
+
+def is_hidden(name: str) -> bool:
+    """Variables that pliant made for itself."""
+    return name.startswith(("$", "stateset"))
+
+
+class GeneratedModel(NativeModel):
+    """A compiled model that remembers its equations."""
+
+    generated: Generated
+
+    @classmethod
+    def compile(cls, generated: Generated, digest: str) -> GeneratedModel:
+        """Compile the C text of a model and load it."""
+        system = generated.program.sorted.system
+        path, _ = compile_text(generated.text, system.name, include=[binding.runtime_folder() / "include"])
+        library = ctypes.CDLL(str(path))
+        struct = binding.Model.in_dll(library, "pliant_model")
+        check_struct(struct, system.name)
+        model = cls(struct, name=system.name, digest=digest, names=_names(generated), keep=(library,))
+        model.generated = generated
+        model.library = library
+        visible = [i for i, name in enumerate(model.names.x) if not is_hidden(name)]
+        model.all_x = np.array(visible, dtype=np.int32)
+        model.numbers = parameter_values(system)
+        return model
+
+    library: ctypes.CDLL
+    numbers: dict[int, float]
+    _constants: dict[str, float] | None = None
+    last_start: Start | None = None  # how the last simulation found its start values
+
+    @property
+    def lazy_derivatives(self) -> bool:
+        """Derivatives are variables of the model itself."""
+        return False
+
+    @property
+    def restarts_often(self) -> bool:
+        """State sets are chosen anew on the way."""
+        return bool(self.generated.program.sorted.sets)
+
+    def consistent_start(self, sim: Simulation) -> float | None:
+        """Initial equations, fixed start values and algebraic equations solved."""
+        solver = InitialSolver(self, sim)
+        next_time = solver.run()
+        self.last_start = solver.found
+        return next_time
+
+    def check_runnable(self) -> None:
+        """Refuse what pliant reads but cannot simulate yet."""
+        refusals = self.generated.program.sorted.system.refusals
+        if refusals:
+            first = [f"\n    {one.what}" + (f"  {one.span}" if one.span else "") for one in refusals[:6]]
+            more = f"\n    ... and {len(refusals) - 6} more" if len(refusals) > 6 else ""
+            raise NotSupportedError(
+                f"{self.name} cannot be simulated yet, because of" + "".join(first) + more,
+                hint="models with discrete memory (when, pre, sample, reinit) follow in a later version; "
+                "if-expressions, noEvent, smooth, min, max and abs work",
+            )
+
+    # ------------------------------------------------------------------ names
+
+    def aliases(self) -> Mapping[str, tuple[str, int]]:
+        """alias -> (name, sign)"""
+        return self.names.aliases
+
+    def constants(self, parameters: Vector) -> dict[str, float]:
+        """Values of everything constant: parameters, and variables that equal a constant."""
+        if self._constants is not None and np.array_equal(parameters, self.p_start):
+            return self._constants
+        program = self.generated.program
+        system = program.sorted.system
+        changed = {v: float(parameters[k]) for k, v in enumerate(program.p)}
+        values = parameter_values(system, changed) if changed else self.numbers
+        out = {
+            system.variables[v].name: value
+            for v, value in values.items()
+            if system.variables[v].kind in (Kind.PARAMETER, Kind.CONSTANT)
+        }
+        g = system.graph
+        for v, e in program.sorted.replaced.items():
+            node = g.nodes[e]
+            inner = g.nodes[node[1]] if node[0] == Op.NEG else node
+            constant = inner[0] == Op.CONST or (
+                inner[0] == Op.VAR and system.variables[inner[1]].kind in (Kind.PARAMETER, Kind.CONSTANT)
+            )
+            if constant and not is_hidden(system.variables[v].name):
+                out[system.variables[v].name] = evaluate(g, [e], values)[0]
+        if np.array_equal(parameters, self.p_start):
+            self._constants = out
+        return out
+
+    def variables(self) -> dict[str, VariableInfo]:
+        """Everything known about each variable, by name."""
+        program = self.generated.program
+        system = program.sorted.system
+        states = set(program.x[: program.n_states])
+        out: dict[str, VariableInfo] = {}
+        for v, variable in enumerate(system.variables):
+            if variable.kind == Kind.SELECTION or is_hidden(variable.name.removeprefix("der(")):
+                continue
+            out[variable.name] = self._info(v, variable, v in states)
+        return out
+
+    def _info(self, v: int, variable: Variable, is_state: bool) -> VariableInfo:
+        kind: VariableKind = "algebraic"
+        if variable.kind == Kind.INPUT:
+            kind = "input"
+        elif variable.kind in (Kind.PARAMETER, Kind.CONSTANT):
+            kind = "parameter"
+        elif variable.kind == Kind.DISCRETE:
+            kind = "discrete"
+        elif variable.kind == Kind.DERIVATIVE:
+            kind = "derivative"
+        elif is_state:
+            kind = "state"
+        elif variable.is_output:
+            kind = "output"
+        return VariableInfo(
+            variable.name,
+            kind,
+            unit=variable.unit,
+            description=variable.description,
+            start=self.numbers.get(v) if kind == "parameter" else self._number(variable.start),
+            nominal=self._number(variable.nominal),
+            min=self._number(variable.min),
+            max=self._number(variable.max),
+            span=variable.span,
+        )
+
+    def _number(self, e: int | None) -> float | None:
+        if e is None:
+            return None
+        return evaluate(self.generated.program.sorted.system.graph, [e], self.numbers)[0]
+
+    def parameter_place(self, name: str) -> int:
+        """Place of a parameter; explains why one cannot be set."""
+        names = self.names.p
+        if name in names:
+            return names.index(name)
+        system = self.generated.program.sorted.system
+        for variable in system.variables:
+            if variable.name != name:
+                continue
+            if variable.kind == Kind.PARAMETER:
+                raise ArgumentError(
+                    f"the parameter {name} is computed from others and cannot be set by itself",
+                    hint="set the parameters that it depends on",
+                )
+            if variable.kind == Kind.CONSTANT:
+                why = system.fixed_parameters.get(name, "it is a constant")
+                raise ArgumentError(
+                    f"the parameter {name} cannot be changed: {why}",
+                    hint=f"change it in the Modelica text, e.g. model M2 extends {self.name}({name}=...); end M2;",
+                )
+        raise UnknownNameError(f"parameters: the model has no parameter {name!r}", hint=suggestion(name, names))
+
+    def start_place(self, name: str) -> tuple[int, int]:
+        """(place in x, sign) of a variable whose start value may be set."""
+        target, sign = self.names.aliases.get(name, (name, 1))
+        if target in self.names.x:
+            return self.names.x.index(target), sign
+        known = [n for n in self.names.x if not is_hidden(n)]
+        if target in self.names.y or target in self.constants(self.p_start):
+            raise ArgumentError(
+                f"{name} is no state, so it has no start value of its own",
+                hint=f"the states are {', '.join(known[:10])}" if known else "the model has no states",
+            )
+        raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
+
+    # ------------------------------------------------------------------ calls beyond pl_model
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """Call an exported helper of the generated code."""
+        return int(getattr(self.library, name)(*arguments))
+
+
+def _names(generated: Generated) -> Names:
+    program = generated.program
+    system = program.sorted.system
+    variables, g = system.variables, system.graph
+    aliases: dict[str, tuple[str, int]] = {}
+    for v, e in program.sorted.replaced.items():
+        node = g.nodes[e]
+        inner, sign = (g.nodes[node[1]], -1) if node[0] == Op.NEG else (node, 1)
+        if inner[0] != Op.VAR or is_hidden(variables[v].name):
+            continue
+        if variables[inner[1]].kind not in (Kind.PARAMETER, Kind.CONSTANT):
+            aliases[variables[v].name] = (variables[inner[1]].name, sign)
+    for v, e in program.sorted.derivatives.items():
+        node = g.nodes[e]
+        inner, sign = (g.nodes[node[1]], -1) if node[0] == Op.NEG else (node, 1)
+        name = f"der({variables[v].name})"
+        if inner[0] == Op.VAR and variables[inner[1]].name != name:
+            aliases.setdefault(name, (variables[inner[1]].name, sign))
+    x = tuple(variables[v].name for v in program.x)
+    return Names(
+        x=x,
+        u=tuple(variables[v].name for v in program.u),
+        p=tuple(variables[v].name for v in program.p),
+        y=tuple(variables[v].name for v in generated.y),
+        roots=tuple(f"relation {k + 1}" for k in range(generated.n_relations)),
+        algebraic=frozenset(x[program.n_states :]),
+        aliases=aliases,
+    )

@@ -1,0 +1,410 @@
+"""Consistent start values of a generated model.
+
+Unknowns: states without a given value, the algebraic unknowns of the dae form, and parameters with fixed=false.
+Equations: initial equations, fixed start values of variables that are no states, algebraic rows.
+
+    Newton   J d = -r, d of least norm from a singular value decomposition (rank-revealing), halved until the
+             residual shrinks
+    rank     too few conditions: the undetermined unknowns keep their guesses and are named; too many: accepted if
+             they do not contradict each other
+    events   relations are taken anew between solutions until they are at rest
+    homotopy if all this fails and the model says homotopy(actual, simplified), lambda goes from 0 to 1
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import InitialValueError
+from pliant.expr.build import reachable
+from pliant.expr.evaluate import evaluate
+from pliant.expr.text import text
+from pliant.ir import Op
+from pliant.solve import binding
+
+if TYPE_CHECKING:
+    from pliant.solve.generated import GeneratedModel
+    from pliant.solve.simulation import Simulation
+
+Vector = NDArray[np.float64]
+RANK = 1e-10  # singular values below this share of the largest count as zero
+DONE = 1e-10  # scaled residual that counts as zero
+ACCEPTED = 1e-7  # ... where redundant conditions keep Newton from going on
+MAX_NEWTON = 60
+MAX_ROUNDS = 20
+DENSE = 800  # unknowns up to which the rank is looked at
+
+
+class _NoSolution(Exception):
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass
+class Start:
+    """How the start values were found."""
+
+    undetermined: list[str] = field(default_factory=list)
+    redundant: int = 0
+    iterations: int = 0
+    homotopy_steps: int = 0
+
+
+class InitialSolver:
+    """Finds consistent values for one simulation; works on ``sim.x`` in place."""
+
+    def __init__(self, model: GeneratedModel, sim: Simulation) -> None:
+        self.model, self.sim = model, sim
+        self.generated = model.generated
+        self.program = self.generated.program
+        self.initial = self.generated.initial
+        self.self_ = sim.instance.address
+        self.t = sim.request.start
+        self.found = Start()
+        given = list(self.initial.given)
+        for place in sim.request.x_given:
+            given[place] = True
+        n_states = self.program.n_states
+        self.algebraic = list(range(n_states, len(self.program.x)))
+        self.free = [i for i in range(n_states) if not given[i]]
+
+    # ------------------------------------------------------------------ the whole
+
+    def run(self) -> float:
+        """Solve; returns the time of the next time event."""
+        x = self.sim.x
+        chosen = {place: x[place] for place in self.sim.request.x_given}
+        self.model.library.pliant_start(ctypes.c_void_p(self.self_), ctypes.c_void_p(x.ctypes.data))
+        for place, value in chosen.items():
+            x[place] = value
+        start = x.copy()
+        self._choose_first()
+        try:
+            self._settle()
+        except _NoSolution as first:
+            if not self._uses_homotopy():
+                raise self._error(first) from None
+            x[:] = start
+            try:
+                self._continue_homotopy()
+            except _NoSolution as second:
+                raise self._error(second) from None
+        for k in range(len(self.program.sorted.sets)):
+            self.model.library.pliant_choose(*self._set_arguments(k, None))
+        self._evaluate()
+        self._accept()
+        return math.inf
+
+    def _settle(self) -> None:
+        """Solve with relations held, take them anew, until both are at rest."""
+        for _ in range(MAX_ROUNDS):
+            self._update_relations()
+            self._solve()
+            if not self._update_relations():
+                return
+        raise _NoSolution("the relations of the model do not come to rest at the start")
+
+    def _update_relations(self) -> bool:
+        if not self.model.struct.initialise:
+            return False
+        info = binding.EventInfo(next_time=math.inf)
+        call = binding.INITIALISE_CALL(self.model.struct.initialise)
+        sim = self.sim
+        status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
+        if status != binding.OK:
+            raise _NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
+        return bool(info.f_changed)
+
+    def _accept(self) -> None:
+        if hasattr(self.model.library, "pliant_accept"):
+            self.model.library.pliant_accept(ctypes.c_void_p(self.self_))
+
+    # ------------------------------------------------------------------ state sets
+
+    def _set_arguments(self, k: int, flags: NDArray[np.int8] | None) -> tuple[object, ...]:
+        return (
+            ctypes.c_void_p(self.self_),
+            k,
+            ctypes.c_void_p(None if flags is None else flags.ctypes.data),
+            ctypes.c_double(self.t),
+            ctypes.c_void_p(self.sim.x.ctypes.data),
+            ctypes.c_void_p(self.sim.u.ctypes.data),
+        )
+
+    def _choose_first(self) -> None:
+        """States of each set from the constraints' Jacobian at the start values, by pivoting."""
+        s = self.program.sorted
+        system = s.system
+        place = {v: i for i, v in enumerate(self.program.x)}
+        guess = self._guesses()
+        for k, one in enumerate(s.sets):
+            n = len(one.candidates[0])
+            flat = [e for row in one.jacobian for e in row]
+            numbers = evaluate(system.graph, flat, guess, self.t, (), system.tables, s.relations)
+            states = _least_pivots(np.array(numbers).reshape(-1, n))
+            flags = np.array([1 if j in states else 0 for j in range(n)], dtype=np.int8)
+            self.model.library.pliant_choose(*self._set_arguments(k, flags))
+            for level, slots in enumerate(one.slots):
+                for slot, j in zip(slots, sorted(states), strict=True):
+                    v = one.candidates[level][j]
+                    self.sim.x[place[slot]] = guess.get(v, 0.0)
+
+    def _guesses(self) -> dict[int, float]:
+        """Start values of all variables, aliases included."""
+        s = self.program.sorted
+        system, g = s.system, s.system.graph
+        parameters = self.sim.request.parameters
+        values = dict(self.model.numbers)
+        values.update({v: float(parameters[k]) for k, v in enumerate(self.program.p)})
+        for v, variable in enumerate(system.variables):
+            if v not in values:
+                values[v] = 0.0 if variable.start is None else evaluate(g, [variable.start], values)[0]
+        for v, e in s.replaced.items():  # a given start of an alias is better than none
+            node = g.nodes[e]
+            root, sign = (g.nodes[node[1]], -1.0) if node[0] == Op.NEG else (node, 1.0)
+            if root[0] == Op.VAR and system.variables[v].start is not None and system.variables[root[1]].start is None:
+                values[root[1]] = sign * values[v]
+        return values
+
+    # ------------------------------------------------------------------ Newton
+
+    def _evaluate(self) -> Vector:
+        """f at the present x."""
+        f = np.empty(len(self.program.x))
+        sim = self.sim
+        status = binding.POINT_CALL(self.model.struct.rhs)(
+            self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, f.ctypes.data
+        )
+        if status != binding.OK:
+            raise _NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
+        return f
+
+    def _conditions(self) -> Vector:
+        r = np.empty(len(self.initial.conditions))
+        sim = self.sim
+        status = self.model.library.pliant_initial(
+            ctypes.c_void_p(self.self_),
+            ctypes.c_double(self.t),
+            *(ctypes.c_void_p(array.ctypes.data) for array in (sim.x, sim.u, r)),
+        )
+        if status != binding.OK:
+            raise _NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
+        return r
+
+    def _residual(self) -> Vector:
+        """Conditions, then algebraic rows."""
+        r = self._conditions() if self.initial.conditions else np.empty(0)
+        return np.concatenate([r, self._evaluate()[self.algebraic]])
+
+    def _jacobian(self, unknowns: list[int]) -> NDArray[np.float64]:
+        """Dense d residual / d unknowns, column by column along unit directions."""
+        m = len(self.initial.conditions)
+        j = np.zeros((m + len(self.algebraic), len(unknowns)))
+        for k, i in enumerate(unknowns):
+            df, more = directional(self.model, self.self_, self.t, self.sim.x, self.sim.u, i)
+            j[:m, k] = more[:m]
+            j[m:, k] = df[self.algebraic]
+        return j
+
+    def _solve(self) -> None:
+        unknowns = [*self.free, *self.algebraic] if self.initial.conditions else list(self.algebraic)
+        if not self.initial.conditions and not self.algebraic:
+            self._evaluate()
+            self._accept()
+            return
+        if not self.initial.conditions or len(unknowns) > DENSE:
+            self._solve_algebraic()
+            if not self.initial.conditions:
+                return
+        self._newton(unknowns)
+
+    def _solve_algebraic(self) -> None:
+        """States are given: the runtime's own iteration, sparse."""
+        sim = self.sim
+        if sim.linear is None:
+            sim.make_linear()
+        status = sim.solve_algebraic()
+        if status != binding.OK:
+            raise _NoSolution("the algebraic equations could not be solved")
+
+    def _newton(self, unknowns: list[int]) -> None:
+        x = self.sim.x
+        r = self._residual()
+        scale = self._scale(unknowns)
+        for _ in range(MAX_NEWTON):
+            self.found.iterations += 1
+            j = self._jacobian(unknowns) * scale
+            weight = 1.0 / np.maximum(np.abs(j).max(axis=1, initial=0.0), 1e-300)
+            step, rank = _least_norm(j * weight[:, None], -r * weight)
+            self._note_rank(j * weight[:, None], rank, unknowns)
+            size = float(np.abs(r * weight).max(initial=0.0))
+            if size <= DONE * max(1.0, float(np.abs(x[unknowns] / scale).max(initial=0.0))):
+                return
+            before = x[unknowns].copy()
+            damping = 1.0
+            while True:
+                x[unknowns] = before + damping * step * scale
+                try:
+                    new = self._residual()
+                except _NoSolution:
+                    new = np.full_like(r, np.nan)
+                if np.all(np.isfinite(new)) and np.linalg.norm(new * weight) < np.linalg.norm(r * weight):
+                    break
+                damping *= 0.5
+                if damping < 1e-6:
+                    x[unknowns] = before
+                    r = self._residual()
+                    if size <= ACCEPTED:
+                        return
+                    raise _NoSolution(self._ranked(r, weight))
+            r = new
+            self._accept()
+        raise _NoSolution(self._ranked(r, weight))
+
+    def _scale(self, unknowns: list[int]) -> Vector:
+        nominal = self.model.x_nominal
+        base = np.ones(len(unknowns)) if nominal is None else nominal[unknowns]
+        return np.maximum(base, np.abs(self.sim.x[unknowns]))
+
+    def _note_rank(self, j: Vector, rank: int, unknowns: list[int]) -> None:
+        self.found.redundant = j.shape[0] - rank
+        self.found.undetermined = []
+        if rank < len(unknowns):
+            _, _, v = np.linalg.svd(j)
+            null = np.abs(v[rank:]).max(axis=0)
+            self.found.undetermined = [self.model.names.x[unknowns[k]] for k in np.argsort(-null) if null[k] > 1e-6]
+
+    def _ranked(self, r: Vector, weight: Vector) -> str:
+        """Which conditions are violated, the worst first."""
+        lines = []
+        for k in np.argsort(-np.abs(r * weight))[:6]:
+            if abs(r[k] * weight[k]) <= DONE:
+                break
+            lines.append(f"\n    {r[k]:+.3e}  {self._condition_text(int(k))}")
+        if self.found.undetermined:
+            lines.append(f"\n  not determined by them: {', '.join(self.found.undetermined[:8])}")
+        return "these conditions are left with a residual:" + "".join(lines)
+
+    def _condition_text(self, k: int) -> str:
+        conditions = self.initial.conditions
+        if k < len(conditions):
+            one = conditions[k]
+            return f"{one.text}  {one.span}" if one.span else one.text
+        s = self.program.sorted
+        equation = s.equations[self.program.f_equation[self.program.n_states + k - len(conditions)]]
+        variables = s.system.variables
+        return f"0 = {text(s.system.graph, equation.residual, lambda v: variables[v].name, 80)}  {equation.span}"
+
+    # ------------------------------------------------------------------ homotopy and errors
+
+    def _uses_homotopy(self) -> bool:
+        s = self.program.sorted
+        nodes = s.system.graph.nodes
+        return any(nodes[i][0] == Op.HOMOTOPY for i in reachable(s.system.graph, [e.residual for e in s.equations]))
+
+    def _continue_homotopy(self) -> None:
+        """lambda from the simplified model (0) to the actual one (1), steps halved where the solution is lost."""
+        set_lambda = self.model.library.pliant_homotopy
+        reached, step = -1.0, 1.0
+        good = self.sim.x.copy()
+        while reached < 1.0:
+            target = 0.0 if reached < 0.0 else min(1.0, reached + step)
+            set_lambda(ctypes.c_void_p(self.self_), ctypes.c_double(target))
+            try:
+                self._settle()
+            except _NoSolution:
+                if target == 0.0 or step < 1e-3:
+                    raise
+                self.sim.x[:] = good
+                step *= 0.5
+                continue
+            self.found.homotopy_steps += 1
+            reached, good = target, self.sim.x.copy()
+            step = max(0.1, step) if reached > 0.0 else 0.25
+            self._accept()
+
+    def _error(self, failed: _NoSolution) -> InitialValueError:
+        lines = failed.why + self._loop_residuals()
+        return InitialValueError(
+            f"{self.model.name}: no consistent start values at t = {self.t:g}: {lines}",
+            hint="give start values near the solution (start = ... in the model, or start_values=)",
+        )
+
+    def _loop_residuals(self) -> str:
+        """Residuals of the loop that did not converge, ranked."""
+        library = self.model.library
+        code = int(library.pliant_error(ctypes.c_void_p(self.self_)))
+        loops = self.program.loops
+        if not 1 <= code <= 2 * len(loops) or code % 2 or not hasattr(library, "pliant_residual"):
+            return ""
+        block = loops[(code - 1) // 2]
+        library.pliant_residual.restype = ctypes.c_void_p
+        r = binding.doubles_at(library.pliant_residual(ctypes.c_void_p(self.self_)), len(block.residuals))
+        s = self.program.sorted
+        variables = s.system.variables
+        lines = []
+        for k in np.argsort(-np.abs(r))[:6]:
+            equation = s.equations[block.residuals[int(k)]]
+            body = equation.span.text if equation.span else ""
+            body = body or text(s.system.graph, equation.residual, lambda v: variables[v].name, 80)
+            lines.append(f"\n    {r[k]:+.3e}  {body}  {equation.span}")
+        return "\n  residuals of its equations:" + "".join(lines)
+
+
+def directional(
+    model: GeneratedModel, self_: int | None, t: float, x: Vector, u: Vector, column: int
+) -> tuple[Vector, Vector]:
+    """df and the derivatives of conditions and outputs along one state (or, from n_x on, one input)."""
+    n, program = len(model.generated.program.x), model.generated.program
+    unit = np.zeros(n + len(program.u))
+    unit[column] = 1.0
+    dx, du = unit[:n].copy(), np.append(unit[n:], 0.0)
+    df = np.empty(n)
+    more = np.empty(len(model.generated.initial.conditions) + len(model.generated.outputs) + 1)
+    arrays = (ctypes.c_void_p(array.ctypes.data) for array in (dx, du, df, more))
+    status = model.library.pliant_directional(
+        ctypes.c_void_p(self_),
+        ctypes.c_double(t),
+        ctypes.c_void_p(x.ctypes.data),
+        ctypes.c_void_p(u.ctypes.data),
+        ctypes.c_double(0.0),
+        *arrays,
+    )
+    if status != binding.OK:
+        raise _NoSolution("the derivatives cannot be evaluated")
+    return df, more[:-1]
+
+
+def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:
+    """Solution of least norm of a x = b, and the rank of a."""
+    if a.shape[1] == 0:
+        return np.zeros(0), 0
+    if not np.all(np.isfinite(a)):
+        raise _NoSolution("the derivative of the initial conditions is not finite")
+    u, s, v = np.linalg.svd(a, full_matrices=False)
+    rank = int(np.sum(s > RANK * s[0])) if s.size and s[0] > 0.0 else 0
+    return v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank]), rank
+
+
+def _least_pivots(g: Vector) -> set[int]:
+    """Columns that elimination with complete pivoting leaves without a pivot: the states."""
+    a = np.nan_to_num(np.array(g, dtype=float))
+    m, n = a.shape
+    free = set(range(n))
+    for k in range(m):
+        columns = sorted(free)
+        block = np.abs(a[k:][:, columns])
+        row, best = np.unravel_index(int(np.argmax(block)), block.shape)
+        column = columns[int(best)]
+        a[[k, k + int(row)]] = a[[k + int(row), k]]
+        if a[k, column] != 0.0:
+            a[k + 1 :] -= np.outer(a[k + 1 :, column] / a[k, column], a[k])
+        free.discard(column)
+    return free

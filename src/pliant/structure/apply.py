@@ -1,0 +1,135 @@
+"""Decisions made with integers, carried out with symbols: incidence, coefficients, solving, relaxation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pliant.expr.build import const, div, mul, neg, reachable, sub, substitute, value_of, var
+from pliant.expr.differentiate import gradient
+from pliant.ir import Graph, Kind, Op, Variable
+
+# solvability of an equation for an unknown, by its coefficient
+LITERAL, PARAMETER, VARIABLE, NONLINEAR = 1, 2, 3, 4
+SMALLEST = 1e-12  # a literal coefficient below this is no pivot
+
+
+def incidence(g: Graph, e: int, is_unknown: Callable[[int], bool]) -> list[int]:
+    """Unknowns of an expression, ascending."""
+    nodes = g.nodes
+    return sorted({nodes[i][1] for i in reachable(g, (e,)) if nodes[i][0] == Op.VAR and is_unknown(nodes[i][1])})
+
+
+def is_constant_kind(kind: int) -> bool:
+    """Constant during a simulation."""
+    return kind in (Kind.PARAMETER, Kind.CONSTANT)
+
+
+def depends_on(g: Graph, e: int, wanted: Callable[[int], bool]) -> bool:
+    """Does an expression contain time, a relation, or a variable for which wanted(v) holds?"""
+    nodes = g.nodes
+    for i in reachable(g, (e,)):
+        op = nodes[i][0]
+        if op in (Op.TIME, Op.REL) or (op == Op.VAR and wanted(nodes[i][1])):
+            return True
+    return False
+
+
+class Coefficients:
+    """Partial derivatives of the final equations by their unknowns, and how safe it is to divide by them."""
+
+    def __init__(self, g: Graph, variables: Sequence[Variable], is_unknown: Callable[[int], bool]) -> None:
+        self.g = g
+        self.variables = variables
+        self.is_unknown = is_unknown
+        self._rank: dict[int, tuple[bool, frozenset[int]]] = {}
+
+    def of(self, residual: int) -> dict[int, int]:
+        """Unknown -> coefficient."""
+        return gradient(self.g, residual, self.is_unknown)
+
+    def contents(self, e: int) -> tuple[bool, frozenset[int]]:
+        """(constant during a simulation, unknowns inside)."""
+        found = self._rank.get(e)
+        if found is None:
+            nodes = self.g.nodes
+            constant = True
+            unknowns: set[int] = set()
+            for i in reachable(self.g, (e,)):
+                op = nodes[i][0]
+                if op in (Op.TIME, Op.REL):
+                    constant = False
+                elif op == Op.VAR:
+                    v = nodes[i][1]
+                    if self.is_unknown(v):
+                        unknowns.add(v)
+                        constant = False
+                    elif not is_constant_kind(self.variables[v].kind):
+                        constant = False
+            found = self._rank[e] = (constant, frozenset(unknowns))
+        return found
+
+    def solvability(self, v: int, coefficient: int) -> int:
+        """LITERAL, PARAMETER, VARIABLE or NONLINEAR."""
+        value = value_of(self.g, coefficient)
+        if value is not None:
+            return LITERAL if abs(value) > SMALLEST else NONLINEAR
+        constant, unknowns = self.contents(coefficient)
+        if constant:
+            return PARAMETER
+        return NONLINEAR if v in unknowns else VARIABLE
+
+
+def solve_linear(g: Graph, residual: int, v: int, coefficient: int) -> int:
+    """The expression for v from an equation linear in v: v = -residual(v = 0) / coefficient."""
+    (rest,) = substitute(g, [residual], {var(g, v): const(g, 0.0)})
+    return neg(g, div(g, rest, coefficient))
+
+
+@dataclass
+class Relaxed:
+    """A linear loop after symbolic elimination: ``matrix z = right`` for the tears z."""
+
+    auxiliaries: list[int]  # every entry that elimination changed, in order
+    matrix: list[list[int]]
+    right: list[int]
+
+
+def relax(
+    g: Graph,
+    order: Sequence[tuple[int, int]],
+    rows: Mapping[int, Mapping[int, int]],
+    right: Mapping[int, int],
+    tears: Sequence[int],
+    residuals: Sequence[int],
+) -> Relaxed:
+    """Gaussian elimination without pivoting in the order that tearing gives (the lecture's relaxation algorithm).
+
+    ``order`` holds (equation, unknown) causally; ``rows[e]`` are the coefficients of equation e, ``right[e]`` its right
+    side. Only the columns of the tears fill in; every changed entry is a node of its own, nothing is substituted.
+    """
+    a = {e: dict(row) for e, row in rows.items()}
+    b = dict(right)
+    auxiliaries: list[int] = []
+    zero = const(g, 0.0)
+    later = [*(e for e, _ in order), *residuals]
+    users: dict[int, list[int]] = {}
+    for e in later:
+        for v in rows[e]:
+            users.setdefault(v, []).append(e)
+    place = {e: k for k, e in enumerate(later)}
+    for k, (e, v) in enumerate(order):
+        pivot = a[e][v]
+        for other in users[v]:
+            if place[other] <= k:
+                continue
+            factor = div(g, a[other].pop(v), pivot)
+            for z in tears:
+                if z in a[e]:
+                    a[other][z] = sub(g, a[other].get(z, zero), mul(g, factor, a[e][z]))
+                    auxiliaries.append(a[other][z])
+            if b[e] != zero:
+                b[other] = sub(g, b[other], mul(g, factor, b[e]))
+                auxiliaries.append(b[other])
+    matrix = [[a[e].get(z, zero) for z in tears] for e in residuals]
+    return Relaxed(auxiliaries, matrix, [b[e] for e in residuals])

@@ -1,0 +1,53 @@
+"""Choices that change the structure of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pliant.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class StructureOptions:
+    """How a model is sorted and torn.
+
+    form             "auto": loops are solved inside f, except large ones, whose unknowns join the states; "ode": all
+                     torn loops inside f; "dae": the unknowns of all loops join the states as algebraic ones.
+    aliases          eliminate variables that equal another one up to sign.
+    tearing          "max-causal" or "cellier" (the lecture's heuristic).
+    fold_parameters  put the numbers of all parameters into the equations: they cannot be changed any more.
+    largest_torn     loops with more unknowns than this are not torn.
+
+    >>> StructureOptions(form="dae").form
+    'dae'
+    """
+
+    form: str = "auto"
+    aliases: bool = True
+    tearing: str = "max-causal"
+    fold_parameters: bool = False
+    largest_torn: int = 300
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("form", ("auto", "ode", "dae")), ("tearing", ("max-causal", "cellier"))):
+            if getattr(self, name) not in allowed:
+                raise ArgumentError(
+                    f"{name}={getattr(self, name)!r} is not known", hint=f"use one of {', '.join(allowed)}"
+                )
+        if self.largest_torn < 1:
+            raise ArgumentError(f"largest_torn={self.largest_torn} must be positive")
+
+
+def structure_options(given: Mapping[str, Any] | StructureOptions | None) -> StructureOptions:
+    """Options from a mapping, unknown names refused."""
+    if given is None:
+        return StructureOptions()
+    if isinstance(given, StructureOptions):
+        return given
+    known = [f.name for f in fields(StructureOptions)]
+    for name in given:
+        if name not in known:
+            raise ArgumentError(f"there is no option {name!r} of load", hint=f"known are {', '.join(known)}")
+    return StructureOptions(**given)

@@ -1,0 +1,140 @@
+"""From flat equations to sorted, torn ones: the passes in their order.
+
+    parameters   bindings and constants put in, so that only independent parameters remain
+    aliases      signed alias elimination, with derivatives
+    Pantelides   equations differentiated until the highest derivatives can be computed
+    states       dummy derivatives, chosen globally; dynamic sets where no constant pivot decides
+    functions    calls that stayed whole for differentiation are expanded
+    aliases      once more, states frozen
+    matching     constant coefficients first, then parameters, then all
+    blocks       Tarjan: block lower triangular form
+    tearing      loops: which unknowns to iterate on
+
+Theory: docs/theory/structure.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pliant.errors import ModelError, UnknownNameError
+from pliant.expr.build import substitute, var, variables_of
+from pliant.expr.evaluate import expand_calls
+from pliant.ir import Check, Equation, Kind, Relation, SortedSystem, System
+from pliant.structure.options import StructureOptions
+from pliant.structure.reduce import Reduced, Reduction
+from pliant.structure.sort import Sorter
+
+
+def sort_system(system: System, options: StructureOptions | None = None, tear: Sequence[str] = ()) -> SortedSystem:
+    """Sort, reduce and tear a flat system; ``tear`` names unknowns to be torn in their loops."""
+    options = options or StructureOptions()
+    bind_parameters(system)
+    reduced = Reduction(system, options).run()
+    replaced = {v: reduced.classes.expression(system.graph, v) for v in reduced.classes.eliminated()}
+    forced = [_find(system, reduced, name) for name in tear]
+    sorter = Sorter(system, reduced.equations, reduced.states, options, forced)
+    blocks = sorter.run()
+    substitution = {var(system.graph, v): e for v, e in replaced.items()}
+    for state_set in reduced.sets:
+        state_set.jacobian = [substitute(system.graph, row, substitution) for row in state_set.jacobian]
+    return SortedSystem(
+        system,
+        reduced.equations,
+        reduced.states,
+        reduced.derivatives,
+        blocks,
+        replaced,
+        reduced.sets,
+        sorter.pivots,
+        reduced.index,
+        reduced.n_differentiated,
+        reduced.reasons,
+        reduced.redundant,
+        [replace(e, residual=_final(system, e.residual, substitution)) for e in system.initial_equations],
+        [_relation(system, r, substitution) for r in system.relations],
+        [_check(system, c, substitution) for c in system.checks],
+        reduced.notes,
+        reduced.integrals,
+    )
+
+
+def _final(system: System, e: int, substitution: dict[int, int]) -> int:
+    (expanded,) = expand_calls(system.graph, [e], system.functions)
+    return substitute(system.graph, [expanded], substitution)[0]
+
+
+def _relation(system: System, r: Relation, substitution: dict[int, int]) -> Relation:
+    return replace(r, lhs=_final(system, r.lhs, substitution), rhs=_final(system, r.rhs, substitution))
+
+
+def _check(system: System, c: Check, substitution: dict[int, int]) -> Check:
+    return replace(c, condition=_final(system, c.condition, substitution))
+
+
+def _find(system: System, reduced: Reduced, name: str) -> int:
+    for v, variable in enumerate(system.variables):
+        if variable.name == name:
+            root, _ = reduced.classes.find(v)
+            return root
+    raise UnknownNameError(f"tear={name!r}: the model has no variable of that name", hint="see model.variables")
+
+
+def bind_parameters(system: System) -> None:
+    """Replace constants by their numbers and dependent parameters by their bindings, everywhere."""
+    g = system.graph
+    leaf: dict[int, int] = {}
+    state: dict[int, int] = {}  # 1: being resolved, 2: done
+    bound = {
+        v: variable.binding
+        for v, variable in enumerate(system.variables)
+        if variable.kind in (Kind.PARAMETER, Kind.CONSTANT) and variable.binding is not None
+    }
+    for first in bound:
+        stack = [first]
+        while stack:
+            v = stack[-1]
+            if state.get(v) == 2:
+                stack.pop()
+                continue
+            needed = [w for w in sorted(variables_of(g, bound[v])) if w in bound and state.get(w) != 2]
+            if not needed or state.get(v) == 1:
+                if needed:
+                    names = ", ".join(system.variables[w].name for w in needed)
+                    raise ModelError(
+                        f"the parameter {system.variables[v].name} depends on itself through {names}",
+                        hint="give one of these parameters a number",
+                    )
+                (value,) = substitute(g, [bound[v]], leaf)
+                variable = system.variables[v]
+                variable.binding = value
+                if variables_of(g, value) or variable.kind == Kind.CONSTANT:
+                    leaf[var(g, v)] = value
+                state[v] = 2
+                stack.pop()
+            else:
+                state[v] = 1
+                stack.extend(needed)
+    if leaf:
+        _rewrite(system, leaf)
+
+
+def _rewrite(system: System, leaf: dict[int, int]) -> None:
+    g = system.graph
+    memo: dict[int, int] = {}
+    lists: tuple[list[Equation], ...] = (system.equations, system.initial_equations)
+    for equations in lists:
+        for equation, new in zip(equations, substitute(g, [e.residual for e in equations], leaf, memo), strict=True):
+            equation.residual = new
+    for relation in system.relations:
+        relation.lhs, relation.rhs = substitute(g, [relation.lhs, relation.rhs], leaf, memo)
+    for check in system.checks:
+        (check.condition,) = substitute(g, [check.condition], leaf, memo)
+    for function in system.functions:
+        function.outputs = substitute(g, function.outputs, leaf, memo)
+    for variable in system.variables:
+        for attribute in ("start", "nominal", "min", "max"):
+            e = getattr(variable, attribute)
+            if e is not None:
+                setattr(variable, attribute, substitute(g, [e], leaf, memo)[0])

@@ -1,0 +1,388 @@
+"""Index reduction: aliases, Pantelides, dummy derivatives, dynamic state sets, functions expanded.
+
+In: flat equations with derivatives of any variable. Out: equations of index one, the states, and for every state an
+expression of its derivative in the remaining unknowns.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pliant.errors import NotSupportedError
+from pliant.expr.build import add, const, mul, neg, sub, substitute, var
+from pliant.expr.differentiate import TimeDerivative, gradient
+from pliant.expr.evaluate import evaluate, expand_calls, parameter_values
+from pliant.ir import Equation, Kind, StateSelect, StateSet, System, Variable
+from pliant.structure.aliases import AliasPass, Classes
+from pliant.structure.apply import Coefficients, incidence
+from pliant.structure.blt import sort_blocks
+from pliant.structure.diagnosis import Names
+from pliant.structure.matching import match
+from pliant.structure.options import StructureOptions
+from pliant.structure.pantelides import DerivativeGraph, SingularStructure, reduce_index
+from pliant.structure.states import Level, RankDeficient, Rows, choose_dummies
+
+SEED = 20130526  # generic points are random but the same in every run
+UNKNOWN = (Kind.UNKNOWN, Kind.DERIVATIVE)
+
+
+@dataclass
+class Reduced:
+    """An index-1 system."""
+
+    equations: list[Equation]
+    states: list[int]
+    derivatives: dict[int, int]
+    classes: Classes
+    sets: list[StateSet]
+    index: int
+    n_differentiated: int
+    reasons: dict[int, str]
+    redundant: list[Equation]
+    integrals: dict[int, int]
+    notes: list[str] = field(default_factory=list)
+
+
+class Reduction:
+    """The passes of index reduction over one system, which it extends in place (variables, graph)."""
+
+    def __init__(self, system: System, options: StructureOptions) -> None:
+        self.system = system
+        self.options = options
+        self.g = system.graph
+        self.variables = system.variables
+        self.equations = [replace(e) for e in system.equations]
+        self.classes = Classes()
+        self.redundant: list[Equation] = []
+        self.diff: dict[int, tuple[int, int]] = {v: (d, 1) for v, d in system.derivative.items()}
+        self.notes: list[str] = []
+        self.reasons: dict[int, str] = {}
+
+    def is_unknown(self, v: int) -> bool:
+        """Continuous unknown of the equations, states and derivatives included."""
+        return self.variables[v].kind in UNKNOWN
+
+    # ------------------------------------------------------------------ aliases
+
+    def eliminate_aliases(self, states: set[int] | None = None) -> None:
+        """Aliases before (``states`` None) or after the choice of states."""
+        run = AliasPass(self.g, self.variables, self.system.derivative, self.classes, states)
+        if states is None:
+            run.diff = dict(self.diff)
+        self.equations = run.run(self.equations)
+        self.redundant += run.redundant
+        if states is None:
+            self.diff = run.derivatives()
+
+    # ------------------------------------------------------------------ Pantelides
+
+    def reduce(self) -> DerivativeGraph:
+        """Differentiate what must be differentiated."""
+        inc = [incidence(self.g, e.residual, self.is_unknown) for e in self.equations]
+        self._check_balance(inc)
+        var_to_diff = [-1] * len(self.variables)
+        for v, (d, _) in self.diff.items():
+            var_to_diff[v] = d
+        rate = TimeDerivative(self.g, self.system.functions, self._rate)
+        graph = DerivativeGraph(inc, var_to_diff, self._new_derivative, lambda e: self._differentiate(e, rate))
+        try:
+            reduce_index(graph)
+        except SingularStructure as singular:
+            raise self._singular(inc, singular) from None
+        return graph
+
+    def _check_balance(self, inc: list[list[int]]) -> None:
+        """Every class of unknowns needs an equation somewhere; a plain mismatch is told at once."""
+        integral = {d: v for v, (d, _) in self.diff.items()}
+        lowest: dict[int, int] = {}
+        for row in inc:
+            for v in row:
+                root = v
+                seen = {root}
+                while root in integral and integral[root] not in seen:
+                    root = integral[root]
+                    seen.add(root)
+                lowest[v] = root
+        present = sorted(set(lowest.values()))
+        present += self._unmentioned(set(present))
+        number = {v: i for i, v in enumerate(present)}
+        rows = [sorted({number[lowest[v]] for v in row}) for row in inc]
+        eq_to_var, var_to_eq = match(rows, len(present))
+        if -1 in eq_to_var or -1 in var_to_eq:
+            raise Names(self.g, self.variables, self.equations).singular(rows, present, eq_to_var, var_to_eq)
+
+    def _unmentioned(self, present: set[int]) -> list[int]:
+        """Unknowns that stand in no equation at all."""
+        gone = set(self.classes.eliminated())
+        derived = {d for d, _ in self.diff.values()}
+        mentioned = present | derived
+        return [
+            v
+            for v, variable in enumerate(self.variables)
+            if variable.kind == Kind.UNKNOWN and v not in mentioned and v not in gone
+        ]
+
+    def _singular(self, inc: list[list[int]], singular: SingularStructure) -> Exception:
+        names = Names(self.g, self.variables, self.equations)
+        originals = sorted({e for e in singular.equations if e < len(inc)})
+        return names.not_reducible(originals or singular.equations)
+
+    def _rate(self, v: int) -> int:
+        variable = self.variables[v]
+        if variable.kind == Kind.INPUT:
+            raise NotSupportedError(
+                f"the model needs the derivative of its input {variable.name}: a constraint on states contains it",
+                hint=f"let {variable.name} pass a filter, der(s) = ({variable.name} - s)/T",
+            )
+        if variable.kind not in UNKNOWN:
+            return const(self.g, 0.0)
+        d, sign = self.diff[v]
+        e = var(self.g, d)
+        return e if sign > 0 else neg(self.g, e)
+
+    def _new_derivative(self, v: int) -> int:
+        base = self.variables[v]
+        unit = f"{base.unit}/s" if base.unit else ""
+        self.variables.append(Variable(f"der({base.name})", Kind.DERIVATIVE, unit=unit, span=base.span))
+        self.diff[v] = (len(self.variables) - 1, 1)
+        return len(self.variables) - 1
+
+    def _differentiate(self, e: int, rate: TimeDerivative) -> list[int]:
+        equation = self.equations[e]
+        residual = rate(equation.residual)
+        self.equations.append(Equation(residual, equation.span, "derivative", equation.index))
+        return incidence(self.g, residual, self.is_unknown)
+
+    # ------------------------------------------------------------------ states
+
+    def choose_states(self, graph: DerivativeGraph) -> tuple[list[Level], dict[int, int]]:
+        """Levels of dummies, and derivative -> integral."""
+        integral = {d: v for v, (d, _) in self.diff.items()}
+        point = self._generic_point()
+        cache: dict[int, int] = {}
+
+        def coefficients(equations: Sequence[int], columns: Sequence[int]) -> Rows:
+            wanted = set(columns)
+            rows: Rows = {}
+            for e in equations:
+                if e not in cache:
+                    cache[e] = expand_calls(self.g, [self.equations[e].residual], self.system.functions)[0]
+                partials = gradient(self.g, cache[e], wanted.__contains__)
+                numbers = evaluate(
+                    self.g, list(partials.values()), point, 0.37, (), self.system.tables, self.system.relations
+                )
+                rows[e] = {v: 1.0 if math.isnan(x) else x for v, x in zip(partials, numbers, strict=True)}
+            return rows
+
+        def priority(d: int) -> tuple[int, ...]:
+            variable = self.variables[integral[d]]
+            # an unnamed derivative makes a poorer state than a variable of the model
+            return int(variable.state_select), int(variable.fixed), int(variable.kind != Kind.DERIVATIVE)
+
+        try:
+            return choose_dummies(graph, integral, priority, coefficients), integral
+        except RankDeficient as deficient:
+            names = Names(self.g, self.variables, self.equations)
+            raise names.dependent(
+                deficient.equations, "these constraints depend on others, in numbers though not in structure"
+            ) from None
+
+    def _generic_point(self) -> dict[int, float]:
+        """Numbers near the start values, with nothing special about them."""
+        chance = random.Random(SEED)
+        values = parameter_values(self.system)
+        for v, variable in enumerate(self.variables):
+            if variable.kind in (Kind.PARAMETER, Kind.CONSTANT):
+                continue
+            start = 0.0
+            if variable.start is not None:
+                (start,) = evaluate(self.g, [variable.start], values)
+            values[v] = start + 0.1 * (1.0 + abs(start)) * (0.5 + chance.random())
+        return values
+
+    def safe_blocks(self, level: Level) -> list[tuple[list[int], list[int], bool]]:
+        """(equations, dummies, safe) of the first level, sorted: safe where a constant pivot determines the dummy."""
+        dummies = {d: i for i, d in enumerate(level.dummies)}
+        inner = Coefficients(self.g, self.variables, self.is_unknown)
+        inc: list[list[int]] = []
+        constant: list[list[int]] = []
+        for e in level.equations:
+            residual = expand_calls(self.g, [self.equations[e].residual], self.system.functions)[0]
+            partials = gradient(self.g, residual, dummies.__contains__)
+            inc.append([dummies[d] for d in sorted(partials)])
+            constant.append([dummies[d] for d in sorted(partials) if inner.contents(partials[d])[0]])
+        eq_to_var, var_to_eq = match(inc, len(dummies), phases=[constant])
+        out = []
+        for block in sort_blocks(inc, eq_to_var, var_to_eq):
+            safe = len(block) == 1 and eq_to_var[block[0]] in constant[block[0]]
+            out.append(([level.equations[k] for k in block], sorted(level.dummies[eq_to_var[k]] for k in block), safe))
+        return out
+
+    def find_sets(self, graph: DerivativeGraph, levels: list[Level], integral: dict[int, int]) -> list[StateSet]:
+        """Dynamic state sets: blocks of constraints whose dummies no constant pivot determines."""
+        sets: list[StateSet] = []
+        if not levels:
+            return sets
+        dummies = set(levels[0].dummies)
+        for equations, chosen in self._unsafe_groups(graph, levels[0], integral):
+            others = sorted(self._candidates(graph, equations, integral) - dummies)
+            best = max((self.variables[integral[d]].state_select for d in chosen), default=StateSelect.DEFAULT)
+            # what the modeller wants as a state stays one
+            others = [v for v in others if self.variables[integral[v]].state_select <= max(best, StateSelect.DEFAULT)]
+            depth = {graph.original(e)[1] for e in equations}
+            if not others or len(depth) != 1:
+                self._note_static(equations, chosen)
+                continue
+            found = self._make_set(graph, equations, sorted([*chosen, *others]), depth.pop(), integral)
+            if found is None:
+                self._note_static(equations, chosen)
+            else:
+                sets.append(found)
+        return sets
+
+    def _candidates(self, graph: DerivativeGraph, equations: list[int], integral: dict[int, int]) -> set[int]:
+        """Highest derivatives in these equations."""
+        return {v for e in equations for v in graph.inc[e] if v in integral and graph.var_to_diff[v] < 0}
+
+    def _unsafe_groups(
+        self, graph: DerivativeGraph, level: Level, integral: dict[int, int]
+    ) -> list[tuple[list[int], list[int]]]:
+        """Blocks without a constant pivot, (equations, dummies); those that share candidates go together."""
+        safe_dummies: set[int] = set()
+        groups: list[tuple[set[int], list[int], list[int]]] = []  # candidates, equations, dummies
+        for equations, chosen, safe in self.safe_blocks(level):
+            if safe:
+                safe_dummies.update(chosen)
+                continue
+            reach = self._candidates(graph, equations, integral) - safe_dummies
+            touching = [one for one in groups if one[0] & reach]
+            for one in touching:
+                groups.remove(one)
+                reach |= one[0]
+                equations = one[1] + equations
+                chosen = one[2] + chosen
+            groups.append((reach, equations, chosen))
+        return [(sorted(equations), sorted(chosen)) for _, equations, chosen in groups]
+
+    def _note_static(self, equations: list[int], chosen: list[int]) -> None:
+        names = ", ".join(self.variables[d].name for d in chosen[:5])
+        self.notes.append(
+            f"the choice of states is fixed although the {len(equations)} constraints for {names} may become singular"
+        )
+
+    def _make_set(
+        self, graph: DerivativeGraph, equations: list[int], top: list[int], depth: int, integral: dict[int, int]
+    ) -> StateSet | None:
+        """A set of ``depth`` levels from its highest derivatives and differentiated equations."""
+        levels = [top]
+        for _ in range(depth):
+            if not all(v in integral for v in levels[0]):
+                return None
+            levels.insert(0, [integral[v] for v in levels[0]])
+        lowest = [graph.original(e)[0] for e in equations]
+        g, n, m = self.g, len(top), len(equations)
+        number = 1 + sum(1 for v in self.variables if v.kind == Kind.SELECTION and v.name.endswith("A[1,1]"))
+        prefix = f"stateset{number}"
+        coefficients = [
+            [self._new(f"{prefix}.A[{k + 1},{j + 1}]", Kind.SELECTION) for j in range(n)] for k in range(n - m)
+        ]
+        slots: list[list[int]] = []
+        for level in range(depth):
+            slots.append([self._new(f"{prefix}.x{level}[{k + 1}]", Kind.UNKNOWN) for k in range(n - m)])
+            for k, s in enumerate(slots[level]):
+                rate = self._new(f"der({self.variables[s].name})", Kind.DERIVATIVE)
+                here = self._combine(coefficients[k], [var(g, q) for q in levels[level]])
+                self.equations.append(Equation(sub(g, here, var(g, s)), None, "selection"))
+                above = self._combine(coefficients[k], [self._rate(q) for q in levels[level]])
+                self.equations.append(Equation(sub(g, var(g, rate), above), None, "selection"))
+                self.diff[s] = (rate, 1)
+        jacobian = []
+        for e in lowest:
+            residual = expand_calls(g, [self.equations[e].residual], self.system.functions)[0]
+            partials = gradient(g, residual, set(levels[0]).__contains__)
+            jacobian.append([partials.get(q, const(g, 0.0)) for q in levels[0]])
+        return StateSet(levels[:depth], slots, coefficients, jacobian, lowest)
+
+    def _new(self, name: str, kind: Kind) -> int:
+        self.variables.append(Variable(name, kind))
+        return len(self.variables) - 1
+
+    def _combine(self, coefficients: list[int], terms: list[int]) -> int:
+        total = const(self.g, 0.0)
+        for a, q in zip(coefficients, terms, strict=True):
+            total = add(self.g, total, mul(self.g, var(self.g, a), q))
+        return total
+
+    # ------------------------------------------------------------------ all of it
+
+    def run(self) -> Reduced:
+        """Passes in their order."""
+        n_before = len(self.equations)
+        if self.options.aliases:
+            self.eliminate_aliases()
+        graph = self.reduce()
+        n_original = graph.n_original
+        levels, integral = self.choose_states(graph)
+        sets = self.find_sets(graph, levels, integral)
+        in_set = {q for s in sets for level in s.candidates for q in level}
+        dummies = {d for level in levels for d in level.dummies}
+        states = [
+            v
+            for v, (d, _) in sorted(self.diff.items())
+            if d not in dummies and v not in in_set and v not in self.classes.parent and v not in self.classes.value
+        ]
+        self._explain(states, levels, integral, in_set)
+        rates = {v: self._rate(v) for v in states}
+        self._expand_functions()
+        if self.options.aliases:
+            self.eliminate_aliases(set(states))
+        leaf = {var(self.g, v): self.classes.expression(self.g, v) for v in self.classes.eliminated()}
+        derivatives = dict(zip(rates, substitute(self.g, list(rates.values()), leaf), strict=True))
+        times = max((graph.original(e)[1] for e in range(len(graph.inc))), default=0)
+        has_algebraic = len(self.equations) > len(states) or n_before > len(states)
+        return Reduced(
+            self.equations,
+            states,
+            derivatives,
+            self.classes,
+            sets,
+            index=times + 1 if times else int(has_algebraic),
+            n_differentiated=len(graph.inc) - n_original,
+            reasons=self.reasons,
+            redundant=self.redundant,
+            integrals=integral,
+            notes=self.notes,
+        )
+
+    def _expand_functions(self) -> None:
+        if self.system.functions:
+            new = expand_calls(self.g, [e.residual for e in self.equations], self.system.functions)
+            for equation, residual in zip(self.equations, new, strict=True):
+                equation.residual = residual
+
+    def _explain(self, states: list[int], levels: list[Level], integral: dict[int, int], in_set: set[int]) -> None:
+        """One sentence for every variable that is a state or could have been one."""
+        for v in states:
+            select = self.variables[v].state_select
+            wish = f"stateSelect = {select.name.lower()}" if select != StateSelect.DEFAULT else ""
+            if self.variables[v].name.startswith("stateset"):
+                wish = "slot of a state set: a combination of its candidates, chosen anew when it becomes singular"
+            self.reasons[v] = wish or "its derivative appears and no constraint determines it"
+        for level in levels:
+            for d in level.dummies:
+                v = integral[d]
+                self.reasons[v] = "not a state: a constraint determines it from other states"
+                if self.variables[v].state_select == StateSelect.ALWAYS:
+                    self.notes.append(
+                        f"{self.variables[v].name} has stateSelect = always, but a constraint determines it"
+                    )
+        for v in in_set:
+            self.reasons[v] = "candidate of a dynamic state set"
+        for v in states:
+            if self.variables[v].state_select == StateSelect.NEVER:
+                self.notes.append(
+                    f"{self.variables[v].name} has stateSelect = never, but no other state can replace it"
+                )

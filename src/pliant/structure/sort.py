@@ -1,0 +1,147 @@
+"""From index-1 equations to blocks in order: matching, block lower triangular form, tearing, explicit solution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pliant.errors import ArgumentError
+from pliant.expr.build import const, neg, substitute, var
+from pliant.ir import Block, Equation, Kind, Step, System
+from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients, relax, solve_linear
+from pliant.structure.blt import sort_blocks
+from pliant.structure.diagnosis import Names
+from pliant.structure.matching import match
+from pliant.structure.options import StructureOptions
+from pliant.structure.tearing import tear
+
+
+class Sorter:
+    """Blocks of one index-1 system."""
+
+    def __init__(
+        self,
+        system: System,
+        equations: list[Equation],
+        states: Sequence[int],
+        options: StructureOptions,
+        forced: Sequence[int] = (),
+    ) -> None:
+        self.system, self.g = system, system.graph
+        self.variables = system.variables
+        self.equations = equations
+        self.options = options
+        known = set(states)
+        kinds = (Kind.UNKNOWN, Kind.DERIVATIVE)
+        self.unknown = [v.kind in kinds and i not in known for i, v in enumerate(self.variables)]
+        self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__)
+        self.rows = [self.coefficients.of(e.residual) for e in equations]
+        self.forced = list(forced)
+        self.pivots: list[tuple[int, int, int]] = []
+
+    def run(self) -> list[Block]:
+        """Match, sort, tear."""
+        number: dict[int, int] = {}
+        unknowns: list[int] = []
+        inc: list[list[int]] = []
+        literal: list[list[int]] = []
+        constant: list[list[int]] = []
+        for row in self.rows:
+            # derivatives first: their equations should give them
+            order = sorted(row, key=lambda v: (self.variables[v].kind != Kind.DERIVATIVE, v))
+            for v in order:
+                if v not in number:
+                    number[v] = len(unknowns)
+                    unknowns.append(v)
+            level = {v: self.coefficients.solvability(v, row[v]) for v in order}
+            inc.append([number[v] for v in order])
+            literal.append([number[v] for v in order if level[v] == LITERAL])
+            constant.append([number[v] for v in order if level[v] <= PARAMETER])
+        linear = [[number[v] for v in row if self.coefficients.solvability(v, row[v]) <= VARIABLE] for row in self.rows]
+        eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, linear])
+        if -1 in eq_to_var or -1 in var_to_eq:
+            raise Names(self.g, self.variables, self.equations).singular(inc, unknowns, eq_to_var, var_to_eq)
+        blocks = []
+        for equations in sort_blocks(inc, eq_to_var, var_to_eq):
+            if len(equations) == 1:
+                e = equations[0]
+                blocks.append(self._single(e, unknowns[eq_to_var[e]]))
+            else:
+                blocks.append(self._loop(equations, [unknowns[eq_to_var[e]] for e in equations]))
+        if self.forced:
+            self._report_unused(blocks)
+        return blocks
+
+    def _report_unused(self, blocks: Sequence[Block]) -> None:
+        torn = {v for block in blocks for v in block.tears}
+        for v in self.forced:
+            if v not in torn:
+                loops = [self.variables[w].name for b in blocks if len(b.variables) > 1 for w in b.variables]
+                raise ArgumentError(
+                    f"tear={self.variables[v].name!r}: this variable is in no algebraic loop",
+                    hint=f"the loops contain {', '.join(loops[:12])}" if loops else "the model has no loops",
+                )
+
+    def _solve(self, e: int, v: int) -> int:
+        """Expression for v from equation e, linear in v; parameter pivots are noted."""
+        coefficient = self.rows[e][v]
+        if self.coefficients.solvability(v, coefficient) == PARAMETER:
+            self.pivots.append((coefficient, e, v))
+        return solve_linear(self.g, self.equations[e].residual, v, coefficient)
+
+    def _single(self, e: int, v: int) -> Block:
+        level = self.coefficients.solvability(v, self.rows[e][v])
+        if level <= PARAMETER:
+            return Block("explicit", [e], [v], [Step(v, e, self._solve(e, v))])
+        # a coefficient that varies may become zero: the loop code watches its pivot
+        kind = "nonlinear" if level == NONLINEAR else "linear"
+        return self._relaxed(Block(kind, [e], [v], [], [v], [e]))
+
+    def _relaxed(self, block: Block) -> Block:
+        """The system for the tears, everything else eliminated."""
+        g = self.g
+        members = set(block.variables)
+        rows = {e: {v: c for v, c in self.rows[e].items() if v in members} for e in block.equations}
+        order = [(step.equation, step.variable) for step in block.steps]
+        right = dict.fromkeys(block.equations, const(g, 0.0))
+        if block.kind == "linear":
+            zeros = {var(g, v): const(g, 0.0) for v in block.variables}
+            memo: dict[int, int] = {}
+            for e in block.equations:
+                right[e] = neg(g, substitute(g, [self.equations[e].residual], zeros, memo)[0])
+        found = relax(g, order, rows, right, block.tears, block.residuals)
+        block.matrix, block.right = found.matrix, found.right
+        return block
+
+    def _loop(self, equations: list[int], unknowns: list[int]) -> Block:
+        members = set(unknowns)
+        if len(unknowns) > self.options.largest_torn and not any(v in members for v in self.forced):
+            return Block("sparse", equations, unknowns, [], unknowns, equations)
+        local = {v: i for i, v in enumerate(unknowns)}
+        inc = [[local[v] for v in self.rows[e] if v in members] for e in equations]
+        solvable = [
+            {
+                local[v]
+                for v, c in self.rows[e].items()
+                if v in members and self.coefficients.solvability(v, c) <= PARAMETER
+            }
+            for e in equations
+        ]
+        forced = [local[v] for v in self.forced if v in members]
+        torn = tear(inc, solvable, method=self.options.tearing, forced=forced)
+        steps = [Step(unknowns[i], equations[k], self._solve(equations[k], unknowns[i])) for k, i in torn.causal]
+        linear = not any(
+            self.coefficients.contents(c)[1] & members
+            for e in equations
+            for v, c in self.rows[e].items()
+            if v in members
+        )
+        return self._relaxed(
+            Block(
+                "linear" if linear else "nonlinear",
+                equations,
+                unknowns,
+                steps,
+                [unknowns[i] for i in torn.tears],
+                [equations[k] for k in torn.residuals],
+            )
+        )
