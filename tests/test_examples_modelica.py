@@ -1,4 +1,4 @@
-"""The Modelica examples: each against an oracle that does not use pliant's equations, and what became of its structure."""
+"""The Modelica examples: each against an oracle that does not use pliant's equations; and their structure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def reference(rhs: object, x0: list[float], result: pliant.Result) -> NDArray[np
     """Rows of states at the result's times, by SciPy."""
     done = solve_ivp(rhs, (0.0, result.time[-1]), x0, "DOP853", result.time, rtol=1e-12, atol=1e-12)
     assert done.success
-    return done.y
+    return np.asarray(done.y)
 
 
 # -------------------------------------------------------------------------------------------------- circuit
@@ -256,7 +256,9 @@ def grid_resistance(n: int) -> float:
     return float(voltage[0] - voltage[-1])
 
 
-@pytest.mark.parametrize(("n", "options"), [(4, {}), (4, {"form": "dae"}), (4, {"largest_torn": 10}), (8, {"largest_torn": 100})])
+@pytest.mark.parametrize(
+    ("n", "options"), [(4, {}), (4, {"form": "dae"}), (4, {"largest_torn": 10}), (8, {"largest_torn": 100})]
+)
 def test_resistor_grid(n: int, options: dict[str, Any]) -> None:
     text = (EXAMPLES / "resistor_grid.mo").read_text("utf-8")
     text += f"\nmodel Sized\n  extends ResistorGrid(N = {n});\nend Sized;\n"

@@ -39,7 +39,10 @@ def number(system: System, e: int | None) -> float | None:
 
 
 def solved(
-    system: System, time: float = 0.0, given: Mapping[str, float] | None = None, changed: Mapping[str, float] | None = None
+    system: System,
+    time: float = 0.0,
+    given: Mapping[str, float] | None = None,
+    changed: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Values by name: each equation with one unknown left is solved for it, which must stand in it linearly."""
     numbers = {v.name: k for k, v in enumerate(system.variables)}

@@ -25,7 +25,8 @@ def draw(name: str, *panels: Callable[[Axes], None]) -> None:
     figure = Figure(figsize=(9.0, 3.1), layout="constrained")
     for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         panel(axes)
-        axes.grid(color="#DDDDDD", linewidth=0.7)
+        if not axes.images:
+            axes.grid(color="#DDDDDD", linewidth=0.7)
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(FOLDER / f"{name}.png", dpi=150)
 
@@ -38,7 +39,9 @@ def lines(result: pliant.Result, names: list[str], ylabel: str, title: str = "")
             axes.plot(result.time, result[name], color=colour, label=name)
         axes.set(xlabel="time in s", ylabel=ylabel, title=title)
         if len(names) > 1:
-            axes.legend(frameon=False, fontsize=9)
+            low, high = axes.get_ylim()
+            axes.set_ylim(low, high + 0.17 * (high - low))  # room for the legend
+            axes.legend(frameon=False, fontsize=9, loc="upper right", ncols=len(names))
 
     return panel
 
@@ -55,7 +58,9 @@ def circuit() -> None:
             corner = first - 0.5
             axes.add_patch(_box(corner, size))
         n = len(found.columns)
-        axes.set(xticks=range(n), yticks=range(n), title="equations, sorted", xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
+        axes.set(
+            xticks=range(n), yticks=range(n), title="equations, sorted", xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5)
+        )
         axes.set_xticklabels(found.columns, fontsize=7)
         axes.set_yticklabels([row.split("  ")[0] for row in found.rows], fontsize=7)
         axes.set_aspect("equal")
@@ -105,7 +110,7 @@ def crane() -> None:
 
     def path(axes: Axes) -> None:
         axes.plot(result["x"], result["y"], color=COLOURS[0])
-        for k in range(0, len(result.time), 40):
+        for k in range(0, len(result.time) // 2, 8):
             axes.plot([result["s"][k], result["x"][k]], [0, result["y"][k]], color="#BBBBBB", linewidth=0.7)
         axes.set(xlabel="m", ylabel="m", title="path of the load, rope now and then")
 
@@ -135,7 +140,13 @@ def heat_rod() -> None:
         axes.legend(frameon=False, fontsize=9)
 
     long = load("heat_rod").simulate(stop=3000)
-    draw("heat_rod", profiles, lines(long, ["q[1]", "loss"], "W", "heat into the rod and to the air"))
+    heat = lines(long, ["q[1]", "loss"], "W", "heat into the rod and to the air")
+
+    def cut(axes: Axes) -> None:
+        heat(axes)
+        axes.set_ylim(0, 100)  # it begins with 1131 W
+
+    draw("heat_rod", profiles, cut)
 
 
 def resistor_grid() -> None:

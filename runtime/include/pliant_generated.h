@@ -84,20 +84,19 @@ static PL_UNUSED int pl_small_factor(int n, pl_real *a, int *pivot) {
 
 /* Solve for m right sides, b row-major n x m. */
 static PL_UNUSED void pl_small_solve(int n, const pl_real *a, const int *pivot, int m, pl_real *b) {
-    for (int k = 0; k < n; k++) {
-        int other = pivot[k];
-        if (other != k)
+    for (int k = 0; k < n; k++) /* factors were swapped as whole rows: all exchanges first */
+        if (pivot[k] != k)
             for (int j = 0; j < m; j++) {
                 pl_real swap = b[k * m + j];
-                b[k * m + j] = b[other * m + j];
-                b[other * m + j] = swap;
+                b[k * m + j] = b[pivot[k] * m + j];
+                b[pivot[k] * m + j] = swap;
             }
+    for (int k = 0; k < n; k++)
         for (int i = k + 1; i < n; i++) {
             pl_real factor = a[i * n + k];
             if (factor != 0.0)
                 for (int j = 0; j < m; j++) b[i * m + j] -= factor * b[k * m + j];
         }
-    }
     for (int k = n - 1; k >= 0; k--) {
         pl_real inverse = 1.0 / a[k * n + k];
         for (int j = 0; j < m; j++) {

@@ -32,6 +32,7 @@ from pliant.errors import (
 from pliant.model import Model, inspect, load, native, ode
 from pliant.solve.function import Root
 from pliant.solve.manifest import pliant_version
+from pliant.solve.operating import Linearization, SteadyState
 from pliant.solve.options import SolverOptions
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event, Result, Stats, VariableInfo
@@ -49,6 +50,7 @@ __all__ = [
     "ConvergenceError",
     "Event",
     "InitialValueError",
+    "Linearization",
     "Model",
     "ModelError",
     "ModelEvaluationError",
@@ -66,6 +68,7 @@ __all__ = [
     "SolverError",
     "SolverOptions",
     "Stats",
+    "SteadyState",
     "StepLimitError",
     "StepSizeError",
     "Structure",

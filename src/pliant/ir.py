@@ -65,7 +65,6 @@ class Op:
 
 
 OP_NAME = {number: name.lower() for name, number in vars(Op).items() if isinstance(number, int)}
-LEAVES = frozenset({Op.CONST, Op.VAR, Op.TIME, Op.REL, Op.ARG})
 # how many leading entries of a node are plain numbers and not operands
 PLAIN = {Op.CALL: 2, Op.TABLE: 2}
 

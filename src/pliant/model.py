@@ -18,6 +18,7 @@ from pliant.solve.function import Function, function_model
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.native import load_native
 from pliant.solve.numeric import NumericModel
+from pliant.solve.operating import Linearization, SteadyState, linearize, steady_state
 from pliant.solve.options import check_request
 from pliant.solve.progress import Progress
 from pliant.solve.result import Result, VariableInfo
@@ -69,7 +70,7 @@ class Model:
 
     def __repr__(self) -> str:
         n = self._numeric.names
-        parts = [f"{len(n.x)} states"]
+        parts = [f"{sum(not name.startswith('$') for name in n.x)} states"]
         parts += [
             f"{len(names)} {what}" for names, what in ((n.u, "inputs"), (n.p, "parameters"), (n.y, "outputs")) if names
         ]
@@ -129,6 +130,39 @@ class Model:
             timeout=timeout,
         )
         return simulate(self._numeric, request, inputs or {}, progress)
+
+    def linearize(
+        self,
+        t: float = 0.0,
+        x: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, float] | None = None,
+    ) -> Linearization:
+        """Linearise at time t: matrices A, B, C, D with the names of states, inputs and outputs.
+
+        x: states as a mapping or in order; None: the model's start values, initial equations solved.
+
+        >>> import pliant
+        >>> model = pliant.ode(lambda t, x: [x[1], -4 * x[0]], [1.0, 0.0], names=["x", "v"])
+        >>> model.linearize().eigenvalues.imag.round(6)
+        array([ 2., -2.])
+        """
+        return linearize(self._numeric, t, x, inputs or {}, parameters or {})
+
+    def steady_state(
+        self,
+        inputs: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        start_values: Mapping[str, float] | None = None,
+    ) -> SteadyState:
+        """The state where every derivative is zero, searched from the start values: all variables by name.
+
+        >>> import pliant
+        >>> model = pliant.ode(lambda t, x: [3.0 - x[0] ** 2], [1.0])
+        >>> round(model.steady_state()["x[0]"], 6)
+        1.732051
+        """
+        return steady_state(self._numeric, inputs or {}, parameters or {}, start_values or {})
 
 
 def ode(

@@ -139,7 +139,7 @@ class File:
     def _parameters(self) -> str:
         """set_parameters: copies, expressions of parameters, checks of pivots, start values."""
         starts: list[Target] = [(f"x[{i}]", e) for i, e in enumerate(self.initial.start)]
-        plan = Plan(self.g, self.variables, [], [starts], hoist=False)
+        plan = Plan(self.e.shared, [], [starts], hoist=False)
         start = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0")
         text = start.write().replace("    x[", "    x0[")
         guesses: list[Target] = []
@@ -151,7 +151,7 @@ class File:
                 offset += 1
         pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
-        plan = Plan(self.g, self.variables, [], [constants + guesses + pivots], hoist=False)
+        plan = Plan(self.e.shared, [], [constants + guesses + pivots], hoist=False)
         writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot")
         n_p = len(self.program.p)
         first = 1 + 2 * len(self.program.loops)
@@ -177,9 +177,10 @@ class File:
 
     def _guess(self, v: int) -> int:
         """First guess of a tear: its start value, or that of an alias."""
-        if self.variables[v].start is not None:
-            return self.variables[v].start or const(self.g, 0.0)
-        return const(self.g, 0.0)
+        start = self.variables[v].start
+        if start is None:
+            start = self.e.alias_starts.get(v)
+        return const(self.g, 0.0) if start is None else start
 
     def _interface(self) -> str:
         """Functions of pl_model that are the same for all models, apart from sizes."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from pliant.codegen.cfile import File
 from pliant.codegen.function import Context, FunctionWriter
-from pliant.codegen.initial import InitialProblem, initial_problem
-from pliant.codegen.plan import Item, Plan, Target
+from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
+from pliant.codegen.plan import Item, Plan, Shared, Target
 from pliant.codegen.program import Program, Statement, build_program
 from pliant.codegen.shells import c_comment
 from pliant.codegen.tangent import Row, Tangent
-from pliant.expr.build import sub, var
+from pliant.expr.build import collector_paused, sub, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 
@@ -37,7 +37,8 @@ class Generated:
 
 def generate(s: SortedSystem, form: str = "auto") -> Generated:
     """Write the C text of a sorted system."""
-    return Emitter(s, form).run()
+    with collector_paused():
+        return Emitter(s, form).run()
 
 
 class Emitter:
@@ -58,7 +59,9 @@ class Emitter:
             self.c.loop_size[k] = len(block.tears)
             offset += len(block.tears)
         self.n_tears = offset
+        self.alias_starts = alias_starts(s)
         self.functions: list[str] = []
+        self.shared = Shared(self.g, self.variables)
         # large parts of C text, then the struct
         self.y = [
             v for v in self.program.computed if not self.variables[v].name.startswith(("stateset", "der(stateset"))
@@ -94,8 +97,8 @@ class Emitter:
 
     # ------------------------------------------------------------------ functions
 
-    def _plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = (), hoist: bool = True) -> Plan:
-        return Plan(self.g, self.variables, [*self.program.statements, *more], targets, hoist=hoist)
+    def _plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = ()) -> Plan:
+        return Plan(self.shared, [*self.program.statements, *more], targets)
 
     def _function(self, name: str, plan: Plan, extra: str = "", call: str = "") -> None:
         self.functions.append(FunctionWriter(self.c, name, plan, extra, call).write())
@@ -140,8 +143,8 @@ class Emitter:
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:
-        plan = Plan(self.g, self.variables, [], [])
-        return all(plan.is_fixed(e) for e in expressions)
+        self.shared.extend()
+        return all(self.shared.fixed[e] for e in expressions)
 
     def _directional(self) -> None:
         """df along a direction; ``more``: the same for the conditions at the start and the model's outputs."""

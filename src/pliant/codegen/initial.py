@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pliant.codegen.program import Program
 from pliant.errors import InitialValueError
 from pliant.expr.build import const, neg, sub, value_of, var
-from pliant.ir import Op, Span
+from pliant.ir import Op, SortedSystem, Span
 
 
 @dataclass(eq=False)
@@ -66,6 +66,19 @@ def initial_problem(program: Program) -> InitialProblem:
         conditions.append(Condition(equation.residual, text, equation.span))
     given = [rank[i] == 3 or i >= program.n_states for i in range(len(program.x))]
     return InitialProblem(start, given, conditions)
+
+
+def alias_starts(s: SortedSystem) -> dict[int, int]:
+    """Representative -> start value that one of its aliases gives, sign included."""
+    g = s.system.graph
+    found: dict[int, int] = {}
+    for v, e in s.replaced.items():
+        start = s.system.variables[v].start
+        node = g.nodes[e]
+        root = g.nodes[node[1]] if node[0] == Op.NEG else node
+        if start is not None and root[0] == Op.VAR:
+            found.setdefault(root[1], neg(g, start) if node[0] == Op.NEG else start)
+    return found
 
 
 def _is_continuous(program: Program, v: int) -> bool:

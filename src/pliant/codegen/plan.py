@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 from pliant.codegen.program import Assign, Columns, Newton, Solve, Statement
 from pliant.expr.build import operands, reachable
-from pliant.ir import Graph, Kind, Op, Variable
+from pliant.ir import PLAIN, Graph, Kind, Op, Variable
 
 LARGEST_LINE = 22  # operations in one line
 PART = 400  # items per C function
 Target = tuple[str, int]  # left side as C text, expression
 Key = tuple[str, int]  # ("v", variable) or ("n", node)
+_FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
 
 
 @dataclass(eq=False)
@@ -29,6 +30,7 @@ class Item:
     statement: Statement | None = None
     text: str = ""
     inner: Plan | None = None
+    read: set[Key] | None = None  # made by Plan.reads
 
 
 def nodes_of(statement: Statement) -> list[int]:
@@ -61,13 +63,44 @@ def inner_nodes(statement: Newton) -> list[int]:
     ]
 
 
+class Shared:
+    """What the plans of one model know in common about its expressions: filled in once, read often."""
+
+    def __init__(self, g: Graph, variables: Sequence[Variable]) -> None:
+        self.g, self.variables = g, variables
+        self.fixed: list[bool] = []  # node -> constant during a simulation
+        self._uses: dict[int, tuple[int, ...]] = {}
+
+    def extend(self) -> None:
+        """Bring ``fixed`` up to date with the nodes made since."""
+        fixed, variables = self.fixed, self.variables
+        for node in self.g.nodes[len(fixed) :]:
+            op = node[0]
+            if op == Op.VAR:
+                fixed.append(variables[node[1]].kind in _FIXED_KINDS)
+            elif op <= Op.ARG:
+                fixed.append(op == Op.CONST)
+            elif op == Op.HOMOTOPY:
+                fixed.append(False)
+            else:
+                fixed.append(False not in [fixed[a] for a in node[1 + PLAIN.get(op, 0) :]])
+
+    def uses(self, e: int) -> tuple[int, ...]:
+        """Variables in an expression."""
+        found = self._uses.get(e)
+        if found is None:
+            nodes = self.g.nodes
+            found = tuple([nodes[i][1] for i in reachable(self.g, (e,)) if nodes[i][0] == Op.VAR])
+            self._uses[e] = found
+        return found
+
+
 class Plan:
     """Items of one C function."""
 
     def __init__(
         self,
-        g: Graph,
-        variables: Sequence[Variable],
+        shared: Shared,
         statements: Iterable[Statement],
         targets: Sequence[Sequence[Target]],
         outer: Mapping[int, Key] | None = None,
@@ -75,12 +108,12 @@ class Plan:
     ) -> None:
         """``targets`` come in groups, with an early return between them; ``outer``: nodes that are named outside
         already; ``hoist``: expressions of parameters alone are computed elsewhere."""
-        self.g, self.variables = g, variables
+        self.g, self.shared = shared.g, shared
+        shared.extend()
         self.outer = outer or {}
         self.hoist = hoist
         self.items: list[Item] = []
         self.named: dict[int, Key] = {}  # node -> key of the value that holds it
-        self.fixed: dict[int, bool] = {}  # node -> constant during a simulation
         self.needed = self._needed(list(statements), targets)
         self.forced: set[int] = set()
         roots = self._roots(targets)
@@ -117,8 +150,11 @@ class Plan:
         return kept
 
     def _variables(self, roots: Iterable[int]) -> set[int]:
-        nodes = self.g.nodes
-        return {nodes[i][1] for i in reachable(self.g, roots) if nodes[i][0] == Op.VAR}
+        uses = self.shared.uses
+        found: set[int] = set()
+        for e in roots:
+            found.update(uses(e))
+        return found
 
     def _roots(self, targets: Sequence[Sequence[Target]]) -> list[int]:
         roots: list[int] = []
@@ -149,35 +185,11 @@ class Plan:
 
     def is_fixed(self, e: int) -> bool:
         """Depends on parameters only: computed when they are set, not here."""
-        found = self.fixed.get(e)
-        if found is not None:
-            return found
-        nodes = self.g.nodes
-        stack = [e]
-        while stack:
-            i = stack[-1]
-            if i in self.fixed:
-                stack.pop()
-                continue
-            node = nodes[i]
-            op = node[0]
-            if op <= Op.ARG:
-                kind = self.variables[node[1]].kind if op == Op.VAR else None
-                self.fixed[i] = op == Op.CONST or kind in (Kind.PARAMETER, Kind.CONSTANT)
-                continue
-            if op == Op.HOMOTOPY or not self.hoist:
-                self.fixed[i] = False
-                continue
-            missing = [a for a in operands(self.g, i) if a not in self.fixed]
-            if missing:
-                stack.extend(missing)
-            else:
-                self.fixed[i] = all(self.fixed[a] for a in operands(self.g, i))
-        return self.fixed[e]
+        return self.hoist and self.shared.fixed[e]
 
     def _stops(self, i: int) -> bool:
         """Not looked into: a leaf, a constant of the simulation, or named outside."""
-        return self.g.nodes[i][0] <= Op.ARG or self.is_fixed(i) or i in self.outer
+        return self.g.nodes[i][0] <= Op.ARG or (self.hoist and self.shared.fixed[i]) or i in self.outer
 
     def _choose_temps(self, roots: list[int]) -> set[int]:
         count: dict[int, int] = {}
@@ -238,8 +250,7 @@ class Plan:
             self._emit_temps(self._invariant(statement))
             inside = reachable(self.g, inner_nodes(statement))
             inner = Plan(
-                self.g,
-                self.variables,
+                self.shared,
                 list(statement.steps),
                 [
                     [(f"r[{k}]", e) for k, e in enumerate(statement.residuals)],
@@ -257,6 +268,8 @@ class Plan:
 
     def reads(self, item: Item) -> set[Key]:
         """Keys that an item needs: values computed elsewhere, and leaves of the model."""
+        if item.read is not None:
+            return item.read
         found: set[Key] = set()
         own = set(item.defines)
         for root in item.roots:
@@ -275,4 +288,5 @@ class Plan:
                     else:
                         stack.extend(operands(self.g, i))
                 first = False
+        item.read = found
         return found

@@ -16,11 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement
-from pliant.expr.build import add, const, div, mul, neg, substitute, var
-from pliant.expr.differentiate import gradient
+from pliant.expr.build import add, const, div, mul, neg, var
+from pliant.expr.differentiate import CLOCK, gradient
 from pliant.ir import Graph, Kind, Variable
 
-Row = dict[int, int]  # variable -> partial derivative
+Row = dict[int, int]  # variable -> partial derivative; CLOCK -> derivative by time
+MOVING = (Kind.UNKNOWN, Kind.DERIVATIVE, Kind.INPUT)
 
 
 @dataclass
@@ -39,14 +40,16 @@ class Tangent:
         self.g: Graph = program.sorted.system.graph
         self.variables = program.sorted.system.variables
         self._local: dict[int, Row] = {}
-        self._moving = {Kind.UNKNOWN, Kind.DERIVATIVE, Kind.INPUT}
 
     def local(self, e: int) -> Row:
         """Partial derivatives of an expression by the variables that move."""
         row = self._local.get(e)
         if row is None:
-            row = self._local[e] = gradient(self.g, e, lambda v: self.variables[v].kind in self._moving)
+            row = self._local[e] = gradient(self.g, e, self._moves)
         return row
+
+    def _moves(self, v: int) -> bool:
+        return v == CLOCK or self.variables[v].kind in MOVING
 
     def temporary(self, name: str) -> int:
         """A new variable that only the generated code knows."""
@@ -69,14 +72,12 @@ class Tangent:
         def of(e: int) -> int:
             total = zero
             for v, p in self.local(e).items():
-                d = rate.get(v)
+                d = time_rate if v == CLOCK else rate.get(v)
                 if d is None:
                     seeded = direction(v)
                     d = zero if seeded is None else seeded
                 if d != zero:
                     total = add(g, total, mul(g, p, d))
-            if time_rate is not None:
-                total = add(g, total, mul(g, self._by_time(e), time_rate))
             return total
 
         for statement in self.program.statements:
@@ -122,23 +123,6 @@ class Tangent:
         statements.append(Columns(loop.loop, targets, right, loop.matrix, isinstance(loop, Newton)))
         for z, (d,) in zip(loop.targets, targets, strict=True):
             rate[z] = var(self.g, d)
-
-    def _by_time(self, e: int) -> int:
-        """Explicit partial derivative by time."""
-        clock = self._clock()
-        key = -1 - e
-        if key not in self._local:
-            (marked,) = substitute(self.g, [e], {self.g.intern((2,)): var(self.g, clock)})
-            found = gradient(self.g, marked, clock.__eq__).get(clock, const(self.g, 0.0))
-            (back,) = substitute(self.g, [found], {var(self.g, clock): self.g.intern((2,))})
-            self._local[key] = {clock: back}
-        return self._local[key][clock]
-
-    def _clock(self) -> int:
-        for v in range(len(self.variables) - 1, -1, -1):
-            if self.variables[v].name == "$time":
-                return v
-        return self.temporary("$time")
 
 
 class _Elimination:

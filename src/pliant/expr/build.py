@@ -6,10 +6,12 @@ zero stays as it is, for the caller to report with its source line.
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from pliant.ir import LEAVES, OP_NAME, PLAIN, Graph, Op
+from pliant.ir import OP_NAME, PLAIN, Graph, Op
 
 _UNARY: dict[int, Callable[[float], float]] = {
     Op.ABS: abs,
@@ -41,6 +43,18 @@ _BINARY: dict[int, Callable[[float, float], float]] = {
 }
 _WITH_PLAIN = frozenset(PLAIN)
 FUNCTIONS = {OP_NAME[op]: op for op in _UNARY}
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection inside: millions of new tuples, none of them garbage, would be looked at over and over."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def const(g: Graph, value: float) -> int:
@@ -294,9 +308,9 @@ def operands(g: Graph, e: int) -> tuple[int, ...]:
     """Operands of a node, without plain numbers."""
     node = g.nodes[e]
     op = node[0]
-    if op in LEAVES:
+    if op <= Op.ARG:
         return ()
-    return node[1 + PLAIN.get(op, 0) :]
+    return node[3:] if op in _WITH_PLAIN else node[1:]
 
 
 def reachable(g: Graph, roots: Iterable[int]) -> list[int]:
@@ -337,15 +351,20 @@ def substitute(g: Graph, roots: Iterable[int], leaf: dict[int, int], memo: dict[
         if e in memo or e in todo:
             continue
         todo.add(e)
-        stack.extend(operands(g, e))
+        node = nodes[e]
+        op = node[0]
+        if op > Op.ARG:
+            stack.extend(node[3:] if op in _WITH_PLAIN else node[1:])
     for e in sorted(todo):
         node = nodes[e]
         op = node[0]
-        if op in LEAVES:
+        if op <= Op.ARG:
             memo[e] = leaf.get(e, e)
-            continue
-        plain = 1 + PLAIN.get(op, 0)
-        old = node[plain:]
-        new = tuple(memo[a] for a in old)
-        memo[e] = e if new == old else rebuild(g, op, (*node[1:plain], *new))
+        elif op in _TWO and memo[node[1]] == node[1] and memo[node[2]] == node[2]:
+            memo[e] = e
+        else:
+            plain = 3 if op in _WITH_PLAIN else 1
+            old = node[plain:]
+            new = tuple([memo[a] for a in old])
+            memo[e] = e if new == old else rebuild(g, op, (*node[1:plain], *new))
     return [memo[e] for e in wanted]

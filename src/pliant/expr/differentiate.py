@@ -112,19 +112,27 @@ def partial(g: Graph, e: int, k: int) -> int:
     return const(g, 0.0)  # relations and logic
 
 
+CLOCK = -1  # number under which `gradient` gives the derivative by time
+
+
 def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
     """Partial derivatives of e: number of the variable -> expression, for the variables that are wanted.
 
-    Variables whose derivative is identically zero are left out.
+    Variables whose derivative is identically zero are left out. ``wanted(CLOCK)`` asks for the explicit derivative by
+    time.
     """
     nodes = g.nodes
     under = reachable(g, (e,))
     active: set[int] = set()
+    by_time = wanted(CLOCK)
     for i in under:
         node = nodes[i]
         op = node[0]
         if op == Op.VAR:
             if wanted(node[1]):
+                active.add(i)
+        elif op == Op.TIME:
+            if by_time:
                 active.add(i)
         elif op > Op.ARG and any(a in active for a in operands(g, i)):
             active.add(i)
@@ -147,6 +155,8 @@ def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
         op = node[0]
         if op == Op.VAR:
             result[node[1]] = a
+        elif op == Op.TIME:
+            result[CLOCK] = a
         elif op in (Op.ADD, Op.SUB):
             send(node[1], a)
             send(node[2], a if op == Op.ADD else neg(g, a))

@@ -33,6 +33,7 @@ class Source:
     text: str
     name: str
     roots: tuple[str, ...] = ()
+    is_library: bool = False  # the class is one of a library, which the user did not write
 
 
 @dataclass(frozen=True)
@@ -385,6 +386,8 @@ def _apply(rule: Rule, match: re.Match[str], source: Source, place: str) -> Plia
             if more > 0
             else "add the missing equations; look at unconnected connectors and variables without a value"
         )
+        if source.is_library:
+            hint = "rumoca 0.10.2 reads this class of the library wrongly; use another one"
     elif hint == _LIBRARY:
         hint = _library_hint(parts[0], source)
     elif "{" in hint:
@@ -405,6 +408,8 @@ def _library_hint(name: str, source: Source) -> str:
 
 def _find(pattern: str, source: Source) -> str:
     """file:line:column of the first place that fits, or nothing."""
+    if source.is_library:
+        return ""
     spot = line_of(source.text, pattern) if re.fullmatch(r"[\w.]+", pattern) else None
     if spot is None and not re.fullmatch(r"[\w.]+", pattern):
         match = re.search(pattern, without_comments(source.text))

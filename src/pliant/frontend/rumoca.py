@@ -36,7 +36,8 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
     text, file, own = _text(source)
     roots = [*own, *(root for root in roots if root not in own)]
     target, text = _target(text, file, name, bool(own))
-    model = Source(file, text, target, tuple(roots))
+    is_library = target == WRAPPER
+    model = Source(str(name or file) if is_library else file, text, target, tuple(roots), is_library)
     dae = _compile(model)
     if dae.get("schema_version") != SCHEMA_VERSION:
         raise ModelError(
@@ -136,7 +137,7 @@ def _compile(model: Source) -> dict[str, Any]:
         raise ModelError(f"rumoca is not installed ({error})", hint="pip install rumoca==0.10.2") from None
     roots = [*model.roots, *_complex(model)]
     failure: tuple[str, bool] | None = None
-    with _quiet_stderr() as noise:
+    with _own_path(), _quiet_stderr() as noise:
         try:
             session = rumoca.Session(roots=roots)
             loaded = session.loads(model.text, model=model.name, filename=f"{NOWHERE}/{Path(model.file).name}")
@@ -174,6 +175,17 @@ def _complex(model: Source) -> list[str]:
     if not re.search(r"\bComplex\b", model.text) or re.search(r"\bModelica\b", model.text):
         return []
     return [str(Path(root) / "Complex.mo") for root in model.roots if (Path(root) / "Complex.mo").is_file()]
+
+
+@contextmanager
+def _own_path() -> Iterator[None]:
+    """rumoca reads MODELICAPATH, too, and fails on entries that do not exist; here the caller's list counts."""
+    saved = os.environ.pop("MODELICAPATH", None)
+    try:
+        yield
+    finally:
+        if saved is not None:
+            os.environ["MODELICAPATH"] = saved
 
 
 class _Noise:

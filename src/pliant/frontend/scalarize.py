@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import logical_not, value_of, variables_of
 from pliant.frontend.builtins import Builtins
 from pliant.frontend.discrete import Discretes
@@ -141,9 +141,10 @@ class _Builder:
     def build(self) -> System:
         """The whole system."""
         system, symbols = self.system, self.symbols
-        symbols.declare()
-        symbols.evaluate_parameters()
-        symbols.attributes()
+        with self._at(None):
+            symbols.declare()
+            symbols.evaluate_parameters()
+            symbols.attributes()
         for operation in self.storage["continuous_equation_operations"]:
             self._equation(operation, system.equations)
         for operation in self.storage["initialization_equation_operations"]:
@@ -223,6 +224,12 @@ class _Builder:
             placed = type(error)(f"{span.file}:{span.line}:{span.column}: {error.message}{text}", hint=error.hint)
             placed.is_placed = True  # type: ignore[attr-defined]
             raise placed from None
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
+            place = f"{span.file}:{span.line}:{span.column}: " if span else ""
+            raise NotSupportedError(
+                f"{place}this has a form that pliant does not know ({type(error).__name__}: {error})",
+                hint="write it in a simpler way, and report the model",
+            ) from error
 
     def _jump(self, name: str, number: int) -> None:
         """floor(x) and its kind with an argument that moves."""

@@ -135,17 +135,25 @@ class Symbols:
                 continue
             try:
                 found = scalars(self.run.value(expression))
-            except PliantError:
+            except PliantError as error:
                 if name == "start":
-                    raise
+                    place = self.spans.of(raw["declaration"])
+                    raise type(error)(f"{place}: start of `{raw['name']}`: {error.message}", hint=error.hint) from None
                 continue  # a bound that cannot be evaluated is no reason to refuse the model
-            if len(found) == 1 and n != 1:
-                found = found * n
+            found = self._fitted(found, n, f"{name} of `{raw['name']}`")
             for variable, e in zip(self.variables[first : first + n], found, strict=True):
                 setattr(variable, name, e)
         if not is_parameter:
             for variable in self.variables[first : first + n]:
                 self._check_start(variable)
+
+    def _fitted(self, found: list[int], n: int, what: str) -> list[int]:
+        """One value for every element; a single one is for all."""
+        if len(found) == 1:
+            return found * n
+        if len(found) != n:
+            raise ModelError(f"{what} has {len(found)} values for {n} elements", hint="give one value, or as many")
+        return found
 
     def _is_default(self, position: int, expression: int) -> bool:
         """A start value that the modeller did not give."""
@@ -249,6 +257,9 @@ class Symbols:
                 return
             self._evaluate_number(position)
         except PliantError as error:
+            name = self.raw[position]["name"]
+            if f"`{name}`" not in error.message:
+                error = type(error)(f"parameter `{name}`: {error.message}", hint=error.hint)
             self.failures[position] = error
 
     def _evaluate_number(self, position: int) -> None:
@@ -272,8 +283,7 @@ class Symbols:
                 )
             self.cache[position] = self._symbols(first, shape)
             return
-        found = scalars(run.value(source))
-        found = found * n if len(found) == 1 and n != 1 else found
+        found = self._fitted(scalars(run.value(source)), n, f"parameter `{raw['name']}`")
         if any(run.masks.of(e) & ~PARAM for e in found):
             raise ModelError(
                 f"the value of parameter `{raw['name']}` is not constant", hint="use a variable instead of a parameter"

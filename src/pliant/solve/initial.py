@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.codegen.initial import alias_starts
 from pliant.errors import InitialValueError
 from pliant.expr.build import reachable
 from pliant.expr.evaluate import evaluate
@@ -36,6 +37,7 @@ Vector = NDArray[np.float64]
 RANK = 1e-10  # singular values below this share of the largest count as zero
 DONE = 1e-10  # scaled residual that counts as zero
 ACCEPTED = 1e-7  # ... where redundant conditions keep Newton from going on
+HUGE = 1e100  # a residual beyond it is no progress, whatever it was before
 MAX_NEWTON = 60
 MAX_ROUNDS = 20
 DENSE = 800  # unknowns up to which the rank is looked at
@@ -166,11 +168,9 @@ class InitialSolver:
         for v, variable in enumerate(system.variables):
             if v not in values:
                 values[v] = 0.0 if variable.start is None else evaluate(g, [variable.start], values)[0]
-        for v, e in s.replaced.items():  # a given start of an alias is better than none
-            node = g.nodes[e]
-            root, sign = (g.nodes[node[1]], -1.0) if node[0] == Op.NEG else (node, 1.0)
-            if root[0] == Op.VAR and system.variables[v].start is not None and system.variables[root[1]].start is None:
-                values[root[1]] = sign * values[v]
+        for v, start in alias_starts(s).items():  # a given start of an alias is better than none
+            if system.variables[v].start is None:
+                values[v] = evaluate(g, [start], values)[0]
         return values
 
     # ------------------------------------------------------------------ Newton
@@ -241,7 +241,8 @@ class InitialSolver:
         for _ in range(MAX_NEWTON):
             self.found.iterations += 1
             j = self._jacobian(unknowns) * scale
-            weight = 1.0 / np.maximum(np.abs(j).max(axis=1, initial=0.0), 1e-300)
+            largest = np.abs(j).max(axis=1, initial=0.0)
+            weight = 1.0 / np.where(largest > 0.0, largest, 1.0)
             step, rank = _least_norm(j * weight[:, None], -r * weight)
             self._note_rank(j * weight[:, None], rank, unknowns)
             size = float(np.abs(r * weight).max(initial=0.0))
@@ -255,7 +256,7 @@ class InitialSolver:
                     new = self._residual()
                 except _NoSolution:
                     new = np.full_like(r, np.nan)
-                if np.all(np.isfinite(new)) and np.linalg.norm(new * weight) < np.linalg.norm(r * weight):
+                if np.all(np.abs(new) < HUGE) and np.linalg.norm(new * weight) < np.linalg.norm(r * weight):
                     break
                 damping *= 0.5
                 if damping < 1e-6:

@@ -46,7 +46,7 @@ class Coefficients:
 
     def of(self, residual: int) -> dict[int, int]:
         """Unknown -> coefficient."""
-        return gradient(self.g, residual, self.is_unknown)
+        return gradient(self.g, residual, lambda v: v >= 0 and self.is_unknown(v))
 
     def contents(self, e: int) -> tuple[bool, frozenset[int]]:
         """(constant during a simulation, unknowns inside)."""

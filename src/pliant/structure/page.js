@@ -171,11 +171,14 @@ class Picture {
     this.draw();
   }
 
-  // bring a cell into the middle
+  // bring a cell into the middle, unless it is in sight
   show(row, col) {
+    const px = this.x + (col + 0.5) * this.scale, py = this.y + (row + 0.5) * this.scale;
+    const isSeen = px > LEFT && px < this.width - 8 && py > TOP && py < this.height - 8;
+    if (this.scale >= 8 && isSeen) return;
     if (this.scale < 8) this.scale = 14;
-    if (col >= 0) this.x = this.width / 2 - (col + 0.5) * this.scale;
-    if (row >= 0) this.y = this.height / 2 - (row + 0.5) * this.scale;
+    this.x = (this.width + LEFT) / 2 - (col + 0.5) * this.scale;
+    this.y = (this.height + TOP) / 2 - (row + 0.5) * this.scale;
     this.moved = true;
     this.draw();
   }

@@ -71,8 +71,10 @@ def render_page(structure: Structure, full: int = FULL) -> str:
             f"{data['grid']} cells of about {n // data['grid']} rows and columns. <code>pliant inspect --json</code> "
             "lists every block.</p>"
         )
+    cut = {"loops": _cut(len(structure.loops), MOST_LOOPS), "aliases": _cut(structure.n_aliases, MOST_ALIASES)}
     lists = "".join(
-        f'<details class="list" id="{key}"{" open" if is_open else ""}><summary>{title}</summary></details>\n'
+        f'<details class="list" id="{key}"{" open" if is_open else ""}>'
+        f"<summary>{title}{cut.get(key, '')}</summary></details>\n"
         for key, title, is_open in LISTS
     )
     return f"""<!DOCTYPE html>
@@ -104,6 +106,10 @@ def render_page(structure: Structure, full: int = FULL) -> str:
 </body>
 </html>
 """
+
+
+def _cut(n: int, most: int) -> str:
+    return f" (the first {most} of {n})" if n > most else ""
 
 
 def _figure(key: str, number: int, title: str, about: str) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pliant.errors import ModelError, UnknownNameError
-from pliant.expr.build import substitute, var, variables_of
+from pliant.expr.build import collector_paused, substitute, var, variables_of
 from pliant.expr.evaluate import expand_calls
 from pliant.ir import Check, Equation, Kind, Relation, SortedSystem, System
 from pliant.structure.options import StructureOptions
@@ -29,7 +29,11 @@ from pliant.structure.sort import Sorter
 
 def sort_system(system: System, options: StructureOptions | None = None, tear: Sequence[str] = ()) -> SortedSystem:
     """Sort, reduce and tear a flat system; ``tear`` names unknowns to be torn in their loops."""
-    options = options or StructureOptions()
+    with collector_paused():
+        return _sort(system, options or StructureOptions(), tear)
+
+
+def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> SortedSystem:
     bind_parameters(system)
     reduced = Reduction(system, options).run()
     replaced = {v: reduced.classes.expression(system.graph, v) for v in reduced.classes.eliminated()}

@@ -350,9 +350,9 @@ class Structure:
         """How the number of equations changed."""
         added = sum(1 for e in self._sorted.equations if e.origin == "selection")
         parts = [
-            f"{_plural(self.n_aliases, 'variable')} eliminated as aliases" if self.n_aliases else "",
+            f"{self.n_aliases} {'alias' if self.n_aliases == 1 else 'aliases'} eliminated" if self.n_aliases else "",
             f"{_plural(self.n_differentiated, 'equation')} differentiated" if self.n_differentiated else "",
-            f"{_plural(added, 'equation')} added for state sets" if added else "",
+            f"{added} added for state sets" if added else "",
         ]
         told = ", ".join(part for part in parts if part)
         return f": {told}" if told else ""

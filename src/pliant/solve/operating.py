@@ -1,0 +1,304 @@
+"""Operating points: a model held at one time, its linearisation, its steady state.
+
+linearize     with rows and columns split into differential (d) and algebraic (a) ones:
+              A = J_dd - J_da J_aa^-1 J_ad, the same for B, C and D
+steady_state  pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998, 508-523):
+              (L/delta - J) d = f, with delta growing as the residual falls (switched evolution relaxation), so it is
+              an implicit Euler step at first and Newton's iteration at the end
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
+from pliant.solve import binding
+from pliant.solve.generated import GeneratedModel, is_hidden
+from pliant.solve.initial import directional
+from pliant.solve.look import jacobian, mass_matrix
+from pliant.solve.numeric import NumericModel
+from pliant.solve.options import check_request
+from pliant.solve.simulation import Simulation
+
+Matrix = NDArray[np.float64]
+STEADY = 1e-11  # relative size of the last correction
+MAX_STEADY = 400
+FIRST_DELTA = 1e-3
+DELTA_END = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """x' = A x + B u, y = C x + D u around a point, with the names of x, u and y."""
+
+    A: Matrix
+    B: Matrix
+    C: Matrix
+    D: Matrix
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    t: float
+    x: Matrix
+    u: Matrix
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Eigenvalues of A, the slowest first."""
+        found = np.linalg.eigvals(self.A).astype(np.complex128)
+        return found[np.argsort(np.abs(found))]
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyState(Mapping[str, float]):
+    """Values of all variables where every derivative is zero; reads like a dictionary.
+
+    ``residual`` is the largest derivative that is left.
+    """
+
+    found: dict[str, float]
+    states: dict[str, float]
+    residual: float
+    iterations: int
+
+    def __getitem__(self, name: str) -> float:
+        return self.found[name]
+
+    def __iter__(self) -> Any:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+class Point:
+    """A model with inputs and parameters set, its start values consistent; ready to be evaluated."""
+
+    def __init__(
+        self,
+        model: NumericModel,
+        t: float,
+        inputs: Mapping[str, Any],
+        parameters: Mapping[str, float],
+        start_values: Mapping[str, float],
+    ) -> None:
+        request = check_request(
+            model,
+            start=t,
+            stop=t,
+            method="bdf",
+            rtol=1e-6,
+            atol=None,
+            points=2,
+            step=None,
+            parameters=parameters,
+            start_values=start_values,
+            outputs=None,
+            options={"initial": "solve"},
+            timeout=None,
+        )
+        self.model, self.t = model, request.start
+        self.sim = Simulation(model, request, inputs)
+        self.sim.begin()
+        self.x = self.sim.x
+
+    def rhs(self, x: Matrix) -> Matrix:
+        """f(t, x)"""
+        f = np.empty_like(x)
+        problem = ctypes.byref(self.sim.problem)
+        status = binding.lib.pl_rhs(problem, self.t, x.ctypes.data, f.ctypes.data)
+        self.sim.raise_user_error()
+        if status != binding.OK:
+            words = self.model.error_text(self.sim.instance) or binding.status_text(status)
+            raise ModelEvaluationError(f"{self.model.name} cannot be evaluated at t = {self.t:g}: {words}", time=self.t)
+        return f
+
+    def jacobian(self, x: Matrix, f: Matrix) -> Matrix:
+        """df/dx, dense."""
+        status = binding.lib.pl_jacobian(
+            ctypes.byref(self.sim.problem), self.t, x.ctypes.data, f.ctypes.data, ctypes.c_double(0.0)
+        )
+        self.sim.raise_user_error()
+        if status != binding.OK:
+            raise ModelEvaluationError(f"{self.model.name}: the Jacobian cannot be evaluated", time=self.t)
+        return jacobian(self.sim)
+
+    def outputs(self, x: Matrix) -> Matrix:
+        """All outputs on demand."""
+        y = np.zeros(len(self.model.names.y))
+        if len(y):
+            call = binding.OUTPUT_CALL(self.model.struct.outputs)
+            sim = self.sim
+            status = call(sim.instance.address, self.t, x.ctypes.data, sim.u.ctypes.data, len(y), None, y.ctypes.data)
+            sim.raise_user_error()
+            if status != binding.OK:
+                raise ModelEvaluationError(f"{self.model.name}: the outputs cannot be evaluated", time=self.t)
+        return y
+
+    def all_values(self, x: Matrix) -> dict[str, float]:
+        """Every variable by name, aliases and constants included."""
+        names = self.model.names
+        y = self.outputs(x)
+        out = {name: float(value) for name, value in zip(names.x, x, strict=True) if not is_hidden(name)}
+        out |= {name: float(value) for name, value in zip(names.y, y, strict=True)}
+        out |= {name: float(value) for name, value in zip(names.u, self.sim.u, strict=False)}
+        constants = self.model.constants(self.sim.request.parameters)
+        for name, (target, sign) in names.aliases.items():
+            value = out.get(target, constants.get(target))
+            if value is not None:
+                out[name] = sign * value
+        return out | constants
+
+
+def linearize(
+    model: NumericModel,
+    t: float,
+    x: Mapping[str, float] | Any,
+    inputs: Mapping[str, Any],
+    parameters: Mapping[str, float],
+) -> Linearization:
+    """Linearise at (t, x); x None: the start values."""
+    start: Mapping[str, float] = {}
+    if isinstance(x, Mapping):
+        start = x
+    elif x is not None:
+        start = _by_name(model, x)
+    point = Point(model, t, inputs, parameters, start)
+    at = point.x
+    f = point.rhs(at)
+    j: NDArray[Any] = point.jacobian(at, f)
+    mass = mass_matrix(point.sim)
+    ju: NDArray[Any] = _input_jacobian(point, at)
+    y_names, jy, jyu = _output_jacobian(point, at)
+    d: NDArray[np.bool_] = np.asarray(mass.any(axis=1))
+    if d.all() and not np.array_equal(mass, np.eye(len(at))):
+        j, ju = np.asarray(np.linalg.solve(mass, j)), np.asarray(np.linalg.solve(mass, ju))
+    elif not d.all() and not np.array_equal(mass[np.ix_(d, d)], np.eye(int(d.sum()))):
+        raise NotSupportedError(
+            "linearize needs a mass matrix that is regular or diag(I, 0)", hint="reorder the equations"
+        )
+    a = ~d
+    names = tuple(name for name, keep in zip(model.names.x, d, strict=True) if keep)
+    if a.any():
+        try:
+            inner = np.linalg.solve(j[np.ix_(a, a)], np.hstack([j[np.ix_(a, d)], ju[a]]))
+        except np.linalg.LinAlgError:
+            raise SingularError(f"{model.name}: the algebraic equations are singular here", time=t) from None
+        n = int(d.sum())
+        slope, gain = inner[:, :n], inner[:, n:]
+        ju = ju[d] - j[np.ix_(d, a)] @ gain
+        j = j[np.ix_(d, d)] - j[np.ix_(d, a)] @ slope
+        jyu = jyu - jy[:, a] @ gain
+        jy = jy[:, d] - jy[:, a] @ slope
+    return Linearization(
+        j, ju, jy, jyu, names, model.names.u, y_names, t, at[d].copy(), point.sim.u[: len(model.names.u)].copy()
+    )
+
+
+def _by_name(model: NumericModel, x: Any) -> dict[str, float]:
+    values = np.asarray(x, dtype=float)
+    names = [name for name in model.names.x if name not in model.names.algebraic]
+    if values.shape != (len(names),):
+        raise ArgumentError(f"x has shape {values.shape}, but there are {len(names)} states", hint=f"in order: {names}")
+    return dict(zip(names, values.tolist(), strict=True))
+
+
+def _input_jacobian(point: Point, x: Matrix) -> Matrix:
+    n_u = len(point.model.names.u)
+    out = np.zeros((len(x), n_u))
+    if isinstance(point.model, GeneratedModel):
+        for k in range(n_u):
+            out[:, k] = _directional(point, x, len(x) + k)[0]
+        return out
+    for k in range(n_u):
+        out[:, k] = _central(point, point.sim.u, k, lambda: point.rhs(x))
+    return out
+
+
+def _directional(point: Point, x: Matrix, column: int) -> tuple[Matrix, Matrix]:
+    assert isinstance(point.model, GeneratedModel)
+    return directional(point.model, point.sim.instance.address, point.t, x, point.sim.u, column)
+
+
+def _central(point: Point, vector: Matrix, k: int, value: Any) -> Matrix:
+    """Central difference of value() by vector[k]."""
+    at = vector[k]
+    h = 6e-6 * max(1.0, abs(at))
+    vector[k] = at + h
+    high = value()
+    vector[k] = at - h
+    low = value()
+    vector[k] = at
+    return np.asarray((high - low) / (2.0 * h))
+
+
+def _output_jacobian(point: Point, x: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
+    """(names, dy/dx, dy/du): exact for outputs of a Modelica model, central differences for others."""
+    model, n_u = point.model, len(point.model.names.u)
+    if isinstance(model, GeneratedModel):
+        first = len(model.generated.initial.conditions)
+        system = model.generated.program.sorted.system
+        names = tuple(variable.name for variable in system.variables if variable.is_output)
+        rows = np.zeros((len(names), len(x) + n_u))
+        for k in range(rows.shape[1] if names else 0):
+            rows[:, k] = _directional(point, x, k)[1][first:]
+        return names, rows[:, : len(x)], rows[:, len(x) :]
+    names = model.names.y
+    jy, jyu = np.zeros((len(names), len(x))), np.zeros((len(names), n_u))
+    if names:
+        moved = x.copy()
+        for k in range(len(x)):
+            jy[:, k] = _central(point, moved, k, lambda: point.outputs(moved))
+        for k in range(n_u):
+            jyu[:, k] = _central(point, point.sim.u, k, lambda: point.outputs(x))
+    return names, jy, jyu
+
+
+def steady_state(
+    model: NumericModel, inputs: Mapping[str, Any], parameters: Mapping[str, float], start_values: Mapping[str, float]
+) -> SteadyState:
+    """Find x with f(x) = 0, starting from the start values."""
+    point = Point(model, 0.0, inputs, parameters, start_values)
+    mass = mass_matrix(point.sim)
+    nominal = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
+    x = point.x.copy()
+    f = point.rhs(x)
+    delta, best = FIRST_DELTA, np.inf
+    for iteration in range(1, MAX_STEADY + 1):
+        j = point.jacobian(x, f)
+        try:
+            d = np.linalg.solve(mass / delta - j, f)
+        except np.linalg.LinAlgError:
+            delta *= 0.5
+            continue
+        size = float(np.max(np.abs(d) / (np.abs(x) + nominal)))
+        if size <= STEADY and delta >= DELTA_END:
+            return _steady(point, x + d, iteration)
+        trial = x + d * min(1.0, 1.0 / max(size, 1e-300))
+        try:
+            new = point.rhs(trial)
+        except ModelEvaluationError:
+            delta *= 0.25
+            continue
+        x, f = trial, new
+        delta = min(delta * float(np.clip(best / max(size, 1e-300), 2.0, 50.0)), 10.0 * DELTA_END)
+        best = min(best, size)
+    worst = np.argsort(-np.abs(f))[:5]
+    raise ConvergenceError(
+        f"{model.name}: no steady state found; the largest derivatives left are "
+        + ", ".join(f"{model.names.x[i]}: {f[i]:.3g}" for i in worst),
+        hint="the model may have none (an integrator, an oscillation); try other start_values or inputs",
+    )
+
+
+def _steady(point: Point, x: Matrix, iterations: int) -> SteadyState:
+    f = point.rhs(x)
+    values = point.all_values(x)
+    states = {name: values[name] for name in point.model.names.x if not is_hidden(name)}
+    return SteadyState(values, states, float(np.max(np.abs(f))), iterations)

@@ -1,0 +1,61 @@
+"""Models of the Modelica Standard Library as a whole (only where MODELICAPATH names it)."""
+
+from __future__ import annotations
+
+import pytest
+from test_frontend_support import needs_msl
+
+from pliant.errors import ModelError
+from pliant.frontend.rumoca import read
+from pliant.frontend.scalarize import scalarize
+from pliant.ir import Kind, Op, System
+
+MULTIBODY = "Modelica.Mechanics.MultiBody.Examples."
+
+
+def system_of(name: str) -> System:
+    return scalarize(read("\n", name))
+
+
+def is_square(system: System) -> bool:
+    return len(system.equations) == sum(v.kind == Kind.UNKNOWN for v in system.variables)
+
+
+@needs_msl
+def test_double_pendulum() -> None:
+    system = system_of(f"{MULTIBODY}Elementary.DoublePendulum")
+    assert is_square(system)
+    assert len(system.equations) == 1245
+    assert system.refusals == []
+    names = [f.name.rpartition(".")[2] for f in system.functions]
+    assert names == ["resolve2", "resolve2_der", "resolve1", "resolve1_der"]
+    assert all(f.n_args == 15 and f.differentiated == (12, 13, 14) for f in system.functions[::2])
+
+
+@needs_msl
+def test_full_robot_is_complete_though_it_cannot_run() -> None:
+    system = system_of(f"{MULTIBODY}Systems.RobotR3.FullRobot")
+    assert is_square(system)
+    assert len(system.equations) == 4291
+    assert len(system.initial_equations) == 36
+    assert len(system.tables) == 6
+    texts = " ".join(r.what for r in system.refusals)
+    assert "axis1.gear.bearingFriction.locked" in texts
+    assert "terminate" in texts
+    assert all(r.span is not None and r.span.file.endswith(".mo") for r in system.refusals)
+    reached = {node[1] for node in system.graph.nodes if node[0] == Op.REL}
+    assert set(range(len(system.relations))) <= reached
+
+
+@needs_msl
+def test_diodes_need_no_memory() -> None:
+    system = system_of("Modelica.Electrical.Analog.Examples.Rectifier")
+    assert is_square(system)
+    assert system.refusals == []
+    assert len(system.relations) == 9
+
+
+@needs_msl
+def test_a_class_that_is_not_there() -> None:
+    with pytest.raises(ModelError, match=r"class `Modelica.Blocks.NoSuch` was not found"):
+        read("\n", "Modelica.Blocks.NoSuch")
