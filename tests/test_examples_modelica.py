@@ -57,6 +57,14 @@ def reference(rhs: object, x0: list[float], result: pliant.Result) -> NDArray[np
     return np.asarray(done.y)
 
 
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.mo")), ids=lambda file: file.stem)
+def test_example_tells_how_to_run_it_and_has_a_page(file: Path) -> None:
+    head = file.read_text("utf-8").split("\nmodel ")[0]
+    assert f"//   pliant simulate examples/{file.name} --stop " in head
+    page = EXAMPLES.parent / "docs" / "examples" / f"{file.stem}.md"
+    assert f"](../pictures/{file.stem}.png)" in page.read_text("utf-8")
+
+
 # -------------------------------------------------------------------------------------------------- circuit
 
 
@@ -186,6 +194,16 @@ def test_car_axis_reaches_the_reference() -> None:
     found = model.structure
     assert (found.n_states, found.index) == (4, 3)
     assert (6, 2, True) in loops(model)
+
+
+def test_car_axis_with_states_chosen_at_run_time() -> None:
+    """Both constraints share candidates, so they make one set."""
+    text = (EXAMPLES / "car_axis.mo").read_text("utf-8").replace(", stateSelect = StateSelect.prefer", "")
+    model = pliant.load(text.replace("Real xb, yb", "Real xb(start = 1), yb"))
+    (one,) = model.structure.sets
+    assert sorted(one.candidates[0]) == ["xl", "xr", "yl", "yr"]
+    result = model.simulate(stop=3, rtol=1e-8, method="radau5")
+    assert max(abs(result[name][-1] / value - 1) for name, value in CAR_AXIS.items()) < 1e-5
 
 
 def test_car_axis_improves_with_the_tolerance() -> None:

@@ -141,6 +141,7 @@ class Variable:
     state_select: StateSelect = StateSelect.DEFAULT
     is_output: bool = False  # output of the whole model
     tunable: bool = True  # parameters: may be set before a simulation
+    initial: bool = False  # parameters with fixed=false: unknowns of the initial equations
     span: Span | None = None
 
 

@@ -138,20 +138,14 @@ class File:
 
     def _parameters(self) -> str:
         """set_parameters: copies, expressions of parameters, checks of pivots, start values."""
-        starts: list[Target] = [(f"x[{i}]", e) for i, e in enumerate(self.initial.start)]
+        starts: list[Target] = [(f"x0[{i}]", e) for i, e in enumerate(self.initial.start)]
+        tears = [v for block in self.program.loops for v in block.tears]
+        starts += [(f"m->guess[{k}]", self._guess(v)) for k, v in enumerate(tears)]
         plan = Plan(self.e.shared, [], [starts], hoist=False)
-        start = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0")
-        text = start.write().replace("    x[", "    x0[")
-        guesses: list[Target] = []
-        offset = 0
-        for block in self.program.loops:
-            for v in block.tears:
-                e = self._guess(v)
-                guesses.append((f"m->guess[{offset}]", e))
-                offset += 1
+        text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0").write()
         pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
-        plan = Plan(self.e.shared, [], [constants + guesses + pivots], hoist=False)
+        plan = Plan(self.e.shared, [], [constants + pivots], hoist=False)
         writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot")
         n_p = len(self.program.p)
         first = 1 + 2 * len(self.program.loops)

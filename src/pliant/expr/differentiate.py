@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pliant.errors import ModelError
 from pliant.expr.build import (
     add,
     apply,
@@ -27,6 +26,7 @@ from pliant.expr.build import (
     power,
     reachable,
     sub,
+    substitute,
     value_of,
 )
 from pliant.ir import Function, Graph, Op
@@ -230,11 +230,10 @@ class TimeDerivative:
         args = node[3:]
         rates = [self.memo[args[k]] for k in function.differentiated]
         zero = const(self.g, 0.0)
-        if all(rate == zero for rate in rates):
+        # arguments marked noDerivative move too: the derivative function takes care of them in its own way
+        if all(self.memo[a] == zero for a in args):
             return zero
-        if function.derivative is None:
-            raise ModelError(
-                f"the function {function.name} must be differentiated, but its derivative function has no derivative",
-                hint="add a derivative annotation of the next order",
-            )
+        if function.derivative is None:  # its body may call functions that have one
+            leaf = {self.g.intern((Op.ARG, k)): a for k, a in enumerate(args)}
+            return self(substitute(self.g, [function.outputs[node[2]]], leaf)[0])
         return self.g.intern((Op.CALL, function.derivative, node[2], *args, *rates))

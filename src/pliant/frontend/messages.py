@@ -387,7 +387,7 @@ def _apply(rule: Rule, match: re.Match[str], source: Source, place: str) -> Plia
             else "add the missing equations; look at unconnected connectors and variables without a value"
         )
         if source.is_library:
-            hint = "rumoca 0.10.2 reads this class of the library wrongly; use another one"
+            hint = "this class is part of a library and rumoca 0.10.2 may read it wrongly; use another one"
     elif hint == _LIBRARY:
         hint = _library_hint(parts[0], source)
     elif "{" in hint:

@@ -36,8 +36,8 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
     text, file, own = _text(source)
     roots = [*own, *(root for root in roots if root not in own)]
     target, text = _target(text, file, name, bool(own))
-    is_library = target == WRAPPER
-    model = Source(str(name or file) if is_library else file, text, target, tuple(roots), is_library)
+    is_library = target == WRAPPER and not own
+    model = Source(str(name) if is_library else file, text, target, tuple(roots), is_library)
     dae = _compile(model)
     if dae.get("schema_version") != SCHEMA_VERSION:
         raise ModelError(

@@ -11,6 +11,7 @@ the caller then starts again with it folded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -271,10 +272,13 @@ class Symbols:
         reason = self._reason(position)
         source = self._source(position)
         if self._is_unknown(position):
-            text = f"parameter `{raw['name']}` has fixed=false: its value is an unknown of initialisation"
-            self.refusals.append(Refusal(text, own[0].span if own else None))
-            for variable in own:
+            guesses: Sequence[int | None] = (
+                [None] * n if source is None else self._fitted(scalars(run.value(source)), n, raw["name"])
+            )
+            for variable, guess in zip(own, guesses, strict=True):
                 variable.tunable = False
+                variable.initial = True
+                variable.start = guess
             reason = source = None
         if source is None:
             if reason is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,6 +76,9 @@ class InitialSolver:
         n_states = self.program.n_states
         self.algebraic = list(range(n_states, len(self.program.x)))
         self.free = [i for i in range(n_states) if not given[i]]
+        variables = self.program.sorted.system.variables
+        self.parameters = [k for k, v in enumerate(self.program.p) if variables[v].initial]
+        self.p = sim.request.parameters.copy()
 
     # ------------------------------------------------------------------ the whole
 
@@ -102,6 +105,8 @@ class InitialSolver:
             self.model.library.pliant_choose(*self._set_arguments(k, None))
         self._evaluate()
         self._accept()
+        if self.parameters:
+            self.sim.request = replace(self.sim.request, parameters=self.p)
         return math.inf
 
     def _settle(self) -> None:
@@ -145,7 +150,7 @@ class InitialSolver:
         s = self.program.sorted
         system = s.system
         place = {v: i for i, v in enumerate(self.program.x)}
-        guess = self._guesses()
+        guess = self._guesses() if s.sets else {}
         for k, one in enumerate(s.sets):
             n = len(one.candidates[0])
             flat = [e for row in one.jacobian for e in row]
@@ -159,18 +164,23 @@ class InitialSolver:
                     self.sim.x[place[slot]] = guess.get(v, 0.0)
 
     def _guesses(self) -> dict[int, float]:
-        """Start values of all variables, aliases included."""
+        """Start values of all variables, aliases included, and what follows explicitly from them."""
         s = self.program.sorted
         system, g = s.system, s.system.graph
-        parameters = self.sim.request.parameters
         values = dict(self.model.numbers)
-        values.update({v: float(parameters[k]) for k, v in enumerate(self.program.p)})
+        values.update({v: float(self.p[k]) for k, v in enumerate(self.program.p)})
         for v, variable in enumerate(system.variables):
             if v not in values:
                 values[v] = 0.0 if variable.start is None else evaluate(g, [variable.start], values)[0]
         for v, start in alias_starts(s).items():  # a given start of an alias is better than none
             if system.variables[v].start is None:
                 values[v] = evaluate(g, [start], values)[0]
+        for block in s.blocks:
+            if block.kind == "explicit":
+                v, e = block.steps[0].variable, block.steps[0].expression
+                (value,) = evaluate(g, [e], values, self.t, (), system.tables, s.relations)
+                if math.isfinite(value):
+                    values[v] = value
         return values
 
     # ------------------------------------------------------------------ Newton
@@ -208,13 +218,47 @@ class InitialSolver:
         m = len(self.initial.conditions)
         j = np.zeros((m + len(self.algebraic), len(unknowns)))
         for k, i in enumerate(unknowns):
+            if i >= len(self.program.x):
+                j[:, k] = self._by_parameter(i)
+                continue
             df, more = directional(self.model, self.self_, self.t, self.sim.x, self.sim.u, i)
             j[:m, k] = more[:m]
             j[m:, k] = df[self.algebraic]
         return j
 
+    def _by_parameter(self, i: int) -> Vector:
+        """d residual / d parameter by a central difference: few parameters are unknowns."""
+        at = self._read([i])[0]
+        h = 6e-6 * max(1.0, abs(at))
+        self._write([i], np.array([at + h]))
+        high = self._residual()
+        self._write([i], np.array([at - h]))
+        low = self._residual()
+        self._write([i], np.array([at]))
+        return np.asarray((high - low) / (2.0 * h))
+
+    def _read(self, unknowns: list[int]) -> Vector:
+        """Values of unknowns: places in x, and from n_x on parameters."""
+        return np.concatenate([self.sim.x, self.p])[unknowns]
+
+    def _write(self, unknowns: list[int], values: Vector) -> None:
+        n = len(self.program.x)
+        changed = False
+        for i, value in zip(unknowns, values.tolist(), strict=True):
+            if i < n:
+                self.sim.x[i] = value
+            else:
+                self.p[i - n] = value
+                changed = True
+        if changed:
+            status = binding.PARAMETER_CALL(self.model.struct.set_parameters)(self.self_, self.p.ctypes.data)
+            if status != binding.OK:
+                raise _NoSolution(self.model.error_text(self.sim.instance))
+
     def _solve(self) -> None:
-        unknowns = [*self.free, *self.algebraic] if self.initial.conditions else list(self.algebraic)
+        n = len(self.program.x)
+        more = [*self.free, *(n + k for k in self.parameters)] if self.initial.conditions else []
+        unknowns = [*more, *self.algebraic]
         if not self.initial.conditions and not self.algebraic:
             self._evaluate()
             self._accept()
@@ -235,7 +279,6 @@ class InitialSolver:
             raise _NoSolution("the algebraic equations could not be solved")
 
     def _newton(self, unknowns: list[int]) -> None:
-        x = self.sim.x
         r = self._residual()
         scale = self._scale(unknowns)
         for _ in range(MAX_NEWTON):
@@ -246,12 +289,12 @@ class InitialSolver:
             step, rank = _least_norm(j * weight[:, None], -r * weight)
             self._note_rank(j * weight[:, None], rank, unknowns)
             size = float(np.abs(r * weight).max(initial=0.0))
-            if size <= DONE * max(1.0, float(np.abs(x[unknowns] / scale).max(initial=0.0))):
+            if size <= DONE * max(1.0, float(np.abs(self._read(unknowns) / scale).max(initial=0.0))):
                 return
-            before = x[unknowns].copy()
+            before = self._read(unknowns)
             damping = 1.0
             while True:
-                x[unknowns] = before + damping * step * scale
+                self._write(unknowns, before + damping * step * scale)
                 try:
                     new = self._residual()
                 except _NoSolution:
@@ -260,7 +303,7 @@ class InitialSolver:
                     break
                 damping *= 0.5
                 if damping < 1e-6:
-                    x[unknowns] = before
+                    self._write(unknowns, before)
                     r = self._residual()
                     if size <= ACCEPTED:
                         return
@@ -271,8 +314,10 @@ class InitialSolver:
 
     def _scale(self, unknowns: list[int]) -> Vector:
         nominal = self.model.x_nominal
-        base = np.ones(len(unknowns)) if nominal is None else nominal[unknowns]
-        return np.maximum(base, np.abs(self.sim.x[unknowns]))
+        base = np.ones(len(self.program.x) + len(self.p))
+        if nominal is not None:
+            base[: len(nominal)] = nominal
+        return np.maximum(base[unknowns], np.abs(self._read(unknowns)))
 
     def _note_rank(self, j: Vector, rank: int, unknowns: list[int]) -> None:
         self.found.redundant = j.shape[0] - rank
@@ -280,7 +325,9 @@ class InitialSolver:
         if rank < len(unknowns):
             _, _, v = np.linalg.svd(j)
             null = np.abs(v[rank:]).max(axis=0)
-            self.found.undetermined = [self.model.names.x[unknowns[k]] for k in np.argsort(-null) if null[k] > 1e-6]
+            self.found.undetermined = [
+                (*self.model.names.x, *self.model.names.p)[unknowns[k]] for k in np.argsort(-null) if null[k] > 1e-6
+            ]
 
     def _ranked(self, r: Vector, weight: Vector) -> str:
         """Which conditions are violated, the worst first."""

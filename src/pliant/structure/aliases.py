@@ -203,11 +203,18 @@ class AliasPass:
                 self._set_value(d, const(self.g, 0.0))
         return True
 
-    def _rank(self, v: int) -> tuple[bool, bool, int, bool, int]:
-        """The larger, the better as a representative."""
+    def _rank(self, v: int) -> tuple[int, ...]:
+        """The larger, the better as a representative: a state, a name of the modeller, one with wishes or values."""
         variable = self.variables[v]
-        frozen = self.frozen is not None and v in self.frozen
-        return frozen, variable.kind != Kind.DERIVATIVE, int(variable.state_select), v in self.diff, -v
+        return (
+            self.frozen is not None and v in self.frozen,
+            variable.kind != Kind.DERIVATIVE,
+            int(variable.state_select),
+            variable.fixed,
+            v in self.diff,
+            variable.start is not None,
+            -v,
+        )
 
     def _in_chain(self, a: int, b: int) -> bool:
         """b is a derivative of a"""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pliant.expr.build import const, div, mul, neg, reachable, sub, substitute, value_of, var
 from pliant.expr.differentiate import gradient
+from pliant.expr.evaluate import evaluate
 from pliant.ir import Graph, Kind, Op, Variable
 
 # solvability of an equation for an unknown, by its coefficient
@@ -38,10 +40,19 @@ def depends_on(g: Graph, e: int, wanted: Callable[[int], bool]) -> bool:
 class Coefficients:
     """Partial derivatives of the final equations by their unknowns, and how safe it is to divide by them."""
 
-    def __init__(self, g: Graph, variables: Sequence[Variable], is_unknown: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        g: Graph,
+        variables: Sequence[Variable],
+        is_unknown: Callable[[int], bool],
+        numbers: Mapping[int, float] | None = None,
+    ) -> None:
+        """``numbers``: values of the parameters; an expression of parameters that is zero now is no pivot."""
         self.g = g
         self.variables = variables
         self.is_unknown = is_unknown
+        self.numbers = numbers
+        self._number: dict[int, float] = {}
         self._rank: dict[int, tuple[bool, frozenset[int]]] = {}
 
     def of(self, residual: int) -> dict[int, int]:
@@ -76,8 +87,18 @@ class Coefficients:
             return LITERAL if abs(value) > SMALLEST else NONLINEAR
         constant, unknowns = self.contents(coefficient)
         if constant:
-            return PARAMETER
+            return PARAMETER if self._value(coefficient) else VARIABLE
         return NONLINEAR if v in unknowns else VARIABLE
+
+    def _value(self, e: int) -> float:
+        """Present value of an expression of parameters; 0 where it is not defined."""
+        if self.numbers is None:
+            return 1.0
+        found = self._number.get(e)
+        if found is None:
+            (found,) = evaluate(self.g, [e], self.numbers)
+            found = self._number[e] = found if math.isfinite(found) else 0.0
+        return found
 
 
 def solve_linear(g: Graph, residual: int, v: int, coefficient: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pliant.errors import ArgumentError
 from pliant.expr.build import const, neg, substitute, var
+from pliant.expr.evaluate import parameter_values
 from pliant.ir import Block, Equation, Kind, Step, System
 from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients, relax, solve_linear
 from pliant.structure.blt import sort_blocks
@@ -33,7 +34,7 @@ class Sorter:
         known = set(states)
         kinds = (Kind.UNKNOWN, Kind.DERIVATIVE)
         self.unknown = [v.kind in kinds and i not in known for i, v in enumerate(self.variables)]
-        self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__)
+        self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__, parameter_values(system))
         self.rows = [self.coefficients.of(e.residual) for e in equations]
         self.forced = list(forced)
         self.pivots: list[tuple[int, int, int]] = []
