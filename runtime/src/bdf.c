@@ -14,6 +14,12 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define INDEPENDENT _Pragma("GCC ivdep") /* the columns of a history do not overlap */
+#else
+#define INDEPENDENT
+#endif
+
 #define MAX_NEWTON_FAILS           10
 #define MAX_ERROR_FAILS            20
 #define ERROR_FAILS_BEFORE_ORDER_1 3
@@ -60,7 +66,7 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
 
 /* to = P from for a constant order q: all columns in one sweep over memory. */
 static inline void predict_order(int q, int n, const pl_real *restrict from, pl_real *restrict to) {
-    for (int i = 0; i < n; i++) {
+    INDEPENDENT for (int i = 0; i < n; i++) {
         pl_real c[BDF_COLUMNS];
         for (int j = 0; j <= q; j++) c[j] = from[(size_t)j * n + i];
         for (int k = 1; k <= q; k++)
@@ -96,8 +102,7 @@ static void predict(pl_bdf *s) {
 /* z += l e for a constant order q. */
 static inline void correct_order(int q, int n, const pl_real *l, const pl_real *restrict e,
                                  pl_real *restrict z) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= q; j++) z[(size_t)j * n + i] += l[j] * e[i];
+    INDEPENDENT for (int i = 0; i < n; i++) for (int j = 0; j <= q; j++) z[(size_t)j * n + i] += l[j] * e[i];
 }
 
 static void accept(pl_bdf *s) {

@@ -19,6 +19,7 @@ struct pl_bdf {
     int hold;                       /* steps during which the step size may not grow */
     int has_saved;                  /* `saved` holds the correction of the last step, for raising the order */
     int factor_valid;               /* the factors belong to some gamma and Jacobian of this problem */
+    int plain;                      /* the identity serves instead of the factors: gamma is still tiny */
     int jacobian_current;           /* the Jacobian was evaluated for the present step */
     int64_t steps;                  /* since start */
     int64_t steps_factor;           /* value of `steps` at the last factorisation */
@@ -36,7 +37,8 @@ struct pl_bdf {
     pl_real saved_scale;            /* e_to_derivative when `saved` was stored */
     pl_real gamma;                  /* h / l_1 */
     pl_real gamma_factored;
-    pl_real rate; /* estimated convergence rate of Newton */
+    pl_real rate;          /* estimated convergence rate of Newton */
+    pl_real jacobian_norm; /* of a large system at its start, else 0 */
     pl_real e_norm;
 };
 

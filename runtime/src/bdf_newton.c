@@ -10,6 +10,9 @@
  * jump of f is huge and makes every delta small; the steps then ignore f. So after a factorisation, where a large
  * residual gave a small delta, the residual is evaluated once more: it must have shrunk. And in large systems, where the
  * first correction after a factorisation was large, a residual small enough ends the iteration without another solution.
+ *
+ * Two factorisations are spared. Where neither gamma nor J has changed the factors are still right. And the first steps of
+ * a large system are tiny, each of another size: as long as gamma ||J|| is small the identity serves as matrix.
  */
 #include "bdf.h"
 
@@ -27,6 +30,27 @@
 #define SMALL_SHARE        0.1 /* delta below this share of the residual: damped by the matrix */
 #define COSTLY_SOLVE       500 /* unknowns from which a solution costs more than looking at the residual */
 #define MUST_SHRINK        0.9
+#define NEARLY_IDENTITY    0.2 /* gamma ||J|| up to which large systems start without factors */
+#define SHARE_PLAIN        0.1 /* of the bound: errors that stay behind without factors are stiff ones */
+
+/* max_i sum_j |J_ij| weight_i/weight_j, the norm that goes with the largest error in weights. */
+static pl_real jacobian_norm(pl_bdf *s, pl_problem *p) {
+    int n = s->head.n;
+    pl_pattern pattern;
+    const pl_real *value = pl_linear_jacobian(p->linear, &pattern), *weight = pl_bdf_array(s, BDF_WEIGHT);
+    pl_real *sum = pl_bdf_array(s, BDF_B), largest = 0.0;
+    for (int i = 0; i < n; i++) sum[i] = 0.0;
+    for (int j = 0; j < n; j++) {
+        pl_real scale = 1.0 / weight[j];
+        if (pattern.start)
+            for (int k = pattern.start[j]; k < pattern.start[j + 1]; k++)
+                sum[pattern.row[k]] += fabs(value[k]) * scale;
+        else
+            for (int i = 0; i < n; i++) sum[i] += fabs(value[(size_t)j * n + i]) * scale;
+    }
+    for (int i = 0; i < n; i++) largest = fmax(largest, sum[i] * weight[i]);
+    return largest;
+}
 
 /* f at the predicted point must be in BDF_F. */
 static pl_status set_up(pl_bdf *s, pl_problem *p, int how, int stale) {
@@ -42,40 +66,58 @@ static pl_status set_up(pl_bdf *s, pl_problem *p, int how, int stale) {
             return status;
         }
         s->steps_jacobian = s->steps;
+        /* the first steps are tiny, and each has another size: factors would serve for one step only */
+        int start = s->steps == 0 && s->head.n >= COSTLY_SOLVE && !stale && !p->model->mass.start;
+        s->jacobian_norm = start ? jacobian_norm(s, p) : 0.0;
     }
     s->jacobian_current = jacobian;
-    s->factor_valid = 0;
-    pl_status status = pl_linear_factor(p, 1.0, s->gamma);
-    if (status != PL_OK) return status;
-    s->factor_valid = 1;
-    s->gamma_factored = s->gamma;
     s->steps_factor = s->steps;
     s->rate = 1.0;
+    if (!jacobian && s->factor_valid && s->gamma == s->gamma_factored) return PL_OK; /* the same matrix */
+    s->factor_valid = 0;
+    s->plain = s->jacobian_norm > 0.0 && s->gamma * s->jacobian_norm <= NEARLY_IDENTITY;
+    pl_status status = s->plain ? PL_OK : pl_linear_factor(p, 1.0, s->gamma);
+    if (status != PL_OK) return status;
+    if (!s->plain) s->jacobian_norm = 0.0;
+    s->factor_valid = 1;
+    s->gamma_factored = s->gamma;
     return PL_OK;
 }
 
-static void residual(pl_bdf *s, pl_problem *p) {
+/* e is zero, and need not be stored, in the first iteration. */
+static void residual(pl_bdf *s, pl_problem *p, int first) {
     int n = s->head.n;
     pl_real *b = pl_bdf_array(s, BDF_B), *y = pl_bdf_array(s, BDF_Y);
     const pl_real *f = pl_bdf_array(s, BDF_F), *e = pl_bdf_array(s, BDF_E),
                   *z1 = pl_bdf_z(s, 1 - s->valid, 1);
     pl_real gamma = s->gamma, inverse = 1.0 / s->l[1];
     if (!p->model->mass.start) {
-        for (int i = 0; i < n; i++) b[i] = gamma * f[i] - (z1[i] * inverse + e[i]);
+        if (first)
+            for (int i = 0; i < n; i++) b[i] = gamma * f[i] - z1[i] * inverse;
+        else
+            for (int i = 0; i < n; i++) b[i] = gamma * f[i] - (z1[i] * inverse + e[i]);
         return;
     }
     /* y is free here: x was only needed for f */
-    for (int i = 0; i < n; i++) y[i] = z1[i] * inverse + e[i];
+    for (int i = 0; i < n; i++) y[i] = z1[i] * inverse + (first ? 0.0 : e[i]);
     pl_mass_times(p->model, y, b);
     const int8_t *algebraic = pl_linear_algebraic(p->linear);
     for (int i = 0; i < n; i++) b[i] = algebraic[i] ? f[i] : gamma * f[i] - b[i];
 }
 
-/* Does the residual at the solution x in BDF_Y confirm what the matrix promised? Only asked after a factorisation. */
+/* f at z_0 + e. */
+static pl_status evaluate(pl_bdf *s, pl_problem *p) {
+    pl_real *y = pl_bdf_array(s, BDF_Y);
+    const pl_real *z0 = pl_bdf_z(s, 1 - s->valid, 0), *e = pl_bdf_array(s, BDF_E);
+    for (int i = 0; i < s->head.n; i++) y[i] = z0[i] + e[i];
+    return pl_rhs(p, s->head.t + s->h, y, pl_bdf_array(s, BDF_F));
+}
+
+/* Does the residual at the solution confirm what the matrix promised? Only asked after a factorisation. */
 static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
-    pl_status status = pl_rhs(p, s->head.t + s->h, pl_bdf_array(s, BDF_Y), pl_bdf_array(s, BDF_F));
+    pl_status status = evaluate(s, p);
     if (status != PL_OK) return status;
-    residual(s, p);
+    residual(s, p, 0);
     pl_real after = pl_weighted_norm(s->head.n, pl_bdf_array(s, BDF_B), pl_bdf_array(s, BDF_WEIGHT));
     return after <= MUST_SHRINK * before ? PL_OK : PL_CONVERGENCE;
 }
@@ -83,16 +125,18 @@ static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */
 static pl_status iterate(pl_bdf *s, pl_problem *p) {
     int n = s->head.n;
-    pl_real t = s->head.t + s->h;
-    pl_real *e = pl_bdf_array(s, BDF_E), *b = pl_bdf_array(s, BDF_B), *y = pl_bdf_array(s, BDF_Y);
-    pl_real *f = pl_bdf_array(s, BDF_F);
-    const pl_real *z0 = pl_bdf_z(s, 1 - s->valid, 0), *weight = pl_bdf_array(s, BDF_WEIGHT);
+    pl_real *e = pl_bdf_array(s, BDF_E), *b = pl_bdf_array(s, BDF_B);
+    const pl_real *weight = pl_bdf_array(s, BDF_WEIGHT);
     pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error, before = 0.0;
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
-    for (int i = 0; i < n; i++) e[i] = 0.0;
-    int fresh = s->steps_factor == s->steps && !p->model->mass.start;
+    int fresh = s->steps_factor == s->steps && !p->model->mass.start && !s->plain;
+    if (s->plain) {
+        relax = 1.0;
+        bound *= SHARE_PLAIN;
+        s->rate = s->gamma * s->jacobian_norm;
+    }
     for (int iteration = 0;; iteration++) {
-        residual(s, p);
+        residual(s, p, iteration == 0);
         if (fresh && (iteration == 0 || (iteration == 1 && n >= COSTLY_SOLVE))) {
             pl_real now = pl_weighted_norm(n, b, weight);
             if (iteration == 0)
@@ -104,16 +148,12 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
                 return PL_OK;
             }
         }
-        pl_linear_solve(p, b);
-        pl_real sum = 0.0;
-        for (int i = 0; i < n; i++) {
-            pl_real delta = relax * b[i];
-            e[i] += delta;
-            y[i] = z0[i] + e[i];
-            delta *= weight[i];
-            sum += delta * delta;
-        }
-        pl_real size = sqrt(sum / n);
+        if (!s->plain) pl_linear_solve(p, b);
+        if (iteration == 0)
+            for (int i = 0; i < n; i++) e[i] = relax * b[i];
+        else
+            for (int i = 0; i < n; i++) e[i] += relax * b[i];
+        pl_real size = fabs(relax) * pl_weighted_norm(n, b, weight);
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
         if (size * fmin(1.0, s->rate) <= bound) {
@@ -124,7 +164,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         if (iteration + 1 == MAX_ITERATIONS || (iteration > 0 && size > DIVERGES * last))
             return PL_CONVERGENCE;
         last = size;
-        pl_status status = pl_rhs(p, t, y, f);
+        pl_status status = evaluate(s, p);
         if (status != PL_OK) return status;
     }
 }
@@ -146,7 +186,8 @@ pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how) {
         if (status != PL_OK) return status;
     }
     status = iterate(s, p);
-    if (!worth_repeating(status) || s->jacobian_current) return status;
+    if (!worth_repeating(status) || (s->jacobian_current && !s->plain)) return status;
+    s->jacobian_norm = 0.0;
     /* the Jacobian is old: once more with a new one */
     status = pl_rhs(p, t, z0, pl_bdf_array(s, BDF_F));
     if (status == PL_OK) status = set_up(s, p, how, 1);

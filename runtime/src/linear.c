@@ -97,10 +97,14 @@ static void assemble_sparse(const pl_linear *lin, const pl_model *m, int width, 
     const int8_t *algebraic = pl_linear_algebraic(lin);
     const int *row = PL_CONST_AT(lin, int, lin->jac_row), *to = PL_CONST_AT(lin, int, lin->jac_to_a);
     const int *mass_to = PL_CONST_AT(lin, int, lin->mass_to_a);
-    memset(target, 0, (size_t)lin->n_matrix * (size_t)width * sizeof(pl_real));
-    for (int k = 0; k < lin->n_jac; k++) {
-        pl_real v = jac_entry(lin, jac, mask, k);
-        target[to[k] * width] = lin->n_algebraic > 0 && algebraic[row[k]] ? -v : -b * v;
+    if (width == 1 && lin->n_jac == lin->n_matrix && !lin->masked && lin->n_algebraic == 0) {
+        for (int k = 0; k < lin->n_jac; k++) target[k] = -b * jac[k]; /* J has all entries: none moves */
+    } else {
+        memset(target, 0, (size_t)lin->n_matrix * (size_t)width * sizeof(pl_real));
+        for (int k = 0; k < lin->n_jac; k++) {
+            pl_real v = jac_entry(lin, jac, mask, k);
+            target[to[k] * width] = lin->n_algebraic > 0 && algebraic[row[k]] ? -v : -b * v;
+        }
     }
     int n_mass = m->mass.start ? m->mass.start[n] : n;
     for (int k = 0; k < n_mass; k++) {

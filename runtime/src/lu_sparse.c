@@ -30,13 +30,15 @@
 
 static size_t take(size_t *at, size_t bytes) {
     size_t offset = *at;
-    *at = (offset + bytes + 63) / 64 * 64;
+    *at = offset + (bytes + 63) / 64 * 64;
     return offset;
 }
 
-static size_t lay_out(pl_sparse *s, const pl_pattern *a, int scalar, int64_t n_lu) {
+/* shift: bytes from the block to the next line of the cache; the arrays lie on lines, unless the block is copied to
+ * another address, which costs nothing but some speed. */
+static size_t lay_out(pl_sparse *s, const pl_pattern *a, int scalar, int64_t n_lu, size_t shift) {
     size_t n = (size_t)a->n_cols, lu = (size_t)n_lu, real = sizeof(pl_real) * (size_t)scalar;
-    size_t at = 0;
+    size_t at = shift;
     memset(s, 0, sizeof *s);
     s->n = a->n_cols;
     s->scalar = scalar;
@@ -71,7 +73,7 @@ static int arguments_fine(const pl_pattern *a, int scalar, int64_t n_lu) {
 
 size_t pl_sparse_size(const pl_pattern *a, int scalar, int64_t n_lu) {
     pl_sparse s;
-    return arguments_fine(a, scalar, n_lu) ? lay_out(&s, a, scalar, n_lu) : 0;
+    return arguments_fine(a, scalar, n_lu) ? lay_out(&s, a, scalar, n_lu, 56) : 0;
 }
 
 /* place[order[k]] = k; 0 if order is not a permutation. */
@@ -89,7 +91,7 @@ pl_sparse *pl_sparse_init(void *memory, size_t size, const pl_pattern *a, int sc
     if (!memory || !arguments_fine(a, scalar, n_lu) || size < pl_sparse_size(a, scalar, n_lu)) return NULL;
     if ((uintptr_t)memory % sizeof(pl_real) != 0) return NULL;
     pl_sparse *s = memory;
-    lay_out(s, a, scalar, n_lu);
+    lay_out(s, a, scalar, n_lu, (64 - (uintptr_t)memory % 64) % 64);
     size_t bytes = (size_t)s->n * sizeof(int);
     memcpy(PL_PART(s, int, row_order), row_order, bytes);
     memcpy(PL_PART(s, int, column_order), column_order, bytes);

@@ -6,8 +6,9 @@
  * of the 4m methods, Van Zee & Smith, ACM TOMS 44 (2017), here with interleaved storage).
  *
  * Four reals travel as one v4: a GCC vector where there are any, else a struct. Lanes never mix except in
- * fixed order at the end of a dot product, there is no fused multiply-add, so every compiler and every clone
- * gives the same bits. Tiles read up to PL_PADDING reals past the end of a panel and throw the result away.
+ * fixed order at the end of a dot product. Multiplications and additions are fused where the processor can (asked for
+ * explicitly, so that it does not depend on the compiler): a processor always gives the same bits, another one without
+ * fused operations gives others in the last places. Tiles read up to PL_PADDING reals past the end of a panel and throw the result away.
  */
 #include "lu_sparse_dense.h"
 
@@ -154,7 +155,7 @@ INLINE pair pair_join(pair a, pair b, int count) {
 typedef double wide __attribute__((vector_size(32)));
 typedef double wide_loose __attribute__((vector_size(32), aligned(8), may_alias));
 typedef long long wide_bits __attribute__((vector_size(32)));
-#define AVX2 __attribute__((target("avx2"))) INLINE
+#define AVX2 __attribute__((target("avx2,fma"))) INLINE
 AVX2 wide wide_larger(wide a, wide b) {
     wide_bits size = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
     return (wide)_mm256_max_pd((__m256d)((wide_bits)a & size), (__m256d)b);
@@ -170,15 +171,15 @@ AVX2 wide wide_keep(wide a, int count) {
     return (wide)((wide_bits)a & wide_mask(count));
 }
 #define VARIANT(x)      x##_wide
-#define TARGET          __attribute__((target("avx2")))
+#define TARGET          __attribute__((target("avx2,fma")))
 #define VECTORS_16      0
 #define v4              wide
 #define LOAD(p)         (*(const wide_loose *)(const void *)(p))
 #define STORE(p, v)     (*(wide_loose *)(void *)(p) = (v))
 #define ALL(s)          ((wide){(s), (s), (s), (s)})
 #define FOUR(p)         ((wide){(p)[0], (p)[1], (p)[2], (p)[3]})
-#define ADDMUL(c, a, b) ((c) += (a) * (b))
-#define SUBMUL(c, a, b) ((c) -= (a) * (b))
+#define ADDMUL(c, a, b) ((c) = (wide)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#define SUBMUL(c, a, b) ((c) = (wide)_mm256_fnmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define SUB(a, b)       ((a) - (b))
 #define MUL(a, b)       ((a) * (b))
 #define ADD(a, b)       ((a) + (b))
@@ -192,7 +193,7 @@ AVX2 wide wide_keep(wide a, int count) {
 #include "lu_sparse_dense_solve.h"
 #define PICK(name, arguments)                                                                                \
     do {                                                                                                     \
-        if (__builtin_cpu_supports("avx2"))                                                                  \
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                                 \
             name##_wide arguments;                                                                           \
         else                                                                                                 \
             name##_narrow arguments;                                                                         \
@@ -251,12 +252,12 @@ void pl_dense_subtract_complex(int m, double *y, const double *a, const double *
     PICK(dense_subtract_complex, (m, y, a, u));
 }
 
-void pl_dense_forward_real(const pl_dense_panel *p, double *y, const int *row, double *x) {
-    PICK(dense_forward_real, (p, y, row, x));
+void pl_dense_forward_real(const pl_dense_walk *t, double *x) {
+    PICK(dense_forward_real, (t, x));
 }
 
-void pl_dense_backward_real(const pl_dense_panel *p, double *y, const int *row, const double *x, double *g) {
-    PICK(dense_backward_real, (p, y, row, x, g));
+void pl_dense_backward_real(const pl_dense_walk *t, double *x, double *gathered) {
+    PICK(dense_backward_real, (t, x, gathered));
 }
 
 void pl_dense_forward_complex(int m, int w, const double *a, int lda, const double *y, const int *row,

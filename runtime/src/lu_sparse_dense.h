@@ -72,12 +72,17 @@ int pl_dense_factor_real(const pl_dense_panel *p, int from, int to, pl_dense_tes
 /* y -= a u, m scalars */
 void pl_dense_subtract_complex(int m, pl_real *y, const pl_real *a, const pl_real *u);
 
-/* Triangular solves with one panel: y are its own unknowns, x all of them, x[row_i] those of its rows. Three
- * more numbers of rows may be read. */
-void pl_dense_forward_real(const pl_dense_panel *p, pl_real *y, const int *row, pl_real *x);
-/* gathered: r scalars and padding */
-void pl_dense_backward_real(const pl_dense_panel *p, pl_real *y, const int *row, const pl_real *x,
-                            pl_real *gathered);
+/* All panels of a factorisation: their columns, row numbers and values begin at first_j, row_start_j and start_j. */
+typedef struct pl_dense_walk {
+    const int *first, *row_start, *row, *start;
+    pl_real *value;
+    int n;
+} pl_dense_walk;
+
+/* Triangular solves with all panels. Three more numbers of rows may be read. */
+void pl_dense_forward_real(const pl_dense_walk *t, pl_real *x);
+/* gathered: room for the longest list of rows, and padding */
+void pl_dense_backward_real(const pl_dense_walk *t, pl_real *x, pl_real *gathered);
 
 /* Only the rows below the panel: x[row_i] -= sum_k a[i, k] y_k,  i < m, k < w */
 void pl_dense_forward_complex(int m, int w, const pl_real *a, int lda, const pl_real *y, const int *row,

@@ -61,10 +61,10 @@ INLINE TARGET void VARIANT(upper_block)(int w, const pl_dense_panel *p, int from
     if (from > 0) VARIANT(subtract_rows)(w, from, l, ld, t, y);
 }
 
-/* y_k -= sum_i a[i, k] x[row_i] for w <= 4 columns, constant */
+/* y_k -= sum_i a[i, k] x[row_i] for w <= 8 columns, constant */
 INLINE TARGET void VARIANT(gather_rows)(int w, int m, const double *a, int lda, double *y, const int *row,
                                         const double *x) {
-    v4 c[4];
+    v4 c[8];
     double g[4];
     UNROLL for (int k = 0; k < w; k++) c[k] = ALL(0.0);
     for (int i = 0; i < m; i += 4) {
@@ -80,55 +80,88 @@ INLINE TARGET void VARIANT(gather_rows)(int w, int m, const double *a, int lda, 
     UNROLL for (int k = 0; k < w; k++) y[k] -= SUM(c[k]);
 }
 
-/* p[i] = sum_k a[i, k] y_k for 8 reals */
-INLINE TARGET void VARIANT(column_8)(int w, const double *a, int lda, const double *y, double *p) {
-    v4 c = ALL(0.0), d = c;
+/* p[i] = sum_k a[i, k] y_k for 16 reals: four sums at once, or each would wait for its last addition */
+INLINE TARGET void VARIANT(column_16)(int w, const double *a, int lda, const double *y, double *p) {
+    v4 c = ALL(0.0), d = c, e = c, f = c;
     for (; w > 0; w--, a += lda, y++) {
         v4 s = ALL(y[0]);
         ADDMUL(c, LOAD(a), s);
         ADDMUL(d, LOAD(a + 4), s);
+        ADDMUL(e, LOAD(a + 8), s);
+        ADDMUL(f, LOAD(a + 12), s);
     }
     STORE(p, c);
     STORE(p + 4, d);
+    STORE(p + 8, e);
+    STORE(p + 12, f);
 }
 
-static TARGET void VARIANT(dense_forward_real)(const pl_dense_panel *p, double *y, const int *row,
-                                               double *x) {
+INLINE TARGET void VARIANT(scatter_wide)(int w, int m, const double *a, int lda, const double *y,
+                                         const int *row, double *x) {
+    double sum[16];
+    for (int i = 0; i < m; i += 16) {
+        int rows = m - i < 16 ? m - i : 16;
+        VARIANT(column_16)(w, a + i, lda, y, sum);
+        for (int r = 0; r < rows; r++) x[row[i + r]] -= sum[r];
+    }
+}
+
+/* One panel: y are its own unknowns, x all of them, x[row_i] those of its rows. */
+INLINE TARGET void VARIANT(forward_panel)(const pl_dense_panel *p, double *y, const int *row, double *x) {
     int w = p->w, m = p->r, ld = w + m, from = 0;
     const double *a = p->l + w;
-    double sum[8];
     for (; from + 4 < w; from += 4) VARIANT(lower_block)(4, p, from, y);
-    if (w - from == 1)
+    switch (w - from) {
+    case 1:
         VARIANT(lower_block)(1, p, from, y);
-    else if (w - from == 2)
+        break;
+    case 2:
         VARIANT(lower_block)(2, p, from, y);
-    else if (w - from == 3)
+        break;
+    case 3:
         VARIANT(lower_block)(3, p, from, y);
-    else
+        break;
+    default:
         VARIANT(lower_block)(4, p, from, y);
+        break;
+    }
     switch (w) {
     case 1:
         VARIANT(scatter_rows)(1, m, a, ld, y, row, x);
-        return;
+        break;
     case 2:
         VARIANT(scatter_rows)(2, m, a, ld, y, row, x);
-        return;
+        break;
     case 3:
         VARIANT(scatter_rows)(3, m, a, ld, y, row, x);
-        return;
+        break;
     case 4:
         VARIANT(scatter_rows)(4, m, a, ld, y, row, x);
-        return;
+        break;
     case 5:
         VARIANT(scatter_rows)(5, m, a, ld, y, row, x);
-        return;
+        break;
+    case 6:
+        VARIANT(scatter_rows)(6, m, a, ld, y, row, x);
+        break;
+    case 7:
+        VARIANT(scatter_rows)(7, m, a, ld, y, row, x);
+        break;
+    case 8:
+        VARIANT(scatter_rows)(8, m, a, ld, y, row, x);
+        break;
     default:
+        VARIANT(scatter_wide)(w, m, a, ld, y, row, x);
         break;
     }
-    for (int i = 0; i < m; i += 8) {
-        int rows = m - i < 8 ? m - i : 8;
-        VARIANT(column_8)(w, a + i, ld, y, sum);
-        for (int r = 0; r < rows; r++) x[row[i + r]] -= sum[r];
+}
+
+static TARGET void VARIANT(dense_forward_real)(const pl_dense_walk *t, double *x) {
+    for (int j = 0; j < t->n; j++) {
+        int w = t->first[j + 1] - t->first[j], r = t->row_start[j + 1] - t->row_start[j];
+        double *l = t->value + t->start[j];
+        pl_dense_panel p = {l, l + w * (w + r), w, r};
+        VARIANT(forward_panel)(&p, x + t->first[j], t->row + t->row_start[j], x);
     }
 }
 
@@ -145,40 +178,41 @@ static TARGET void VARIANT(dense_forward_complex)(int m, int w, const double *a,
     }
 }
 
-/* g: m reals */
-static TARGET void VARIANT(backward_wide)(int m, int w, const double *a, double *y, const int *row,
-                                          const double *x, double *g) {
-    for (int i = 0; i < m; i++) g[i] = x[row[i]];
-    for (int k = 0; k < w; k += 4, a += 4 * m) {
-        /* the last columns again rather than fewer: all of them are subtracted only once */
-        int columns = w - k < 4 ? w - k : 4;
-        const double *b = a + (columns > 1 ? m : 0), *d = a + (columns > 2 ? 2 * m : 0);
-        const double *e = a + (columns > 3 ? 3 * m : 0);
-        v4 c0 = ALL(0.0), c1 = c0, c2 = c0, c3 = c0;
-        for (int i = 0; i < m; i += 4) {
-            v4 h = LOAD(g + i);
-            if (i + 4 <= m) {
-                ADDMUL(c0, LOAD(a + i), h);
-                ADDMUL(c1, LOAD(b + i), h);
-                ADDMUL(c2, LOAD(d + i), h);
-                ADDMUL(c3, LOAD(e + i), h);
-            } else {
-                h = KEEP(h, m - i);
-                ADDMUL(c0, KEEP(LOAD(a + i), m - i), h);
-                ADDMUL(c1, KEEP(LOAD(b + i), m - i), h);
-                ADDMUL(c2, KEEP(LOAD(d + i), m - i), h);
-                ADDMUL(c3, KEEP(LOAD(e + i), m - i), h);
-            }
-        }
-        y[k] -= SUM(c0);
-        if (columns > 1) y[k + 1] -= SUM(c1);
-        if (columns > 2) y[k + 2] -= SUM(c2);
-        if (columns > 3) y[k + 3] -= SUM(c3);
+/* y_k -= sum_i a[i, k] g_i for w <= 8 columns, constant */
+INLINE TARGET void VARIANT(dot_rows)(int w, int m, const double *a, double *y, const double *g) {
+    v4 c[8];
+    int i = 0;
+    UNROLL for (int k = 0; k < w; k++) c[k] = ALL(0.0);
+    for (; i + 4 <= m; i += 4) {
+        v4 h = LOAD(g + i);
+        UNROLL for (int k = 0; k < w; k++) ADDMUL(c[k], LOAD(a + i + k * m), h);
     }
+    if (i < m) {
+        v4 h = KEEP(LOAD(g + i), m - i);
+        UNROLL for (int k = 0; k < w; k++) ADDMUL(c[k], KEEP(LOAD(a + i + k * m), m - i), h);
+    }
+    UNROLL for (int k = 0; k < w; k++) y[k] -= SUM(c[k]);
 }
 
-static TARGET void VARIANT(dense_backward_real)(const pl_dense_panel *p, double *y, const int *row,
-                                                const double *x, double *g) {
+/* g: m reals */
+INLINE TARGET void VARIANT(backward_wide)(int m, int w, const double *a, double *y, const int *row,
+                                          const double *x, double *g) {
+    int k = 0;
+    for (int i = 0; i < m; i++) g[i] = x[row[i]];
+    for (; k + 8 <= w; k += 8) VARIANT(dot_rows)(8, m, a + k * m, y + k, g);
+    if (k + 4 <= w) {
+        VARIANT(dot_rows)(4, m, a + k * m, y + k, g);
+        k += 4;
+    }
+    if (k + 2 <= w) {
+        VARIANT(dot_rows)(2, m, a + k * m, y + k, g);
+        k += 2;
+    }
+    if (k < w) VARIANT(dot_rows)(1, m, a + k * m, y + k, g);
+}
+
+INLINE TARGET void VARIANT(backward_panel)(const pl_dense_panel *p, double *y, const int *row,
+                                           const double *x, double *g) {
     int w = p->w, m = p->r, from = (w - 1) / 4 * 4;
     switch (w) {
     case 1:
@@ -193,19 +227,46 @@ static TARGET void VARIANT(dense_backward_real)(const pl_dense_panel *p, double 
     case 4:
         VARIANT(gather_rows)(4, m, p->u, m, y, row, x);
         break;
+    case 5:
+        VARIANT(gather_rows)(5, m, p->u, m, y, row, x);
+        break;
+    case 6:
+        VARIANT(gather_rows)(6, m, p->u, m, y, row, x);
+        break;
+    case 7:
+        VARIANT(gather_rows)(7, m, p->u, m, y, row, x);
+        break;
+    case 8:
+        VARIANT(gather_rows)(8, m, p->u, m, y, row, x);
+        break;
     default:
         VARIANT(backward_wide)(m, w, p->u, y, row, x, g);
         break;
     }
-    if (w - from == 1)
+    switch (w - from) {
+    case 1:
         VARIANT(upper_block)(1, p, from, y);
-    else if (w - from == 2)
+        break;
+    case 2:
         VARIANT(upper_block)(2, p, from, y);
-    else if (w - from == 3)
+        break;
+    case 3:
         VARIANT(upper_block)(3, p, from, y);
-    else
+        break;
+    default:
         VARIANT(upper_block)(4, p, from, y);
+        break;
+    }
     for (from -= 4; from >= 0; from -= 4) VARIANT(upper_block)(4, p, from, y);
+}
+
+static TARGET void VARIANT(dense_backward_real)(const pl_dense_walk *t, double *x, double *g) {
+    for (int j = t->n - 1; j >= 0; j--) {
+        int w = t->first[j + 1] - t->first[j], r = t->row_start[j + 1] - t->row_start[j];
+        double *l = t->value + t->start[j];
+        pl_dense_panel p = {l, l + w * (w + r), w, r};
+        VARIANT(backward_panel)(&p, x + t->first[j], t->row + t->row_start[j], x, g);
+    }
 }
 
 static TARGET void VARIANT(dense_backward_complex)(int m, int w, const double *a, int lda, double *y,

@@ -100,6 +100,10 @@ void pl_tree_count(int n, const int *start, const int *adjacent, const int *pare
  * work: 3 n + 1 */
 void pl_tree_postorder(int n, const int *parent, const int *count, int *order, int *work);
 
+/* --- lu_sparse_join.c: panels. order[k]: the node that comes k-th; first: n + 1, where each panel begins. Returns their
+ * number. strict divides what a join may cost; work: 16 (n + 1) */
+int pl_tree_join(int n, const int *parent, const int *count, int strict, int *order, int *first, int *work);
+
 /* --- lu_sparse_super.c: pattern and numbers of the supernodal form */
 
 /* Lays the supernodes out in the arena. 1 if they fit and are expected to be faster than columns. */

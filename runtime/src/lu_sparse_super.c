@@ -1,19 +1,15 @@
-/* Pattern of the supernodal form: which columns share a panel, which rows it has, where its values lie.
+/* Pattern of the supernodal form: which rows a panel has and where its values lie. Which columns share a panel is decided
+ * in lu_sparse_join.c, which also moves columns: the orders in the block change with it.
  *
- * Column j + 1 continues the supernode of j if parent(j) = j + 1 and count(j + 1) = count(j) - 1: then both
- * have the same rows. Small supernodes are joined with the parent that follows them directly, even if that
- * stores zeros (relaxed supernodes), because a dense panel with some zeros beats several thin ones. The rows
- * of all panels come from row subtrees, on panels instead of columns: row k belongs to every panel met when
+ * The rows of all panels come from row subtrees, on panels instead of columns: row k belongs to every panel met when
  * climbing from the panels of its neighbours i < k; since k ascends, rows come out sorted and the first row
  * of a panel names its parent.
  *
  * Sources: Liu, The multifrontal method for sparse matrix solution, SIAM Review 34 (1992) 82-109 (supernodes,
- * tree); Ashcraft & Grimes, ACM TOMS 15 (1989) 291-309 (relaxed supernodes); Davis, Direct Methods (2006), 4
- * and 6.
+ * tree); Davis, Direct Methods (2006), 4 and 6.
  *
  * Memory: panels take w^2 + 2 w r values, contributions r^2 each while they wait on the stack. If they do not
- * fit in the arena, fewer are joined; if that does not help, or if the order is not a postorder of the tree
- * (that of pl_sparse_analyse is), the matrix is left to the column form. */
+ * fit in the arena, fewer are joined; if that does not help, the matrix is left to the column form. */
 #include "lu_sparse_private.h"
 
 #include <limits.h>
@@ -28,55 +24,6 @@ typedef struct supernodes {
     int *row_start;              /* n + 1 */
     int n_super;
 } supernodes;
-
-/* Whether a joined panel of width w may hold that many zeros among its stored values. Percentages by
- * measurement (bench_lu_sparse.c): thin panels cost more than the zeros that widen them. `strict` divides
- * what is allowed. */
-static int worth_joining(int w, int64_t stored, int64_t zeros, int strict) {
-    int percent = w <= 4 ? 50 : w <= 16 ? 10 : 5;
-    return zeros * 100 * strict <= stored * percent;
-}
-
-/* Supernodes from the tree, joined while it pays. entries: n, true entries of each supernode. */
-static void find_supernodes(supernodes *t, int strict, int64_t *entries) {
-    int n = t->n, top = -1;
-    for (int j = 0; j < n; j++) {
-        int begins = j == 0 || t->parent[j - 1] != j || t->count[j] != t->count[j - 1] - 1;
-        if (begins) {
-            t->first[++top] = j;
-            entries[top] = 0;
-        }
-        entries[top] += 2 * (int64_t)t->count[j] - 1;
-        int ends = j + 1 == n || t->parent[j] != j + 1 || t->count[j + 1] != t->count[j] - 1;
-        while (ends && top > 0) {
-            int before = t->first[top] - 1; /* last column of the supernode before */
-            if (t->parent[before] < 0 || t->parent[before] > j) break;
-            int64_t w = j + 1 - t->first[top - 1], r = t->count[j] - 1, stored = w * w + 2 * w * r;
-            if (!worth_joining((int)w, stored, stored - entries[top - 1] - entries[top], strict)) break;
-            entries[top - 1] += entries[top];
-            top--;
-        }
-    }
-    t->n_super = top + 1;
-    t->first[top + 1] = n;
-}
-
-/* Cuts supernodes wider than PL_PANEL into panels of nearly equal width; fills `of`. copy: n + 1. */
-static void cut(supernodes *t, int *copy) {
-    int n_super = t->n_super, out = 0;
-    memcpy(copy, t->first, (size_t)(n_super + 1) * sizeof(int));
-    for (int s = 0; s < n_super; s++) {
-        int w = copy[s + 1] - copy[s], pieces = (w + PL_PANEL - 1) / PL_PANEL;
-        for (int q = 0; q < pieces; q++) {
-            int from = copy[s] + (int)((int64_t)w * q / pieces),
-                to = copy[s] + (int)((int64_t)w * (q + 1) / pieces);
-            for (int j = from; j < to; j++) t->of[j] = out;
-            t->first[out++] = from;
-        }
-    }
-    t->first[out] = t->n;
-    t->n_super = out;
-}
 
 /* Rows of each panel: counted if row is NULL, else listed. mark, up: n_super each. */
 static void climb(supernodes *t, int *row, int *length, int *mark, int *up) {
@@ -200,6 +147,11 @@ static int is_postorder(int n_super, const int *up, int *size) {
     return 1;
 }
 
+/* The next offset that lies on a line of the cache, as the arena does. */
+static size_t next_line(const pl_sparse *s, size_t offset) {
+    return s->arena + (offset - s->arena + 63) / 64 * 64;
+}
+
 /* Rows and values of the panels; the index part of the arena grows from `at`. 0 if the arena is too small. */
 static int lay_out(pl_sparse *s, supernodes *t, size_t at, int *work) {
     int n_super = t->n_super, *length = work, *mark = work + t->n, *up = work + 2 * t->n;
@@ -223,8 +175,8 @@ static int lay_out(pl_sparse *s, supernodes *t, size_t at, int *work) {
     size_t real = sizeof(pl_real), scalar = (size_t)s->scalar;
     s->super_row = at;
     s->relative = at + (size_t)rows * sizeof(int) + 4 * sizeof(int); /* the solve reads four at a time */
-    s->super_value = (s->relative + (size_t)rows * sizeof(int) + 63) / 64 * 64;
-    s->front = (s->super_value + ((size_t)values * scalar + PL_PADDING) * real + 63) / 64 * 64;
+    s->super_value = next_line(s, s->relative + (size_t)rows * sizeof(int));
+    s->front = next_line(s, s->super_value + ((size_t)values * scalar + PL_PADDING) * real);
     /* the graph lies at the end of the arena until the rows are listed: they must not meet */
     size_t graph = (size_t)((const char *)t->start - (const char *)s);
     if (s->relative > graph || s->front + ((size_t)front * scalar + PL_PADDING) * real > end) return 0;
@@ -247,6 +199,24 @@ static int pays_off(const supernodes *t, int64_t n_a) {
     return flops >= PL_SUPER_FLOPS * (int64_t)t->n && 2 * (n_a - t->n) >= 3 * edges;
 }
 
+/* list[k] = list[order[k]]; copy: n */
+static void reorder(int n, const int *order, int *list, int *copy) {
+    memcpy(copy, list, (size_t)n * sizeof(int));
+    for (int k = 0; k < n; k++) list[k] = copy[order[k]];
+}
+
+/* Places of rows and columns from the orders, and the graph on places. */
+static void make_graph(pl_sparse *s, const pl_pattern *a, int *column_place, int *start, int *adjacent,
+                       int *mark) {
+    const int *row_order = PL_PART(s, int, row_order), *column_order = PL_PART(s, int, column_order);
+    int *position = PL_PART(s, int, position);
+    for (int k = 0; k < s->n; k++) {
+        column_place[column_order[k]] = k;
+        position[row_order[k]] = k;
+    }
+    pl_tree_graph(a, position, column_place, start, adjacent, mark);
+}
+
 int pl_super_analyse(pl_sparse *s, const pl_pattern *a) {
     size_t n = (size_t)s->n, integer = sizeof(int), at = s->arena, end = s->arena + s->arena_size;
     size_t graph = ((n + 1) + 2 * (size_t)s->n_a) * integer;
@@ -260,14 +230,12 @@ int pl_super_analyse(pl_sparse *s, const pl_pattern *a) {
     s->source = at += n * integer;
     s->target = at += (size_t)s->n_a * integer;
     at += (size_t)s->n_a * integer;
-    if (at + graph + 64 > end) return 0;
+    if (at + graph + 17 * (n + 1) * integer + 64 > end) return 0;
     int *work = PL_PART(s, int, work), *parent = work, *count = work + n, *column_place = work + 2 * n;
-    int *start = (int *)(void *)((char *)s + (end - graph) / 64 * 64), *adjacent = start + n + 1;
-    const int *column_order = PL_PART(s, int, column_order);
-    for (int k = 0; k < s->n; k++) column_place[column_order[k]] = k;
-    pl_tree_graph(a, PL_PART(s, int, position), column_place, start, adjacent, work + 3 * n);
-    pl_tree_parent(s->n, start, adjacent, parent, work + 3 * n);
-    pl_tree_count(s->n, start, adjacent, parent, count, work + 3 * n);
+    int *mark = work + 3 * n, *start = (int *)(void *)((char *)s + (end - graph) / 64 * 64),
+        *adjacent = start + n + 1;
+    int *order =
+        (int *)(void *)((char *)s + at); /* what the panels will use is free until they are laid out */
     supernodes t = {s->n,
                     start,
                     adjacent,
@@ -277,13 +245,19 @@ int pl_super_analyse(pl_sparse *s, const pl_pattern *a) {
                     PL_PART(s, int, super_of),
                     PL_PART(s, int, row_start),
                     0};
-    if (!pays_off(&t, s->n_a)) return 0;
     int fits = 0;
-    for (int strict = 1; strict <= 4 && !fits; strict *= 2) {
-        /* room for the true sizes: x is free between factorisations */
-        find_supernodes(&t, strict, PL_PART(s, int64_t, x));
-        cut(&t, work + 3 * n);
-        fits = lay_out(s, &t, at, work + 3 * n);
+    make_graph(s, a, column_place, start, adjacent, mark);
+    for (int strict = 1; strict <= 64 && !fits; strict *= 8) {
+        pl_tree_parent(s->n, start, adjacent, parent, mark);
+        pl_tree_count(s->n, start, adjacent, parent, count, mark);
+        if (!pays_off(&t, s->n_a)) return 0;
+        t.n_super = pl_tree_join(s->n, parent, count, strict, order, t.first, order + n);
+        reorder(s->n, order, PL_PART(s, int, row_order), order + n);
+        reorder(s->n, order, PL_PART(s, int, column_order), order + n);
+        make_graph(s, a, column_place, start, adjacent, mark);
+        for (int q = 0; q < t.n_super; q++)
+            for (int k = t.first[q]; k < t.first[q + 1]; k++) t.of[k] = q;
+        fits = lay_out(s, &t, at, mark);
     }
     if (!fits) return 0;
     place_entries(s, a, column_place);

@@ -152,17 +152,9 @@ pl_status NAME(pl_super_factor)(pl_sparse *s, const pl_pattern *a, const pl_real
 #if SC == 1
 void pl_super_solve_real(pl_sparse *s, pl_real *x) {
     panels t = panels_of(s);
-    pl_real *gathered = PL_PART(s, pl_real, inverse);
-    for (int j = 0; j < s->n_super; j++) {
-        panel J = panel_at(&t, j);
-        pl_dense_panel P = dense_panel_at_real(&t, j);
-        pl_dense_forward_real(&P, x + t.first[j], J.row, x);
-    }
-    for (int j = s->n_super - 1; j >= 0; j--) {
-        panel J = panel_at(&t, j);
-        pl_dense_panel P = dense_panel_at_real(&t, j);
-        pl_dense_backward_real(&P, x + t.first[j], J.row, x, gathered);
-    }
+    pl_dense_walk all = {t.first, t.row_start, t.row, t.start, t.value, s->n_super};
+    pl_dense_forward_real(&all, x);
+    pl_dense_backward_real(&all, x, PL_PART(s, pl_real, inverse));
 }
 #else
 void NAME(pl_super_solve)(pl_sparse *s, pl_real *x) {

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ WRAPPER = "PliantWrapper"
 # rumoca reads all files beside the one it is given, and complains about classes that are there twice; a folder that
 # does not exist keeps it from looking
 NOWHERE = "/pliant-nowhere"
+STACKS = (4 << 30, 1 << 30, 256 << 20)  # bytes of address space; memory is taken as it is used
 
 
 def read(source: str | Path, name: str | None = None, path: Sequence[str | Path] | None = None) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
     target, text = _target(text, file, name, bool(own))
     is_library = target == WRAPPER and not own
     model = Source(str(name) if is_library else file, text, target, tuple(roots), is_library)
-    dae = _compile(model)
+    dae = _on_deep_stack(lambda: _compile(model))
     if dae.get("schema_version") != SCHEMA_VERSION:
         raise ModelError(
             f"rumoca wrote its format {dae.get('schema_version')}; pliant reads format {SCHEMA_VERSION}",
@@ -46,6 +48,35 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
         )
     dae["model_name"] = name or target
     return dae
+
+
+def _on_deep_stack(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Run in a thread with a large stack: rumoca recurses for each term of a sum, and a full stack kills Python."""
+    done: list[dict[str, Any]] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    before = threading.stack_size()
+    for size in STACKS:
+        try:
+            threading.stack_size(size)
+            thread = threading.Thread(target=run, name="pliant-rumoca", daemon=True)
+            thread.start()
+        except (RuntimeError, ValueError):  # not that much to be had
+            continue
+        finally:
+            threading.stack_size(before)
+        while thread.is_alive():  # in slices, so that Ctrl-C is heard
+            thread.join(0.1)
+        if failed:
+            raise failed[0]
+        return done[0]
+    return work()
 
 
 def _roots(path: Sequence[str | Path] | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +41,14 @@ def collect(sim: Simulation) -> Result:
     rows = sim.rows[: sim.out.used]
     names = sim.model.names
     log = sim.log[: sim.out.log_used]
-    every = len(sim.x_index) == len(names.x) and len(sim.y_index) == len(names.y)
-    columns = (*names.x, *names.y) if every else _chosen_names(sim)
+    every = len(sim.x_index) == len(sim.model.all_x) and len(sim.y_index) == len(names.y)
+    columns: Sequence[str] | Mapping[str, int]
+    if every:
+        if sim.model.columns is None:
+            sim.model.columns = {name: j for j, name in enumerate(_chosen_names(sim))}
+        columns = sim.model.columns
+    else:
+        columns = _chosen_names(sim)
     times = rows[:, 0]
     created = dt.datetime.now(dt.UTC)
     return Result(

@@ -62,6 +62,7 @@ class NumericModel(ABC):
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
         self.has_mass = bool(struct.mass.start)
         self.all_x = np.arange(self.n_x, dtype=np.int32)
+        self.columns: dict[str, int] | None = None  # of a result with all variables
         self.all_y = np.arange(struct.n_y, dtype=np.int32)
         # plans of the linear algebra by options, made by the first simulation, and blocks ready to be used again
         self.plans: dict[Any, Any] = {}

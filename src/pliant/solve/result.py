@@ -142,7 +142,7 @@ class Result:
         self,
         time: ArrayLike,
         values: ArrayLike,
-        names: Sequence[str],
+        names: Sequence[str] | Mapping[str, int],
         *,
         stats: Stats,
         manifest: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
@@ -158,6 +158,7 @@ class Result:
         """`time` (n_rows) and `values` (n_rows, n_names) are viewed, not copied: leave them alone afterwards.
 
         Arguments:
+            names: of the columns, or a mapping from name to column that is not changed any more.
             aliases: alias -> (name, +1 or -1). Those whose name was not recorded are dropped.
             lazy: name -> function without arguments that computes the column, called at most once.
             steps: arrays `time` (end of each step taken), `h`, `order` and `method`, all of one length.
@@ -169,8 +170,12 @@ class Result:
         """
         self._time = _read_only(time)
         self._values = _read_only(values)
-        self._columns = {name: j for j, name in enumerate(names)}
-        _check_shapes(self._time, self._values, list(names))
+        if isinstance(names, Mapping):  # made once for a model
+            self._columns: Mapping[str, int] = names
+        else:
+            self._columns = {name: j for j, name in enumerate(names)}
+            _check_names(names)
+        _check_shape(self._time, self._values, len(names))
         self._info_source = info
         self._parameters = {name: float(value) for name, value in (parameters or {}).items()}
         self._lazy_source = lazy
@@ -467,14 +472,18 @@ def _read_only(array: ArrayLike) -> FloatArray:
     return view
 
 
-def _check_shapes(time: FloatArray, values: FloatArray, names: list[str]) -> None:
-    if time.ndim != 1 or values.shape != (time.shape[0], len(names)):
+def _check_shape(time: FloatArray, values: FloatArray, n_names: int) -> None:
+    if time.ndim != 1 or values.shape != (time.shape[0], n_names):
         raise ArgumentError(
             f"values has shape {values.shape}, expected ({time.shape[0] if time.ndim == 1 else time.shape},"
-            f" {len(names)}): one row per time, one column per name"
+            f" {n_names}): one row per time, one column per name"
         )
+
+
+def _check_names(names: Sequence[str]) -> None:
     if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        listed = list(names)
+        twice = sorted({name for name in listed if listed.count(name) > 1})
         raise ArgumentError(f"names must differ; these appear more than once: {', '.join(twice)}")
     if "time" in names:
         raise ArgumentError('a variable cannot be named "time"', hint="rename it; result.time is the time")
