@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import pliant
 from pliant.solve.plot import COLOURS, plot_steps
 
 FOLDER = Path(__file__).with_name("pictures")
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def van_der_pol(t, x):
@@ -45,7 +47,36 @@ def make_ball() -> None:
     ball.simulate(stop=3.0).plot("h", "v", file=FOLDER / "bouncing_ball.png")
 
 
+def make_modelica() -> None:
+    """The picture of the README: equations unsorted and sorted, and the solution of the DC drive."""
+    model = pliant.load(EXAMPLES / "dc_drive.mo")
+    found = model.structure
+    result = model.simulate(stop=2.0)
+    figure = Figure(figsize=(9.0, 3.1), layout="constrained")
+    before, after, right = figure.subplots(1, 3, width_ratios=(1, 1, 1.35))
+    for axes, incidence, title in (
+        (before, found.incidence_before, "in the order of the text"),
+        (after, found.incidence_after, "sorted: one loop is left"),
+    ):
+        rows, columns = zip(*incidence.pairs, strict=True)
+        axes.plot(columns, rows, "s", color=COLOURS[0], markersize=4.5)
+        for first, size in incidence.blocks:
+            corner, colour = (first - 0.5, first - 0.5), COLOURS[1] if size > 1 else "#BBBBBB"
+            axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=colour, zorder=1 + size))
+        n = len(incidence.columns)
+        axes.set(title=title, xticks=[], yticks=[], xlim=(-0.8, n - 0.2), ylim=(n - 0.2, -0.8), aspect="equal")
+        axes.set(xlabel="unknowns", ylabel="equations")
+    for name, colour in (("reference.y", COLOURS[1]), ("fan.w", COLOURS[0])):
+        right.plot(result.time, result[name], color=colour, label=name)
+    right.set(xlabel="time in s", ylabel="rad/s", title="solved: speed of a DC drive", xlim=(0, 2))
+    right.grid(color="#DDDDDD", linewidth=0.7)
+    right.spines[["top", "right"]].set_visible(False)
+    right.legend(frameon=False, fontsize=9, loc="lower right")
+    figure.savefig(FOLDER / "modelica.png", dpi=150)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    make_modelica()
     make_van_der_pol()
     make_ball()

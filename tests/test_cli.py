@@ -227,13 +227,17 @@ def test_tour(tmp_path: Path) -> None:
     assert took < 60
     page = (tmp_path / "t" / "index.html").read_text("utf-8")
     titles = re.findall(r"<h2><span>\d+</span>(.*?)</h2>", page)
-    assert len(titles) == len(SECTIONS) >= 9
+    assert len(titles) == len(SECTIONS) >= 12
     for title in titles:
         assert title in done.stdout
-    for what in ("stiff", "native", "dae", "events", "inputs", "sparse", "files", "errors", "manifest"):
+    new = ("modelica", "index", "start")
+    for what in (*new, "stiff", "native", "dae", "events", "inputs", "sparse", "files", "errors", "manifest"):
         assert f'<section id="{what}">' in page
         assert f'<a href="#{what}">' in page
-    assert page.count("<svg") >= 6
+    assert page.count("<svg") >= 9
+    assert "Circuit: 10 equations, index 1, 1 state" in page
+    assert "Index 3, 2 equations added by differentiation" in page
+    assert "Time constants 262 s and 38 s" in page
     for word in ("nothing was refused", "no error<", ">nan<"):
         assert word not in page
     assert "bit for bit" in page

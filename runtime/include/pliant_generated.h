@@ -18,8 +18,16 @@
 
 #if defined(__GNUC__)
 #define PL_UNUSED __attribute__((unused))
+#define PL_PART   __attribute__((noinline)) /* compilers need more than linear time for long functions */
 #else
 #define PL_UNUSED
+#define PL_PART
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define PL_COLD __attribute__((optimize("O1"))) /* called seldom: quick to compile rather than quick to run */
+#else
+#define PL_COLD
 #endif
 
 #if defined(_WIN32)
@@ -34,7 +42,7 @@
 #define PL_NEWTON_CONVERGED 1e-9 /* of the scaled unknowns: quadratic convergence makes the result exact */
 #define PL_NEWTON_DAMPING   1e-5
 #define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
-#define PL_NEWTON_STALLED   1e-3 /* a correction that stays below this and does not shrink is rounding */
+#define PL_NEWTON_STALLED   1e-5 /* a correction that stays below this and does not shrink is rounding */
 #define PL_SET_GROWTH       3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
 
 static PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {
@@ -47,7 +55,8 @@ static PL_UNUSED pl_real pl_sign(pl_real a) {
     return (pl_real)((a > 0.0) - (a < 0.0));
 }
 static PL_UNUSED pl_real pl_homotopy(pl_real lambda, pl_real actual, pl_real simplified) {
-    return lambda >= 1.0 ? actual : lambda * actual + (1.0 - lambda) * simplified;
+    if (lambda >= 1.0) return actual;
+    return lambda <= 0.0 ? simplified : lambda * actual + (1.0 - lambda) * simplified;
 }
 
 /* ------------------------------------------------------------------------------------------ k x k systems */
@@ -140,7 +149,6 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             for (int i = 0; i < n; i++) z[i] += d[i];
             return 0;
         }
-        last = length;
         for (;; lambda *= 0.5) {
             if (lambda < PL_NEWTON_DAMPING) return -1;
             for (int i = 0; i < n; i++) trial[i] = z[i] + lambda * d[i];
@@ -150,6 +158,7 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             pl_real after = pl_loop_norm(n, next, z, nominal);
             if (after - after == 0.0 && after <= (1.0 - 0.25 * lambda) * length) break;
         }
+        last = lambda == 1.0 ? length : HUGE_VAL; /* damped corrections shrink slowly by design */
         for (int i = 0; i < n; i++) z[i] = trial[i];
         loop(self, t, x, u, z, r, a);
     }

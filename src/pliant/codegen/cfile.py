@@ -121,11 +121,10 @@ class File:
                 else f"the loop of {len(block.variables)} equations with the tearing variables {names} ({places})"
             )
             texts += [f"{one} is singular: its pivot is zero", f"the iteration of {one} does not converge"]
-        for _, equation, v in self.s.pivots:
+        for e, equation, v in self.s.pivots:
             span = self.s.equations[equation].span
-            texts.append(
-                f"the equation for {self.variables[v].name} ({span}) is divided by a parameter expression that is zero"
-            )
+            divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60)
+            texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         if self.program.loops:
             lines += [
@@ -142,11 +141,11 @@ class File:
         tears = [v for block in self.program.loops for v in block.tears]
         starts += [(f"m->guess[{k}]", self._guess(v)) for k, v in enumerate(tears)]
         plan = Plan(self.e.shared, [], [starts], hoist=False)
-        text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0").write()
+        text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0", cold=True).write()
         pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
         plan = Plan(self.e.shared, [], [constants + pivots], hoist=False)
-        writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot")
+        writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot", cold=True)
         n_p = len(self.program.p)
         first = 1 + 2 * len(self.program.loops)
         checks = ""

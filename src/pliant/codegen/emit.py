@@ -16,7 +16,7 @@ from pliant.codegen.plan import Item, Plan, Shared, Target
 from pliant.codegen.program import Program, Statement, build_program
 from pliant.codegen.shells import c_comment
 from pliant.codegen.tangent import Row, Tangent
-from pliant.expr.build import collector_paused, sub, var
+from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 
@@ -128,8 +128,10 @@ class Emitter:
         self._directional()
         self._values()
         if self.s.relations:
-            targets = [(f"g[{k}]", sub(self.g, r.lhs, r.rhs)) for k, r in enumerate(self.s.relations)]
-            self._function("relations", self._plan([targets]), "pl_real *g", "g")
+            n = len(self.s.relations)
+            targets = [(f"g[{k}]", r.lhs) for k, r in enumerate(self.s.relations)]
+            targets += [(f"g[{n + k}]", r.rhs) for k, r in enumerate(self.s.relations)]
+            self._function("relation_sides", self._plan([targets]), "pl_real *g", "g")
         self._sets()
         return Generated(
             File(self).text(entries, entries_u, is_linear),
@@ -194,7 +196,7 @@ class Emitter:
         more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
         plan = self._plan([kept + more])
         plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
-        self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory).write())
+        self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, cold=True).write())
 
     def _is_kept(self, item: Item, memory: dict[int, str]) -> bool:
         """The value is in its place already."""

@@ -45,10 +45,12 @@ class FunctionWriter:
         extra_call: str = "",
         memory: Mapping[int, str] | None = None,
         stop: str = "",
+        cold: bool = False,
     ) -> None:
         """``memory``: variables whose values are kept somewhere in any case; ``stop``: condition of the early return
-        between groups of targets."""
+        between groups of targets; ``cold``: called seldom."""
         self.stop = stop
+        self.attribute = "PL_COLD " if cold else ""
         self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
         self.c = context
         self.name = name
@@ -152,7 +154,7 @@ class FunctionWriter:
             for item in part:
                 if item.inner is not None:
                     out.append(self._loop_function(item))
-            out.append(self._part(self.name if single else f"{self.name}_{k + 1}", part))
+            out.append(self._part(self.name if single else f"{self.name}_{k + 1}", part, "" if single else "PL_PART "))
         if not single:
             calls = [
                 f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;"
@@ -169,9 +171,9 @@ class FunctionWriter:
         names = ["m", "t", "x", "u", *self.extra_names]
         return "    " + ", ".join(f"(void){name}" for name in names) + ";"
 
-    def _part(self, name: str, items: Sequence[Item]) -> str:
+    def _part(self, name: str, items: Sequence[Item], attribute: str) -> str:
         defined = {key for item in items for key in item.defines}
-        lines = [f"static pl_status {name}({self.arguments}) {{", self._unused()]
+        lines = [f"static {attribute}{self.attribute}pl_status {name}({self.arguments}) {{", self._unused()]
         lines += self._leaves(self.plan, items, defined)
         for item in items:
             lines += self._item(item)

@@ -17,6 +17,7 @@ class Condition:
     residual: int
     text: str
     span: Span | None = None
+    variable: int = -1  # the variable whose start value is fixed by it, if any
 
 
 @dataclass(eq=False)
@@ -55,12 +56,13 @@ def initial_problem(program: Program) -> InitialProblem:
             here = 3 if variable.fixed else 2 if e == var(g, v) and v not in s.replaced else 1
             if here == 3 and rank[i] == 3 and start[i] != signed:
                 _check_conflict(program, i, start[i], signed, variable.name)
+                text = f"{variable.name} = {_text(program, value)} (fixed)"
+                conditions.append(Condition(sub(g, e, value), text, variable.span, v))
             if here > rank[i]:
                 start[i], rank[i] = signed, here
         elif variable.fixed and _is_continuous(program, v):
-            conditions.append(
-                Condition(sub(g, e, value), f"{variable.name} = {_text(program, value)} (fixed)", variable.span)
-            )
+            text = f"{variable.name} = {_text(program, value)} (fixed)"
+            conditions.append(Condition(sub(g, e, value), text, variable.span, v))
     for equation in s.initial_equations:
         text = equation.span.text if equation.span else "initial equation"
         conditions.append(Condition(equation.residual, text, equation.span))

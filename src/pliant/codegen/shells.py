@@ -78,13 +78,30 @@ OUTPUTS = """static pl_status model_outputs(void *self, pl_real t, const pl_real
 
 EVENTS = """static const int8_t relation_strict[] = {@strict};
 
+/* lhs - rhs of each relation */
+static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real *u, pl_real *g, pl_real *band) {
+    pl_real side[2 * @n];
+    pl_status status = relation_sides(m, t, x, u, side);
+    for (int k = 0; k < @n; k++) {
+        g[k] = side[k] - side[@n + k];
+        if (band) band[k] = 1e-10 * (fabs(side[k]) + fabs(side[@n + k])) + 1e-14;
+    }
+    return status;
+}
+
+/* A relation turns when its sides have passed each other by a narrow band, so that the root function is never zero
+ * where the relation was set: a relation that starts on its switching line is seen leaving it. */
 static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
-    return relations(self, t, x, u, g);
+    model *m = self;
+    pl_real band[@n];
+    pl_status status = relations(m, t, x, u, g, band);
+    for (int k = 0; k < @n; k++) g[k] += m->relation[k] ? -band[k] : band[k];
+    return status;
 }
 
 /* Relations anew, those that fired by their direction, until they are at rest. */
 static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u, const int8_t *fired, int *changed) {
-    pl_real g[@n];
+    pl_real g[@n], band[@n];
     *changed = 0;
     for (int k = 0; fired && k < @n; k++) {
         int now = fired[k] ? fired[k] < 0 : m->relation[k];
@@ -93,11 +110,11 @@ static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u,
     }
     for (int round = 0; round < 2 * @n + 10; round++) {
         int moved = 0;
-        pl_status status = relations(m, t, x, u, g);
+        pl_status status = relations(m, t, x, u, g, band);
         if (status != PL_OK) return status;
         for (int k = 0; k < @n; k++) {
             int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
-            if (fired && fired[k]) continue;
+            if (fired && (fired[k] || fabs(g[k]) <= band[k])) continue;
             moved |= now != m->relation[k];
             m->relation[k] = now;
         }

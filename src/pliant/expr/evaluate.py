@@ -147,13 +147,17 @@ def expand_calls(g: Graph, roots: Sequence[int], functions: Sequence[Function]) 
 
 def expand_relations(g: Graph, roots: Sequence[int], relations: Sequence[Relation]) -> list[int]:
     """Put the comparisons themselves in the place of relations that are held between events."""
-    leaf: dict[int, int] = {}
-    for i in reachable(g, roots):
-        node = g.nodes[i]
-        if node[0] == Op.REL:
-            r = relations[node[1]]
-            leaf[i] = g.intern((Op.LT if r.strict else Op.LE, r.lhs, r.rhs))
-    return substitute(g, roots, leaf) if leaf else list(roots)
+    out = list(roots)
+    while True:  # the sides of a relation may contain relations
+        leaf: dict[int, int] = {}
+        for i in reachable(g, out):
+            node = g.nodes[i]
+            if node[0] == Op.REL:
+                r = relations[node[1]]
+                leaf[i] = g.intern((Op.LT if r.strict else Op.LE, r.lhs, r.rhs))
+        if not leaf:
+            return out
+        out = substitute(g, out, leaf)
 
 
 def parameter_values(system: System, changed: Mapping[int, float] | None = None) -> dict[int, float]:

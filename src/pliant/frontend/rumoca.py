@@ -168,6 +168,7 @@ def _compile(model: Source) -> dict[str, Any]:
         raise ModelError(f"rumoca is not installed ({error})", hint="pip install rumoca==0.10.2") from None
     roots = [*model.roots, *_complex(model)]
     failure: tuple[str, bool] | None = None
+    session = loaded = None  # may only be dropped in this thread, so no traceback may hold them
     with _own_path(), _quiet_stderr() as noise:
         try:
             session = rumoca.Session(roots=roots)
@@ -182,6 +183,8 @@ def _compile(model: Source) -> dict[str, Any]:
                 raise
             noise.clear()
             failure = _with_name(str(error), model.file), True
+        finally:
+            session = loaded = None
     text, is_panic = failure
     if not is_panic and ("unexpected" in text or "resolve/parse failed" in text):
         report = "\n".join(str(entry) for entry in rumoca.validate_source(model.text))

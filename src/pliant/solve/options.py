@@ -242,7 +242,13 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
     places: list[int] = []
     for name, value in given.items():
         place, sign = model.start_place(name)
-        out[place] = sign * _number(f"start_values[{name!r}]", value)
+        number = sign * _number(f"start_values[{name!r}]", value)
+        if place in places and out[place] != number:
+            raise ArgumentError(
+                f"start_values: {name!r} and another name of the same variable get different values",
+                hint=f"give only one of the names of {model.names.x[place]}",
+            )
+        out[place] = number
         places.append(place)
     return out, tuple(places)
 

@@ -37,6 +37,19 @@ def depends_on(g: Graph, e: int, wanted: Callable[[int], bool]) -> bool:
     return False
 
 
+# an unknown below one of these may matter although its derivative is zero
+_STEPS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT, Op.SIGN, Op.FLOOR, Op.CEIL})
+
+
+def stepwise(g: Graph, e: int, is_unknown: Callable[[int], bool]) -> set[int]:
+    """Unknowns on which an expression depends by steps: in conditions, sign, floor, ceil."""
+    nodes = g.nodes
+    steps = [i for i in reachable(g, (e,)) if nodes[i][0] in _STEPS]
+    if not steps:
+        return set()
+    return {nodes[i][1] for i in reachable(g, steps) if nodes[i][0] == Op.VAR and is_unknown(nodes[i][1])}
+
+
 class Coefficients:
     """Partial derivatives of the final equations by their unknowns, and how safe it is to divide by them."""
 
@@ -56,8 +69,12 @@ class Coefficients:
         self._rank: dict[int, tuple[bool, frozenset[int]]] = {}
 
     def of(self, residual: int) -> dict[int, int]:
-        """Unknown -> coefficient."""
-        return gradient(self.g, residual, lambda v: v >= 0 and self.is_unknown(v))
+        """Unknown -> coefficient; 0 for unknowns that stand there without a derivative."""
+        row = gradient(self.g, residual, lambda v: v >= 0 and self.is_unknown(v))
+        zero = const(self.g, 0.0)
+        for v in incidence(self.g, residual, self.is_unknown):
+            row.setdefault(v, zero)
+        return row
 
     def contents(self, e: int) -> tuple[bool, frozenset[int]]:
         """(constant during a simulation, unknowns inside)."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pliant.errors import ArgumentError
-from pliant.expr.build import const, neg, substitute, var
+from pliant.expr.build import const, neg, substitute, value_of, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Block, Equation, Kind, Step, System
-from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients, relax, solve_linear
+from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients, relax, solve_linear, stepwise
 from pliant.structure.blt import sort_blocks
 from pliant.structure.diagnosis import Names
 from pliant.structure.matching import match
@@ -36,6 +36,7 @@ class Sorter:
         self.unknown = [v.kind in kinds and i not in known for i, v in enumerate(self.variables)]
         self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__, parameter_values(system))
         self.rows = [self.coefficients.of(e.residual) for e in equations]
+        self.steps = [stepwise(self.g, e.residual, self.unknown.__getitem__) for e in equations]
         self.forced = list(forced)
         self.pivots: list[tuple[int, int, int]] = []
 
@@ -46,19 +47,22 @@ class Sorter:
         inc: list[list[int]] = []
         literal: list[list[int]] = []
         constant: list[list[int]] = []
-        for row in self.rows:
+        linear: list[list[int]] = []
+        regular: list[list[int]] = []
+        for e, row in enumerate(self.rows):
             # derivatives first: their equations should give them
             order = sorted(row, key=lambda v: (self.variables[v].kind != Kind.DERIVATIVE, v))
             for v in order:
                 if v not in number:
                     number[v] = len(unknowns)
                     unknowns.append(v)
-            level = {v: self.coefficients.solvability(v, row[v]) for v in order}
+            level = {v: self._level(e, v) for v in order}
             inc.append([number[v] for v in order])
             literal.append([number[v] for v in order if level[v] == LITERAL])
             constant.append([number[v] for v in order if level[v] <= PARAMETER])
-        linear = [[number[v] for v in row if self.coefficients.solvability(v, row[v]) <= VARIABLE] for row in self.rows]
-        eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, linear])
+            linear.append([number[v] for v in order if level[v] <= VARIABLE])
+            regular.append([number[v] for v in order if value_of(self.g, row[v]) != 0.0])
+        eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, linear, regular])
         if -1 in eq_to_var or -1 in var_to_eq:
             raise Names(self.g, self.variables, self.equations).singular(inc, unknowns, eq_to_var, var_to_eq)
         blocks = []
@@ -82,15 +86,19 @@ class Sorter:
                     hint=f"the loops contain {', '.join(loops[:12])}" if loops else "the model has no loops",
                 )
 
+    def _level(self, e: int, v: int) -> int:
+        """How safely equation e can be solved for v."""
+        return NONLINEAR if v in self.steps[e] else self.coefficients.solvability(v, self.rows[e][v])
+
     def _solve(self, e: int, v: int) -> int:
         """Expression for v from equation e, linear in v; parameter pivots are noted."""
         coefficient = self.rows[e][v]
-        if self.coefficients.solvability(v, coefficient) == PARAMETER:
+        if self._level(e, v) == PARAMETER:
             self.pivots.append((coefficient, e, v))
         return solve_linear(self.g, self.equations[e].residual, v, coefficient)
 
     def _single(self, e: int, v: int) -> Block:
-        level = self.coefficients.solvability(v, self.rows[e][v])
+        level = self._level(e, v)
         if level <= PARAMETER:
             return Block("explicit", [e], [v], [Step(v, e, self._solve(e, v))])
         # a coefficient that varies may become zero: the loop code watches its pivot
@@ -101,11 +109,12 @@ class Sorter:
         """The system for the tears, everything else eliminated."""
         g = self.g
         members = set(block.variables)
-        rows = {e: {v: c for v, c in self.rows[e].items() if v in members} for e in block.equations}
+        zero = const(g, 0.0)
+        rows = {e: {v: c for v, c in self.rows[e].items() if v in members and c != zero} for e in block.equations}
         order = [(step.equation, step.variable) for step in block.steps]
-        right = dict.fromkeys(block.equations, const(g, 0.0))
+        right = dict.fromkeys(block.equations, zero)
         if block.kind == "linear":
-            zeros = {var(g, v): const(g, 0.0) for v in block.variables}
+            zeros = {var(g, v): zero for v in block.variables}
             memo: dict[int, int] = {}
             for e in block.equations:
                 right[e] = neg(g, substitute(g, [self.equations[e].residual], zeros, memo)[0])
@@ -120,12 +129,7 @@ class Sorter:
         local = {v: i for i, v in enumerate(unknowns)}
         inc = [[local[v] for v in self.rows[e] if v in members] for e in equations]
         solvable = [
-            {
-                local[v]
-                for v, c in self.rows[e].items()
-                if v in members and self.coefficients.solvability(v, c) <= PARAMETER
-            }
-            for e in equations
+            {local[v] for v in self.rows[e] if v in members and self._level(e, v) <= PARAMETER} for e in equations
         ]
         forced = [local[v] for v in self.forced if v in members]
         torn = tear(inc, solvable, method=self.options.tearing, forced=forced)
@@ -135,7 +139,7 @@ class Sorter:
             for e in equations
             for v, c in self.rows[e].items()
             if v in members
-        )
+        ) and not any(self.steps[e] & members for e in equations)
         return self._relaxed(
             Block(
                 "linear" if linear else "nonlinear",

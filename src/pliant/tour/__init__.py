@@ -1,9 +1,9 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 story.py      what a section consists of: text, tables, pictures, code
-stiff.py, native.py, hybrid.py, sparse.py, results.py      the sections, each a function that runs and tells
+modelica.py, stiff.py, native.py, hybrid.py, sparse.py, results.py    the sections, each a function that runs and tells
 terminal.py, page.py      the same story for the terminal and for the browser
-models/       the C models of the tour
+models/       the Modelica and C models of the tour
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from pliant.errors import OutputError
 from pliant.tour.hybrid import events, inputs
+from pliant.tour.modelica import circuit, operating_point, pendulum
 from pliant.tour.native import c_model, dae
 from pliant.tour.page import render_page
 from pliant.tour.results import errors, files, manifest
@@ -23,7 +24,21 @@ from pliant.tour.stiff import fixed_step, stiff
 from pliant.tour.story import Section
 from pliant.tour.terminal import print_end, print_section, print_title
 
-SECTIONS = (stiff, c_model, dae, events, inputs, heat, fixed_step, files, errors, manifest)
+SECTIONS = (
+    circuit,
+    pendulum,
+    operating_point,
+    stiff,
+    c_model,
+    dae,
+    events,
+    inputs,
+    heat,
+    fixed_step,
+    files,
+    errors,
+    manifest,
+)
 
 
 def run_tour(folder: Path, console: Console) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pliant.solve.manifest import pliant_version
 from pliant.tour.story import Block, Code, Picture, Section, Table
 
-_LONG_CODE = 14  # lines from which on program text is folded
+_LONG_CODE = 17  # lines from which on program text is folded
 
 
 def _style() -> str:
@@ -40,7 +40,7 @@ def render_page(sections: Sequence[Section], took: float) -> str:
 <header>
 <h1>A tour of pliant</h1>
 <p>pliant {html.escape(pliant_version())} solves stiff differential and differential-algebraic equations,
-given as a Python function or as a C file, with its own solvers in a small C runtime.</p>
+given as Modelica text, as a Python function or as a C file, with its own solvers in a small C runtime.</p>
 <div class="formula">L x′(t) = f(t, x(t), u(t), p), &nbsp; L constant, possibly singular</div>
 <p>Every figure on this page was measured when the page was made: {made}, on {html.escape(system)}, in
 {took:.1f} s altogether. Make your own with <code>pliant tour</code>.</p>
