@@ -71,8 +71,10 @@ def values_at(system: System, result: pliant.Result, row: int, parameters: Mappi
     numbers = {v.name: k for k, v in enumerate(system.variables)}
     values = parameter_values(system, {numbers[name]: x for name, x in parameters.items()})
     missing = []
+    has_unknown_parameters = any(variable.initial for variable in system.variables)
     for k, variable in enumerate(system.variables):
-        if k in values and variable.kind in (Kind.PARAMETER, Kind.CONSTANT) and not variable.initial:
+        is_constant = variable.kind in (Kind.PARAMETER, Kind.CONSTANT)
+        if is_constant and not (has_unknown_parameters and variable.name in result):
             continue
         if variable.name in result:
             values[k] = float(result[variable.name][row])

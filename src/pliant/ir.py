@@ -295,4 +295,5 @@ class SortedSystem:
     relations: list[Relation] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    extras: list[Step] = field(default_factory=list)  # discrete variables that follow from the others, for outputs only
     integrals: dict[int, int] = field(default_factory=dict)  # derivative variable -> the variable it derives

@@ -18,6 +18,7 @@ from pliant.codegen.shells import (
     OUTPUTS,
     PICK,
     PICK_HEAD,
+    STATES_HEAD,
     STEP_DONE,
     c_comment,
     c_string,
@@ -230,6 +231,8 @@ class File:
             select += (n - m) * n
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
+            cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))
+            text.append(STATES_HEAD + cases + "    return NULL;\n}\n")
         return "\n".join([*text, STEP_DONE.replace("@body", "".join(body))])
 
     # ------------------------------------------------------------------ the struct

@@ -75,7 +75,10 @@ class Emitter:
         places = {v: f"x[{i}]" for i, v in enumerate(p.x)}
         places |= {v: f"u[{j}]" for j, v in enumerate(p.u)}
         places |= {v: f"m->p[{k}]" for k, v in enumerate(p.p)}
-        discrete = [v for v, variable in enumerate(self.variables) if variable.kind == Kind.DISCRETE]
+        extras = {step.variable for step in self.s.extras}
+        discrete = [
+            v for v, variable in enumerate(self.variables) if variable.kind == Kind.DISCRETE and v not in extras
+        ]
         self.discrete = discrete
         places |= {v: f"m->d[{k}]" for k, v in enumerate(discrete)}
         k = 0

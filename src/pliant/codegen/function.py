@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pliant.codegen.cprint import Identifiers, Printer
+from pliant.codegen.order import order_on_demand
 from pliant.codegen.plan import PART, Item, Key, Plan
 from pliant.codegen.program import Assign, Columns, Newton, Solve
 from pliant.ir import Graph, Op, Variable
 
-ARGUMENTS = "model *m, pl_real t, const pl_real *x, const pl_real *u"
+ARGUMENTS = "model *restrict m, pl_real t, const pl_real *restrict x, const pl_real *restrict u"
 CALL = "m, t, x, u"
 
 
@@ -55,7 +56,7 @@ class FunctionWriter:
         self.c = context
         self.name = name
         self.plan = plan
-        self.arguments = ARGUMENTS + (f", {extra}" if extra else "")
+        self.arguments = ARGUMENTS + (f", {extra.replace('*', '*restrict ')}" if extra else "")
         self.call = CALL + (f", {extra_call}" if extra_call else "")
         self.extra_names = [n.strip() for n in extra_call.split(",") if n.strip()]
         self.parts = self._split()
@@ -64,7 +65,7 @@ class FunctionWriter:
         self._find_crossings()
 
     def _split(self) -> list[list[Item]]:
-        items = self.plan.items
+        items = self.plan.items = order_on_demand(self.plan)
         if len(items) <= 2 * PART:
             return [items]
         return [items[k : k + PART] for k in range(0, len(items), PART)]
@@ -130,14 +131,13 @@ class FunctionWriter:
         """Left side of a definition."""
         return self.reference(key) if key in self.slots else f"const pl_real {self.reference(key)}"
 
-    def _leaves(self, plan: Plan, items: Sequence[Item], defined: set[Key]) -> list[str]:
-        """Declarations of the states, inputs and parameters that these items read."""
+    def _leaves(self, plan: Plan, item: Item, defined: set[Key]) -> list[str]:
+        """Declarations of the states, inputs and parameters that an item is the first to read."""
         used: set[int] = set()
-        for item in items:
-            for kind, number in plan.reads(item):
-                key = (kind, number)
-                if kind == "v" and key not in defined and key not in self.slots and number in self.c.places:
-                    used.add(number)
+        for key in plan.reads(item):
+            if key[0] == "v" and key not in defined and key not in self.slots and key[1] in self.c.places:
+                used.add(key[1])
+                defined.add(key)
         order = sorted(used, key=lambda v: (self.c.places[v].partition("[")[0], v))
         return [
             f"    const pl_real {self.c.identifiers.of(v, self.c.variables[v].name)} = {self.c.places[v]};"
@@ -174,8 +174,8 @@ class FunctionWriter:
     def _part(self, name: str, items: Sequence[Item], attribute: str) -> str:
         defined = {key for item in items for key in item.defines}
         lines = [f"static {attribute}{self.attribute}pl_status {name}({self.arguments}) {{", self._unused()]
-        lines += self._leaves(self.plan, items, defined)
         for item in items:
+            lines += self._leaves(self.plan, item, defined)
             lines += self._item(item)
         lines += ["    return PL_OK;", "}", ""]
         return "\n".join(lines)
@@ -265,8 +265,9 @@ class FunctionWriter:
             "    model *m = self;",
             "    (void)m, (void)t, (void)x, (void)u;",
         ]
-        lines += self._leaves(plan, plan.items, set(inner))
+        defined = set(inner)
         for one in plan.items:
+            lines += self._leaves(plan, one, defined)
             if one.kind == "stop":
                 lines.append("    if (!a) return;")
                 continue

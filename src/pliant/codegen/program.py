@@ -97,6 +97,8 @@ def build_program(s: SortedSystem, form: str = "auto") -> Program:
             statements += [Assign(step.variable, step.expression) for step in block.steps]
             computed += block.tears
             computed += [step.variable for step in block.steps]
+    statements += [Assign(step.variable, step.expression) for step in s.extras]
+    computed += [step.variable for step in s.extras]
     states = list(s.states)
     f = [s.derivatives[v] for v in states]
     if not states and not algebraic:  # nothing to integrate: a clock that stands still keeps the solver busy

@@ -167,6 +167,10 @@ PICK_HEAD = """PL_EXPORT int pliant_choose(void *self, int set, const int8_t *st
     model *m = self;
 """
 
+STATES_HEAD = """PL_EXPORT const int8_t *pliant_states(void *self, int set) {
+    model *m = self;
+"""
+
 # the solution of the loops at the last evaluation is the next guess
 LOOPS = """PL_EXPORT void pliant_accept(void *self) {
     model *m = self;

@@ -90,6 +90,18 @@ def add(g: Graph, a: int, b: int) -> int:
         return sub(g, b, na[1])
     if a == b:
         return mul(g, const(g, 2.0), a)
+    if na[0] == Op.CONST:
+        a, b, na, nb = b, a, nb, na
+    if nb[0] == Op.CONST and na[0] in (Op.ADD, Op.SUB):  # c1 + (e + c2): compilers may not do this
+        for place in (1, 2):
+            inner = nodes[na[place]]
+            if inner[0] == Op.CONST:
+                other = na[3 - place]
+                if na[0] == Op.ADD:
+                    return add(g, other, const(g, inner[1] + nb[1]))
+                if place == 1:
+                    return sub(g, const(g, inner[1] + nb[1]), other)
+                return add(g, other, const(g, nb[1] - inner[1]))
     return g.intern((Op.ADD, a, b) if a < b else (Op.ADD, b, a))
 
 
@@ -140,10 +152,10 @@ def mul(g: Graph, a: int, b: int) -> int:
             return a
         if c == 1.0:
             return b
-        if c == -1.0:
-            return neg(g, b)
         if nb[0] == Op.NEG:
             return mul(g, const(g, -c), nb[1])
+        if c < 0.0:  # c x and -c x meet in one product
+            return neg(g, mul(g, const(g, -c), b))
         if nb[0] == Op.MUL:
             inner = nodes[nb[1]]
             if inner[0] == Op.CONST:

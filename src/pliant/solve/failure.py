@@ -79,7 +79,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     if status == binding.NONFINITE:
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
         return NonFiniteError(
-            f"{subject} is NaN or infinite at t = {failure.t:.10g}",
+            f"{subject} is NaN or infinite at t = {failure.t:.10g}{sim.model.place_of(name)}",
             hint="check that the model is defined there (division by zero, log or sqrt of a negative number), "
             "its start values and parameters",
             **common,

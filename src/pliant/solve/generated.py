@@ -19,6 +19,10 @@ from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
 from pliant.solve.numeric import Names, Vector
 from pliant.solve.result import VariableInfo, VariableKind
+from pliant.structure.diagnosis import describe_equation
+
+TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
+SMALL = 60  # states up to which that was measured
 
 if TYPE_CHECKING:
     from pliant.solve.simulation import Simulation
@@ -60,10 +64,9 @@ class GeneratedModel(NativeModel):
         """Derivatives are variables of the model itself."""
         return False
 
-    @property
-    def restarts_often(self) -> bool:
-        """State sets are chosen anew on the way."""
-        return bool(self.generated.program.sorted.sets)
+    def wants_one_step(self, rtol: float) -> bool:
+        """State sets are chosen anew on the way; or the tolerance is tight, f cheap and the Jacobian exact."""
+        return bool(self.generated.program.sorted.sets) or (rtol <= TIGHT and self.n_x <= SMALL)
 
     def consistent_start(self, sim: Simulation) -> float | None:
         """Initial equations, fixed start values and algebraic equations solved."""
@@ -180,6 +183,51 @@ class GeneratedModel(NativeModel):
                     hint=f"change it in the Modelica text, e.g. model M2 extends {self.name}({name}=...); end M2;",
                 )
         raise UnknownNameError(f"parameters: the model has no parameter {name!r}", hint=suggestion(name, names))
+
+    def chosen_states(self, self_: int | None) -> dict[int, str]:
+        """Place in x -> name of the candidate that stands there now, for the slots of state sets."""
+        program = self.generated.program
+        place = {v: i for i, v in enumerate(program.x)}
+        variables = program.sorted.system.variables
+        out: dict[int, str] = {}
+        for k, one in enumerate(program.sorted.sets):
+            n = len(one.candidates[0])
+            self.library.pliant_states.restype = ctypes.c_void_p
+            flags = binding.int8_at(self.library.pliant_states(ctypes.c_void_p(self_), k), n)
+            chosen = [j for j in range(n) if flags[j]]
+            for level, slots in enumerate(one.slots):
+                for slot, j in zip(slots, chosen, strict=True):
+                    out[place[slot]] = variables[one.candidates[level][j]].name
+        return out
+
+    def place_of(self, name: str) -> str:
+        """The equation that a variable, or the derivative of a state, is computed from."""
+        s = self.generated.program.sorted
+        variables = s.system.variables
+        wanted = {name, f"der({name})"}
+        target, _ = self.names.aliases.get(f"der({name})", ("", 1))
+        wanted.add(target)
+        for block in s.blocks:
+            for v, e in zip(block.variables, block.equations, strict=True):
+                if variables[v].name not in wanted:
+                    continue
+                step = [one.equation for one in block.steps if one.variable == v]
+                equation = s.equations[step[0] if step else e]
+                told = describe_equation(s.system.graph, equation, lambda w: variables[w].name)
+                return f"\n  from the equation  {told}"
+        return ""
+
+    def check_parameter(self, name: str, value: float) -> None:
+        """Integers must be whole, min and max hold."""
+        variable = self.generated.program.sorted.system.variables[self.generated.program.p[self.names.p.index(name)]]
+        if variable.type == "integer" and not value.is_integer():
+            raise ArgumentError(f"the parameter {name} is an Integer and cannot be {value:g}")
+        low, high = self._number(variable.min), self._number(variable.max)
+        if (low is not None and value < low) or (high is not None and value > high):
+            bound = f"min = {low:g}" if low is not None and value < low else f"max = {high:g}"
+            raise ArgumentError(
+                f"the parameter {name} cannot be {value:g}: it has {bound}", hint=f"declared at {variable.span}"
+            )
 
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set."""

@@ -40,6 +40,7 @@ ACCEPTED = 1e-7  # ... where redundant conditions keep Newton from going on
 HUGE = 1e100  # a residual beyond it is no progress, whatever it was before
 MAX_NEWTON = 60
 MAX_ROUNDS = 20
+MAX_ELSEWHERE = 60  # other guesses of the free states
 DENSE = 800  # unknowns up to which the rank is looked at
 
 
@@ -89,16 +90,17 @@ class InitialSolver:
         self.model.library.pliant_start(ctypes.c_void_p(self.self_), ctypes.c_void_p(x.ctypes.data))
         for place, value in chosen.items():
             x[place] = value
-        start = x.copy()
         self._choose_first()
+        start = x.copy()
         try:
             self._settle()
         except _NoSolution as first:
-            if not self._uses_homotopy():
-                raise self._error(first) from None
             x[:] = start
             try:
-                self._continue_homotopy()
+                if self._uses_homotopy():
+                    self._continue_homotopy()
+                else:
+                    self._try_elsewhere(start, first)
             except _NoSolution as second:
                 raise self._error(second) from None
         for k in range(len(self.program.sorted.sets)):
@@ -117,6 +119,24 @@ class InitialSolver:
             if not self._update_relations():
                 return
         raise _NoSolution("the relations of the model do not come to rest at the start")
+
+    def _try_elsewhere(self, start: Vector, first: _NoSolution) -> None:
+        """Other guesses of the free states, further and further away: the loops may have no solution at the first."""
+        if not self.free or not self.initial.conditions:
+            raise first
+        chance = np.random.default_rng(1)
+        size = np.maximum(1.0, np.abs(start[self.free]))
+        for attempt in range(MAX_ELSEWHERE):
+            self.sim.x[:] = start
+            away = chance.uniform(-1.0, 1.0, len(self.free)) * size
+            self.sim.x[self.free] += away * 10.0 ** (4.0 * attempt / MAX_ELSEWHERE - 3.0)
+            try:
+                self._settle()
+            except _NoSolution:
+                continue
+            return
+        self.sim.x[:] = start
+        raise first
 
     def _update_relations(self) -> bool:
         if not self.model.struct.initialise:
@@ -192,6 +212,11 @@ class InitialSolver:
         status = binding.POINT_CALL(self.model.struct.rhs)(
             self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, f.ctypes.data
         )
+        if status == binding.OK and len(self.model.names.y):  # loops that only outputs need are solved, too
+            y = np.empty(len(self.model.names.y))
+            status = binding.OUTPUT_CALL(self.model.struct.outputs)(
+                self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, len(y), None, y.ctypes.data
+            )
         if status != binding.OK:
             raise _NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
         return f

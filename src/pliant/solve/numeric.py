@@ -88,9 +88,8 @@ class NumericModel(ABC):
         """Are derivatives of states computed on demand (True) or variables of the model like others?"""
         return True
 
-    @property
-    def restarts_often(self) -> bool:
-        """The model makes its solver begin anew again and again: "auto" then begins with a one-step method."""
+    def wants_one_step(self, rtol: float) -> bool:
+        """Should "auto" begin with Radau5? E.g. because the model makes its solver begin anew again and again."""
         return False
 
     def consistent_start(self, sim: Simulation) -> float | None:
@@ -111,6 +110,13 @@ class NumericModel(ABC):
                 f"parameters: the model has no parameter {name!r}", hint=suggestion(name, self.names.p)
             )
         return self.names.p.index(name)
+
+    def place_of(self, name: str) -> str:
+        """Where a variable (or the derivative of a state) comes from, as the end of a sentence; "" if not known."""
+        return ""
+
+    def check_parameter(self, name: str, value: float) -> None:  # noqa: B027 (most models know no bounds)
+        """Refuse a value that the parameter cannot have."""
 
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set."""

@@ -48,6 +48,12 @@ class Linearization:
     x: Matrix
     u: Matrix
 
+    def __repr__(self) -> str:
+        return (
+            f"<Linearization at t = {self.t:g}: {len(self.states)} states, {len(self.inputs)} inputs, "
+            f"{len(self.outputs)} outputs>"
+        )
+
     @property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Eigenvalues of A, the slowest first."""
@@ -66,6 +72,11 @@ class SteadyState(Mapping[str, float]):
     states: dict[str, float]
     residual: float
     iterations: int
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} = {value:g}" for name, value in list(self.states.items())[:8])
+        more = ", ..." if len(self.states) > 8 else ""
+        return f"<SteadyState: {shown}{more}; {len(self.found)} variables, residual {self.residual:.2g}>"
 
     def __getitem__(self, name: str) -> float:
         return self.found[name]
@@ -141,6 +152,14 @@ class Point:
                 raise ModelEvaluationError(f"{self.model.name}: the outputs cannot be evaluated", time=self.t)
         return y
 
+    def state_names(self) -> tuple[str, ...]:
+        """Names of x, those of a state set by the candidates that are states now."""
+        names = list(self.model.names.x)
+        if isinstance(self.model, GeneratedModel):
+            for place, name in self.model.chosen_states(self.sim.instance.address).items():
+                names[place] = name
+        return tuple(names)
+
     def all_values(self, x: Matrix) -> dict[str, float]:
         """Every variable by name, aliases and constants included."""
         names = self.model.names
@@ -184,7 +203,7 @@ def linearize(
             "linearize needs a mass matrix that is regular or diag(I, 0)", hint="reorder the equations"
         )
     a = ~d
-    names = tuple(name for name, keep in zip(model.names.x, d, strict=True) if keep)
+    names = tuple(name for name, keep in zip(point.state_names(), d, strict=True) if keep)
     if a.any():
         try:
             inner = np.linalg.solve(j[np.ix_(a, a)], np.hstack([j[np.ix_(a, d)], ju[a]]))
@@ -279,14 +298,18 @@ def steady_state(
             continue
         size = float(np.max(np.abs(d) / (np.abs(x) + nominal)))
         if size <= STEADY and delta >= DELTA_END:
-            return _steady(point, x + d, iteration)
+            at, left = self_consistent(point, x + d, point.rhs(x + d))
+            if np.max(np.abs(left)) <= np.max(np.abs(f)) + 1e-9 * np.max(np.abs(j) @ (np.abs(at) + nominal)):
+                return _steady(point, at, iteration)
+            x, f, delta = at, left, FIRST_DELTA  # a relation changed: the steady state of another mode
+            continue
         trial = x + d * min(1.0, 1.0 / max(size, 1e-300))
         try:
             new = point.rhs(trial)
         except ModelEvaluationError:
             delta *= 0.25
             continue
-        x, f = trial, new
+        x, f = self_consistent(point, trial, new)
         delta = min(delta * float(np.clip(best / max(size, 1e-300), 2.0, 50.0)), 10.0 * DELTA_END)
         best = min(best, size)
     worst = np.argsort(-np.abs(f))[:5]
@@ -297,8 +320,27 @@ def steady_state(
     )
 
 
+def self_consistent(point: Point, x: Matrix, f: Matrix) -> tuple[Matrix, Matrix]:
+    """Relations and state sets taken anew at x, as after a step; f again if anything changed."""
+    model, sim = point.model, point.sim
+    changed = False
+    if isinstance(model, GeneratedModel):
+        if model.struct.initialise:
+            info = binding.EventInfo()
+            call = binding.INITIALISE_CALL(model.struct.initialise)
+            status = call(sim.instance.address, point.t, x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
+            changed = status == binding.OK and bool(info.f_changed)
+        if model.struct.step_done:
+            request = ctypes.c_int()
+            call = binding.STEP_CALL(model.struct.step_done)
+            call(sim.instance.address, point.t, x.ctypes.data, sim.u.ctypes.data, ctypes.byref(request))
+            changed = changed or bool(request.value)
+    return x, point.rhs(x) if changed else f
+
+
 def _steady(point: Point, x: Matrix, iterations: int) -> SteadyState:
     f = point.rhs(x)
     values = point.all_values(x)
-    states = {name: values[name] for name in point.model.names.x if not is_hidden(name)}
+    names = point.model.names
+    states = {name: values[name] for name in names.x if not is_hidden(name) and name not in names.algebraic}
     return SteadyState(values, states, float(np.max(np.abs(f))), iterations)

@@ -256,5 +256,7 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
 def _parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
     out = model.p_start.copy()
     for name, value in given.items():
-        out[model.parameter_place(name)] = _number(f"parameters[{name!r}]", value)
+        number = _number(f"parameters[{name!r}]", value)
+        out[model.parameter_place(name)] = number
+        model.check_parameter(name, number)
     return out

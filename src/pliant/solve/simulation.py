@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import ArgumentError, InitialValueError, SingularError, SolverError, UnknownNameError
+from pliant.errors import (
+    ArgumentError,
+    InitialValueError,
+    NonFiniteError,
+    SingularError,
+    SolverError,
+    UnknownNameError,
+)
 from pliant.solve import binding
 from pliant.solve.failure import failure_error
 from pliant.solve.inputs import make_inputs
@@ -75,6 +82,7 @@ class Simulation:
         self.last_event: Event | None = None
         self.seconds = 0.0
         self.done = False
+        self.checked = 0  # rows whose outputs were looked at
         self.x = request.x.copy()
         model.check_runnable()
         self._check_bounds()
@@ -236,7 +244,7 @@ class Simulation:
             next_time,
         )
         self.begun = True
-        if self.request.method == "auto" and self.model.restarts_often:
+        if self.request.method == "auto" and self.model.wants_one_step(self.request.rtol):
             self.run.method = binding.METHODS["radau5"]
         self.raise_user_error()
         if status != binding.OK:
@@ -342,6 +350,8 @@ class Simulation:
         )
         if self.instance.raised is not None:
             self.raise_user_error()
+        if self.y_index.size:
+            self._check_outputs()
         if status in (binding.EVENT, binding.TERMINATED):
             self._note_event(status == binding.TERMINATED)
         if status in (binding.FINISHED, binding.TERMINATED):
@@ -353,6 +363,24 @@ class Simulation:
             raise failure_error(self, status, None)
         else:
             self._grow()
+
+    def _check_outputs(self) -> None:
+        """Outputs computed since the last look must be numbers; the rows before stay in the result."""
+        used = int(self.out.used)
+        new = self.rows[self.checked : used, 1 + len(self.x_index) :]
+        if not np.isfinite(new).all():
+            row, column = (int(k) for k in np.argwhere(~np.isfinite(new))[0])
+            time = float(self.rows[self.checked + row, 0])
+            name = self.model.names.y[int(self.y_index[column])]
+            self.out.used = self.checked + row
+            raise NonFiniteError(
+                f"{name} is NaN or infinite at t = {time:.10g}{self.model.place_of(name)}",
+                hint="check that the model is defined there (division by zero, log or sqrt of a negative number, a "
+                "table left), or leave the variable out of outputs=",
+                time=time,
+                names=(name,),
+            )
+        self.checked = used
 
     def _note_event(self, terminal: bool) -> None:
         if self.run.t_event == -math.inf:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pliant.errors import ModelError, UnknownNameError
 from pliant.expr.build import collector_paused, substitute, var, variables_of
 from pliant.expr.evaluate import expand_calls
-from pliant.ir import Check, Equation, Kind, Relation, SortedSystem, System
+from pliant.ir import Check, Equation, Kind, Relation, SortedSystem, Step, System
 from pliant.structure.options import StructureOptions
 from pliant.structure.reduce import Reduced, Reduction
 from pliant.structure.sort import Sorter
@@ -60,8 +60,25 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
         [_relation(system, r, substitution) for r in system.relations],
         [_check(system, c, substitution) for c in system.checks],
         reduced.notes,
+        _extras(system, substitution),
         reduced.integrals,
     )
+
+
+def _extras(system: System, substitution: dict[int, int]) -> list[Step]:
+    """Discrete variables without memory of their own, in an order in which they can be computed."""
+    waiting = {
+        v: _final(system, variable.binding, substitution)
+        for v, variable in enumerate(system.variables)
+        if variable.kind == Kind.DISCRETE and variable.binding is not None
+    }
+    steps: list[Step] = []
+    while waiting:
+        ready = [v for v, e in waiting.items() if not (variables_of(system.graph, e) & waiting.keys() - {v})]
+        if not ready:  # they depend on each other: left out
+            return steps
+        steps += [Step(v, -1, waiting.pop(v)) for v in ready]
+    return steps
 
 
 def _final(system: System, e: int, substitution: dict[int, int]) -> int:
