@@ -11,6 +11,7 @@ from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import (
     ALWAYS,
+    ASSERTIONS,
     CHOOSE,
     CONDITIONS,
     EVENTS,
@@ -126,6 +127,9 @@ class File:
             span = self.s.equations[equation].span
             divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60)
             texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
+        for check in [*self.e.checks, *self.e.parameter_checks]:
+            place = f" ({check.span})" if check.span else ""
+            texts.append(f"assertion failed: {check.message}{place}")
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         if self.program.loops:
             lines += [
@@ -143,9 +147,12 @@ class File:
         starts += [(f"m->guess[{k}]", self._guess(v)) for k, v in enumerate(tears)]
         plan = Plan(self.e.shared, [], [starts], hoist=False)
         text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0", cold=True).write()
+        holds: list[Target] = [
+            (f"pivot[{len(self.s.pivots) + k}]", one.condition) for k, one in enumerate(self.e.parameter_checks)
+        ]
         pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
-        plan = Plan(self.e.shared, [], [constants + pivots], hoist=False)
+        plan = Plan(self.e.shared, [], [constants + pivots + holds], hoist=False)
         writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot", cold=True)
         n_p = len(self.program.p)
         first = 1 + 2 * len(self.program.loops)
@@ -156,13 +163,20 @@ class File:
                 f"        if (!(fabs(pivot[k]) > 0.0)) {{\n            m->error = {first} + k;\n"
                 "            return PL_FATAL;\n        }\n"
             )
+        if holds:
+            second = first + len(pivots) + len(self.e.checks)
+            checks += (
+                f"    for (int k = 0; k < {len(holds)}; k++)\n"
+                f"        if (!(fabs(pivot[{len(pivots)} + k]) > 0.0)) {{\n            m->error = {second} + k;\n"
+                "            return PL_FATAL;\n        }\n"
+            )
         copy = f"    memcpy(m->p, p, {n_p} * sizeof(pl_real));\n" if n_p else "    (void)p;\n"
         return (
             text
             + writer.write()
             + (
                 "static pl_status set_parameters(void *self, const pl_real *p) {\n    model *m = self;\n"
-                f"    pl_real pivot[{max(len(pivots), 1)}];\n{copy}"
+                f"    pl_real pivot[{max(len(pivots) + len(holds), 1)}];\n{copy}"
                 "    m->error = 0;\n    derived_parameters(m, 0.0, NULL, NULL, pivot);\n"
                 + checks
                 + "    return PL_OK;\n}\n"
@@ -193,7 +207,7 @@ class File:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         if self.s.relations:
             out.append(self._events())
-        if self.n_tears or self.s.sets:
+        if self._watches_steps():
             out.append(self._step_done())
         if self.initial.conditions:
             words = {"@n": len(self.initial.conditions), "@first": len(self.y)}
@@ -204,6 +218,9 @@ class File:
         n = len(self.s.relations)
         strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
         return EVENTS.replace("@n", str(n)).replace("@strict", strict)
+
+    def _watches_steps(self) -> bool:
+        return bool(self.n_tears or self.s.sets or self.e.checks)
 
     def _step_done(self) -> str:
         """Warm starts kept, state sets chosen anew."""
@@ -229,6 +246,10 @@ class File:
             picks += _filled(PICK, words)
             body.append(f"    if (choose_{k}(m, t, x, u, 0) > 0) *request |= PL_STEP_RESTART;\n")
             select += (n - m) * n
+        if self.e.checks:
+            first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
+            words = {"@n": len(self.e.checks), "@first": first}
+            body.append(_filled(ASSERTIONS, words))
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
             cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))
@@ -268,7 +289,7 @@ class File:
             array("const char *const", "root_name", [c_string(one) for one in texts])
             fields += [f".n_roots = {len(texts)}", ".roots = model_roots", ".event = model_event"]
             fields += [".initialise = model_initialise"]
-        if self.n_tears or self.s.sets:
+        if self._watches_steps():
             fields.append(".step_done = model_step_done")
         if len(p.x) > p.n_states:
             diagonal = [(i, i, 0) for i in range(p.n_states)]

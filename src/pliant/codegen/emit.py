@@ -136,6 +136,7 @@ class Emitter:
             targets += [(f"g[{n + k}]", r.rhs) for k, r in enumerate(self.s.relations)]
             self._function("relation_sides", self._plan([targets]), "pl_real *g", "g")
         self._sets()
+        self._checks()
         return Generated(
             File(self).text(entries, entries_u, is_linear),
             p,
@@ -188,6 +189,16 @@ class Emitter:
                 for j, v in enumerate(row)
             ]
             self._function(f"set_{k}", self._plan([jacobian + values]), "pl_real *g, pl_real *q", "g, q")
+
+    def _checks(self) -> None:
+        """Assertions of the model that depend on more than parameters."""
+        self.shared.extend()
+        wanted = [one for one in self.s.checks if one.is_error]
+        self.checks = [one for one in wanted if not self.shared.fixed[one.condition]]
+        self.parameter_checks = [one for one in wanted if self.shared.fixed[one.condition]]
+        if self.checks:
+            targets = [(f"holds[{k}]", one.condition) for k, one in enumerate(self.checks)]
+            self._function("assertions", self._plan([targets]), "int *holds", "holds")
 
     def _values(self) -> None:
         """All variables, then the residuals of the conditions at the start."""

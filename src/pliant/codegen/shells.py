@@ -240,3 +240,13 @@ CONDITIONS = """PL_EXPORT pl_status pliant_initial(void *self, pl_real t, const 
     return status;
 }
 """
+
+ASSERTIONS = """    int holds[@n];
+    pl_status status = assertions(m, t, x, u, holds);
+    if (status != PL_OK) return status;
+    for (int k = 0; k < @n; k++)
+        if (!holds[k]) {
+            m->error = @first + k;
+            return PL_FATAL;
+        }
+"""

@@ -65,8 +65,12 @@ class GeneratedModel(NativeModel):
         return False
 
     def wants_one_step(self, rtol: float) -> bool:
-        """State sets are chosen anew on the way; or the tolerance is tight, f cheap and the Jacobian exact."""
-        return bool(self.generated.program.sorted.sets) or (rtol <= TIGHT and self.n_x <= SMALL)
+        """State sets are chosen anew on the way; or the tolerance is tight, f cheap and the Jacobian exact.
+
+        Not with algebraic unknowns in x: between the steps Radau5 gives them with its polynomial of degree three only.
+        """
+        tight = rtol <= TIGHT and self.n_x <= SMALL and not self.names.algebraic
+        return bool(self.generated.program.sorted.sets) or tight
 
     def consistent_start(self, sim: Simulation) -> float | None:
         """Initial equations, fixed start values and algebraic equations solved."""
@@ -230,11 +234,20 @@ class GeneratedModel(NativeModel):
             )
 
     def start_place(self, name: str) -> tuple[int, int]:
-        """(place in x, sign) of a variable whose start value may be set."""
+        """(place in x, sign) of a variable whose start value may be set; from n_x on, n_x + number of the variable."""
         target, sign = self.names.aliases.get(name, (name, 1))
         if target in self.names.x:
             return self.names.x.index(target), sign
         known = [n for n in self.names.x if not is_hidden(n)]
+        s = self.generated.program.sorted
+        others = {s.system.variables[v].name: v for one in s.sets for level in one.candidates for v in level}
+        for one in self.generated.initial.conditions:
+            if one.variable >= 0:
+                others[s.system.variables[one.variable].name] = one.variable
+        for asked, factor in ((name, 1), (target, sign)):
+            if asked in others:
+                return self.n_x + others[asked], factor
+        known += list(others)
         if target in self.names.y or target in self.constants(self.p_start):
             raise ArgumentError(
                 f"{name} is no state, so it has no start value of its own",

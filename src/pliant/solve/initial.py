@@ -80,6 +80,22 @@ class InitialSolver:
         variables = self.program.sorted.system.variables
         self.parameters = [k for k, v in enumerate(self.program.p) if variables[v].initial]
         self.p = sim.request.parameters.copy()
+        self.shift = self._shifts()
+
+    def _shifts(self) -> Vector:
+        """What start_values add to the conditions `variable - start = 0`."""
+        given = self.sim.request.others_given
+        shift = np.zeros(len(self.initial.conditions))
+        if given:
+            system = self.program.sorted.system
+            values = dict(self.model.numbers)
+            values.update({v: float(self.p[k]) for k, v in enumerate(self.program.p)})
+            for k, one in enumerate(self.initial.conditions):
+                if one.variable in given:
+                    start = system.variables[one.variable].start
+                    old = 0.0 if start is None else evaluate(system.graph, [start], values)[0]
+                    shift[k] = old - given[one.variable]
+        return shift
 
     # ------------------------------------------------------------------ the whole
 
@@ -170,7 +186,10 @@ class InitialSolver:
         s = self.program.sorted
         system = s.system
         place = {v: i for i, v in enumerate(self.program.x)}
-        guess = self._guesses() if s.sets else {}
+        if not s.sets and not self.sim.request.others_given:
+            return
+        guess = self._guesses()
+        self._guess_tears(guess)
         for k, one in enumerate(s.sets):
             n = len(one.candidates[0])
             flat = [e for row in one.jacobian for e in row]
@@ -182,6 +201,14 @@ class InitialSolver:
                 for slot, j in zip(slots, sorted(states), strict=True):
                     v = one.candidates[level][j]
                     self.sim.x[place[slot]] = guess.get(v, 0.0)
+
+    def _guess_tears(self, guess: dict[int, float]) -> None:
+        """The loops begin where the guesses of all variables are."""
+        tears = [v for block in self.program.loops for v in block.tears]
+        if tears:
+            self.model.library.pliant_guess.restype = ctypes.c_void_p
+            place = self.model.library.pliant_guess(ctypes.c_void_p(self.self_))
+            (ctypes.c_double * len(tears)).from_address(place)[:] = [guess.get(v, 0.0) for v in tears]
 
     def _guesses(self) -> dict[int, float]:
         """Start values of all variables, aliases included, and what follows explicitly from them."""
@@ -195,6 +222,7 @@ class InitialSolver:
         for v, start in alias_starts(s).items():  # a given start of an alias is better than none
             if system.variables[v].start is None:
                 values[v] = evaluate(g, [start], values)[0]
+        values.update(self.sim.request.others_given)
         for block in s.blocks:
             if block.kind == "explicit":
                 v, e = block.steps[0].variable, block.steps[0].expression
@@ -231,7 +259,7 @@ class InitialSolver:
         )
         if status != binding.OK:
             raise _NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
-        return r
+        return r + self.shift
 
     def _residual(self) -> Vector:
         """Conditions, then algebraic rows."""

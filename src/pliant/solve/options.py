@@ -100,6 +100,7 @@ class Request:
     step: float
     x: Vector
     x_given: tuple[int, ...]  # places of x set by start_values
+    others_given: dict[int, float]  # variables that are not in x (number -> value)
     parameters: Vector
     outputs: tuple[str, ...] | None
     options: SolverOptions
@@ -150,7 +151,7 @@ def check_request(
         raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
     if timeout is not None and not _number("timeout", timeout) > 0:
         raise ArgumentError(f"timeout must be positive, not {timeout:g}")
-    x, x_given = _start_values(model, start_values)
+    x, x_given, others_given = _start_values(model, start_values)
     return Request(
         start=start,
         stop=stop,
@@ -162,6 +163,7 @@ def check_request(
         step=0.0 if step is None else float(step),
         x=x,
         x_given=x_given,
+        others_given=others_given,
         parameters=_parameters(model, parameters),
         outputs=_names(outputs),
         options=checked,
@@ -236,13 +238,17 @@ def _points(points: Any, start: float, stop: float) -> Vector | None:
     return times
 
 
-def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vector, tuple[int, ...]]:
-    """Start values of x, and the places that were set."""
+def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vector, tuple[int, ...], dict[int, float]]:
+    """Start values of x, the places that were set, and the values of variables that are not in x."""
     out = model.x_start.copy()
     places: list[int] = []
+    others: dict[int, float] = {}
     for name, value in given.items():
         place, sign = model.start_place(name)
         number = sign * _number(f"start_values[{name!r}]", value)
+        if place >= model.n_x:
+            others[place - model.n_x] = number
+            continue
         if place in places and out[place] != number:
             raise ArgumentError(
                 f"start_values: {name!r} and another name of the same variable get different values",
@@ -250,7 +256,7 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
             )
         out[place] = number
         places.append(place)
-    return out, tuple(places)
+    return out, tuple(places), others
 
 
 def _parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
