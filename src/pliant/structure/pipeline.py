@@ -23,6 +23,7 @@ from pliant.expr.build import collector_paused, substitute, var, variables_of
 from pliant.expr.evaluate import expand_calls
 from pliant.ir import Check, Equation, Kind, Relation, SortedSystem, Step, System
 from pliant.structure.options import StructureOptions
+from pliant.structure.rank import check_rank, generic_points
 from pliant.structure.reduce import Reduced, Reduction
 from pliant.structure.sort import Sorter
 
@@ -43,7 +44,7 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     substitution = {var(system.graph, v): e for v, e in replaced.items()}
     for state_set in reduced.sets:
         state_set.jacobian = [substitute(system.graph, row, substitution) for row in state_set.jacobian]
-    return SortedSystem(
+    found = SortedSystem(
         system,
         reduced.equations,
         reduced.states,
@@ -63,6 +64,8 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
         _extras(system, substitution),
         reduced.integrals,
     )
+    check_rank(found, sorter.rows, generic_points(found, sorter.numbers))
+    return found
 
 
 def _extras(system: System, substitution: dict[int, int]) -> list[Step]:

@@ -34,7 +34,8 @@ class Sorter:
         known = set(states)
         kinds = (Kind.UNKNOWN, Kind.DERIVATIVE)
         self.unknown = [v.kind in kinds and i not in known for i, v in enumerate(self.variables)]
-        self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__, parameter_values(system))
+        self.numbers = parameter_values(system)
+        self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__, self.numbers)
         self.rows = [self.coefficients.of(e.residual) for e in equations]
         self.steps = [stepwise(self.g, e.residual, self.unknown.__getitem__) for e in equations]
         self.forced = list(forced)

@@ -1,0 +1,89 @@
+"""Loops that are singular in numbers although their structure is fine: x + y = a, 2 x + 2 y = b.
+
+The Jacobian of a loop is evaluated at generic points. If it is singular at all of them, no choice of values will make
+it regular: the left null vector names the equations that depend on each other, the right one the unknowns that they
+leave open.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.expr.evaluate import evaluate
+from pliant.ir import Block, SortedSystem
+from pliant.structure.diagnosis import Names
+
+SINGULAR = 1e-13  # smallest over largest singular value, after scaling
+POINTS = 3
+LARGEST = 400  # unknowns
+TAKES_PART = 1e-6  # of the largest entry of a null vector
+
+
+def check_rank(s: SortedSystem, rows: Sequence[Mapping[int, int]], point: Callable[[int], dict[int, float]]) -> None:
+    """Raise for the first loop that is singular at every point; ``rows[e]`` are the coefficients of equation e."""
+    for block in s.blocks:
+        if 1 < len(block.variables) <= LARGEST:
+            _check_block(s, block, rows, point)
+
+
+def _check_block(
+    s: SortedSystem, block: Block, rows: Sequence[Mapping[int, int]], point: Callable[[int], dict[int, float]]
+) -> None:
+    column = {v: k for k, v in enumerate(block.variables)}
+    places = [(i, column[v], c) for i, e in enumerate(block.equations) for v, c in rows[e].items() if v in column]
+    found = None
+    for seed in range(POINTS):
+        values = evaluate(
+            s.system.graph, [c for _, _, c in places], point(seed), 0.37, (), s.system.tables, s.system.relations
+        )
+        j = np.zeros((len(block.equations), len(block.variables)))
+        for (i, k, _), value in zip(places, values, strict=True):
+            j[i, k] = value
+        found = _null_vectors(j)
+        if found is None:
+            return
+    assert found is not None
+    left, right = found
+    names = Names(s.system.graph, s.system.variables, s.equations)
+    open_unknowns = ", ".join(s.system.variables[block.variables[k]].name for k in right[:8])
+    raise names.dependent(
+        [block.equations[i] for i in left],
+        "these equations of a loop depend on each other, in numbers though not in structure, and leave "
+        f"{open_unknowns} undetermined",
+    )
+
+
+def _null_vectors(j: NDArray[np.float64]) -> tuple[list[int], list[int]] | None:
+    """(rows, columns) that take part in the singularity; None if the matrix is regular or not known."""
+    if not np.all(np.isfinite(j)):
+        return None
+    for axis in (1, 0):
+        size = np.abs(j).max(axis=axis, keepdims=True)
+        j = j / np.where(size > 0.0, size, 1.0)
+    u, values, v = np.linalg.svd(j)
+    if values[-1] > SINGULAR * values[0]:
+        return None
+    return _large(u[:, -1]), _large(v[-1])
+
+
+def _large(vector: NDArray[np.float64]) -> list[int]:
+    size = np.abs(vector)
+    return [int(k) for k in np.argsort(-size, kind="stable") if size[k] > TAKES_PART * size.max()]
+
+
+def generic_points(s: SortedSystem, numbers: Mapping[int, float]) -> Callable[[int], dict[int, float]]:
+    """A function that makes a random but repeatable point from a seed; ``numbers`` are the parameters."""
+
+    def point(seed: int) -> dict[int, float]:
+        chance = random.Random(seed)
+        values = dict(numbers)
+        for v in range(len(s.system.variables)):
+            if v not in values:
+                values[v] = 0.3 + chance.random()
+        return values
+
+    return point
