@@ -61,10 +61,10 @@ equation
   v = der(x); a = der(v); a = f - k*x - d*v;"""
     model = model_of(body)
     found = model.linearize(parameters={"k": 9.0})
-    assert found.A == pytest.approx(np.array([[0, 1], [-9, -0.4]]))
-    assert found.B == pytest.approx(np.array([[0], [1]]))
-    assert found.C == pytest.approx(np.array([[-9, -0.4]]))
-    assert found.D == pytest.approx(np.array([[1]]))
+    assert pytest.approx(np.array([[0, 1], [-9, -0.4]])) == found.A
+    assert pytest.approx(np.array([[0], [1]])) == found.B
+    assert pytest.approx(np.array([[-9, -0.4]])) == found.C
+    assert pytest.approx(np.array([[1]])) == found.D
     assert np.sort(found.eigenvalues.imag) == pytest.approx([-math.sqrt(9 - 0.04), math.sqrt(9 - 0.04)])
     assert found.eigenvalues.real == pytest.approx([-0.2, -0.2])
 
@@ -84,14 +84,14 @@ def test_linearize_by_order_and_wrong_arguments() -> None:
 
 def test_linearize_at_a_time() -> None:
     body = "  Real x(start = 1, fixed = true);\nequation\n  der(x) = -(1 + time)*x;"
-    assert model_of(body).linearize(t=2.0).A == pytest.approx(np.array([[-3.0]]))
+    assert pytest.approx(np.array([[-3.0]])) == model_of(body).linearize(t=2.0).A
 
 
 def test_linearize_uses_the_branch_at_the_point() -> None:
     body = "  Real x(start = 1);\nequation\n  der(x) = if x < 2 then -x else -5*x;"
     model = model_of(body)
-    assert model.linearize(x={"x": 1.0}).A == pytest.approx(np.array([[-1.0]]))
-    assert model.linearize(x={"x": 3.0}).A == pytest.approx(np.array([[-5.0]]))
+    assert pytest.approx(np.array([[-1.0]])) == model.linearize(x={"x": 1.0}).A
+    assert pytest.approx(np.array([[-5.0]])) == model.linearize(x={"x": 3.0}).A
 
 
 # ----------------------------------------------------------------------------------------------- steady states

@@ -193,8 +193,11 @@ class File:
     def _interface(self) -> str:
         """Functions of pl_model that are the same for all models, apart from sizes."""
         p = self.program
+        first = ""
+        if self.e.values_first:
+            first = "    pl_status status = all_values(m, t, x, u);\n    if (status != PL_OK) return status;\n"
         out = [
-            ALWAYS.replace("@p_start", "p_start" if p.p else "NULL"),
+            _filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first}),
             wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
             wrap("model_jac_value", "pl_real *value", "jac_value", "value"),
         ]

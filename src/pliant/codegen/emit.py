@@ -7,7 +7,7 @@ bytes and the compiler's cache works.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pliant.codegen.cfile import File
 from pliant.codegen.function import Context, FunctionWriter
@@ -19,6 +19,8 @@ from pliant.codegen.tangent import Row, Tangent
 from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
+
+LARGE = 300  # statements from which on the directional derivative does not compute values itself
 
 
 @dataclass(eq=False)
@@ -60,9 +62,10 @@ class Emitter:
             offset += len(block.tears)
         self.n_tears = offset
         self.alias_starts = alias_starts(s)
+        self.values_first = len(self.program.statements) > LARGE and not s.sets
         self.functions: list[str] = []
         self.shared = Shared(self.g, self.variables)
-        # large parts of C text, then the struct
+
         self.y = [
             v for v in self.program.computed if not self.variables[v].name.startswith(("stateset", "der(stateset"))
         ]
@@ -173,10 +176,15 @@ class Emitter:
             [(f"df[{i}]", e) for i, e in enumerate(rates[:n])],
             [(f"more[{i}]", e) for i, e in enumerate(rates[n:])],
         ]
-        plan = self._plan(groups, statements)
+        context, own = self.c, self.program.statements
+        if self.values_first:  # a large model: the values are computed by all_values before, not once more here
+            kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
+            context, own = replace(self.c, places=self.c.places | kept), []
+        plan = Plan(self.shared, [*own, *statements], groups)
         extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more"
-        writer = FunctionWriter(self.c, "directional", plan, extra, "dt, dx, du, df, more", stop="!more")
+        writer = FunctionWriter(context, "directional", plan, extra, "dt, dx, du, df, more", stop="!more")
         self.functions.append(writer.write())
+        self.c.n_work = max(self.c.n_work, context.n_work)
 
     def _sets(self) -> None:
         """Constraint Jacobians and candidates of the state sets."""

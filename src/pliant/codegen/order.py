@@ -32,7 +32,7 @@ def order_on_demand(plan: Plan) -> list[Item]:
             for one in item.inner.items:
                 keys |= item.inner.reads(one) - own
         found = {definer[key] for key in keys if key in definer}
-        if isinstance(item.statement, Columns):  # uses the factors that the loop left
+        if isinstance(item.statement, Columns) and item.statement.loop in loop_item:  # uses the factors of the loop
             found.add(loop_item[item.statement.loop])
         found.discard(k)
         return iter(sorted(found))

@@ -213,14 +213,14 @@ PL_EXPORT void pliant_homotopy(void *self, pl_real lambda) {
 static pl_status model_jvp(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
                            const pl_real *du, pl_real *df) {
     model *m = self;
-    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, NULL);
+@first    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, NULL);
 }
 
 /* the same, and in `more` the derivatives of the conditions at the start and of the model's outputs */
 PL_EXPORT pl_status pliant_directional(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt,
                                        const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more) {
     model *m = self;
-    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, more);
+@first    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, more);
 }
 
 static pl_status open_model(void *self) {

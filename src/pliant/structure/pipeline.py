@@ -158,7 +158,10 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
     for function in system.functions:
         function.outputs = substitute(g, function.outputs, leaf, memo)
     for variable in system.variables:
-        for attribute in ("start", "nominal", "min", "max"):
+        attributes = ["start", "nominal", "min", "max"]
+        if variable.kind == Kind.DISCRETE:
+            attributes.append("binding")
+        for attribute in attributes:
             e = getattr(variable, attribute)
             if e is not None:
                 setattr(variable, attribute, substitute(g, [e], leaf, memo)[0])
