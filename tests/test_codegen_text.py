@@ -38,7 +38,7 @@ equation
   s = sign(x) + abs(y); big = 1e300*x; tiny = 1e-300*x; m1 = -x; out = x*u + s;
   'odd "name" */ %s \\\\ '^3 + 'odd "name" */ %s \\\\ ' = 2;"""
 
-PENDULUM = """  Real x(start = 1, fixed = true), y, vx(start = 0, fixed = true), vy, F;
+PENDULUM = """  Real x(start = 0.6, fixed = true), y(start = -0.8), vx(start = 0, fixed = true), vy, F;
 equation
   der(x) = vx; der(y) = vy; der(vx) = -F*x; der(vy) = -F*y - 9.81; x^2 + y^2 = 1;"""
 

@@ -22,6 +22,7 @@ from pliant.codegen.shells import (
     STATES_HEAD,
     STEP_DONE,
     c_comment,
+    c_place,
     c_string,
     pattern,
     table_data,
@@ -115,7 +116,7 @@ class File:
                 " ..." if len(block.tears) > 6 else ""
             )
             places = ", ".join(
-                sorted({str(self.s.equations[e].span) for e in block.residuals if self.s.equations[e].span})
+                sorted({c_place(self.s.equations[e].span) for e in block.residuals if self.s.equations[e].span})
             )
             one = (
                 f"the equation for {names} ({places})"
@@ -124,11 +125,11 @@ class File:
             )
             texts += [f"{one} is singular: its pivot is zero", f"the iteration of {one} does not converge"]
         for e, equation, v in self.s.pivots:
-            span = self.s.equations[equation].span
+            span = c_place(self.s.equations[equation].span)
             divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60)
             texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
         for check in [*self.e.checks, *self.e.parameter_checks]:
-            place = f" ({check.span})" if check.span else ""
+            place = f" ({c_place(check.span)})" if check.span else ""
             texts.append(f"assertion failed: {check.message}{place}")
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         if self.program.loops:

@@ -23,6 +23,8 @@ from typing import IO
 from pliant.errors import CompileError
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-ffp-contract=off")
+LARGE = 2_000_000  # characters of generated text from which on compiling quickly matters more
+LARGE_FLAGS = ("-std=c99", "-O1", "-fPIC", "-ffp-contract=off")
 
 
 def cache_folder() -> Path:
@@ -86,7 +88,7 @@ def compile_text(text: str, name: str, *, include: Sequence[Path] = ()) -> tuple
             temporary.write(text.encode())
             temporary.close()
             os.replace(place, source)
-    return compile_library(source, include=include)
+    return compile_library(source, include=include, flags=LARGE_FLAGS if len(text) > LARGE else FLAGS)
 
 
 @contextlib.contextmanager
@@ -113,7 +115,11 @@ def _new_file(folder: Path, stem: str, suffix: str) -> Iterator[tuple[IO[bytes],
 
 
 def compile_library(
-    source: Path, *, include: Sequence[Path] = (), defines: Mapping[str, object] | None = None
+    source: Path,
+    *,
+    include: Sequence[Path] = (),
+    defines: Mapping[str, object] | None = None,
+    flags: Sequence[str] = FLAGS,
 ) -> tuple[Path, str]:
     """Compile one C file into a shared library; returns its path and the hash of everything that went in.
 
@@ -122,10 +128,10 @@ def compile_library(
     if not source.is_file():
         raise CompileError(f"there is no file {source}", hint="check the path")
     compiler = find_compiler()
-    arguments = [*FLAGS, *(f"-I{folder}" for folder in include)]
+    arguments = [*flags, *(f"-I{folder}" for folder in include)]
     arguments += [f"-D{name}={value}" for name, value in (defines or {}).items()]
     text = _call([*compiler, *arguments, "-E", "-P", str(source)], source.name)
-    digest = hashlib.sha256(b"\0".join((text, " ".join((*compiler, *FLAGS)).encode(), _version(compiler)))).hexdigest()
+    digest = hashlib.sha256(b"\0".join((text, " ".join((*compiler, *flags)).encode(), _version(compiler)))).hexdigest()
     suffix = ".dll" if sys.platform == "win32" else ".so"
     folder = cache_folder()
     target = folder / f"{source.stem}-{digest[:24]}{suffix}"

@@ -14,7 +14,7 @@ from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
 from pliant.codegen.plan import Item, Plan, Shared, Target
 from pliant.codegen.program import Program, Statement, build_program
-from pliant.codegen.shells import c_comment
+from pliant.codegen.shells import c_comment, c_place
 from pliant.codegen.tangent import Row, Tangent
 from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
@@ -98,7 +98,7 @@ class Emitter:
             for step in block.steps:
                 span = self.s.equations[step.equation].span
                 if span is not None:
-                    out[step.variable] = c_comment(str(span))
+                    out[step.variable] = c_comment(c_place(span))
         return out
 
     # ------------------------------------------------------------------ functions

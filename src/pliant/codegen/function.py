@@ -62,6 +62,7 @@ class FunctionWriter:
         self.parts = self._split()
         self.part_of: dict[Key, int] = {}
         self.temp_number: dict[int, int] = {}
+        self.read = {key for item in self.plan.items for key in self.plan.reads(item)}
         self._find_crossings()
 
     def _split(self) -> list[list[Item]]:
@@ -222,7 +223,7 @@ class FunctionWriter:
         lines += [f"    pl_real b{loop}[{k}];", *self._fill(f"b{loop}", s.right)]
         lines.append(f"    if (pl_small_factor({k}, m->A{loop}, m->v{loop})) return loop_singular(m, {loop});")
         lines.append(f"    pl_small_solve({k}, m->A{loop}, m->v{loop}, 1, b{loop});")
-        return lines + [f"    {self._declaration(('v', z))} = b{loop}[{i}];" for i, z in enumerate(s.targets)]
+        return lines + self._results(s.targets, f"b{loop}")
 
     def _columns(self, s: Columns) -> list[str]:
         loop, k, n = s.loop, len(s.targets), len(s.right[0])
@@ -233,7 +234,16 @@ class FunctionWriter:
         lines += [f"    pl_real d{loop}[{k * n}];", *self._fill(f"d{loop}", [e for row in s.right for e in row])]
         lines.append(f"    pl_small_solve({k}, m->A{loop}, m->v{loop}, {n}, d{loop});")
         flat = [v for row in s.targets for v in row]
-        return lines + [f"    {self._declaration(('v', v))} = d{loop}[{i}];" for i, v in enumerate(flat)]
+        return lines + self._results(flat, f"d{loop}")
+
+    def _results(self, targets: Sequence[int], array: str, first: int = 0) -> list[str]:
+        """Declarations of the values that somebody reads."""
+        keys: list[Key] = [("v", v) for v in targets]
+        return [
+            f"    {self._declaration(key)} = {array}[{first + i}];"
+            for i, key in enumerate(keys)
+            if key in self.read or key in self.slots
+        ]
 
     def _newton(self, s: Newton) -> list[str]:
         loop, k = s.loop, len(s.targets)
@@ -245,7 +255,7 @@ class FunctionWriter:
             f"m->r, m->A{loop}, m->v{loop});",
             f"    if (failed{loop}) return loop_failed(m, {loop}, failed{loop});",
         ]
-        return lines + [f"    {self._declaration(('v', v))} = m->z[{offset + i}];" for i, v in enumerate(s.targets)]
+        return lines + self._results(s.targets, "m->z", offset)
 
     def _loop_function(self, item: Item) -> str:
         """Residual and Jacobian of a nonlinear loop."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from pliant.codegen.cprint import number
-from pliant.ir import Table
+from pliant.ir import Span, Table
 
 _OUTSIDE = {"hold": "HOLD", "extend": "EXTEND", "repeat": "REPEAT", "error": "ERROR"}
 
@@ -19,6 +20,11 @@ def c_string(value: str) -> str:
 def c_comment(value: str) -> str:
     """Text that is safe inside a C comment."""
     return value.replace("*/", "* /").replace("/*", "/ *").encode("ascii", "replace").decode()
+
+
+def c_place(span: Span | None) -> str:
+    """File name (without folders, so that a model may move) and line."""
+    return f"{PurePosixPath(span.file.replace(chr(92), '/')).name}:{span.line}" if span else ""
 
 
 def wrapped(values: Sequence[str], width: int = 12) -> str:

@@ -29,8 +29,11 @@ from pliant.solve.simulation import Simulation
 Matrix = NDArray[np.float64]
 STEADY = 1e-11  # relative size of the last correction
 MAX_STEADY = 400
-FIRST_DELTA = 1e-3
-DELTA_END = 1e12
+LARGEST_EIGEN = 200  # states up to which growing modes are looked for
+FIRST_CHANGE = 0.01  # relative change of the first step
+LARGEST_CHANGE = 0.5  # ... and of every step while the transient is followed
+UNSTABLE_SHARE = 0.5  # steps stay below this share of the time constant of growing modes: they are followed, not jumped
+DELTA_END = 1e14
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,36 +291,57 @@ def steady_state(
     nominal = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
     x = point.x.copy()
     f = point.rhs(x)
-    delta, best = FIRST_DELTA, np.inf
+    rate = _rate(f, x, nominal)
+    delta = FIRST_CHANGE / max(rate, 1e-12)
     for iteration in range(1, MAX_STEADY + 1):
         j = point.jacobian(x, f)
+        delta = min(delta, UNSTABLE_SHARE / max(_growth(j, mass), 1e-300))
         try:
             d = np.linalg.solve(mass / delta - j, f)
-        except np.linalg.LinAlgError:
-            delta *= 0.5
-            continue
-        size = float(np.max(np.abs(d) / (np.abs(x) + nominal)))
-        if size <= STEADY and delta >= DELTA_END:
-            at, left = self_consistent(point, x + d, point.rhs(x + d))
-            if np.max(np.abs(left)) <= np.max(np.abs(f)) + 1e-9 * np.max(np.abs(j) @ (np.abs(at) + nominal)):
-                return _steady(point, at, iteration)
-            x, f, delta = at, left, FIRST_DELTA  # a relation changed: the steady state of another mode
-            continue
-        trial = x + d * min(1.0, 1.0 / max(size, 1e-300))
-        try:
+            trial = x + d
             new = point.rhs(trial)
-        except ModelEvaluationError:
+        except (np.linalg.LinAlgError, ModelEvaluationError):
             delta *= 0.25
             continue
+        size = float(np.max(np.abs(d) / (np.abs(x) + nominal)))
+        if size > LARGEST_CHANGE and delta > 1e-12:  # further than a step of the transient may go
+            delta *= 0.5
+            continue
         x, f = self_consistent(point, trial, new)
-        delta = min(delta * float(np.clip(best / max(size, 1e-300), 2.0, 50.0)), 10.0 * DELTA_END)
-        best = min(best, size)
+        settled = f is new and size <= STEADY
+        before, rate = rate, _rate(f, x, nominal)
+        if settled and (rate == 0.0 or delta * max(before, rate) >= size or delta >= DELTA_END):
+            return _steady(point, x, iteration)
+        delta = min(delta * float(np.clip(2.0 * before / max(rate, 1e-300), 0.5, 10.0)), DELTA_END)
     worst = np.argsort(-np.abs(f))[:5]
     raise ConvergenceError(
         f"{model.name}: no steady state found; the largest derivatives left are "
         + ", ".join(f"{model.names.x[i]}: {f[i]:.3g}" for i in worst),
         hint="the model may have none (an integrator, an oscillation); try other start_values or inputs",
     )
+
+
+def _growth(j: Matrix, mass: Matrix) -> float:
+    """Largest real part of an eigenvalue, 0 if none is positive (or the model is too large to look)."""
+    d = mass.any(axis=1)
+    if len(j) > LARGEST_EIGEN or not d.any():
+        return 0.0
+    a = j[np.ix_(d, d)]
+    if not d.all():
+        try:
+            a = a - j[np.ix_(d, ~d)] @ np.linalg.solve(j[np.ix_(~d, ~d)], j[np.ix_(~d, d)])
+        except np.linalg.LinAlgError:
+            return 0.0
+    if not np.all(np.isfinite(a)):
+        return 0.0
+    size = np.abs(a).max(initial=0.0)
+    largest = float(np.linalg.eigvals(a).real.max())
+    return largest if largest > 1e-10 * size else 0.0
+
+
+def _rate(f: Matrix, x: Matrix, nominal: Matrix) -> float:
+    """Largest relative rate of change."""
+    return float(np.max(np.abs(f) / (np.abs(x) + nominal)))
 
 
 def self_consistent(point: Point, x: Matrix, f: Matrix) -> tuple[Matrix, Matrix]:
