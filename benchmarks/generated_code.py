@@ -142,8 +142,7 @@ def models(wanted: Iterable[str] = (), quick: bool = False) -> dict[str, tuple[A
             for name in ("hires", "pollution", "ringmod", "pleiades")
         },
         **{
-            name: (lambda name=name: read(ROOT / "examples" / f"{name}.mo"), "auto")
-            for name in ("circuit", "dc_drive")
+            name: (lambda name=name: read(ROOT / "examples" / f"{name}.mo"), "auto") for name in ("circuit", "dc_drive")
         },
         "double pendulum": (lambda: read(DOUBLE_PENDULUM), "auto"),
         # its loops are nonlinear: their unknowns join the states
@@ -200,7 +199,7 @@ _UNARY: dict[int, Callable[[Any], Any]] = {
 
 
 class Translation:
-    """A program of pliant as CasADi expressions; what pliant keeps in memory (relations, ...) is zero there and here."""
+    """A program of pliant as CasADi expressions; what pliant keeps in memory (relations, ...) is zero in both."""
 
     def __init__(self, generated: Generated) -> None:
         self.program = generated.program

@@ -131,20 +131,17 @@ equation
         away = np.abs(s) > 1e-6
         assert d[away] == pytest.approx((s * np.where(s < 0, 1, 1e-3))[away], abs=1e-9)
         assert i[away] == pytest.approx((s * np.where(s < 0, 1e-5, 1))[away], abs=1e-9)
-    assert result["v"][100:].min() > 0.2
+    assert result["v"][100:].min() > 0.15
     check_derivatives(flat(body), result)
 
 
 def test_sliding_is_reported() -> None:
     """A relay without hysteresis cannot be simulated past its switching line; it must not leave it silently."""
     body = "  Real x(start = 1, fixed = true);\nequation\n  der(x) = if x > 0 then -1 else 1;"
-    try:
-        result = model_of(body).simulate(stop=2, timeout=30)
-    except pliant.SolverError as error:
-        assert error.time == pytest.approx(1.0, abs=1e-2)
-        assert error.result is not None
-        return
-    assert abs(result["x"][-1]) < 1e-3
+    with pytest.raises(pliant.ChatterError) as caught:
+        model_of(body).simulate(stop=2, timeout=30)
+    assert caught.value.time == pytest.approx(1.0, abs=1e-2)
+    assert caught.value.result is not None
 
 
 def test_if_equations() -> None:

@@ -57,8 +57,8 @@ def test_nonlinear_loop_in_all_ways() -> None:
 def test_nonlinear_loop_torn_by_hand(tear: list[str]) -> None:
     one, other = model_of(NONLINEAR), model_of(NONLINEAR, tear)
     assert set(tear) <= set(other.structure.loops[0].tearing)
-    at = dict(stop=2.0, rtol=1e-10)
-    assert other.simulate(**at)["v"] == pytest.approx(one.simulate(**at)["v"], abs=1e-7)  # type: ignore[arg-type]
+    wanted = one.simulate(stop=2.0, rtol=1e-10)["v"]
+    assert other.simulate(stop=2.0, rtol=1e-10)["v"] == pytest.approx(wanted, abs=1e-7)
 
 
 def test_damped_newton_is_exact() -> None:
@@ -92,12 +92,13 @@ def test_warm_start_follows_a_branch() -> None:
 def test_results_do_not_depend_on_what_was_asked_for() -> None:
     """f depends on its arguments, not on rejected steps: dense or sparse output, same trajectory."""
     model = model_of(NONLINEAR)
-    ends = [model.simulate(stop=2.0, points=points)["x"][-1] for points in (2, 50, 5000)]
-    assert ends[0] == ends[1] == ends[2]
+    runs = [model.simulate(stop=2.0, points=points) for points in (2, 50, 5000)]
+    assert len({run.stats.n_steps for run in runs}) == 1
+    assert [run["x"][-1] for run in runs] == pytest.approx([runs[0]["x"][-1]] * 3, rel=1e-13)
 
 
 def test_large_sparse_loop() -> None:
-    body = """  parameter Integer n = 400;
+    body = """  parameter Integer n = 310;
   Real x(start = 1, fixed = true), y[n];
 equation
   der(x) = -y[n];
@@ -108,9 +109,9 @@ equation
     model = model_of(body)
     assert [loop.kind for loop in model.structure.loops] == ["sparse"]
     result = model.simulate(stop=1, rtol=1e-8)
-    y = np.array([result[f"y[{i}]"][-1] for i in range(1, 401)])
+    y = np.array([result[f"y[{i}]"][-1] for i in range(1, 311)])
     inner = -y[:-2] + 3 * y[1:-1] + 0.1 * y[1:-1] ** 3 - y[2:]
-    assert inner == pytest.approx(result["x"][-1] * np.ones(398), abs=1e-6)
+    assert inner == pytest.approx(result["x"][-1] * np.ones(308), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,8 @@ def test_jacobian_of_everything(options: dict[str, Any]) -> None:
 equation
   der(x) = atan2(a, 2 + b) - x^p + min(x, y) - max(a, z); der(y) = (if y < 5 then b*c else 3) - sqrt(2 + d)*abs(e);
   der(z) = noEvent(if z > 9 then log(z) else exp(-z)*c) + p^x - f;
-  a + p*b = x*y; b - a*z = sin(x); c = tanh(a)*cosh(b)/(1 + c^2); d^3 + d*x = c + y; e = -d; f = asin(tanh(e))*log10(2 + z^2);"""
+  a + p*b = x*y; b - a*z = sin(x); c = tanh(a)*cosh(b)/(1 + c^2); d^3 + d*x = c + y;
+  e = -d; f = asin(tanh(e))*log10(2 + z^2);"""
     for seed in range(3):
         by_difference, along = jacobian_errors(model_of(body, **options), seed=seed)
         assert by_difference < 1e-6

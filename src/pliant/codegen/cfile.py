@@ -77,7 +77,8 @@ class File:
             ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
             ("pl_real zero[{}];", max(len(p.x), len(p.u)), "zeros"),
             ("pl_real guess[{}];", self.n_tears, "tears of loops at the last accepted step"),
-            ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation"),
+            ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation of f"),
+            ("pl_real zz[{}];", self.n_tears, "the same of everything else"),
             ("pl_real r[{}];", max(self.c.loop_size.values(), default=0), "residuals of a loop"),
             ("pl_real select[{}];", n_select, "selection matrices of state sets"),
             ("int relation[{}];", len(self.s.relations), "relations, held between events"),
@@ -231,8 +232,13 @@ class File:
         body: list[str] = []
         text: list[str] = []
         if self.n_tears:
-            text.append(LOOPS)
-            body.append("    if (m->t_last == t) memcpy(m->guess, m->z, sizeof m->guess);\n")
+            flags = [
+                "1" if k in self.e.loops_of_f else "0"
+                for k, block in enumerate(self.program.loops)
+                for _ in block.tears
+            ]
+            text.append(_filled(LOOPS, {"@flags": wrapped(flags, 30), "@n": self.n_tears}))
+            body.append("    if (m->t_last == t) pliant_accept(m);\n")
         picks = ""
         select = 0
         place = {v: i for i, v in enumerate(self.program.x)}

@@ -13,7 +13,7 @@ from pliant.codegen.cfile import File
 from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
 from pliant.codegen.plan import Item, Plan, Shared, Target
-from pliant.codegen.program import Program, Statement, build_program
+from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
 from pliant.codegen.shells import c_comment, c_place
 from pliant.codegen.tangent import Row, Tangent
 from pliant.expr.build import collector_paused, var
@@ -118,7 +118,9 @@ class Emitter:
     def run(self) -> Generated:
         """Everything, in the order of the file."""
         p = self.program
-        self._function("rhs", self._plan([[(f"f[{i}]", e) for i, e in enumerate(p.f)]]), "pl_real *f", "f")
+        plan = self._plan([[(f"f[{i}]", e) for i, e in enumerate(p.f)]])
+        self.loops_of_f = {one.loop for one in plan.needed if isinstance(one, Solve | Newton)}
+        self._function("rhs", plan, "pl_real *f", "f")
         jac = self.tangent.jacobian(p.f, p.x)
         entries = self._entries(jac.rows, p.x)
         targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries)]

@@ -248,14 +248,15 @@ class FunctionWriter:
     def _newton(self, s: Newton) -> list[str]:
         loop, k = s.loop, len(s.targets)
         offset = self.c.loop_offset[loop]
-        z = f"m->z + {offset}"
+        array = "m->z" if self.name == "rhs" else "m->zz"  # outputs and roots leave no trace in the next step
+        z = f"{array} + {offset}"
         lines = [
             f"    memcpy({z}, m->guess + {offset}, {k} * sizeof(pl_real));",
             f"    const int failed{loop} = pl_newton({self.name}_loop{loop}, m, t, x, u, {k}, {z}, nominal + {offset}, "
             f"m->r, m->A{loop}, m->v{loop});",
             f"    if (failed{loop}) return loop_failed(m, {loop}, failed{loop});",
         ]
-        return lines + self._results(s.targets, "m->z", offset)
+        return lines + self._results(s.targets, array, offset)
 
     def _loop_function(self, item: Item) -> str:
         """Residual and Jacobian of a nonlinear loop."""

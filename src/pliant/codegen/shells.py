@@ -178,9 +178,11 @@ STATES_HEAD = """PL_EXPORT const int8_t *pliant_states(void *self, int set) {
 """
 
 # the solution of the loops at the last evaluation is the next guess
-LOOPS = """PL_EXPORT void pliant_accept(void *self) {
+LOOPS = """static const int8_t tear_of_f[] = {@flags};
+
+PL_EXPORT void pliant_accept(void *self) {
     model *m = self;
-    memcpy(m->guess, m->z, sizeof m->guess);
+    for (int k = 0; k < @n; k++) m->guess[k] = tear_of_f[k] ? m->z[k] : m->zz[k];
 }
 
 PL_EXPORT pl_real *pliant_guess(void *self) {

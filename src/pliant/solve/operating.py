@@ -287,15 +287,32 @@ def steady_state(
 ) -> SteadyState:
     """Find x with f(x) = 0, starting from the start values."""
     point = Point(model, 0.0, inputs, parameters, start_values)
-    mass = mass_matrix(point.sim)
-    nominal = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
     x = point.x.copy()
     f = point.rhs(x)
+    left = f
+    for follow in (True, False):  # growing modes followed to where they lead; if they never settle, jumped over
+        found = _settle(point, x.copy(), f.copy(), follow)
+        if isinstance(found, SteadyState):
+            return found
+        left = found
+    worst = np.argsort(-np.abs(left))[:5]
+    raise ConvergenceError(
+        f"{model.name}: no steady state found; the largest derivatives left are "
+        + ", ".join(f"{model.names.x[i]}: {left[i]:.3g}" for i in worst),
+        hint="the model may have none (an integrator, an oscillation); try other start_values or inputs",
+    )
+
+
+def _settle(point: Point, x: Matrix, f: Matrix, follow: bool) -> SteadyState | Matrix:
+    """Pseudo-transient continuation from x; the last f if it does not come to rest."""
+    mass = mass_matrix(point.sim)
+    nominal = point.model.x_nominal if point.model.x_nominal is not None else np.ones(point.model.n_x)
     rate = _rate(f, x, nominal)
     delta = FIRST_CHANGE / max(rate, 1e-12)
     for iteration in range(1, MAX_STEADY + 1):
         j = point.jacobian(x, f)
-        delta = min(delta, UNSTABLE_SHARE / max(_growth(j, mass), 1e-300))
+        if follow:
+            delta = min(delta, UNSTABLE_SHARE / max(_growth(j, mass), 1e-300))
         try:
             d = np.linalg.solve(mass / delta - j, f)
             trial = x + d
@@ -313,12 +330,7 @@ def steady_state(
         if settled and (rate == 0.0 or delta * max(before, rate) >= size or delta >= DELTA_END):
             return _steady(point, x, iteration)
         delta = min(delta * float(np.clip(2.0 * before / max(rate, 1e-300), 0.5, 10.0)), DELTA_END)
-    worst = np.argsort(-np.abs(f))[:5]
-    raise ConvergenceError(
-        f"{model.name}: no steady state found; the largest derivatives left are "
-        + ", ".join(f"{model.names.x[i]}: {f[i]:.3g}" for i in worst),
-        hint="the model may have none (an integrator, an oscillation); try other start_values or inputs",
-    )
+    return f
 
 
 def _growth(j: Matrix, mass: Matrix) -> float:

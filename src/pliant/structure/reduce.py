@@ -27,6 +27,7 @@ from pliant.structure.states import Level, RankDeficient, Rows, choose_dummies
 
 SEED = 20130526  # generic points are random but the same in every run
 UNKNOWN = (Kind.UNKNOWN, Kind.DERIVATIVE)
+MAX_DEPTH = 20  # derivatives of one variable
 
 
 @dataclass
@@ -179,8 +180,13 @@ class Reduction:
 
         def priority(d: int) -> tuple[int, ...]:
             variable = self.variables[integral[d]]
-            # an unnamed derivative makes a poorer state than a variable of the model
-            return int(variable.state_select), int(variable.fixed), int(variable.kind != Kind.DERIVATIVE)
+            depth, v = 0, d
+            while v in integral and depth < MAX_DEPTH:
+                v = integral[v]
+                depth += 1
+            # a constraint that was differentiated twice needs dummies that can be integrated twice; an unnamed
+            # derivative makes a poorer state than a variable of the model
+            return int(variable.state_select), int(variable.fixed), -depth, int(variable.kind != Kind.DERIVATIVE)
 
         try:
             return choose_dummies(graph, integral, priority, coefficients), integral
