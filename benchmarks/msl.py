@@ -81,7 +81,7 @@ class Agreement:
     @property
     def peer_is_off(self) -> bool:
         """They differ, and it is rumoca that is far from the converged solution."""
-        return not self.agrees and self.ours <= AGREED and self.sure <= 0.1 * AGREED < self.peers
+        return not self.agrees and self.ours <= AGREED and self.sure <= 0.1 * AGREED and self.peers > 3 * self.ours
 
 
 def simulate_peer(name: str, stop: float) -> Any:

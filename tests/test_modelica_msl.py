@@ -1,0 +1,86 @@
+"""Examples of the Modelica Standard Library: flat equations hold, and rumoca's own simulation ends at the same values.
+
+Skipped unless MODELICAPATH is set. Nothing of the library is in this repository.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from support_modelica import check_equations
+from test_frontend_support import needs_msl
+
+import pliant
+from pliant.frontend.rumoca import read
+from pliant.frontend.scalarize import scalarize
+
+TOP = "model Top\nend Top;\n"
+
+# class, stop time, states, whether rumoca simulates it
+EXAMPLES = [
+    ("Modelica.Mechanics.Rotational.Examples.First", 1.0, 4, True),
+    ("Modelica.Mechanics.Rotational.Examples.FirstGrounded", 1.0, 4, True),
+    ("Modelica.Electrical.Analog.Examples.CauerLowPassAnalog", 60.0, 5, True),
+    ("Modelica.Electrical.Analog.Examples.ChuaCircuit", 5000.0, 3, False),  # chaotic
+    ("Modelica.Thermal.HeatTransfer.Examples.TwoMasses", 1.0, 2, True),
+    ("Modelica.Mechanics.MultiBody.Examples.Elementary.DoublePendulum", 1.0, 4, True),
+    ("Modelica.Mechanics.MultiBody.Examples.Loops.Fourbar2", 0.5, 2, False),
+]
+
+
+def peer(name: str, stop: float) -> dict[str, float]:
+    """End values of rumoca's simulation."""
+    import rumoca
+
+    session = rumoca.Session(roots=[os.environ["MODELICAPATH"]])
+    loaded = session.loads(f"model P\n  extends {name};\nend P;\n", model="P", filename="P.mo")
+    run = loaded.simulate(t=stop, config=rumoca.SimConfig(rtol=1e-8, atol=1e-10))
+    return {column: float(np.asarray(run[column])[-1]) for column in run.names}
+
+
+@needs_msl
+@pytest.mark.parametrize(("name", "stop", "n_states", "compare"), EXAMPLES, ids=[one[0][9:] for one in EXAMPLES])
+def test_example(name: str, stop: float, n_states: int, compare: bool) -> None:
+    model = pliant.load(TOP, name=name)
+    assert model.structure.n_states == n_states
+    result = model.simulate(stop=stop, rtol=1e-8)
+    check_equations(scalarize(read(TOP, name, None), fold_parameters=False), result, 1e-6)
+    if not compare:
+        return
+    ends = peer(name, stop)
+    common = [column for column in ends if column in result]
+    assert len(common) > 10
+    for column in common:
+        size = max(1e-3 * np.abs(result[column]).max(), abs(ends[column]), 1e-6)
+        assert abs(result[column][-1] - ends[column]) <= 1e-4 * size + 1e-8, column
+
+
+TABLES = """model T
+  Modelica.Blocks.Tables.CombiTable1Ds linear(table = [0, 0; 1, 2; 3, 2; 4, -1],
+    smoothness = Modelica.Blocks.Types.Smoothness.LinearSegments);
+  Modelica.Blocks.Tables.CombiTable1Ds spline(table = [0, 0; 1, 2; 3, 2; 4, -1],
+    smoothness = Modelica.Blocks.Types.Smoothness.ContinuousDerivative);
+  Modelica.Blocks.Sources.CombiTimeTable source(table = [0, 1; 1, 3; 2, 0],
+    extrapolation = Modelica.Blocks.Types.Extrapolation.HoldLastPoint);
+  Real x(start = 0, fixed = true), y;
+equation
+  der(x) = linear.y[1]; linear.u = 2*time; spline.u = 2*time; y = der(spline.y[1]);
+end T;
+"""
+
+
+@needs_msl
+def test_tables() -> None:
+    result = pliant.load(TABLES).simulate(stop=2, rtol=1e-9, points=401)
+    t = result.time
+    u = 2 * t
+    assert result["linear.y[1]"] == pytest.approx(np.interp(u, [0, 1, 3, 4], [0, 2, 2, -1]), abs=1e-9)
+    assert result["source.y[1]"] == pytest.approx(np.interp(t, [0, 1, 2], [1, 3, 0]), abs=1e-9)
+    at_knots = [int(np.argmin(np.abs(u - knot))) for knot in (0, 1, 3, 4)]
+    assert result["spline.y[1]"][at_knots] == pytest.approx([0, 2, 2, -1], abs=1e-9)
+    slope = np.gradient(result["spline.y[1]"], t)
+    assert result["y"][5:-5] == pytest.approx(slope[5:-5], abs=0.05)
+    exact = np.trapezoid(np.interp(u, [0, 1, 3, 4], [0, 2, 2, -1]), t)
+    assert result["x"][-1] == pytest.approx(exact, abs=1e-4)
