@@ -144,6 +144,17 @@ def test_sliding_is_reported() -> None:
     assert caught.value.result is not None
 
 
+@pytest.mark.parametrize("options", [{"form": "ode"}, {"form": "dae"}, {"largest_torn": 1}], ids=str)
+def test_an_event_that_makes_another(options: dict[str, object]) -> None:
+    """y jumps because of the first relation, so the second one changes at the same time."""
+    body = """  Real x(start = 0, fixed = true), y, z, w;
+equation
+  der(x) = 1; y + 0.1*sin(z) = if x < 0.5 then 0 else 2; z = 0.3*y + 0.1*x; w = if y > 1 then 1 else 0;"""
+    result = run(body, 1.0, **options)
+    assert (result["w"][0], result["w"][-1]) == (0, 1)
+    assert np.all(result["w"][result.time > 0.51] == 1)
+
+
 def test_if_equations() -> None:
     body = """  Real x(start = 1, fixed = true), y(start = 0.5), z;
 equation

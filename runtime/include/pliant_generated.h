@@ -116,6 +116,36 @@ static PL_UNUSED void pl_small_solve(int n, const pl_real *a, const int *pivot, 
     }
 }
 
+/* The same for n = 2, written out: two tears are common, and then the loops cost more than the work. */
+static PL_UNUSED inline int pl_factor_2(pl_real *a, int *pivot) {
+    pivot[0] = fabs(a[2]) > fabs(a[0]);
+    pivot[1] = 1;
+    if (pivot[0]) {
+        pl_real first = a[0], second = a[1];
+        a[0] = a[2];
+        a[1] = a[3];
+        a[2] = first;
+        a[3] = second;
+    }
+    if (!(fabs(a[0]) > 0.0)) return 1;
+    a[2] /= a[0];
+    a[3] -= a[2] * a[1];
+    return fabs(a[3]) > 0.0 ? 0 : 2;
+}
+
+static PL_UNUSED inline void pl_solve_2(const pl_real *a, const int *pivot, int m, pl_real *b) {
+    for (int j = 0; j < m; j++) {
+        pl_real first = b[j], second = b[m + j];
+        if (pivot[0]) {
+            first = b[m + j];
+            second = b[j];
+        }
+        second = (second - a[2] * first) / a[3];
+        b[m + j] = second;
+        b[j] = (first - a[1] * second) / a[0];
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ Newton */
 
 /* Residual r (n) and, if a is not NULL, dr/dz (row-major n x n) of a loop at z. */

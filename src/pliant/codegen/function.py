@@ -219,22 +219,32 @@ class FunctionWriter:
                 f"    if (!(fabs(pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
                 f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / pivot{loop};",
             ]
-        lines = self._fill(f"m->A{loop}", [e for row in s.matrix for e in row])
+        a, v = self._factors(loop, k)
+        lines = [] if a.startswith("m->") else [f"    pl_real {a}[{k * k}];\n    int {v}[{k}];"]
+        lines += self._fill(a, [e for row in s.matrix for e in row])
         lines += [f"    pl_real b{loop}[{k}];", *self._fill(f"b{loop}", s.right)]
-        lines.append(f"    if (pl_small_factor({k}, m->A{loop}, m->v{loop})) return loop_singular(m, {loop});")
-        lines.append(f"    pl_small_solve({k}, m->A{loop}, m->v{loop}, 1, b{loop});")
+        lines.append(f"    if ({_factor(k)}{a}, {v})) return loop_singular(m, {loop});")
+        lines.append(f"    {_solve(k)}{a}, {v}, 1, b{loop});")
         return lines + self._results(s.targets, f"b{loop}")
 
     def _columns(self, s: Columns) -> list[str]:
         loop, k, n = s.loop, len(s.targets), len(s.right[0])
         lines: list[str] = []
+        a, v = (f"m->A{loop}", f"m->v{loop}") if s.is_newton else self._factors(loop, k)
         if s.is_newton:
-            lines += self._fill(f"m->A{loop}", [e for row in s.matrix for e in row])
-            lines.append(f"    if (pl_small_factor({k}, m->A{loop}, m->v{loop})) return loop_singular(m, {loop});")
+            lines += self._fill(a, [e for row in s.matrix for e in row])
+            lines.append(f"    if ({_factor(k)}{a}, {v})) return loop_singular(m, {loop});")
         lines += [f"    pl_real d{loop}[{k * n}];", *self._fill(f"d{loop}", [e for row in s.right for e in row])]
-        lines.append(f"    pl_small_solve({k}, m->A{loop}, m->v{loop}, {n}, d{loop});")
+        lines.append(f"    {_solve(k)}{a}, {v}, {n}, d{loop});")
         flat = [v for row in s.targets for v in row]
         return lines + self._results(flat, f"d{loop}")
+
+    def _factors(self, loop: int, k: int) -> tuple[str, str]:
+        """Where the factors of a linear loop are kept: in the function if it is whole and they are few."""
+        own = {item.statement.loop for item in self.plan.items if isinstance(item.statement, Solve)}
+        if k == 2 and len(self.parts) == 1 and loop in own and self.name != "all_values":
+            return f"A{loop}", f"v{loop}"
+        return f"m->A{loop}", f"m->v{loop}"
 
     def _results(self, targets: Sequence[int], array: str, first: int = 0) -> list[str]:
         """Declarations of the values that somebody reads."""
@@ -290,3 +300,11 @@ class FunctionWriter:
             skip = root if plan.named.get(root) == key else -1
             lines.append(f"    const pl_real {inner[key]} = {self.printer(plan, inner, skip).text(root)};")
         return "\n".join([*lines, "}", ""])
+
+
+def _factor(k: int) -> str:
+    return "pl_factor_2(" if k == 2 else f"pl_small_factor({k}, "
+
+
+def _solve(k: int) -> str:
+    return "pl_solve_2(" if k == 2 else f"pl_small_solve({k}, "
