@@ -222,7 +222,7 @@ def test_text() -> None:
         power(g, power(g, a, b), c): "(a^b)^c",
         power(g, a, neg(g, b)): "a^(-b)",
         neg(g, add(g, a, b)): "-(a + b)",
-        mul(g, a, const(g, -2.0)): "(-2)*a",
+        mul(g, a, const(g, -2.0)): "-2*a",
         power(g, const(g, -2.0), a): "(-2)^a",
         apply(g, Op.SIN, div(g, a, two)): "sin(a/2)",
         binary(g, Op.MAX, a, b): "max(a, b)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from support_modelica import check_run, model_of, numeric, text_of
 import pliant
 
 
-def begin(body: str, **options: object) -> pliant.Result:
+def begin(body: str, **options: Any) -> pliant.Result:
     return model_of(body, **options).simulate(stop=1e-6, points=2)
 
 

@@ -84,7 +84,9 @@ enum {
 enum {
     PL_MODEL_LINEAR = 1,     /* df/dx and df/du are constant between events */
     PL_MODEL_AUTONOMOUS = 2, /* f does not depend on t explicitly */
-    PL_MODEL_IMPURE = 4      /* f may depend on earlier calls (foreign code): never reuse or reorder calls */
+    PL_MODEL_SETTLES =
+        8,              /* `event` with fired NULL only brings relations up to date: called after restarts */
+    PL_MODEL_IMPURE = 4 /* f may depend on earlier calls (foreign code): never reuse or reorder calls */
 };
 
 /* A model. The struct describes and is constant while simulating; `self` is the instance: `memory_size` flat
@@ -456,6 +458,7 @@ typedef struct pl_run {
     pl_real t_event;      /* last event */
     pl_real event_gap;    /* time between the last two events */
     int events_in_place;  /* events without progress */
+    int events_close;     /* events with hardly any progress */
     int n_x, n_roots;
 } pl_run;
 

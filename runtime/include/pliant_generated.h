@@ -26,8 +26,11 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define PL_COLD __attribute__((optimize("O1"))) /* called seldom: quick to compile rather than quick to run */
+#define PL_SCALAR                                                                                            \
+    __attribute__((optimize("no-tree-slp-vectorize"))) /* packing scattered values costs more than it saves */
 #else
 #define PL_COLD
+#define PL_SCALAR
 #endif
 
 #if defined(_WIN32)

@@ -18,6 +18,9 @@
 #define WINDOW_FAILS        30
 #define MAX_HANDOVERS       50
 #define MAX_EVENTS_IN_PLACE 100
+#define MAX_EVENTS_CLOSE    1000 /* events in a row with hardly any progress between them */
+#define CLOSE               1e-9 /* ... relative to the times of the run */
+#define MAX_SETTLE          20
 
 size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
@@ -242,9 +245,10 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_
     pl_real room = 100.0 * DBL_EPSILON * fmax(fabs(t), fabs(r->t_stop));
     r->event_gap = t - r->t_event;
     r->events_in_place = r->event_gap <= room ? r->events_in_place + 1 : 0;
+    r->events_close = r->event_gap <= CLOSE * fmax(fabs(t), fabs(r->t_stop)) ? r->events_close + 1 : 0;
     r->t_event = t;
     p->count->n_events++;
-    if (r->events_in_place >= MAX_EVENTS_IN_PLACE) {
+    if (r->events_in_place >= MAX_EVENTS_IN_PLACE || r->events_close >= MAX_EVENTS_CLOSE) {
         p->failure.t = t;
         return PL_CHATTER;
     }
@@ -262,6 +266,22 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_
     return status;
 }
 
+/* Relations of a model that says so are brought up to date at t, and algebraic unknowns with them, until both rest. */
+static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *x) {
+    const pl_model *m = p->model;
+    for (int round = 0; round < MAX_SETTLE; round++) {
+        pl_event_info info;
+        memset(&info, 0, sizeof info);
+        info.next_time = r->next_time;
+        pl_status status = pl_set_inputs(p, t);
+        if (status == PL_OK) status = m->event(p->self, t, x, p->u, NULL, &info);
+        if (status != PL_OK || !info.f_changed) return status;
+        if (m->mass.start) status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
+        if (status != PL_OK) return status;
+    }
+    return PL_CHATTER;
+}
+
 /* Begin anew at t from RUN_AFTER; algebraic unknowns follow what jumped. */
 static pl_status restart(pl_run *r, pl_problem *p, pl_real t) {
     pl_real *x = pl_run_x(r, RUN_AFTER);
@@ -274,6 +294,8 @@ static pl_status restart(pl_run *r, pl_problem *p, pl_real t) {
         status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
         if (status != PL_OK) memcpy(x, given, (size_t)r->n_x * sizeof(pl_real));
     }
+    if (status == PL_OK && (p->model->flags & PL_MODEL_SETTLES) && p->model->event)
+        status = settle_relations(r, p, t, x);
     if (status == PL_OK && r->n_roots > 0) status = pl_event_reset(r, p, t, x);
     return status;
 }

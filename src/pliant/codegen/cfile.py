@@ -306,7 +306,12 @@ class File:
             pattern(lines, fields, "mass", len(p.x), len(p.x), diagonal)
             array("const pl_real", "mass_value", ["1.0"] * p.n_states or ["0.0"])
         pattern(lines, fields, "jac", len(p.x), len(p.x), entries)
-        flags = [flag for flag, on in (("PL_MODEL_LINEAR", linear), ("PL_MODEL_AUTONOMOUS", self._autonomous())) if on]
+        known = (
+            ("PL_MODEL_LINEAR", linear),
+            ("PL_MODEL_AUTONOMOUS", self._autonomous()),
+            ("PL_MODEL_SETTLES", bool(self.s.relations)),
+        )
+        flags = [flag for flag, on in known if on]
         fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]
         fields += [".set_parameters = set_parameters", ".rhs = model_rhs", ".jac_value = model_jac_value"]
         fields += [".jvp = model_jvp", ".error = model_error"]

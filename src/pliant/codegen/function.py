@@ -13,6 +13,7 @@ from pliant.ir import Graph, Op, Variable
 
 ARGUMENTS = "model *restrict m, pl_real t, const pl_real *restrict x, const pl_real *restrict u"
 CALL = "m, t, x, u"
+SMALL = 20  # items of a small function
 
 
 @dataclass(eq=False)
@@ -51,7 +52,9 @@ class FunctionWriter:
         """``memory``: variables whose values are kept somewhere in any case; ``stop``: condition of the early return
         between groups of targets; ``cold``: called seldom."""
         self.stop = stop
-        self.attribute = "PL_COLD " if cold else ""
+        # small functions are better inlined, in large regular ones packing pays
+        scalar = name == "rhs" and SMALL < len(plan.items) <= PART
+        self.attribute = "PL_COLD " if cold else "PL_SCALAR " if scalar else ""
         self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
         self.c = context
         self.name = name

@@ -77,7 +77,8 @@ class Shared:
         for node in self.g.nodes[len(fixed) :]:
             op = node[0]
             if op == Op.VAR:
-                fixed.append(variables[node[1]].kind in _FIXED_KINDS)
+                # a variable that was dropped may still have a node
+                fixed.append(node[1] < len(variables) and variables[node[1]].kind in _FIXED_KINDS)
             elif op <= Op.ARG:
                 fixed.append(op == Op.CONST)
             elif op == Op.HOMOTOPY:

@@ -276,6 +276,7 @@ class Run(Structure):
         ("t_event", c_double),
         ("event_gap", c_double),
         ("events_in_place", c_int),
+        ("events_close", c_int),
         ("n_x", c_int),
         ("n_roots", c_int),
     )
