@@ -285,7 +285,7 @@ def sorted_model(
 ) -> SortedSystem:
     """Modelica text through the rooms of symbols: front end, structure."""
     system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
-    return sort_system(system, options, tear)
+    return sort_system(system, options, [tear] if isinstance(tear, str) else tear)
 
 
 def load_modelica(

@@ -132,6 +132,8 @@ class File:
         for check in [*self.e.checks, *self.e.parameter_checks]:
             place = f" ({c_place(check.span)})" if check.span else ""
             texts.append(f"assertion failed: {check.message}{place}")
+        texts.append("the relations of the model do not come to rest: they switch each other back and forth")
+        self.n_messages = len(texts)
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         if self.program.loops:
             lines += [
@@ -222,7 +224,8 @@ class File:
     def _events(self) -> str:
         n = len(self.s.relations)
         strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
-        return EVENTS.replace("@n", str(n)).replace("@strict", strict)
+        words = {"@n": n, "@strict": strict, "@restless": self.n_messages - 1}
+        return _filled(EVENTS, words)
 
     def _watches_steps(self) -> bool:
         return bool(self.n_tears or self.s.sets or self.e.checks)

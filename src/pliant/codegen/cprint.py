@@ -12,7 +12,9 @@ _WORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while t x u f m p c w
     z r a y g dx du df dt n index value self y0 y1 yn j0 j1 jn log exp sin cos tan sqrt fabs pow main NAN INFINITY
-    HUGE_VAL request info fired gamma lgamma tgamma erf erfc round trunc floor ceil signgam"""
+    HUGE_VAL NULL EOF model message nominal loop_singular loop_failed memcpy memset holds pivot
+    status more request info fired gamma lgamma tgamma erf erfc round trunc floor ceil signgam"""
+_PREFIXES = ("pl_", "PL_", "table_", "pliant_", "INT", "UINT", "FP_", "M_")
 RESERVED = frozenset(_WORDS.split())
 
 
@@ -28,10 +30,10 @@ class Identifiers:
         found = self._of.get(key)
         if found is None:
             base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "v"
-            if base[0].isdigit():
-                base = "v" + base
+            if base[0].isdigit() or base.startswith(_PREFIXES):
+                base = "v_" + base
             found, k = base, 1
-            while found in self._taken or found.startswith(("pl_", "PL_")):
+            while found in self._taken:
                 k += 1
                 found = f"{base}_{k}"
             self._taken.add(found)

@@ -66,9 +66,7 @@ class Emitter:
         self.functions: list[str] = []
         self.shared = Shared(self.g, self.variables)
 
-        self.y = [
-            v for v in self.program.computed if not self.variables[v].name.startswith(("stateset", "der(stateset"))
-        ]
+        self.y = [v for v in self.program.computed if not self.variables[v].name.startswith(("$set", "der($set"))]
         self.outputs = [
             s.replaced.get(v, var(self.g, v)) for v, variable in enumerate(self.variables) if variable.is_output
         ]

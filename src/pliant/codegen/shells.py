@@ -127,6 +127,7 @@ static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u,
         *changed |= moved;
         if (!moved) return PL_OK;
     }
+    m->error = @restless;
     return PL_RETRY;
 }
 

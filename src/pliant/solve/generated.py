@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def is_hidden(name: str) -> bool:
     """Variables that pliant made for itself."""
-    return name.startswith(("$", "stateset"))
+    return name.startswith("$")
 
 
 class GeneratedModel(NativeModel):

@@ -36,6 +36,11 @@ class StructureOptions:
                 raise ArgumentError(
                     f"{name}={getattr(self, name)!r} is not known", hint=f"use one of {', '.join(allowed)}"
                 )
+        for name in ("aliases", "fold_parameters"):
+            if not isinstance(getattr(self, name), bool):
+                raise ArgumentError(f"{name}={getattr(self, name)!r} must be True or False")
+        if not isinstance(self.largest_torn, int) or isinstance(self.largest_torn, bool):
+            raise ArgumentError(f"largest_torn={self.largest_torn!r} must be a whole number")
         if self.largest_torn < 1:
             raise ArgumentError(f"largest_torn={self.largest_torn} must be positive")
 

@@ -115,6 +115,14 @@ def bind_parameters(system: System) -> None:
         for v, variable in enumerate(system.variables)
         if variable.kind in (Kind.PARAMETER, Kind.CONSTANT) and variable.binding is not None
     }
+    for variable in system.variables:
+        missing = variable.binding is None and variable.start is None and not variable.initial
+        if variable.kind == Kind.PARAMETER and missing:
+            where = f" ({variable.span})" if variable.span else ""
+            raise ModelError(
+                f"the parameter {variable.name}{where} has no value",
+                hint=f"give it one: parameter Real {variable.name.rpartition('.')[2]} = ...",
+            )
     for first in bound:
         stack = [first]
         while stack:

@@ -291,7 +291,7 @@ class Reduction:
         lowest = [graph.original(e)[0] for e in equations]
         g, n, m = self.g, len(top), len(equations)
         number = 1 + sum(1 for v in self.variables if v.kind == Kind.SELECTION and v.name.endswith("A[1,1]"))
-        prefix = f"stateset{number}"
+        prefix = f"$set{number}"
         coefficients = [
             [self._new(f"{prefix}.A[{k + 1},{j + 1}]", Kind.SELECTION) for j in range(n)] for k in range(n - m)
         ]
@@ -374,7 +374,7 @@ class Reduction:
         for v in states:
             select = self.variables[v].state_select
             wish = f"stateSelect = {select.name.lower()}" if select != StateSelect.DEFAULT else ""
-            if self.variables[v].name.startswith("stateset"):
+            if self.variables[v].name.startswith("$set"):
                 wish = "slot of a state set: a combination of its candidates, chosen anew when it becomes singular"
             self.reasons[v] = wish or "its derivative appears and no constraint determines it"
         for level in levels:
