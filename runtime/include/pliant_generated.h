@@ -25,11 +25,14 @@
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
-#define PL_COLD __attribute__((optimize("O1"))) /* called seldom: quick to compile rather than quick to run */
+/* called seldom, or very long: quick to compile rather than quick to run; called once: as quick as possible */
+#define PL_COLD __attribute__((optimize("O1")))
+#define PL_ONCE __attribute__((optimize("O0")))
 #define PL_SCALAR                                                                                            \
     __attribute__((optimize("no-tree-slp-vectorize"))) /* packing scattered values costs more than it saves */
 #else
 #define PL_COLD
+#define PL_ONCE
 #define PL_SCALAR
 #endif
 

@@ -150,14 +150,14 @@ class File:
         tears = [v for block in self.program.loops for v in block.tears]
         starts += [(f"m->guess[{k}]", self._guess(v)) for k, v in enumerate(tears)]
         plan = Plan(self.e.shared, [], [starts], hoist=False)
-        text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0", cold=True).write()
+        text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0", attribute="PL_ONCE").write()
         holds: list[Target] = [
             (f"pivot[{len(self.s.pivots) + k}]", one.condition) for k, one in enumerate(self.e.parameter_checks)
         ]
         pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
         plan = Plan(self.e.shared, [], [constants + pivots + holds], hoist=False)
-        writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot", cold=True)
+        writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot", attribute="PL_ONCE")
         n_p = len(self.program.p)
         first = 1 + 2 * len(self.program.loops)
         checks = ""
@@ -203,13 +203,13 @@ class File:
         out = [
             _filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first}),
             wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
-            wrap("model_jac_value", "pl_real *value", "jac_value", "value"),
+            wrap("model_jac_value", "pl_real *value", "jac_value", "value", first),
         ]
         if p.p:
             numbers = ", ".join(number(self.values[v]) for v in p.p)
             out.insert(0, f"static const pl_real p_start[] = {{{numbers}}};\n")
         if p.u:
-            out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value"))
+            out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value", first))
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         if self.s.relations:

@@ -20,7 +20,8 @@ from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 
-LARGE = 300  # statements from which on the directional derivative does not compute values itself
+LARGE = 300  # statements from which on derivatives do not compute the values themselves
+LONG = 1500  # items of a function that compilers should not ponder
 
 
 @dataclass(eq=False)
@@ -122,14 +123,14 @@ class Emitter:
         jac = self.tangent.jacobian(p.f, p.x)
         entries = self._entries(jac.rows, p.x)
         targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries)]
-        self._function("jac_value", self._plan([targets], jac.statements), "pl_real *value", "value")
+        self._after_values("jac_value", [targets], jac.statements, "pl_real *value", "value")
         is_linear = self._is_constant([e for _, _, e in entries])
         entries_u: list[tuple[int, int, int]] = []
         if p.u:
             jac_u = self.tangent.jacobian(p.f, p.u)
             entries_u = self._entries(jac_u.rows, p.u)
             targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries_u)]
-            self._function("jac_u_value", self._plan([targets], jac_u.statements), "pl_real *value", "value")
+            self._after_values("jac_u_value", [targets], jac_u.statements, "pl_real *value", "value")
             is_linear = is_linear and self._is_constant([e for _, _, e in entries_u])
         self._directional()
         self._values()
@@ -176,13 +177,25 @@ class Emitter:
             [(f"df[{i}]", e) for i, e in enumerate(rates[:n])],
             [(f"more[{i}]", e) for i, e in enumerate(rates[n:])],
         ]
+        extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more"
+        self._after_values("directional", groups, statements, extra, "dt, dx, du, df, more")
+
+    def _after_values(
+        self,
+        name: str,
+        groups: Sequence[Sequence[Target]],
+        statements: Sequence[Statement],
+        extra: str,
+        call: str,
+    ) -> None:
+        """A function of derivatives. In a large model the values come from all_values, which was called before."""
         context, own = self.c, self.program.statements
-        if self.values_first:  # a large model: the values are computed by all_values before, not once more here
+        if self.values_first:
             kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
             context, own = replace(self.c, places=self.c.places | kept), []
         plan = Plan(self.shared, [*own, *statements], groups)
-        extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more"
-        writer = FunctionWriter(context, "directional", plan, extra, "dt, dx, du, df, more", stop="!more")
+        attribute = "PL_COLD" if len(plan.items) > LONG else ""
+        writer = FunctionWriter(context, name, plan, extra, call, stop="!more", attribute=attribute)
         self.functions.append(writer.write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
@@ -218,7 +231,7 @@ class Emitter:
         more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
         plan = self._plan([kept + more])
         plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
-        self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, cold=True).write())
+        self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, attribute="PL_COLD").write())
 
     def _is_kept(self, item: Item, memory: dict[int, str]) -> bool:
         """The value is in its place already."""

@@ -47,14 +47,14 @@ class FunctionWriter:
         extra_call: str = "",
         memory: Mapping[int, str] | None = None,
         stop: str = "",
-        cold: bool = False,
+        attribute: str = "",
     ) -> None:
         """``memory``: variables whose values are kept somewhere in any case; ``stop``: condition of the early return
-        between groups of targets; ``cold``: called seldom."""
+        between groups of targets; ``attribute``: of the C functions."""
         self.stop = stop
         # small functions are better inlined, in large regular ones packing pays
         scalar = name == "rhs" and SMALL < len(plan.items) <= PART
-        self.attribute = "PL_COLD " if cold else "PL_SCALAR " if scalar else ""
+        self.attribute = attribute + " " if attribute else "PL_SCALAR " if scalar else ""
         self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
         self.c = context
         self.name = name
