@@ -16,6 +16,7 @@ from pliant.ir import SortedSystem
 from pliant.structure.apply import relax
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system
+from pliant.structure.states import independent_columns
 
 # ------------------------------------------------------------------------------------- the lecture's circuit
 
@@ -438,3 +439,10 @@ def test_an_unknown_counts_although_its_derivative_is_zero(body: str, y: float |
     result = check_run(whole, 0.2, form=form)
     if y is not None:
         assert result["y"] == pytest.approx(y * np.ones(401))
+
+
+def test_helping_columns_are_eliminated_first() -> None:
+    """h determines w, which an undifferentiated equation ties to v: v becomes the dummy."""
+    rows = {0: {7: 2.0}, 1: {7: 1.0, 5: -3.0}}  # equation 0: 2 w, equation 1 (original): w - 3 v
+    assert independent_columns([5], {0: {}}) == ([], [0])
+    assert independent_columns([5], rows, [7], frozenset({1})) == ([5], [])

@@ -179,7 +179,7 @@ class Reduction:
             return rows
 
         def priority(d: int) -> tuple[int, ...]:
-            variable = self.variables[integral[d]]
+            variable = self.variables[integral.get(d, d)]
             depth, v = 0, d
             while v in integral and depth < MAX_DEPTH:
                 v = integral[v]
@@ -379,6 +379,8 @@ class Reduction:
             self.reasons[v] = wish or "its derivative appears and no constraint determines it"
         for level in levels:
             for d in level.dummies:
+                if d not in integral:
+                    continue
                 v = integral[d]
                 self.reasons[v] = "not a state: a constraint determines it from other states"
                 if self.variables[v].state_select == StateSelect.ALWAYS:

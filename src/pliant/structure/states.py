@@ -13,7 +13,7 @@ numerical rank at a generic point (structure alone cannot see x' + y', 2 x' + 2 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from pliant.structure.pantelides import DerivativeGraph
@@ -39,8 +39,14 @@ class RankDeficient(Exception):
         super().__init__(f"dependent equations {equations}")
 
 
-def independent_columns(columns: Sequence[int], rows: Rows) -> tuple[list[int], list[int]]:
-    """Columns, taken in the given order, that raise the rank; and the rows left without a pivot."""
+def independent_columns(
+    columns: Sequence[int], rows: Rows, helpers: Sequence[int] = (), helping: Collection[int] = ()
+) -> tuple[list[int], list[int]]:
+    """Columns, taken in the given order, that raise the rank; and the rows left without a pivot.
+
+    ``helpers`` are columns to be eliminated before, with pivots in the rows ``helping`` alone; neither is counted.
+    """
+    columns = [*helpers, *columns]
     by_column: dict[int, dict[int, float]] = {c: {} for c in columns}
     for r, row in rows.items():
         for c, value in row.items():
@@ -48,8 +54,9 @@ def independent_columns(columns: Sequence[int], rows: Rows) -> tuple[list[int], 
                 by_column[c][r] = value
     pivots: dict[int, tuple[int, dict[int, float]]] = {}  # row -> (age, reduced column)
     chosen: list[int] = []
-    for c in columns:
-        if len(chosen) == len(rows):
+    n_wanted = len(rows) - len(helping)
+    for k, c in enumerate(columns):
+        if len(chosen) == n_wanted:
             break
         column = dict(by_column[c])
         size = max(map(abs, column.values()), default=0.0)
@@ -64,11 +71,14 @@ def independent_columns(columns: Sequence[int], rows: Rows) -> tuple[list[int], 
                 if k != r:
                     column[k] = column.get(k, 0.0) - factor * value
         column = {r: value for r, value in column.items() if abs(value) > RANK_TOLERANCE * max(size, 1e-300)}
-        if column:
-            r = max(column, key=lambda k: (abs(column[k]), -k))
-            pivots[r] = (len(chosen), column)
-            chosen.append(c)
-    return chosen, [r for r in rows if r not in pivots]
+        helps = k < len(helpers)
+        open_rows = [r for r in column if (r in helping) == helps]
+        if open_rows:
+            r = max(open_rows, key=lambda one: (abs(column[one]), -one))
+            pivots[r] = (len(pivots), column)
+            if not helps:
+                chosen.append(c)
+    return chosen, [r for r in rows if r not in pivots and r not in helping]
 
 
 def choose_dummies(
@@ -82,6 +92,8 @@ def choose_dummies(
     h = [e for e in range(len(graph.inc)) if graph.eq_to_diff[e] < 0 and graph.diff_to_eq[e] >= 0]
     candidates = sorted({v for e in h for v in graph.inc[e] if v in integral and graph.var_to_diff[v] < 0})
     levels: list[Level] = []
+    originals: list[int] = []
+    helpers: list[int] = []
     while h:
         rows = coefficients(h, candidates)
         weight = dict.fromkeys(candidates, 0)
@@ -90,9 +102,16 @@ def choose_dummies(
                 weight[v] += 1
         order = sorted(candidates, key=lambda v: (*priority(v), -weight[v], v))
         dummies, left = independent_columns(order, rows)
+        if left and helpers:
+            # a velocity may stand for others that undifferentiated equations of this level tie to it (R.w = e der(phi))
+            rows |= coefficients(originals, [*candidates, *helpers])
+            rows |= coefficients(h, [*candidates, *helpers])
+            dummies, left = independent_columns(order, rows, helpers, frozenset(originals))
         if left:
             raise RankDeficient(sorted(left))
         levels.append(Level(h, candidates, sorted(dummies)))
+        originals = [e for e in (graph.diff_to_eq[e] for e in h) if graph.diff_to_eq[e] < 0]
+        helpers = sorted({integral[v] for v in dummies if integral[v] not in integral})
         h = [graph.diff_to_eq[e] for e in h if graph.diff_to_eq[graph.diff_to_eq[e]] >= 0]
         candidates = sorted({integral[v] for v in dummies if integral[v] in integral})
     return levels
