@@ -55,7 +55,7 @@ def independent_columns(
     pivots: dict[int, tuple[int, dict[int, float]]] = {}  # row -> (age, reduced column)
     chosen: list[int] = []
     n_wanted = len(rows) - len(helping)
-    for k, c in enumerate(columns):
+    for number, c in enumerate(columns):
         if len(chosen) == n_wanted:
             break
         column = dict(by_column[c])
@@ -71,7 +71,7 @@ def independent_columns(
                 if k != r:
                     column[k] = column.get(k, 0.0) - factor * value
         column = {r: value for r, value in column.items() if abs(value) > RANK_TOLERANCE * max(size, 1e-300)}
-        helps = k < len(helpers)
+        helps = number < len(helpers)
         open_rows = [r for r in column if (r in helping) == helps]
         if open_rows:
             r = max(open_rows, key=lambda one: (abs(column[one]), -one))
