@@ -27,6 +27,9 @@ EXAMPLES = [
     ("Modelica.Thermal.HeatTransfer.Examples.TwoMasses", 1.0, 2, True),
     ("Modelica.Mechanics.MultiBody.Examples.Elementary.DoublePendulum", 1.0, 4, True),
     ("Modelica.Mechanics.MultiBody.Examples.Loops.Fourbar2", 0.5, 2, False),
+    ("Modelica.Mechanics.MultiBody.Examples.Loops.Fourbar1", 0.3, 2, False),
+    ("Modelica.Mechanics.MultiBody.Examples.Loops.PlanarFourbar", 0.3, 2, False),
+    ("Modelica.Mechanics.MultiBody.Examples.Loops.Engine1a", 0.3, 2, False),
 ]
 
 
