@@ -197,19 +197,21 @@ class File:
     def _interface(self) -> str:
         """Functions of pl_model that are the same for all models, apart from sizes."""
         p = self.program
-        first = ""
-        if self.e.values_first:
-            first = "    pl_status status = all_values(m, t, x, u);\n    if (status != PL_OK) return status;\n"
+
+        def first(name: str) -> str:
+            text = "    pl_status status = all_values(m, t, x, u);\n    if (status != PL_OK) return status;\n"
+            return text if name in self.e.after_values else ""
+
         out = [
-            _filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first}),
+            _filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional")}),
             wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
-            wrap("model_jac_value", "pl_real *value", "jac_value", "value", first),
+            wrap("model_jac_value", "pl_real *value", "jac_value", "value", first("jac_value")),
         ]
         if p.p:
             numbers = ", ".join(number(self.values[v]) for v in p.p)
             out.insert(0, f"static const pl_real p_start[] = {{{numbers}}};\n")
         if p.u:
-            out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value", first))
+            out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value", first("jac_u_value")))
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         if self.s.relations:

@@ -20,7 +20,7 @@ from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 
-LARGE = 300  # statements from which on derivatives do not compute the values themselves
+LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 1500  # items of a function that compilers should not ponder
 
 
@@ -63,7 +63,7 @@ class Emitter:
             offset += len(block.tears)
         self.n_tears = offset
         self.alias_starts = alias_starts(s)
-        self.values_first = len(self.program.statements) > LARGE and not s.sets
+        self.after_values: set[str] = set()  # functions that expect all_values to have been called
         self.functions: list[str] = []
         self.shared = Shared(self.g, self.variables)
 
@@ -188,12 +188,16 @@ class Emitter:
         extra: str,
         call: str,
     ) -> None:
-        """A function of derivatives. In a large model the values come from all_values, which was called before."""
+        """A function of derivatives. Where it needs the values of many variables, all_values is called before."""
         context, own = self.c, self.program.statements
-        if self.values_first:
-            kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
-            context, own = replace(self.c, places=self.c.places | kept), []
         plan = Plan(self.shared, [*own, *statements], groups)
+        derived = {id(one) for one in statements}
+        n_own = sum(id(one) not in derived for one in plan.needed)
+        if n_own > LARGE and not self.s.sets:
+            self.after_values.add(name)
+            kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
+            context = replace(self.c, places=self.c.places | kept)
+            plan = Plan(self.shared, statements, groups)
         attribute = "PL_COLD" if len(plan.items) > LONG else ""
         writer = FunctionWriter(context, name, plan, extra, call, stop="!more", attribute=attribute)
         self.functions.append(writer.write())
