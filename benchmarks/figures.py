@@ -1,6 +1,7 @@
 """Measure every figure that was asked for and write benchmarks/FIGURES.md.
 
 python benchmarks/figures.py            all of it, some minutes; with MODELICAPATH set, the standard library, too
+python benchmarks/figures.py code msl   these groups only, the other rows of the table stay
 python benchmarks/figures.py --quick    fewer repeats and tolerances, for a look
 """
 
@@ -10,6 +11,7 @@ import argparse
 import datetime as dt
 import platform
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -324,8 +326,12 @@ def msl_figures(quick: bool) -> list[Figure]:
     ]
 
 
-def write(figures: list[Figure]) -> None:
-    """The table as Markdown."""
+def write(figures: list[Figure], keep: bool) -> None:
+    """The table as Markdown; ``keep``: rows of figures that were not measured now stay."""
+    rows = {f.what: f"| {f.what} | {f.asked} | {f.reached} | {WORD[f.met]} | `{f.command}` |" for f in figures}
+    if keep and FILE.is_file():
+        old = [line for line in FILE.read_text().splitlines() if line.startswith("| ") and "| figure |" not in line]
+        rows = {line.split(" | ")[0][2:]: line for line in old} | rows
     lines = [
         "# Figures",
         "",
@@ -335,32 +341,39 @@ def write(figures: list[Figure]) -> None:
         "",
         "| figure | asked | reached | met | command |",
         "|---|---|---|---|---|",
+        *rows.values(),
     ]
-    lines += [f"| {f.what} | {f.asked} | {f.reached} | {WORD[f.met]} | `{f.command}` |" for f in figures]
     FILE.write_text("\n".join(lines) + "\n")
+
+
+GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
+    "vdp": lambda _: vdp_figures(),
+    "heat": lambda _: heat_figures(),
+    "speed": speed_figures,
+    "cvode": cvode_figures,
+    "memory": lambda _: memory_figures(),
+    "structure": structure_figures,
+    "same": lambda _: same_figures(),
+    "code": code_figures,
+    "msl": msl_figures,
+}
 
 
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    figures = [
-        *vdp_figures(),
-        *heat_figures(),
-        *speed_figures(quick),
-        *cvode_figures(quick),
-        *memory_figures(),
-        *structure_figures(quick),
-        *same_figures(),
-        *code_figures(quick),
-        *msl_figures(quick),
-    ]
+    parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help="measure these only, keep the other rows")
+    arguments = parser.parse_args()
+    figures: list[Figure] = []
+    for name, measure_group in GROUPS.items():
+        if not arguments.groups or name in arguments.groups:
+            figures += measure_group(arguments.quick)
     for figure in figures:
         word = {True: "met ", False: "MISS", None: "----"}[figure.met]
         print(f"{word} {figure.what}: {figure.reached} (asked {figure.asked})")
-    if not quick:
-        write(figures)
+    if not arguments.quick:
+        write(figures, keep=bool(arguments.groups))
         print(f"written: {FILE.relative_to(ROOT)}")
 
 
