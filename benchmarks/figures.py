@@ -11,6 +11,7 @@ import argparse
 import datetime as dt
 import platform
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,7 +180,7 @@ def memory_figures() -> list[Figure]:
     """Allocations and copied states, as the tests check them."""
     tests = ["tests/test_runtime_c.py"]
     done = subprocess.run(
-        ["python", "-m", "pytest", "-q", *tests], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", "-q", *tests], cwd=ROOT, capture_output=True, text=True, check=False
     )
     last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr.strip()[-80:]
     return [

@@ -21,7 +21,7 @@ from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
-LONG = 1500  # items of a function that compilers should not ponder
+LONG = 600  # items of a function that compilers should not ponder
 
 
 @dataclass(eq=False)
