@@ -86,8 +86,31 @@ initial equation
   z = 3; x + y = 3;
 equation
   der(x) = -x; y = 2*x; z = x + y;"""
-    result = begin(body)
+    model = model_of(body)
+    result = model.simulate(stop=1e-6)
     assert (result["x"][0], result["y"][0], result["z"][0]) == (1.0, 2.0, 3.0)
+    assert model.last_start is not None
+    assert len(model.last_start.redundant) == 3
+    assert any("z = 3" in told for told in model.last_start.redundant)
+    assert model.last_start.undetermined == []
+
+
+def test_states_without_any_condition_are_named() -> None:
+    model = model_of("  Real x(start = 1), y(start = 2, fixed = true);\nequation\n  der(x) = -x; der(y) = -y;")
+    model.simulate(stop=1e-6)
+    assert model.last_start is not None
+    assert model.last_start.undetermined == ["x"]
+
+
+def test_a_parameter_found_at_the_start_cannot_be_set() -> None:
+    body = """  parameter Real p(fixed = false);
+  Real x(start = 1, fixed = true);
+initial equation
+  p = 2*x;
+equation
+  der(x) = -p*x;"""
+    with pytest.raises(pliant.ArgumentError, match="fixed = false"):
+        model_of(body).simulate(stop=1, parameters={"p": 3.0})
 
 
 def test_fixed_start_that_depends_on_parameters() -> None:

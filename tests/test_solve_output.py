@@ -296,7 +296,7 @@ def test_timeout(points: int | None) -> None:
     assert error.time > 0
     assert error.result.stats.n_steps > 100
     assert not error.result.complete
-    assert error.result.stats.seconds == pytest.approx(0.2, abs=8.0)
+    assert 0.2 <= error.result.stats.seconds < 8.0
     if points is None:
         assert error.result.time[-1] == error.time
         assert len(error.result) == error.result.stats.n_steps + 1

@@ -31,6 +31,7 @@ from pliant.errors import (
 )
 from pliant.model import Model, inspect, load, native, ode
 from pliant.solve.function import Root
+from pliant.solve.initial import Start
 from pliant.solve.manifest import pliant_version
 from pliant.solve.operating import Linearization, SteadyState
 from pliant.solve.options import SolverOptions
@@ -67,6 +68,7 @@ __all__ = [
     "SingularModelError",
     "SolverError",
     "SolverOptions",
+    "Start",
     "Stats",
     "SteadyState",
     "StepLimitError",

@@ -272,7 +272,6 @@ class StateSet:
     slots: list[list[int]]
     coefficients: list[list[int]]
     jacobian: list[list[int]]
-    constraints: list[int]  # equations of the lowest level
 
 
 @dataclass(eq=False)

@@ -16,6 +16,7 @@ from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.solve.function import Function, function_model
 from pliant.solve.generated import GeneratedModel
+from pliant.solve.initial import Start
 from pliant.solve.native import load_native
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Linearization, SteadyState, linearize, steady_state
@@ -67,6 +68,18 @@ class Model:
                 hint="model.code is for models loaded from Modelica",
             )
         return self._numeric.generated.text
+
+    @property
+    def last_start(self) -> Start | None:
+        """How the last simulation of a Modelica model found its start values; None before, and for other models.
+
+        >>> import pliant
+        >>> model = pliant.load("model M\\n Real x(start = 1), y;\\nequation\\n der(x) = -y; y = 2*x;\\nend M;\\n")
+        >>> _ = model.simulate(stop=1)
+        >>> model.last_start.undetermined  # no `fixed`, no initial equation
+        ['x']
+        """
+        return self._numeric.last_start if isinstance(self._numeric, GeneratedModel) else None
 
     def __repr__(self) -> str:
         n = self._numeric.names

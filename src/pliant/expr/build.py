@@ -13,7 +13,8 @@ from contextlib import contextmanager
 
 from pliant.ir import OP_NAME, PLAIN, Graph, Op
 
-_UNARY: dict[int, Callable[[float], float]] = {
+# functions of numbers, for folding here and for evaluate
+UNARY: dict[int, Callable[[float], float]] = {
     Op.ABS: abs,
     Op.SIGN: lambda a: (a > 0.0) - (a < 0.0),
     Op.SQRT: math.sqrt,
@@ -32,7 +33,7 @@ _UNARY: dict[int, Callable[[float], float]] = {
     Op.FLOOR: math.floor,
     Op.CEIL: math.ceil,
 }
-_BINARY: dict[int, Callable[[float, float], float]] = {
+BINARY: dict[int, Callable[[float, float], float]] = {
     Op.LT: lambda a, b: a < b,
     Op.LE: lambda a, b: a <= b,
     Op.EQ: lambda a, b: a == b,
@@ -42,7 +43,7 @@ _BINARY: dict[int, Callable[[float, float], float]] = {
     Op.ATAN2: math.atan2,
 }
 _WITH_PLAIN = frozenset(PLAIN)
-FUNCTIONS = {OP_NAME[op]: op for op in _UNARY}
+FUNCTIONS = {OP_NAME[op]: op for op in UNARY}
 
 
 @contextmanager
@@ -223,7 +224,7 @@ def apply(g: Graph, op: int, a: int) -> int:
     na = g.nodes[a]
     if na[0] == Op.CONST:
         try:
-            value = float(_UNARY[op](na[1]))
+            value = float(UNARY[op](na[1]))
         except (ValueError, OverflowError):
             return g.intern((op, a))
         if math.isfinite(value):
@@ -237,7 +238,7 @@ def binary(g: Graph, op: int, a: int, b: int) -> int:
     """A relation, min, max or atan2."""
     na, nb = g.nodes[a], g.nodes[b]
     if na[0] == Op.CONST and nb[0] == Op.CONST:
-        return const(g, float(_BINARY[op](na[1], nb[1])))
+        return const(g, float(BINARY[op](na[1], nb[1])))
     if a == b:
         if op in (Op.MIN, Op.MAX):
             return a
@@ -295,9 +296,9 @@ def rebuild(g: Graph, op: int, args: Sequence[int]) -> int:
         return neg(g, args[0])
     if op == Op.IF:
         return choose(g, args[0], args[1], args[2])
-    if op in _UNARY:
+    if op in UNARY:
         return apply(g, op, args[0])
-    if op in _BINARY:
+    if op in BINARY:
         return binary(g, op, args[0], args[1])
     if op == Op.NOT:
         return logical_not(g, args[0])

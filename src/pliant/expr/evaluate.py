@@ -6,30 +6,10 @@ import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from pliant.expr.build import reachable, substitute, variables_of
+from pliant.expr.build import BINARY, UNARY, reachable, substitute, variables_of
 from pliant.ir import Function, Graph, Kind, Op, Relation, System, Table
 
-_FUNCTIONS: dict[int, Callable[[float], float]] = {
-    Op.SQRT: math.sqrt,
-    Op.SIN: math.sin,
-    Op.COS: math.cos,
-    Op.TAN: math.tan,
-    Op.ASIN: math.asin,
-    Op.ACOS: math.acos,
-    Op.ATAN: math.atan,
-    Op.SINH: math.sinh,
-    Op.COSH: math.cosh,
-    Op.TANH: math.tanh,
-    Op.EXP: math.exp,
-    Op.LOG: math.log,
-    Op.LOG10: math.log10,
-    Op.FLOOR: math.floor,
-    Op.CEIL: math.ceil,
-    Op.ABS: abs,
-    Op.SIGN: lambda a: float((a > 0.0) - (a < 0.0)),
-    Op.NOT: lambda a: float(not a),
-    Op.NEG: lambda a: -a,
-}
+_FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
 
 
 def _power(a: float, b: float) -> float:
@@ -40,21 +20,14 @@ def _power(a: float, b: float) -> float:
     return result if isinstance(result, float | int) else math.nan
 
 
-_BINARY: dict[int, Callable[[float, float], float]] = {
+_BINARY: dict[int, Callable[[float, float], float]] = BINARY | {
     Op.ADD: lambda a, b: a + b,
     Op.SUB: lambda a, b: a - b,
     Op.MUL: lambda a, b: a * b,
     Op.DIV: lambda a, b: a / b if b else (math.copysign(math.inf, a) if a else math.nan),
     Op.POW: _power,
-    Op.LT: lambda a, b: float(a < b),
-    Op.LE: lambda a, b: float(a <= b),
-    Op.EQ: lambda a, b: float(a == b),
-    Op.NE: lambda a, b: float(a != b),
-    Op.AND: lambda a, b: float(bool(a) and bool(b)),
-    Op.OR: lambda a, b: float(bool(a) or bool(b)),
-    Op.MIN: min,
-    Op.MAX: max,
-    Op.ATAN2: math.atan2,
+    Op.AND: lambda a, b: bool(a) and bool(b),
+    Op.OR: lambda a, b: bool(a) or bool(b),
 }
 
 
@@ -114,7 +87,7 @@ def evaluate(
         elif op == Op.TIME:
             at[i] = time
         elif op in _BINARY:
-            at[i] = _BINARY[op](at[node[1]], at[node[2]])
+            at[i] = float(_BINARY[op](at[node[1]], at[node[2]]))
         elif op == Op.IF:
             at[i] = at[node[2]] if at[node[1]] else at[node[3]]
         elif op == Op.TABLE:

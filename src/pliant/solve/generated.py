@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -93,10 +92,6 @@ class GeneratedModel(NativeModel):
 
     # ------------------------------------------------------------------ names
 
-    def aliases(self) -> Mapping[str, tuple[str, int]]:
-        """alias -> (name, sign)"""
-        return self.names.aliases
-
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Values of everything constant: parameters, and variables that equal a constant."""
         if self._constants is not None and np.array_equal(parameters, self.p_start):
@@ -170,7 +165,13 @@ class GeneratedModel(NativeModel):
         """Place of a parameter; explains why one cannot be set."""
         names = self.names.p
         if name in names:
-            return names.index(name)
+            place = names.index(name)
+            if self.generated.program.sorted.system.variables[self.generated.program.p[place]].initial:
+                raise ArgumentError(
+                    f"the parameter {name} has fixed = false: the initial equations determine it",
+                    hint="change what they depend on, or remove fixed = false",
+                )
+            return place
         system = self.generated.program.sorted.system
         for variable in system.variables:
             if variable.name != name:
@@ -254,12 +255,6 @@ class GeneratedModel(NativeModel):
                 hint=f"the states are {', '.join(known[:10])}" if known else "the model has no states",
             )
         raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
-
-    # ------------------------------------------------------------------ calls beyond pl_model
-
-    def call(self, name: str, *arguments: Any) -> int:
-        """Call an exported helper of the generated code."""
-        return int(getattr(self.library, name)(*arguments))
 
 
 def _names(generated: Generated) -> Names:

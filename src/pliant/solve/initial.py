@@ -37,6 +37,7 @@ Vector = NDArray[np.float64]
 RANK = 1e-10  # singular values below this share of the largest count as zero
 DONE = 1e-10  # scaled residual that counts as zero
 ACCEPTED = 1e-7  # ... where redundant conditions keep Newton from going on
+TAKES_PART = 1e-6  # entry of a null vector from which on it counts
 HUGE = 1e100  # a residual beyond it is no progress, whatever it was before
 MAX_NEWTON = 60
 MAX_ROUNDS = 20
@@ -52,10 +53,10 @@ class _NoSolution(Exception):
 
 @dataclass
 class Start:
-    """How the start values were found."""
+    """How the start values of a simulation were found."""
 
-    undetermined: list[str] = field(default_factory=list)
-    redundant: int = 0
+    undetermined: list[str] = field(default_factory=list)  # unknowns that no condition determines: they kept guesses
+    redundant: list[str] = field(default_factory=list)  # conditions that repeat others without contradicting them
     iterations: int = 0
     homotopy_steps: int = 0
 
@@ -312,6 +313,8 @@ class InitialSolver:
         n = len(self.program.x)
         more = [*self.free, *(n + k for k in self.parameters)] if self.initial.conditions else []
         unknowns = [*more, *self.algebraic]
+        if not self.initial.conditions:
+            self.found.undetermined = [self.model.names.x[i] for i in self.free]
         if not self.initial.conditions and not self.algebraic:
             self._evaluate()
             self._accept()
@@ -373,14 +376,15 @@ class InitialSolver:
         return np.maximum(base[unknowns], np.abs(self._read(unknowns)))
 
     def _note_rank(self, j: Vector, rank: int, unknowns: list[int]) -> None:
-        self.found.redundant = j.shape[0] - rank
+        """Names for what the null spaces of the Jacobian hold."""
         self.found.undetermined = []
-        if rank < len(unknowns):
-            _, _, v = np.linalg.svd(j)
-            null = np.abs(v[rank:]).max(axis=0)
-            self.found.undetermined = [
-                (*self.model.names.x, *self.model.names.p)[unknowns[k]] for k in np.argsort(-null) if null[k] > 1e-6
-            ]
+        self.found.redundant = []
+        if rank == j.shape[0] == j.shape[1]:
+            return
+        u, _, v = np.linalg.svd(j)
+        names = (*self.model.names.x, *self.model.names.p)
+        self.found.undetermined = [names[unknowns[k]] for k in _members(v[rank:])]
+        self.found.redundant = [self._condition_text(k) for k in _members(u[:, rank:].T)]
 
     def _ranked(self, r: Vector, weight: Vector) -> str:
         """Which conditions are violated, the worst first."""
@@ -481,6 +485,14 @@ def directional(
     if status != binding.OK:
         raise _NoSolution("the derivatives cannot be evaluated")
     return df, more[:-1]
+
+
+def _members(null: Vector) -> list[int]:
+    """Places where one of the null vectors is not zero, the largest first."""
+    if not len(null):
+        return []
+    size = np.abs(null).max(axis=0)
+    return [int(k) for k in np.argsort(-size, kind="stable") if size[k] > TAKES_PART]
 
 
 def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:

@@ -27,16 +27,6 @@ def is_constant_kind(kind: int) -> bool:
     return kind in (Kind.PARAMETER, Kind.CONSTANT)
 
 
-def depends_on(g: Graph, e: int, wanted: Callable[[int], bool]) -> bool:
-    """Does an expression contain time, a relation, or a variable for which wanted(v) holds?"""
-    nodes = g.nodes
-    for i in reachable(g, (e,)):
-        op = nodes[i][0]
-        if op in (Op.TIME, Op.REL) or (op == Op.VAR and wanted(nodes[i][1])):
-            return True
-    return False
-
-
 # an unknown below one of these may matter although its derivative is zero
 _STEPS = frozenset({Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT, Op.SIGN, Op.FLOOR, Op.CEIL})
 

@@ -310,7 +310,7 @@ class Reduction:
             residual = expand_calls(g, [self.equations[e].residual], self.system.functions)[0]
             partials = gradient(g, residual, set(levels[0]).__contains__)
             jacobian.append([partials.get(q, const(g, 0.0)) for q in levels[0]])
-        return StateSet(levels[:depth], slots, coefficients, jacobian, lowest)
+        return StateSet(levels[:depth], slots, coefficients, jacobian)
 
     def _new(self, name: str, kind: Kind) -> int:
         self.variables.append(Variable(name, kind))
