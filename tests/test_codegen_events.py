@@ -231,3 +231,12 @@ def test_division_by_zero_and_logarithms_at_run_time() -> None:
             model_of(falling.format(e=e)).simulate(stop=2.0, points=21, timeout=30)
         assert caught.value.result is not None
         assert 0.0 <= caught.value.time <= 1.01  # type: ignore[operator]
+
+
+def test_the_derivative_of_a_branch_that_is_not_taken_does_no_harm() -> None:
+    """sqrt and its slope are not defined for x < 0, but nobody asks for them there."""
+    body = "  Real x(start = -1, fixed = true), y, z;\nequation\n"
+    body += "  der(x) = 1 - 0.1*y - 0*z; y = noEvent(if x > 0 then sqrt(x) else 0); z = max(0, 1 - x);"
+    result = model_of(body).simulate(stop=0.5, method="bdf")
+    assert result["x"][-1] == pytest.approx(-0.5)
+    assert (result["y"][-1], result["z"][-1]) == (0.0, pytest.approx(1.5))

@@ -216,3 +216,15 @@ equation
   der(x) = -y; {scale}*y = {scale}*(x + z); {scale}*z = 0.5*{scale}*x - 0.1*{scale}*y;"""
     result = model_of(body).simulate(stop=1, rtol=1e-8)
     assert result["x"][-1] == pytest.approx(math.exp(-1.5 / 1.1), abs=1e-6)
+
+
+def test_a_divisor_that_is_no_pivot_is_named() -> None:
+    model = model_of("  parameter Real V = 2;\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -x*x/V;")
+    with pytest.raises(pliant.ModelError, match="divided by V, which is zero"):
+        model.simulate(stop=1, parameters={"V": 0.0})
+
+
+def test_a_divisor_in_a_branch_that_is_not_taken_is_fine() -> None:
+    body = "  parameter Real p = 2;\n  Real x(start = 1, fixed = true);\nequation\n"
+    model = model_of(body + "  der(x) = if noEvent(p > 0) then -x/p else -x;")
+    assert model.simulate(stop=1, parameters={"p": 0.0})["x"][-1] == pytest.approx(0.367879, rel=1e-4)

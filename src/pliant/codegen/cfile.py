@@ -124,7 +124,10 @@ class File:
                 if len(block.variables) == 1
                 else f"the loop of {len(block.variables)} equations with the tearing variables {names} ({places})"
             )
-            texts += [f"{one} is singular: its pivot is zero", f"the iteration of {one} does not converge"]
+            texts += [
+                f"{one} is singular: its pivot is zero or not a number",
+                f"the iteration of {one} does not converge",
+            ]
         for e, equation, v in self.s.pivots:
             span = c_place(self.s.equations[equation].span)
             divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60)

@@ -96,10 +96,6 @@ def partial(g: Graph, e: int, k: int) -> int:
         return div(g, _one(g), node[2]) if k == 0 else neg(g, div(g, e, node[2]))
     if op == Op.POW:
         return _of_power(g, e, node[1], node[2], k)
-    if op in (Op.MIN, Op.MAX):
-        first, second = (node[1], node[2]) if op == Op.MIN else (node[2], node[1])
-        chosen = (const(g, 1.0), const(g, 0.0)) if k == 0 else (const(g, 0.0), const(g, 1.0))
-        return choose(g, binary(g, Op.LE, first, second), *chosen)
     if op == Op.ATAN2:
         norm = add(g, _square(g, node[1]), _square(g, node[2]))
         return div(g, node[2], norm) if k == 0 else neg(g, div(g, node[1], norm))
@@ -115,12 +111,53 @@ def partial(g: Graph, e: int, k: int) -> int:
 CLOCK = -1  # number under which `gradient` gives the derivative by time
 
 
+_CHOICES = (Op.IF, Op.HOMOTOPY, Op.MIN, Op.MAX)
+
+
+def _chosen(g: Graph, i: int, one: int, other: int) -> int:
+    """``one`` where node i takes its first alternative, ``other`` where it takes its second."""
+    node = g.nodes[i]
+    op = node[0]
+    if op == Op.IF:
+        return choose(g, node[1], one, other)
+    if op == Op.HOMOTOPY:
+        return homotopy(g, one, other)
+    low, high = (node[1], node[2]) if op == Op.MIN else (node[2], node[1])
+    return choose(g, binary(g, Op.LE, low, high), one, other)
+
+
 def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
     """Partial derivatives of e: number of the variable -> expression, for the variables that are wanted.
 
     Variables whose derivative is identically zero are left out. ``wanted(CLOCK)`` asks for the explicit derivative by
-    time.
+    time. Alternatives are differentiated apart and chosen between as wholes: the derivative of a branch that is not
+    taken may be infinite, and zero times it would be NaN.
     """
+    zero = const(g, 0.0)
+    choices: dict[int, dict[int, int]] = {}
+    for i in reachable(g, (e,)):
+        node = g.nodes[i]
+        if node[0] in _CHOICES and i != e:
+            choices[i] = _of_choice(g, i, wanted, choices)
+    is_choice = g.nodes[e][0] in _CHOICES
+    found = (_of_choice if is_choice else _backwards)(g, e, wanted, choices)
+    return {v: p for v, p in found.items() if p != zero}
+
+
+def _of_choice(g: Graph, i: int, wanted: Callable[[int], bool], choices: dict[int, dict[int, int]]) -> dict[int, int]:
+    """Gradient of a node that takes one of two alternatives."""
+    zero = const(g, 0.0)
+    first, second = (
+        choices[branch] if branch in choices else _backwards(g, branch, wanted, choices) for branch in g.nodes[i][-2:]
+    )
+    return {
+        v: _chosen(g, i, first.get(v, zero), second.get(v, zero))
+        for v in [*first, *(w for w in second if w not in first)]
+    }
+
+
+def _backwards(g: Graph, e: int, wanted: Callable[[int], bool], choices: dict[int, dict[int, int]]) -> dict[int, int]:
+    """Adjoints from e down to the variables; gradients of choices are known."""
     nodes = g.nodes
     under = reachable(g, (e,))
     active: set[int] = set()
@@ -147,6 +184,10 @@ def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
             before = adjoint.get(to)
             adjoint[to] = amount if before is None else add(g, before, amount)
 
+    def give(v: int, amount: int) -> None:
+        before = result.get(v)
+        result[v] = amount if before is None else add(g, before, amount)
+
     for i in reversed(under):
         a = adjoint.pop(i, None)
         if a is None or a == zero:
@@ -154,18 +195,15 @@ def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
         node = nodes[i]
         op = node[0]
         if op == Op.VAR:
-            result[node[1]] = a
+            give(node[1], a)
         elif op == Op.TIME:
-            result[CLOCK] = a
+            give(CLOCK, a)
+        elif i in choices:
+            for v, p in choices[i].items():
+                give(v, mul(g, a, p))
         elif op in (Op.ADD, Op.SUB):
             send(node[1], a)
             send(node[2], a if op == Op.ADD else neg(g, a))
-        elif op == Op.IF:
-            send(node[2], choose(g, node[1], a, zero))
-            send(node[3], choose(g, node[1], zero, a))
-        elif op == Op.HOMOTOPY:
-            send(node[1], homotopy(g, a, zero))
-            send(node[2], homotopy(g, zero, a))
         elif op == Op.DIV:
             quotient = div(g, a, node[2])
             send(node[1], quotient)
@@ -211,10 +249,8 @@ class TimeDerivative:
             return add(g, memo[node[1]], memo[node[2]])
         if op == Op.SUB:
             return sub(g, memo[node[1]], memo[node[2]])
-        if op == Op.IF:
-            return choose(g, node[1], memo[node[2]], memo[node[3]])
-        if op == Op.HOMOTOPY:
-            return homotopy(g, memo[node[1]], memo[node[2]])
+        if op in _CHOICES:
+            return _chosen(g, i, memo[node[-2]], memo[node[-1]])
         if op == Op.CALL:
             return self._call(node)
         total = const(g, 0.0)

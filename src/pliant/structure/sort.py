@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pliant.errors import ArgumentError
-from pliant.expr.build import const, neg, substitute, value_of, var
+from pliant.expr.build import const, neg, operands, substitute, value_of, var
 from pliant.expr.evaluate import parameter_values
-from pliant.ir import Block, Equation, Kind, Step, System
+from pliant.ir import Block, Equation, Kind, Op, Step, System
 from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients, relax, solve_linear, stepwise
 from pliant.structure.blt import sort_blocks
 from pliant.structure.diagnosis import Names
@@ -75,7 +75,28 @@ class Sorter:
                 blocks.append(self._loop(equations, [unknowns[eq_to_var[e]] for e in equations]))
         if self.forced:
             self._report_unused(blocks)
+        self._note_divisors(eq_to_var, unknowns)
         return blocks
+
+    def _note_divisors(self, eq_to_var: list[int], unknowns: list[int]) -> None:
+        """Expressions of parameters that equations divide by in any case: they must not become zero, as pivots."""
+        nodes = self.g.nodes
+        known = {e for e, _, _ in self.pivots}
+        for e, equation in enumerate(self.equations):
+            stack, seen = [equation.residual], {equation.residual}
+            while stack:
+                i = stack.pop()
+                node = nodes[i]
+                divisor = node[2] if node[0] == Op.DIV else -1
+                is_new = divisor >= 0 and divisor not in known and value_of(self.g, divisor) is None
+                if is_new and self.coefficients.contents(divisor)[0]:
+                    known.add(divisor)
+                    self.pivots.append((divisor, e, unknowns[eq_to_var[e]]))
+                # what stands in a branch may never be evaluated
+                below = node[1:2] if node[0] == Op.IF else operands(self.g, i)
+                new = [a for a in below if a not in seen]
+                seen.update(new)
+                stack.extend(new)
 
     def _report_unused(self, blocks: Sequence[Block]) -> None:
         torn = {v for block in blocks for v in block.tears}
