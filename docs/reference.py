@@ -99,7 +99,7 @@ def cli_text() -> str:
     from pliant.cli import app
 
     group: Any = get_command(app)
-    lines = ["# Command line", "", "<!-- Written by docs/reference.py: change pliant/cli.py instead. -->", ""]
+    lines = ["# Command line", "", "<!-- Written by docs/reference.py: change pliant/cli instead. -->", ""]
     lines += ["`pliant --version` prints the version. Exit codes: 0 fine, 1 an error that pliant explains on stderr,"]
     lines += ["2 wrong usage, 130 Ctrl-C.", ""]
     for name, command in group.commands.items():

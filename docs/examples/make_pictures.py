@@ -162,7 +162,24 @@ def resistor_grid() -> None:
     draw("resistor_grid", voltages, lines(result, ["vc", "v[6,6]", "v[12,11]"], "V", "three nodes"))
 
 
+def robot() -> None:
+    """The plan of the robot; half a minute."""
+    load("Robot").realtime(step=1e-3, stop=2.6).plot(FOLDER / "Robot.png")
+
+
+def pipe() -> None:
+    """The plan of the exhaust pipe."""
+    load("Pipe").realtime(step=0.1, stop=60).plot(FOLDER / "Pipe.png")
+
+
+def diode_grid() -> None:
+    """The plan of the grid, with algebraic voltages as unknowns."""
+    load("DiodeGrid").realtime(step=1e-4, stop=0.05, options={"form": "dae"}).plot(FOLDER / "DiodeGrid.png")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for make in (circuit, dc_drive, pendulum, car_axis, crane, transistor_amplifier, heat_rod, resistor_grid):
+        make()
+    for make in (robot, pipe, diode_grid):
         make()

@@ -7,6 +7,9 @@
 'bdf'
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from pliant.errors import (
     AccuracyError,
     ArgumentError,
@@ -30,6 +33,8 @@ from pliant.errors import (
     UnknownNameError,
 )
 from pliant.model import Model, inspect, load, native, ode
+from pliant.realtime.options import RealtimeOptions
+from pliant.realtime.scenario import Scenario
 from pliant.solve.function import Root
 from pliant.solve.initial import Start
 from pliant.solve.manifest import pliant_version
@@ -41,7 +46,22 @@ from pliant.solve.save import load_result
 from pliant.structure.options import StructureOptions
 from pliant.structure.report import Structure
 
+if TYPE_CHECKING:
+    from pliant.realtime import criteria
+    from pliant.realtime.plan import Plan
+
 __version__ = pliant_version()
+
+_LATER = {"criteria": ("pliant.realtime.criteria", None), "Plan": ("pliant.realtime.plan", "Plan")}  # slow to load
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'pliant' has no attribute {name!r}")
+    module, inner = _LATER[name]
+    found = importlib.import_module(module)
+    return found if inner is None else getattr(found, inner)
+
 
 __all__ = [
     "AccuracyError",
@@ -58,10 +78,13 @@ __all__ = [
     "NonFiniteError",
     "NotSupportedError",
     "OutputError",
+    "Plan",
     "PliantError",
     "Progress",
+    "RealtimeOptions",
     "Result",
     "Root",
+    "Scenario",
     "SimulationInterrupted",
     "SimulationTimeout",
     "SingularError",
@@ -77,6 +100,7 @@ __all__ = [
     "StructureOptions",
     "UnknownNameError",
     "VariableInfo",
+    "criteria",
     "inspect",
     "load",
     "load_result",

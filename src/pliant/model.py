@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,10 @@ from pliant.solve.simulate import simulate
 from pliant.structure.options import StructureOptions, structure_options
 from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
+
+if TYPE_CHECKING:
+    from pliant.realtime.build import Progress as PlanProgress
+    from pliant.realtime.plan import Plan
 
 
 class Model:
@@ -161,6 +165,59 @@ class Model:
         array([ 2., -2.])
         """
         return linearize(self._numeric, t, x, inputs or {}, parameters or {})
+
+    def realtime(
+        self,
+        step: float = 1e-3,
+        stop: float = 1.0,
+        tolerance: float = 0.02,
+        theta: float = 0.5,
+        order: int = 1,
+        scenarios: Any = None,
+        options: Mapping[str, Any] | None = None,
+        progress: bool | Callable[[PlanProgress], object] | None = None,
+    ) -> Plan:
+        """Plan a real-time step: find which Jacobian entries can be dropped, and check that it stays stable.
+
+        step        step size of the linearly implicit Euler method in seconds
+        stop        end of the scenarios
+        tolerance   error that dropping entries may add, in units of each state's range over the scenarios
+        theta       share of the stability margin that must stay
+        order       1, or 2: two half steps, extrapolated
+        scenarios   list of mappings with inputs, parameters, start_values, stop; by default one run as the model stands
+        options     see :class:`pliant.RealtimeOptions`
+        progress    True, False, or a function; None: a bar on a terminal when it takes longer than a second
+
+        >>> import pliant
+        >>> model = pliant.load('''
+        ... model Tanks
+        ...   Real a(start = 1, fixed = true), b(start = 0, fixed = true), level(start = 0, fixed = true);
+        ... equation
+        ...   der(a) = -1000*(a - b);
+        ...   der(b) = 1000*(a - b) - 500*(b - sin(time));
+        ...   der(level) = 1e-3*a - 0.1*level;
+        ... end Tanks;
+        ... ''')
+        >>> plan = model.realtime(step=0.01, stop=10)
+        >>> plan.entries < plan.full_entries, plan.evidence.violators
+        (True, 0)
+        """
+        from pliant.realtime.form import in_form
+        from pliant.realtime.plan import make_plan
+        from pliant.realtime.progress import PlanReporter
+
+        with PlanReporter(progress) as reporter:
+            return make_plan(
+                in_form(self._numeric, options),
+                step=step,
+                stop=stop,
+                tolerance=tolerance,
+                theta=theta,
+                order=order,
+                scenarios=scenarios,
+                options=options,
+                report=reporter.report,
+            )
 
     def steady_state(
         self,

@@ -78,8 +78,10 @@ def _call(command: Sequence[str], what: str) -> bytes:
     return done.stdout
 
 
-def compile_text(text: str, name: str, *, include: Sequence[Path] = ()) -> tuple[Path, str]:
-    """Compile C text, kept beside its library in the cache for people to read."""
+def compile_text(
+    text: str, name: str, *, include: Sequence[Path] = (), flags: Sequence[str] | None = None
+) -> tuple[Path, str]:
+    """Compile C text, kept beside its library in the cache for people to read; ``flags`` replace the usual ones."""
     stem = re.sub(r"[^A-Za-z0-9]+", "_", name)[:60] or "model"
     folder = cache_folder()
     source = folder / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.c"
@@ -88,7 +90,8 @@ def compile_text(text: str, name: str, *, include: Sequence[Path] = ()) -> tuple
             temporary.write(text.encode())
             temporary.close()
             os.replace(place, source)
-    return compile_library(source, include=include, flags=LARGE_FLAGS if len(text) > LARGE else FLAGS)
+    chosen = flags if flags is not None else LARGE_FLAGS if len(text) > LARGE else FLAGS
+    return compile_library(source, include=include, flags=chosen)
 
 
 @contextlib.contextmanager

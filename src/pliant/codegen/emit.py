@@ -36,6 +36,7 @@ class Generated:
     n_relations: int
     jacobian: list[tuple[int, int]]  # (row, column) of df/dx
     notes: list[str] = field(default_factory=list)
+    form: str = "auto"
 
 
 def generate(s: SortedSystem, form: str = "auto") -> Generated:
@@ -48,7 +49,7 @@ class Emitter:
     """Writes the functions of one model."""
 
     def __init__(self, s: SortedSystem, form: str) -> None:
-        self.s = s
+        self.s, self.form = s, form
         self.g = s.system.graph
         self.program = build_program(s, form)
         self.variables = s.system.variables
@@ -150,6 +151,7 @@ class Emitter:
             len(self.s.relations),
             [(i, j) for i, j, _ in entries],
             list(self.s.notes),
+            self.form,
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:

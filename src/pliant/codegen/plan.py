@@ -131,6 +131,8 @@ class Plan:
     # ------------------------------------------------------------------ what is needed
 
     def _needed(self, statements: list[Statement], targets: Sequence[Sequence[Target]]) -> list[Statement]:
+        if not statements:
+            return []
         wanted = self._variables([e for group in targets for _, e in group])
         kept: list[Statement] = []
         loops: set[int] = set()

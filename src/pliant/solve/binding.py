@@ -346,6 +346,7 @@ PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
 INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 OUTPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
+EVENT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p, POINTER(EventInfo))
 STEP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(c_int))
 TEXT_CALL = CFUNCTYPE(c_char_p, c_void_p)
 

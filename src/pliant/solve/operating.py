@@ -133,14 +133,18 @@ class Point:
             raise ModelEvaluationError(f"{self.model.name} cannot be evaluated at t = {self.t:g}: {words}", time=self.t)
         return f
 
-    def jacobian(self, x: Matrix, f: Matrix) -> Matrix:
-        """df/dx, dense."""
+    def derivatives(self, x: Matrix, f: Matrix) -> None:
+        """Evaluate df/dx into the memory of the linear algebra."""
         status = binding.lib.pl_jacobian(
             ctypes.byref(self.sim.problem), self.t, x.ctypes.data, f.ctypes.data, ctypes.c_double(0.0)
         )
         self.sim.raise_user_error()
         if status != binding.OK:
             raise ModelEvaluationError(f"{self.model.name}: the Jacobian cannot be evaluated", time=self.t)
+
+    def jacobian(self, x: Matrix, f: Matrix) -> Matrix:
+        """df/dx, dense."""
+        self.derivatives(x, f)
         return jacobian(self.sim)
 
     def outputs(self, x: Matrix) -> Matrix:

@@ -1,0 +1,163 @@
+"""What a command tells, to people or to machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import pliant
+from pliant.solve.manifest import to_json
+
+EXIT_ERROR = 1
+EXIT_INTERRUPTED = 130
+_MAX_ROWS = 20  # variables in the table of end values
+
+
+def has_screen() -> bool:
+    """Is there a person before a screen? Otherwise a text browser might take over the terminal."""
+    if not sys.stdout.isatty():
+        return False
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@dataclass
+class Report:
+    """What a command tells, to people or to machines."""
+
+    as_json: bool
+    targets: tuple[Path, ...] = ()
+    model: str = ""
+    files: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Errors become text on stderr and an exit code; what was computed is saved first."""
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            self._fail(error, EXIT_INTERRUPTED)
+        except pliant.PliantError as error:
+            self._fail(error, EXIT_ERROR)
+
+    def _fail(self, error: BaseException, code: int) -> None:
+        result = getattr(error, "result", None)
+        late: pliant.OutputError | None = None
+        if result is not None and not self.files:
+            try:
+                self.save(result)
+            except pliant.OutputError as failure:
+                late = failure
+        message = getattr(error, "message", "") or "interrupted"
+        hint = getattr(error, "hint", "")
+        console = Console(stderr=True)
+        console.print(f"[bold red]{type(error).__name__}[/]: {escape(message)}", highlight=False, soft_wrap=True)
+        if hint:
+            console.print(f"  [bold]try:[/] {escape(hint)}", highlight=False, soft_wrap=True)
+        if self.files:
+            where = f"up to t = {result.time[-1]:.10g}" if result is not None and len(result) else "so far"
+            console.print(f"  saved the result {where}: {escape(', '.join(self.files))}", highlight=False)
+        if late is not None:
+            console.print(f"  the result so far could not be saved: {escape(late.message)}", highlight=False)
+        if self.as_json:
+            told = {"type": type(error).__name__, "message": message, "hint": hint}
+            told["time"] = getattr(error, "time", None)
+            body = {"error": told} if result is None else {"error": told, **self._facts(result)}
+            typer.echo(json.dumps(to_json(body), indent=1))
+        raise typer.Exit(code)
+
+    def save(self, result: pliant.Result) -> None:
+        """Write the result to all files asked for."""
+        for path in self.targets:
+            self.files.append(str(result.save(path)))
+
+    def draw(self, result: pliant.Result, names: list[str], file: Path | None) -> None:
+        """Into a file, or into a window where there is one."""
+        result.plot(*names, file=file)
+        if file is not None:
+            self.files.append(str(file))
+        elif not has_screen():
+            Console(stderr=True).print("no window to draw into: give --plot-file", highlight=False)
+
+    def _facts(self, result: pliant.Result) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "complete": result.complete,
+            "time": float(result.time[-1]) if len(result) else None,
+            "final": result.final if len(result) else {},
+            "stats": result.stats.as_dict(),
+            "events": [
+                {
+                    "time": event.time,
+                    "roots": event.roots,
+                    "directions": event.directions,
+                    "terminal": event.terminal,
+                }
+                for event in result.events
+            ],
+            "files": self.files,
+            "manifest": result.manifest,
+        }
+
+    def explain(self, structure: pliant.Structure) -> None:
+        """The structure of a model; headings stand out."""
+        if self.as_json:
+            typer.echo(json.dumps({**structure.as_dict(), "files": self.files}, indent=1))
+            return
+        console = Console()
+        for line in str(structure).splitlines():
+            style = "" if line.startswith(" ") else "bold"
+            console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        for file in self.files:
+            console.print(f"wrote {escape(file)}", highlight=False)
+
+    def show(self, result: pliant.Result) -> None:
+        """End values and counters."""
+        if self.as_json:
+            typer.echo(json.dumps(to_json(self._facts(result)), indent=1))
+            return
+        console = Console()
+        if len(result):
+            console.print(_values_table(result))
+        console.print(stats_line(result.stats), highlight=False, soft_wrap=True)
+        if result.events:
+            console.print(f"{len(result.events)} events, the last at {escape(str(result.events[-1]))}", highlight=False)
+        for file in self.files:
+            console.print(f"wrote {escape(file)}", highlight=False)
+
+
+def _values_table(result: pliant.Result) -> Table:
+    final = list(result.final.items())
+    table = Table(title=f"t = {result.time[-1]:.10g}", title_justify="left", box=None, pad_edge=False)
+    table.add_column("variable")
+    table.add_column("value", justify="right")
+    for name, value in final[:_MAX_ROWS]:
+        table.add_row(escape(name), f"{value:.10g}")
+    if len(final) > _MAX_ROWS:
+        table.add_row(f"and {len(final) - _MAX_ROWS} more", "")
+    return table
+
+
+def stats_line(stats: pliant.Stats) -> str:
+    """The work of a run in one line.
+
+    >>> stats_line(pliant.Stats(n_steps=12, n_rhs=20, n_jac=1, n_factor=4, method="bdf", seconds=0.01))
+    'bdf: 12 steps, 20 evaluations of f, 1 Jacobians, 4 factorisations, 0 + 0 failures, 10 ms'
+    """
+    return (
+        f"{stats.method}: {stats.n_steps} steps, {stats.n_rhs} evaluations of f, {stats.n_jac} Jacobians, "
+        f"{stats.n_factor} factorisations, {stats.n_error_fails} + {stats.n_newton_fails} failures, "
+        f"{1e3 * stats.seconds:.3g} ms"
+    )

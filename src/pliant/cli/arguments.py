@@ -1,0 +1,111 @@
+"""Arguments and options that verbs share, and how their texts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+# ------------------------------------------------------------------------------------- options of Modelica
+
+Name = Annotated[str | None, typer.Option(help="Modelica: the class to load; default: the last one of the file.")]
+LibraryPath = Annotated[
+    list[Path] | None, typer.Option(help="Modelica: folder with libraries. Repeatable; default: MODELICAPATH.")
+]
+Tear = Annotated[list[str] | None, typer.Option(help="Modelica: variable to be torn in its loop. Repeatable.")]
+Form = Annotated[str, typer.Option(help="Modelica: where loops are solved, auto, ode or dae.")]
+Tearing = Annotated[str, typer.Option(help="Modelica: how loops are torn, max-causal or cellier.")]
+NoAliases = Annotated[bool, typer.Option("--no-aliases", help="Modelica: keep variables that equal another one.")]
+Fold = Annotated[
+    bool, typer.Option("--fold-parameters", help="Modelica: numbers for parameters, which then cannot be changed.")
+]
+
+# -------------------------------------------------------------------------------------- options of simulate
+
+File = Annotated[
+    Path,
+    typer.Argument(help="Modelica file, folder of a package, or C file that defines pliant_model.", metavar="FILE"),
+]
+Stop = Annotated[float, typer.Option(help="End of the simulation.")]
+Start = Annotated[float, typer.Option(help="Begin of the simulation.")]
+Method = Annotated[str, typer.Option(help="auto, bdf, radau5, dopri5, lieuler, euler or rk4.")]
+Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
+Atol = Annotated[float | None, typer.Option(help="Absolute tolerance of all states.")]
+Points = Annotated[int, typer.Option(help="Number of equidistant output points.")]
+Steps = Annotated[bool, typer.Option("--steps", help="Record every step taken instead of --points.")]
+Step = Annotated[float | None, typer.Option(help="Step size of lieuler, euler and rk4.")]
+Param = Annotated[list[str] | None, typer.Option(help="Parameter, as name=value. Repeatable.")]
+StartValue = Annotated[list[str] | None, typer.Option(help="Start value of a state, as name=value. Repeatable.")]
+Input = Annotated[
+    list[str] | None,
+    typer.Option("--input", help="Input, as name=number or name=table.csv (columns time, value). Repeatable."),
+]
+Output = Annotated[list[str] | None, typer.Option(help="Record only this variable. Repeatable; default: all.")]
+Option = Annotated[list[str] | None, typer.Option(help="Solver option, as name=value, e.g. max_step=0.1. Repeatable.")]
+Define = Annotated[list[str] | None, typer.Option(help="Macro for the C compiler, as NAME=VALUE. Repeatable.")]
+Plot = Annotated[str | None, typer.Option(help="Draw these variables, separated by commas.")]
+PlotFile = Annotated[Path | None, typer.Option(help="Draw into this .png, .svg or .pdf file instead of a window.")]
+Save = Annotated[list[Path] | None, typer.Option(help="Write the result: .csv, .parquet or .mat. Repeatable.")]
+Timeout = Annotated[float | None, typer.Option(help="Give up after so many seconds.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for machines.")]
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+
+
+def structure_options(form: str, tearing: str, no_aliases: bool, fold_parameters: bool) -> dict[str, Any] | None:
+    """Options of :func:`pliant.load` that differ from their defaults; None if none does."""
+    given = {"form": form, "tearing": tearing, "aliases": not no_aliases, "fold_parameters": fold_parameters}
+    usual = {"form": "auto", "tearing": "max-causal", "aliases": True, "fold_parameters": False}
+    return {key: value for key, value in given.items() if value != usual[key]} or None
+
+
+def pairs(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """``name=value`` texts, split at the first equals sign."""
+    for text in texts or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise typer.BadParameter(f"{text!r} is not of the form name=value", param_hint=what)
+        yield name.strip(), value.strip()
+
+
+def numbers(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, float]]:
+    """``name=number`` texts."""
+    for name, value in pairs(what, texts):
+        try:
+            yield name, float(value)
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} is not a number", param_hint=f"{what} {name}") from None
+
+
+def input_value(text: str) -> float | tuple[list[float], list[float]]:
+    """A number, or the columns time and value of a CSV file (a line of column names is skipped)."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    path = Path(text)
+    if not path.is_file():
+        raise typer.BadParameter(f"{text!r} is neither a number nor a file", param_hint="--input")
+    rows = [line.split(",") for line in path.read_text().splitlines() if line.strip() and line[0] != "#"]
+    try:
+        float(rows[0][0])
+    except (ValueError, IndexError):
+        rows = rows[1:]
+    try:
+        return [float(row[0]) for row in rows], [float(row[1]) for row in rows]
+    except (ValueError, IndexError):
+        raise typer.BadParameter(f"{text} does not hold two columns of numbers", param_hint="--input") from None
+
+
+def literal(text: str) -> int | float | str:
+    """A number where the text is one."""
+    kinds: tuple[Callable[[str], int | float], ...] = (int, float)
+    for kind in kinds:
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,158 @@
+"""pliant realtime"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+import pliant
+from pliant.cli.answer import Report
+from pliant.cli.app import app
+from pliant.cli.arguments import (
+    AsJson,
+    Fold,
+    Form,
+    Input,
+    LibraryPath,
+    Name,
+    NoAliases,
+    Param,
+    StartValue,
+    Tear,
+    Tearing,
+    input_value,
+    literal,
+    numbers,
+    pairs,
+    structure_options,
+)
+from pliant.solve.manifest import to_json
+
+ModelFile = Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")]
+RealStep = Annotated[float, typer.Option(help="Step size of the real-time loop in seconds.")]
+RealStop = Annotated[float, typer.Option(help="End of the scenario in seconds.")]
+Tolerance = Annotated[float, typer.Option(help="Error that dropped entries may add, of each state's range.")]
+Theta = Annotated[float, typer.Option(help="Share of the stability margin that must stay.")]
+Order = Annotated[int, typer.Option(help="1, or 2: two half steps, extrapolated.")]
+Scenarios = Annotated[
+    Path | None, typer.Option(help="JSON file: a list of scenarios with inputs, parameters, start_values, stop.")
+]
+PlanOption = Annotated[
+    list[str] | None, typer.Option("--option", help="Option of the plan, as name=value, e.g. restarts=5. Repeatable.")
+]
+Precision = Annotated[str, typer.Option(help="double or float.")]
+Write = Annotated[Path | None, typer.Option(help="Folder for C sources, build files, self-test and evidence.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write into a folder that exists.")]
+Page = Annotated[Path | None, typer.Option("--report", help="Write the page of the plan to this HTML file.")]
+Measure = Annotated[bool, typer.Option("--measure", help="Run the step here in a real-time loop and time it.")]
+Steps = Annotated[int, typer.Option(help="Steps that --measure takes.")]
+Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other ways to choose a pattern.")]
+
+
+@app.command()
+def realtime(
+    file: ModelFile,
+    *,
+    stop: RealStop,
+    step: RealStep = 1e-3,
+    tolerance: Tolerance = 0.02,
+    theta: Theta = 0.5,
+    order: Order = 1,
+    param: Param = None,
+    start_value: StartValue = None,
+    input_: Input = None,
+    scenarios: Scenarios = None,
+    option: PlanOption = None,
+    precision: Precision = "double",
+    write: Write = None,
+    overwrite: Overwrite = False,
+    page: Page = None,
+    measure: Measure = False,
+    measure_steps: Steps = 1_000_000,
+    baselines: Compare = False,
+    name: Name = None,
+    path: LibraryPath = None,
+    tear: Tear = None,
+    form: Form = "auto",
+    tearing: Tearing = "max-causal",
+    no_aliases: NoAliases = False,
+    fold_parameters: Fold = False,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a Modelica model into C with constant work per step: find the entries that can go, check, write, measure."""
+    report = Report(as_json)
+    with report.errors():
+        chosen = structure_options(form, tearing, no_aliases, fold_parameters)
+        model = pliant.load(file, name=name, path=path, tear=tear, options=chosen)
+        report.model = model.name
+        options: dict[str, Any] = {key: literal(text) for key, text in pairs("--option", option)}
+        plan = model.realtime(
+            step=step,
+            stop=stop,
+            tolerance=tolerance,
+            theta=theta,
+            order=order,
+            scenarios=_scenarios(scenarios)
+            or [
+                {
+                    "inputs": {key: input_value(text) for key, text in pairs("--input", input_)},
+                    "parameters": dict(numbers("--param", param)),
+                    "start_values": dict(numbers("--start-value", start_value)),
+                }
+            ],
+            options={"precision": precision, **options},
+            progress=False if as_json else None,
+        )
+        timing = plan.measure(measure_steps) if measure else None
+        if write is not None:
+            report.files.append(str(plan.write(write, overwrite=overwrite)))
+        if page is not None:
+            report.files.append(str(plan.report(page)))
+        if as_json:
+            typer.echo(json.dumps(to_json({**plan.as_dict(baselines), "files": report.files}), indent=1))
+            return
+        _show(plan, timing, baselines, report.files)
+
+
+def _scenarios(file: Path | None) -> list[dict[str, Any]] | None:
+    """Scenarios from a JSON file; tables of inputs are pairs of lists or names of CSV files."""
+    if file is None:
+        return None
+    try:
+        found = json.loads(file.read_text())
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="--scenarios") from None
+    except ValueError as error:
+        raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--scenarios") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise typer.BadParameter(f"{file} must hold a list of scenarios", param_hint="--scenarios")
+    return found
+
+
+def _show(plan: Any, timing: Any, baselines: bool, files: list[str]) -> None:
+    console = Console()
+
+    def tell(text: str, style: str = "") -> None:
+        console.print(escape(text), style=style, highlight=False, soft_wrap=True)
+
+    tell(plan.summary)
+    if baselines:
+        tell("Other ways to choose a pattern", "bold")
+        for one in plan.baselines():
+            tell(
+                f"  {one.name}: {one.entries} entries, {one.flops} operations, {one.colours} colours, largest "
+                f"|eigenvalue| {one.radius:.4g}, error {100 * one.bias:.3g} %, {one.violators} linearisations refuse"
+            )
+    for line in plan.evidence.short.splitlines():
+        tell(line, "" if line.startswith(" ") else "bold")
+    if timing is not None:
+        tell("Timing", "bold")
+        for line in str(timing).splitlines():
+            tell(f"  {line}")
+    for file in files:
+        tell(f"wrote {file}")

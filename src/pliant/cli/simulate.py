@@ -1,0 +1,110 @@
+"""pliant simulate"""
+
+from __future__ import annotations
+
+import typer
+
+import pliant
+from pliant.cli.answer import Report
+from pliant.cli.app import app
+from pliant.cli.arguments import (
+    AsJson,
+    Atol,
+    Define,
+    File,
+    Fold,
+    Form,
+    Input,
+    LibraryPath,
+    Method,
+    Name,
+    NoAliases,
+    Option,
+    Output,
+    Param,
+    Plot,
+    PlotFile,
+    Points,
+    Rtol,
+    Save,
+    Start,
+    StartValue,
+    Step,
+    Steps,
+    Stop,
+    Tear,
+    Tearing,
+    Timeout,
+    input_value,
+    literal,
+    numbers,
+    pairs,
+    structure_options,
+)
+
+
+@app.command()
+def simulate(
+    file: File,
+    *,
+    stop: Stop,
+    start: Start = 0.0,
+    method: Method = "auto",
+    rtol: Rtol = 1e-6,
+    atol: Atol = None,
+    points: Points = 500,
+    steps: Steps = False,
+    step: Step = None,
+    param: Param = None,
+    start_value: StartValue = None,
+    input_: Input = None,
+    output: Output = None,
+    option: Option = None,
+    define: Define = None,
+    plot: Plot = None,
+    plot_file: PlotFile = None,
+    save: Save = None,
+    timeout: Timeout = None,
+    name: Name = None,
+    path: LibraryPath = None,
+    tear: Tear = None,
+    form: Form = "auto",
+    tearing: Tearing = "max-causal",
+    no_aliases: NoAliases = False,
+    fold_parameters: Fold = False,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a Modelica or C model and show its end values and the work done.
+
+    A run that fails or is interrupted with Ctrl-C still writes what it had computed to --save.
+    """
+    report = Report(as_json, tuple(save or ()))
+    with report.errors():
+        chosen = structure_options(form, tearing, no_aliases, fold_parameters)
+        if file.suffix == ".mo" or file.is_dir() or name or path or tear or chosen:
+            if define:
+                raise typer.BadParameter("macros are for C files", param_hint="--define")
+            model = pliant.load(file, name=name, path=path, tear=tear, options=chosen)
+        else:
+            model = pliant.native(file, defines=dict(pairs("--define", define)))
+        report.model = model.name
+        result = model.simulate(
+            stop=stop,
+            start=start,
+            method=method,
+            rtol=rtol,
+            atol=atol,
+            points=None if steps else points,
+            step=step,
+            inputs={name: input_value(text) for name, text in pairs("--input", input_)},
+            parameters=dict(numbers("--param", param)),
+            start_values=dict(numbers("--start-value", start_value)),
+            outputs=output,
+            options={name: literal(text) for name, text in pairs("--option", option)},
+            progress=False if as_json else None,
+            timeout=timeout,
+        )
+        report.save(result)
+        if plot is not None or plot_file is not None:
+            report.draw(result, [name.strip() for name in (plot or "").split(",") if name.strip()], plot_file)
+        report.show(result)

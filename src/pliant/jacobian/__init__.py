@@ -1,0 +1,1 @@
+"""Patterns of Jacobians and their colouring."""

@@ -1,0 +1,139 @@
+"""The step of a plan as C: which limits its monitor gets, and how it is run on the desktop.
+
+Limits come from the runs with the pattern: a pivot below a tenth of the smallest met, a local error, a share of the
+dropped entries or a ringing of three times the largest met raises a flag. What the dropped entries do in a step is seen
+one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper_monitor.py).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import NotSupportedError
+from pliant.realtime.build import Outcome
+from pliant.realtime.linearise import Matrix, Walker
+from pliant.realtime.scenario import Scenario
+from pliant.realtime.static_lu import StaticLU
+from pliant.realtime.stepper import MonitorLimits, StartValues, StepCode, StepperOptions, make_stepper
+from pliant.realtime.stepper_run import Stepper
+from pliant.realtime.stepper_start import start_of
+from pliant.solve.generated import GeneratedModel
+from pliant.solve.numeric import NumericModel
+
+MARGIN = 3.0  # of what the runs showed
+PIVOT_MARGIN = 10.0
+NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
+
+
+def watched_bits(run: Drive) -> NDArray[np.uint32]:
+    """The flags of the monitor in each step of a run, made once more."""
+    run.stepper.start_at(run.start)
+    return run.stepper.watch(run.inputs, len(run.time) - 1)
+
+
+@dataclass(eq=False)
+class Drive:
+    """A run of the compiled step."""
+
+    time: Matrix  # (N + 1,)
+    x: Matrix  # (N + 1, n)
+    walker: Walker
+    stepper: Stepper
+    inputs: Matrix | None  # (N, n_u)
+    seconds: float
+    start: StartValues
+
+
+def generated(model: NumericModel) -> GeneratedModel:
+    """The model, if C can be made from its equations."""
+    if not isinstance(model, GeneratedModel):
+        raise NotSupportedError(
+            f"{model.name}: no C code can be written, because the model is a function, not equations",
+            hint="real-time code is made from Modelica; pattern and evidence work for every model",
+        )
+    return model
+
+
+def monitor_limits(outcome: Outcome) -> MonitorLimits:
+    """Limits from what the runs with the pattern showed."""
+    frame, mask = outcome.frame, outcome.mask
+    scale = np.where(np.isfinite(frame.scale), frame.scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
+    values = np.concatenate([outcome.points.values, outcome.masked_points.values])
+    matrices = frame.mass - frame.tau * frame.dense(np.where(mask, values, 0.0))
+    pivots = np.abs(StaticLU(outcome.elimination, matrices).pivots()).astype(np.float64)
+    error, dropped = 1e-6, 1e-6
+    for run in outcome.masked:
+        dx = run.dx
+        error = max(error, float((np.abs(np.diff(dx, axis=0)) / 2.0 / scale).max(initial=0.0)))
+        if len(run.kept) == len(run.t):
+            dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
+    return MonitorLimits(
+        pivot_low=pivots.min(axis=1) / PIVOT_MARGIN,
+        pivot_high=pivots.max(axis=1) * PIVOT_MARGIN,
+        scale=scale,
+        ringing=np.full(frame.n, 1e-3) * scale,
+        error=MARGIN * error,
+        dropped=MARGIN * dropped,
+        row_scale=scale,
+    )
+
+
+def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> float:
+    """Largest |L dx_k - tau f_(k+1)| of the differential rows, where tau f_(k+1) = Bs_(k+1) dx_(k+1)."""
+    frame, mask = outcome.frame, outcome.mask
+    rows = ~frame.algebraic
+    worst = 0.0
+    for first in range(0, len(values) - 1, 500):
+        part = slice(first + 1, min(first + 501, len(values)))
+        matrices = frame.mass - frame.tau * frame.dense(np.where(mask, values[part], 0.0))
+        after = np.einsum("kij,kj->ki", matrices, dx[part])
+        before = dx[first : first + len(after)] @ frame.mass.T
+        worst = max(worst, float((np.abs(before - after) / scale)[:, rows].max(initial=0.0)))
+    return worst
+
+
+def write_code(outcome: Outcome, precision: str | None = None, newton_steps: int | None = None) -> StepCode:
+    """The C text of the plan's step."""
+    model = generated(outcome.model)
+    options = outcome.request.options
+    walker = Walker(model, outcome.request.step)
+    walker.begin(outcome.request.scenarios[0])
+    watched = options.monitor != "off"
+    return make_stepper(
+        model.generated.program.sorted,
+        model.generated.form,
+        outcome.request.step,
+        outcome.elimination,
+        StepperOptions(
+            precision=precision or options.precision,
+            order=outcome.request.order,
+            newton_steps=newton_steps or options.newton_steps or NEWTON_STEPS[0],
+            monitor=watched,
+            fallback=options.monitor == "fallback",
+        ),
+        start_of(walker.point),
+        full=outcome.full,
+        limits=monitor_limits(outcome) if watched else None,
+    )
+
+
+def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "", inputs: str = "new") -> Drive:
+    """Run a scenario with the compiled step, everything in C."""
+    walker = Walker(model, code.tau)
+    walker.begin(scenario.seen(inputs, code.tau))
+    assert scenario.stop is not None
+    count = max(1, round((scenario.stop - scenario.start) / code.tau))
+    times = np.asarray(scenario.start + code.tau * np.arange(count + 1), dtype=np.float64)
+    start = start_of(walker.point)
+    stepper = Stepper(code, start.parameters)
+    stepper.start_at(start)
+    table = np.array(walker.sim.inputs.value(times[1:])) if code.u_names else None
+    begin = time.perf_counter()
+    history = stepper.run(table, count, kind=kind)
+    seconds = time.perf_counter() - begin
+    x = np.vstack([walker.point.x[None, :], history.astype(np.float64)])
+    return Drive(times, x, walker, stepper, table, seconds, start)

@@ -1,0 +1,481 @@
+"""What was checked about a pattern, over which states, inputs and parameters, and what was not.
+
+Evidence, not proof: eigenvalues were looked at where the scenarios led, windows along their trajectories. The text is
+meant to be filed by people who sign for safety; every number in it is also a field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import NotSupportedError, PliantError
+from pliant.realtime.accept import Checker
+from pliant.realtime.bias import largest, predicted_error
+from pliant.realtime.build import Outcome
+from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
+from pliant.realtime.code import NEWTON_STEPS, drive, watched_bits, write_code
+from pliant.realtime.linearise import Matrix, Trace, Walker
+from pliant.realtime.scenario import Scenario
+from pliant.realtime.static_lu import Quality, quality
+from pliant.realtime.stepmap import masked as masked_part
+from pliant.realtime.stepmap import step_map
+from pliant.realtime.stepper import StepCode
+from pliant.solve.generated import GeneratedModel
+from pliant.solve.numeric import NumericModel
+from pliant.solve.options import check_request
+from pliant.solve.progress import Reporter
+from pliant.solve.simulate import run_to_end
+from pliant.solve.simulation import Simulation
+
+BASE = 12  # linearisations that a common norm is made from
+DIFFERENCED = 8  # points where the step itself is differenced
+REFERENCE_RTOL = 1e-8
+LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
+SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that was looked at."""
+
+    name: str
+    holds: bool | None  # None: told, not judged
+    text: str
+
+
+@dataclass(eq=False)
+class Evidence:
+    """Numbers and words about a plan."""
+
+    n_points: int = 0
+    n_masked_points: int = 0
+    violators: int = 0
+    radius: float = 0.0
+    radius_exact: float = 0.0
+    margin_kept: float = 1.0
+    shift: float = 0.0  # largest change of an eigenvalue in units of what is allowed
+    smallest_real: float = 0.0
+    predicted: list[Matrix] = field(default_factory=list)  # largest error per state, of each scenario, units of range
+    measured: list[Matrix] = field(default_factory=list)
+    reference: list[Matrix | None] = field(default_factory=list)  # sparsed run against an accurate one
+    reference_exact: list[Matrix | None] = field(default_factory=list)  # run with all entries against an accurate one
+    infinity: float = np.inf
+    lyapunov: Lyapunov | None = None
+    window: Windows | None = None
+    true_radius: float = 0.0  # of the differenced step
+    double: Quality | None = None
+    single: Quality | None = None
+    constraint: float | None = None  # largest residual of algebraic equations, of the largest term
+    unstable_exact: int = 0
+    code_difference: float | None = None  # of the compiled step from the runs of the analysis, in units of the ranges
+    items: list[Item] = field(default_factory=list)
+    covered: list[str] = field(default_factory=list)
+    not_checked: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Did everything that was judged hold?"""
+        return all(one.holds is not False for one in self.items)
+
+    @property
+    def bias(self) -> float:
+        """Largest predicted error over all scenarios and states, in units of the range."""
+        return max((float(one.max()) for one in self.predicted), default=0.0)
+
+    @property
+    def text(self) -> str:
+        """For the file."""
+        mark = {True: "holds", False: "DOES NOT HOLD", None: "noted"}
+        lines = ["What was checked"]
+        lines += [f"  [{mark[one.holds]}] {one.name}: {one.text}" for one in self.items]
+        lines += ["", "Over which states, inputs and parameters", *(f"  {one}" for one in self.covered)]
+        lines += ["", "What was not checked", *(f"  - {one}" for one in self.not_checked)]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def short(self) -> str:
+        """What was checked, without the ranges of the states."""
+        lines = self.text.splitlines()
+        return "\n".join(lines[: lines.index("")])
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        out: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("n_points", "n_masked_points", "violators", "radius", "radius_exact", "margin_kept", "shift")
+        }
+        out |= {"smallest_real": self.smallest_real, "bias": self.bias, "holds": self.holds}
+        out["gamma"] = None if self.lyapunov is None else self.lyapunov.gamma
+        out["window"] = None if self.window is None else {"steps": self.window.length, "bound": self.window.bound}
+        out["items"] = [{"name": one.name, "holds": one.holds, "text": one.text} for one in self.items]
+        out["covered"], out["not_checked"] = self.covered, self.not_checked
+        return json.loads(json.dumps(out, default=float))  # type: ignore[no-any-return]
+
+
+def reference_run(model: NumericModel, trace: Trace, scenario: Scenario) -> Matrix:
+    """An accurate simulation at the times of a trace, (N + 1, n)."""
+    times = np.concatenate([[scenario.start], trace.t])
+    request = check_request(
+        model,
+        start=scenario.start,
+        stop=float(times[-1]),
+        method="auto",
+        rtol=REFERENCE_RTOL,
+        atol=None,
+        points=times,
+        step=None,
+        parameters=scenario.parameters,
+        start_values=scenario.start_values,
+        outputs=None,
+        options={"initial": "solve"},
+        timeout=120.0,
+    )
+    sim = Simulation(model, request, scenario.inputs)
+    with Reporter(False) as reporter:
+        run_to_end(sim, reporter)
+    rows = sim.rows[: sim.out.used]
+    out = rows[np.searchsorted(rows[:, 0], times - 1e-9 * request_step(trace)).clip(max=len(rows) - 1)]
+    values = np.empty((len(times), model.n_x))
+    values[:, sim.x_index] = out[:, 1 : 1 + len(sim.x_index)]
+    sim.release()
+    return values
+
+
+def request_step(trace: Trace) -> float:
+    """Step size of a trace."""
+    return float(trace.t[0] - trace.scenario.start)
+
+
+class Collector:
+    """Gathers the evidence of an outcome."""
+
+    def __init__(self, outcome: Outcome, report: Callable[[float, str], object]) -> None:
+        self.o, self.report = outcome, report
+        self.frame, self.mask = outcome.frame, outcome.mask
+        self.e = Evidence()
+        self.code: StepCode | None = None
+
+    def run(self) -> Evidence:
+        """Everything, in the order of the text."""
+        self._eigenvalues()
+        self.report(0.2, "errors")
+        self._errors()
+        self.report(0.5, "pivots")
+        self._pivots()
+        if self.o.request.options.certificate:
+            self.report(0.6, "common norms")
+            self._norms()
+        self.report(0.9, "the step itself")
+        self._derivative()
+        self._constraints()
+        self.report(0.95, "generated code")
+        self._generated()
+        self._coverage()
+        return self.e
+
+    def _judged(self, name: str, holds: bool | None, text: str) -> None:
+        self.e.items.append(Item(name, holds, text))
+
+    # ------------------------------------------------------------------------------------------ eigenvalues
+
+    def _eigenvalues(self) -> None:
+        e, rule = self.e, self.o.request.rule
+        e.smallest_real = np.inf
+        total = 0
+        for points in (self.o.points, self.o.masked_points):
+            checker = Checker(points, rule)
+            outside = points.radius >= 1.0
+            e.unstable_exact += int(outside.sum())
+            for p in range(len(points)):
+                found = checker.spectrum(p, self.mask)
+                verdict = checker.judge(p, self.mask)
+                total += not verdict.accepted
+                radius = np.inf if found is None else float(np.abs(found).max())
+                e.radius = max(e.radius, radius)
+                if not outside[p]:
+                    e.margin_kept = min(e.margin_kept, (1.0 - radius) / (1.0 - float(points.radius[p])))
+                if verdict.test == "shift":
+                    e.shift = max(e.shift, verdict.value)
+                if found is not None:
+                    e.smallest_real = min(e.smallest_real, float(found.real.min()))
+            e.radius_exact = max(e.radius_exact, float(points.radius.max()))
+        e.n_points, e.n_masked_points = len(self.o.points), len(self.o.masked_points)
+        e.violators = total
+        n = e.n_points + e.n_masked_points
+        self._judged(
+            "stability of every linearisation",
+            total == 0,
+            f"{n - total} of {n} linearisations ({e.n_points} with the exact Jacobian, {e.n_masked_points} of runs "
+            f"with the pattern) pass; largest |eigenvalue| {e.radius:.6f} (exact Jacobian {e.radius_exact:.6f})",
+        )
+        self._judged(
+            "stability margin",
+            e.margin_kept >= rule.theta,
+            f"{e.margin_kept:.3f} of 1 - max |eigenvalue| is kept at the worst point, {rule.theta:g} was asked for",
+        )
+        self._judged(
+            "changes of single eigenvalues",
+            e.shift <= 1.0 + 1e-9,
+            f"the largest is {e.shift:.3f} of what is allowed ((1 - theta) of its own distance to the unit circle)",
+        )
+        self._judged(
+            "ringing",
+            e.smallest_real >= min(rule.smallest_real, -1e-9) - 1e-9 or total == 0,
+            f"smallest real part of an eigenvalue {e.smallest_real:.3f}",
+        )
+        if e.unstable_exact:
+            self._judged(
+                "growth of the model itself",
+                None,
+                f"{e.unstable_exact} linearisations have an eigenvalue on or outside the unit circle with the exact "
+                "Jacobian too: there the model itself does not decay",
+            )
+
+    # ----------------------------------------------------------------------------------------------- errors
+
+    def _errors(self) -> None:
+        o, e, frame = self.o, self.e, self.frame
+        names = frame.names
+        for k, (exact, masked) in enumerate(zip(o.exact, o.masked, strict=True)):
+            predicted = largest(predicted_error(frame, exact, self.mask), frame)
+            measured = largest(masked.x - exact.x, frame)
+            e.predicted.append(predicted)
+            e.measured.append(measured)
+            worst, i = int(np.argmax(predicted)), int(np.argmax(measured))
+            self._judged(
+                f"error added by the pattern, {exact.scenario.name}",
+                bool(measured.max() <= 1.5 * max(o.request.rule.tolerance, 1e-12)) or bool(self.mask.all()),
+                f"predicted {100 * predicted[worst]:.3g} % of the range of {names[worst]}, measured "
+                f"{100 * measured[i]:.3g} % of {names[i]}; tolerance {100 * o.request.rule.tolerance:g} %",
+            )
+            self._reference(k, exact, masked)
+
+    def _reference(self, k: int, exact: Trace, masked: Trace) -> None:
+        e, frame = self.e, self.frame
+        e.reference.append(None)
+        e.reference_exact.append(None)
+        if not self.o.request.options.reference:
+            return
+        try:
+            accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
+        except PliantError as error:
+            self._judged(
+                f"accurate reference, {exact.scenario.name}", None, f"not available: {str(error).splitlines()[0]}"
+            )
+            return
+        e.reference[k] = sparsed = largest(masked.x - accurate, frame)
+        e.reference_exact[k] = full = largest(exact.x - accurate, frame)
+        i = int(np.argmax(sparsed))
+        self._judged(
+            f"error against an accurate simulation, {exact.scenario.name}",
+            None,
+            f"{100 * sparsed[i]:.3g} % of the range ({frame.names[i]}); with all entries {100 * full.max():.3g} %",
+        )
+
+    # ----------------------------------------------------------------------------------------------- pivots
+
+    def _pivots(self) -> None:
+        o, e, frame = self.o, self.e, self.frame
+        values = np.concatenate([o.points.values, o.masked_points.values])
+        matrices = frame.mass - frame.tau * frame.dense(np.where(self.mask, values, 0.0))
+        right = np.random.default_rng(0).standard_normal((len(values), frame.n))
+        e.double = quality(o.elimination, matrices, right, np.float64)
+        e.single = quality(o.elimination, matrices, right, np.float32)
+        for name, one, limit in (("double", e.double, 1e-9), ("single", e.single, 1e-2)):
+            used = o.request.options.precision == ("float" if name == "single" else "double")
+            self._judged(
+                f"pivots without search, {name} precision",
+                bool(one.error <= limit) if used else None,
+                f"smallest pivot {one.smallest_pivot:.2g} of its row ({frame.names[one.pivot_name]}), growth "
+                f"{one.growth:.3g}, error of a solution {one.error:.1g}, condition {one.condition:.2g}",
+            )
+
+    # ------------------------------------------------------------------------------------------------ norms
+
+    def _norms(self) -> None:
+        o, e, frame = self.o, self.e, self.frame
+        checker = Checker(o.points, o.request.rule)
+        maps = [checker.step_map(p, self.mask) for p in range(len(o.points))]
+        if any(one is None for one in maps):
+            return
+        stack = np.array(maps)
+        scale = np.where(np.isfinite(frame.scale), frame.scale, 1.0)
+        sizes = np.maximum(np.max([np.abs(one.x).max(axis=0) for one in o.exact], axis=0), 1e-12 * scale)
+        e.infinity = infinity_bound(stack, sizes)
+        e.lyapunov = best_lyapunov(stack, (scale, sizes), o.points.farthest(BASE))
+        if e.lyapunov is None:
+            self._judged(
+                "common Lyapunov function",
+                None,
+                "none: a linearisation does not decay by itself, or the model is large",
+            )
+            return
+        found = e.lyapunov.found
+        self._judged(
+            "common Lyapunov function",
+            True if found else None,
+            f"every step decays by {e.lyapunov.gamma:.5f} in one quadratic norm, in any order of the {len(stack)} "
+            "linearisations"
+            if found
+            else f"none was found (best bound {e.lyapunov.gamma:.3f} per step); that none exists is not shown",
+        )
+        for exact, masked in zip(o.exact, o.masked, strict=True):
+            if len(masked.kept) < len(masked.t):
+                continue
+            self._windows(exact.scenario.name, masked, e.lyapunov.T)
+
+    def _windows(self, name: str, masked: Trace, T: Matrix) -> None:
+        frame = self.frame
+
+        def map_of(k: int) -> Matrix:
+            values = masked.values[k]
+            return step_map(frame, masked_part(frame, values, self.mask), frame.dense(values))
+
+        found = windows(map_of, len(masked.t), T)
+        if found is None:
+            self._judged(f"transition windows, {name}", None, "the run is too short for windows")
+            return
+        if self.e.window is None or (found.length or 10**9) > (self.e.window.length or 10**9):
+            self.e.window = found
+        self._judged(
+            f"transition windows, {name}",
+            True if found.length else None,
+            f"disturbances along this run have decayed to {found.bound:.2f} after {found.length} steps from every "
+            f"start, and never grew beyond {found.peak:.3g} before (in the common norm, looked at every 25 steps)"
+            if found.length
+            else f"over a quarter of the run disturbances shrink only to {found.bound:.3g}",
+        )
+
+    # ------------------------------------------------------------------------------------- the step itself
+
+    def _derivative(self) -> None:
+        """Ss leaves out that J changes with x; differences of the step itself do not."""
+        o, frame = self.o, self.frame
+        walker = Walker(o.model, frame.tau, frame.order)
+        for s, masked in enumerate(o.masked):
+            walker.begin(o.exact[s].scenario)
+            for k in np.linspace(0, len(masked.t) - 1, DIFFERENCED).astype(int):
+                matrix = self._differenced(walker, float(masked.t[k]), masked.x[k])
+                self.e.true_radius = max(self.e.true_radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
+        self._judged(
+            "derivative of the step itself",
+            bool(self.e.true_radius < 1.0 + 1e-6) if not self.e.unstable_exact else None,
+            f"largest |eigenvalue| {self.e.true_radius:.6f}, with the change of J by x, differenced at "
+            f"{DIFFERENCED} points of each run",
+        )
+
+    def _differenced(self, walker: Walker, t: float, x: Matrix) -> Matrix:
+        def step(x: Matrix) -> Matrix:
+            return x + walker.step(t, x, self.mask)[0]
+
+        scale = np.where(np.isfinite(self.frame.scale), self.frame.scale, 1.0)
+        h = 1e-6 * np.maximum(np.abs(x), scale)
+        out = np.empty((len(x), len(x)))
+        for j in range(len(x)):
+            up, down = x.copy(), x.copy()
+            up[j] += h[j]
+            down[j] -= h[j]
+            out[:, j] = (step(up) - step(down)) / (up[j] - down[j])
+        return out
+
+    def _constraints(self) -> None:
+        """Algebraic equations are not met any more where their rows lost entries."""
+        o, frame = self.o, self.frame
+        rows = np.flatnonzero(frame.algebraic)
+        if len(rows) == 0:
+            return
+        worst = {}
+        walker = Walker(o.model, frame.tau)
+        for name, runs in (("with all entries", o.exact), ("with the pattern", o.masked)):
+            residual, terms = np.zeros(frame.n), np.full(frame.n, 1e-300)
+            for s, run in enumerate(runs):
+                walker.begin(o.exact[s].scenario)
+                for k in np.linspace(len(run.t) // 10, len(run.t) - 1, 60).astype(int):
+                    f, values = walker.evaluate(float(run.t[k]), run.x[k + 1])
+                    terms = np.maximum(terms, np.abs(frame.dense(values) * run.x[k + 1]).max(axis=1))
+                    residual = np.maximum(residual, np.abs(f))
+            worst[name] = float((residual / terms)[rows].max())
+        self.e.constraint = worst["with the pattern"]
+        self._judged(
+            "algebraic equations",
+            None,
+            f"largest residual {worst['with the pattern']:.1g} of the largest term (with all entries "
+            f"{worst['with all entries']:.1g}); protected rows keep theirs",
+        )
+
+    # ------------------------------------------------------------------------------------------------- code
+
+    def _generated(self) -> None:
+        """The compiled step against the runs of this analysis: same states, no flag of its monitor."""
+        o, e = self.o, self.e
+        if not isinstance(o.model, GeneratedModel):
+            return
+        given = o.request.options.newton_steps
+        loops = any(block.kind == "nonlinear" for block in o.model.generated.program.loops)
+        limit = SAME[o.request.options.precision]
+        if loops:
+            limit = max(limit, LOOP_SHARE * o.request.rule.tolerance)
+        for count in NEWTON_STEPS if loops and given is None else (given,):
+            try:
+                self.code = write_code(o, newton_steps=count)
+            except NotSupportedError as error:
+                self._judged("generated code", None, f"cannot be written: {error.message}")
+                return
+            worst, flagged = self._compared(self.code)
+            if worst <= limit:
+                break
+        assert self.code is not None
+        e.code_difference = worst
+        iterations = f", {self.code.options.newton_steps} Newton iterations per loop" if loops else ""
+        self._judged(
+            "generated code",
+            worst <= limit,
+            f"the compiled step ({self.code.style}, {self.code.precision}{iterations}) gives the runs of this analysis "
+            f"within {worst:.1g} of the ranges; its monitor raised a flag in {flagged} steps"
+            + ("" if worst <= limit else "; form='dae' may help where loops are nonlinear"),
+        )
+
+    def _compared(self, code: StepCode) -> tuple[float, int]:
+        """Largest difference from the runs with the pattern, of the ranges; steps with a flag."""
+        o, worst, flagged = self.o, 0.0, 0
+        for k, masked in enumerate(o.masked):
+            run = drive(code, o.model, o.request.scenarios[k], inputs=o.request.options.inputs)
+            with np.errstate(all="ignore"):
+                difference = np.abs(run.x - masked.x).max(axis=0) / self.frame.scale
+            worst = max(worst, float(np.nan_to_num(difference, nan=np.inf).max()))
+            flagged += int(np.count_nonzero(watched_bits(run))) if code.options.monitor else 0
+        return worst, flagged
+
+    # --------------------------------------------------------------------------------------------- coverage
+
+    def _coverage(self) -> None:
+        o, e = self.o, self.e
+        for exact in o.exact:
+            scenario = exact.scenario
+            given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
+            inputs = ", ".join(scenario.inputs) or "none given"
+            e.covered.append(
+                f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
+                f"{o.request.step:g}; parameters: {given}; inputs: {inputs}"
+            )
+        low = np.min([one.x.min(axis=0) for one in o.exact], axis=0)
+        high = np.max([one.x.max(axis=0) for one in o.exact], axis=0)
+        e.covered += [f"{name}: {low[i]:.6g} .. {high[i]:.6g}" for i, name in enumerate(self.frame.names)]
+        e.not_checked += [
+            "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
+            "linearisations between the checked ones (a sample of the steps was looked at, windows look at all)",
+            "that eigenvalues inside the unit circle at every step make the whole run decay: only a common Lyapunov "
+            "function or the windows say so, where they hold",
+            "the model itself: whether its equations describe the plant",
+            "the target: timing there, its compiler, its arithmetic beyond the precision named above",
+        ]
+        if self.e.lyapunov is None or not self.e.lyapunov.found:
+            e.not_checked.append("arbitrary sequences of the linearisations: no common Lyapunov function is known")

@@ -1,0 +1,216 @@
+"""The exact method along the scenarios: what the search and the evidence look at.
+
+    (L - tau Df) (x_(k+1) - x_k) = tau f(t_(k+1), x_k, u_(k+1)),     Df = df/dx at the same point
+
+(Schiela & Bornemann 2003, eq. (3), inputs at the new time level.) Relations are brought up to date between the steps
+and held within them, as the generated step does it. Every step keeps t, x, Dx = x_(k+1) - x_k and Df.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from pliant.errors import NonFiniteError, SingularError
+from pliant.realtime.scenario import Scenario
+from pliant.solve import binding
+from pliant.solve.look import jacobian_places, mass_matrix
+from pliant.solve.numeric import NumericModel
+from pliant.solve.operating import Point
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+LARGEST_STORE = 60_000_000  # numbers kept of all Jacobians together; beyond it the steps between are not kept
+DIVERGED = 1e30
+
+
+@dataclass(eq=False)
+class Trace:
+    """One run with the exact Jacobian, or with a part of it."""
+
+    scenario: Scenario
+    t: Matrix  # (N,) times at the end of the steps
+    x: Matrix  # (N + 1, n)
+    values: Matrix  # (kept, nnz) entries of Df at the steps in `kept`
+    kept: NDArray[np.intp]  # numbers of the steps whose Df is kept
+    f: Matrix  # (N, n) right sides where Df was taken
+    parameters: Matrix  # of the instance
+
+    @property
+    def dx(self) -> Matrix:
+        """Steps, (N, n)."""
+        return np.diff(self.x, axis=0)
+
+
+@dataclass(eq=False)
+class Walker:
+    """A model stood at the start of a scenario, ready to take steps of one size."""
+
+    model: NumericModel
+    tau: float
+    order: int = 1
+    rows: NDArray[np.intp] = field(init=False)
+    columns: NDArray[np.intp] = field(init=False)
+    mass: Matrix = field(init=False)
+    last: tuple[Matrix, Matrix] = field(init=False)  # f and entries of Df of the last step
+
+    def __post_init__(self) -> None:
+        self.rows, self.columns = jacobian_places(self.model)
+        self.n = self.model.n_x
+
+    def begin(self, scenario: Scenario) -> None:
+        """Start values of the scenario, made consistent."""
+        self.scenario = scenario
+        self.point = Point(self.model, scenario.start, scenario.inputs, scenario.parameters, scenario.start_values)
+        self.sim = self.point.sim
+        self.mass = mass_matrix(self.sim)
+        self.algebraic = ~self.mass.any(axis=1)
+        self._problem = ctypes.byref(self.sim.problem)
+        self._f = np.empty(self.n)
+        address = binding.lib.pl_linear_jacobian(self.sim.linear.ctypes.data, None)  # type: ignore[union-attr]
+        count = self.sim.layout.n_jac
+        self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
+        self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
+
+    def evaluate(self, t: float, x: Matrix) -> tuple[Matrix, Matrix]:
+        """f and the entries of Df at (t, x)."""
+        self.refresh(t, x)
+        f = self.point.rhs(x)
+        self.point.derivatives(x, f)
+        return f, self._values.copy()
+
+    def refresh(self, t: float, x: Matrix) -> None:
+        """Inputs and relations at (t, x); with nothing but relations to update the model's event leaves x alone."""
+        sim = self.sim
+        self.point.t = t
+        if sim.inputs.struct is not None:
+            sim.u[: len(sim.inputs.u)] = sim.inputs.value(np.array([t]))[0]
+        if not self._has_relations:
+            return
+        fired = np.zeros(self.model.struct.n_roots, dtype=np.int8)
+        info = binding.EventInfo()
+        call = binding.EVENT_CALL(self.model.struct.event)
+        call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, fired.ctypes.data, ctypes.byref(info))
+
+    def _keep_guesses(self, t: float, x: Matrix) -> None:
+        """Loops inside f begin the next step where they ended in this one."""
+        if not self.model.struct.step_done:
+            return
+        request = ctypes.c_int(0)
+        call = binding.STEP_CALL(self.model.struct.step_done)
+        call(self.sim.instance.address, t, x.copy().ctypes.data, self.sim.u.ctypes.data, ctypes.byref(request))
+
+    def dense(self, values: Matrix) -> Matrix:
+        """Entries as a square matrix."""
+        out = np.zeros((self.n, self.n))
+        out[self.rows, self.columns] = values
+        return out
+
+    def solve(self, t: float, values: Matrix, f: Matrix, share: float = 1.0) -> Matrix:
+        """dx of one Euler step of length share * tau."""
+        h = share * self.tau
+        matrix = self.mass - h * self.dense(values)
+        try:
+            with np.errstate(all="ignore"):
+                dx = np.asarray(np.linalg.solve(matrix, h * f), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            dx = np.full(self.n, np.nan)
+        if not np.isfinite(dx).all() or np.abs(dx).max() > DIVERGED:
+            self._explain(t, matrix, f)
+        return dx
+
+    def step(self, t: float, x: Matrix, mask: Mask | None = None) -> tuple[Matrix, Matrix]:
+        """dx of the step that ends at t, and the entries of Df where it was taken.
+
+        Order 2: f at the old time for the whole and the first half step, at half time for the second one.
+        """
+        f, values = self.last = self.evaluate(t if self.order == 1 else t - self.tau, x)
+        used = values if mask is None else np.where(mask, values, 0.0)
+        dx = self.solve(t, used, f)
+        if self.order == 1:
+            return dx, values
+        first = self.solve(t, used, f, 0.5)
+        self.refresh(t - 0.5 * self.tau, x + first)
+        second = self.solve(t, used, self.point.rhs(x + first), 0.5)
+        return 2.0 * (first + second) - dx, values
+
+    def _explain(self, t: float, matrix: Matrix, f: Matrix) -> None:
+        names = self.model.names.x
+        where = f"at t = {t:g} in {self.scenario.name}"
+        if not np.isfinite(matrix).all() or not np.isfinite(f).all():
+            bad = ~np.isfinite(f) | ~np.isfinite(matrix).all(axis=1)
+            name = names[int(np.flatnonzero(bad)[0])]
+            raise NonFiniteError(
+                f"{self.model.name}: the equation for {name} is not a number {where}",
+                hint="the scenario leaves the region where the model is defined, or the step is too large",
+                time=t,
+                names=(name,),
+            )
+        pivots = np.abs(np.diag(scipy.linalg.lu(matrix)[2]))
+        name = names[int(np.argmin(pivots))]
+        raise SingularError(
+            f"{self.model.name}: L - tau Df is singular {where} (no pivot for {name}): the step has no solution",
+            hint="the index may be above 1 in this form; try form='ode', another step, or other equations",
+            time=t,
+            names=(name,),
+        )
+
+    def walk(self, scenario: Scenario, mask: Mask | None = None) -> Iterator[tuple[float, Matrix, Matrix, Matrix]]:
+        """(t, x before, entries of Df, dx) of every step; ``mask`` on the entries: what the step uses of Df."""
+        self.begin(scenario)
+        x = self.point.x.copy()
+        assert scenario.stop is not None
+        count = max(1, round((scenario.stop - scenario.start) / self.tau))
+        for k in range(count):
+            t = scenario.start + (k + 1) * self.tau
+            dx, values = self.step(t, x, mask)
+            yield t, x, values, dx
+            self._keep_guesses(t, x)
+            x = x + dx
+            if np.abs(x).max() > DIVERGED:
+                self._diverged(t, x)
+
+    def _diverged(self, t: float, x: Matrix) -> None:
+        name = self.model.names.x[int(np.argmax(np.abs(x)))]
+        raise NonFiniteError(
+            f"{self.model.name}: {name} grows without bound; {self.scenario.name} diverges at t = {t:g}",
+            hint="a smaller step; or the model itself is unstable in this scenario (see model.simulate)",
+            time=t,
+            names=(name,),
+        )
+
+
+def trace(
+    walker: Walker, scenario: Scenario, mask: Mask | None = None, report: Callable[[float], object] | None = None
+) -> Trace:
+    """Run one scenario and keep its linearisations."""
+    assert scenario.stop is not None
+    count = max(1, round((scenario.stop - scenario.start) / walker.tau))
+    every = max(1, -(-count * len(walker.rows) // LARGEST_STORE))
+    times, states, kept, values, rates = [], [], [], [], []
+    x = np.zeros(0)
+    for k, (t, before, entries, dx) in enumerate(walker.walk(scenario, mask)):
+        times.append(t)
+        states.append(before)
+        rates.append(walker.last[0])
+        if k % every == 0:
+            kept.append(k)
+            values.append(entries)
+        x = before + dx
+        if report is not None and k % 64 == 0:
+            report(k / count)
+    states.append(x)
+    return Trace(
+        scenario,
+        np.array(times),
+        np.array(states),
+        np.array(values),
+        np.array(kept, dtype=np.intp),
+        np.array(rates),
+        walker.sim.request.parameters.copy(),
+    )

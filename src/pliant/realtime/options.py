@@ -1,0 +1,99 @@
+"""What a user may set about a plan, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pliant.errors import ArgumentError
+from pliant.solve.names import suggestion
+
+
+@dataclass(frozen=True)
+class RealtimeOptions:
+    """The ``options`` of ``model.realtime``.
+
+    form             "ode": loops solved inside f; "dae": loop unknowns in x; "auto": as the model was loaded
+    points           linearisations that every pattern is checked on
+    training         linearisations that the search begins with
+    rounds           largest number of rounds of the search
+    restarts         further searches with disturbed scores, the cheapest valid pattern is kept
+    seed             of the restarts
+    weights          state -> weight of its error: 2 halves what is allowed, 0 lets the state go
+    protected        states whose equations keep all their entries
+    smallest_real    eigenvalues of the step must not have a smaller real part (numerical ringing)
+    newton_steps     Newton iterations of a nonlinear loop per step; None: as few as give the runs of the analysis
+    inputs           "new": given at the end of the step; "held": those of the step before; "extrapolated" from two
+    precision        "double" or "float"
+    monitor          "flag": checks with flags; "fallback": a flagged step is repeated with all entries; "off"
+    reference        compare with an accurate simulation of every scenario
+    certificate      look for a common Lyapunov function and transition windows
+    cluster_cut      distance below which eigenvalues belong together when candidates are ordered; 0: each by itself
+    search           "groups" (default), "full": no search, all entries stay
+    """
+
+    form: str = "auto"
+    points: int = 200
+    training: int = 8
+    rounds: int = 10
+    restarts: int = 0
+    seed: int = 0
+    weights: Mapping[str, float] = field(default_factory=dict)
+    protected: Sequence[str] = ()
+    smallest_real: float = -0.5
+    newton_steps: int | None = None
+    inputs: str = "new"
+    precision: str = "double"
+    monitor: str = "flag"
+    reference: bool = True
+    certificate: bool = True
+    cluster_cut: float = 0.0
+    search: str = "groups"
+
+    CHOICES = {  # noqa: RUF012
+        "form": ("auto", "ode", "dae"),
+        "inputs": ("new", "held", "extrapolated"),
+        "precision": ("double", "float"),
+        "monitor": ("flag", "fallback", "off"),
+        "search": ("groups", "full"),
+    }
+    WHOLE = {  # noqa: RUF012
+        "points": (1, 100_000),
+        "training": (1, 10_000),
+        "rounds": (1, 1000),
+        "restarts": (0, 1000),
+        "newton_steps": (1, 20),
+        "seed": (0, 2**62),
+    }
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | None) -> RealtimeOptions:
+        """Options from a mapping; unknown names and values are refused."""
+        if given is None:
+            return cls()
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'restarts': 5}")
+        known = [one.name for one in fields(cls)]
+        for name, value in given.items():
+            if name not in known:
+                raise ArgumentError(f"there is no option {name!r}", hint=suggestion(str(name), known))
+            if name in cls.CHOICES and value not in cls.CHOICES[name]:
+                raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
+            if name in cls.WHOLE and value is not None:
+                low, high = cls.WHOLE[name]
+                if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                    raise ArgumentError(f"option {name} must be a whole number between {low} and {high}, not {value!r}")
+        return cls(**dict(given))
+
+
+def check_number(name: str, value: Any, low: float, high: float, hint: str) -> float:
+    """A finite number strictly between low and high."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not low < number < high:
+        raise ArgumentError(f"{name} = {value!r} makes no sense: it must lie between {low:g} and {high:g}", hint=hint)
+    return number

@@ -1,0 +1,302 @@
+"""Plan: what ``model.realtime`` gives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pliant.errors import ArgumentError, UnknownNameError
+from pliant.realtime.accept import Rule
+from pliant.realtime.baselines import Baseline, compare
+from pliant.realtime.build import Builder, Outcome, Progress, Request
+from pliant.realtime.code import drive, write_code
+from pliant.realtime.evidence import Collector, Evidence
+from pliant.realtime.linearise import Mask
+from pliant.realtime.options import RealtimeOptions, check_number
+from pliant.realtime.scenario import Scenario, make_scenarios
+from pliant.realtime.simulate import run_result
+from pliant.realtime.stepper import StepCode
+from pliant.realtime.stepper_lower import check_supported
+from pliant.solve.generated import GeneratedModel
+from pliant.solve.names import suggestion
+from pliant.solve.numeric import NumericModel
+from pliant.solve.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pliant.realtime.measure import Timing
+
+
+class Plan:
+    """A pattern for the linearly implicit Euler method at one step size, with its evidence and its code.
+
+    mask         (n, n) True where an entry of the Jacobian stays
+    entries      non-zeros of L - tau J including the diagonal
+    lu_entries   the same of its factors in pliant's order
+    flops        operations of one factorisation
+    colours      directions that a difference Jacobian of this pattern would need
+    margin_kept  least share of the stability margin that stays
+    bias         largest error that the pattern is predicted to add, in units of a state's range
+    evidence     what was checked, and what was not
+    """
+
+    def __init__(self, outcome: Outcome, evidence: Evidence, code: StepCode | None = None) -> None:
+        self.outcome, self.evidence = outcome, evidence
+        self._code = code
+        self.step = outcome.request.step
+        self.timing: Timing | None = None  # of the last measurement
+
+    # --------------------------------------------------------------------------------------------- figures
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.outcome.model.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of rows and columns."""
+        return self.outcome.frame.names
+
+    @cached_property
+    def mask(self) -> Mask:
+        """(n, n) True where an entry of the Jacobian stays."""
+        frame, mask = self.outcome.frame, self.outcome.mask
+        out: Mask = np.zeros((frame.n, frame.n), dtype=bool)
+        out[frame.rows[mask], frame.columns[mask]] = True
+        return out
+
+    @property
+    def entries(self) -> int:
+        """Non-zeros of L - tau J including the diagonal."""
+        return len(self.outcome.elimination.entries)
+
+    @property
+    def full_entries(self) -> int:
+        """Non-zeros of L - tau Df including the diagonal."""
+        return len(self.outcome.full.entries)
+
+    @property
+    def lu_entries(self) -> int:
+        """Non-zeros of the factors."""
+        return self.outcome.elimination.lu_entries
+
+    @property
+    def flops(self) -> int:
+        """Operations of one factorisation."""
+        return self.outcome.elimination.factor_flops
+
+    @property
+    def colours(self) -> int:
+        """Colours of the pattern."""
+        return self.outcome.colours
+
+    @property
+    def margin_kept(self) -> float:
+        """Least (1 - rho sparsed)/(1 - rho exact)."""
+        return self.evidence.margin_kept
+
+    @property
+    def bias(self) -> float:
+        """Largest predicted error in units of a state's range."""
+        return self.evidence.bias
+
+    def __repr__(self) -> str:
+        full = self.outcome.full
+        return (
+            f"<pliant.Plan {self.name!r}, step {self.step:g}: {self.entries} of {len(full.entries)} entries, LU "
+            f"{self.lu_entries} of {full.lu_entries}, {self.flops} of {full.factor_flops} operations, {self.colours} "
+            f"of {self.outcome.full_colours} colours; margin kept {self.margin_kept:.3f}, bias {100 * self.bias:.2g} %>"
+        )
+
+    @property
+    def summary(self) -> str:
+        """The plan in a few lines."""
+        o, e = self.outcome, self.evidence
+        full, n = o.full, o.frame.n
+        measured = max((float(one.max()) for one in e.measured), default=0.0)
+        lines = [
+            f"{self.name}: {n} unknowns, step {self.step:g} s, {len(o.exact)} scenarios, {e.n_points} linearisations",
+            f"  entries of L - tau J     {self.full_entries:6d} -> {self.entries}",
+            f"  entries of L and U       {full.lu_entries:6d} -> {self.lu_entries}",
+            f"  factorisation, flops     {full.factor_flops:6d} -> {self.flops}",
+            f"  colours                  {o.full_colours:6d} -> {self.colours}",
+            f"  stability margin kept    {self.margin_kept:6.3f}",
+            f"  error added              {100 * self.bias:6.2f} % predicted, {100 * measured:.2f} % measured",
+        ]
+        if self.entries == self.full_entries:
+            lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
+        return "\n".join(lines)
+
+    def as_dict(self, baselines: bool = False) -> dict[str, Any]:
+        """For machines: figures, evidence, pattern, timing."""
+        o = self.outcome
+        out: dict[str, Any] = {
+            "model": self.name,
+            "step": self.step,
+            "entries": self.entries,
+            "full_entries": self.full_entries,
+            "lu_entries": self.lu_entries,
+            "full_lu_entries": o.full.lu_entries,
+            "flops": self.flops,
+            "full_flops": o.full.factor_flops,
+            "colours": self.colours,
+            "full_colours": o.full_colours,
+            "margin_kept": self.margin_kept,
+            "bias": self.bias,
+            "names": list(self.names),
+            "kept": [[int(i), int(j)] for i, j in np.argwhere(self.mask)],
+            "evidence": self.evidence.as_dict(),
+            "seconds": o.seconds,
+        }
+        if baselines:
+            out["baselines"] = [
+                {key: value for key, value in vars(one).items() if key != "mask"} for one in self.baselines()
+            ]
+        if self.timing is not None:
+            out["timing"] = {key: value for key, value in vars(self.timing).items() if not key.startswith("histogram")}
+        return out
+
+    def why(self, row: str, column: str) -> str:
+        """Why an entry stayed or went, in words.
+
+        row, column: names of the state whose equation it is, and of the state it depends on.
+        """
+        frame = self.outcome.frame
+        for name in (row, column):
+            if name not in frame.names:
+                raise UnknownNameError(f"the plan has no state {name!r}", hint=suggestion(name, frame.names))
+        here = np.flatnonzero((frame.rows == frame.names.index(row)) & (frame.columns == frame.names.index(column)))
+        if len(here) == 0:
+            return f"the equation of {row} does not depend on {column}"
+        return self.reason(int(here[0]))
+
+    def reason(self, k: int) -> str:
+        """Why entry number k of the Jacobian stayed or went."""
+        decision = self.outcome.found.decisions.get(k)
+        if decision is None:
+            return "stayed: it was not asked for (no search, or a protected row)"
+        words = {
+            "bias": "the error that would be added",
+            "singular": "the step could not be solved",
+            "radius": "the stability margin",
+            "ringing": "numerical ringing",
+            "shift": "the change of an eigenvalue",
+            "loops": "the decay of the algebraic equations' errors",
+        }[decision.test]
+        many = f"with {decision.size - 1} others" if decision.size > 1 else "alone"
+        value = "no finite value" if not np.isfinite(decision.value) else f"{decision.value:.3g} of what is allowed"
+        verb = "stayed: refused" if decision.kept else "went"
+        return f"{verb} {many} ({decision.move}); {words}: {value} at t = {decision.time:g}"
+
+    # ------------------------------------------------------------------------------------------------ code
+
+    @cached_property
+    def code(self) -> StepCode:
+        """The step as C text, with exact operation counts and memory."""
+        return self._code or write_code(self.outcome)
+
+    def simulate(
+        self,
+        stop: float,
+        start: float = 0.0,
+        inputs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        start_values: Mapping[str, float] | None = None,
+        precision: str | None = None,
+        kind: str = "",
+    ) -> Result:
+        """Run the generated step over any scenario and return a :class:`pliant.Result` with every step.
+
+        precision   "float" or "double", by default the plan's
+        kind        "full": with all entries, "guarded": with fallback (both need monitor="fallback")
+        """
+        scenario = Scenario("", inputs or {}, parameters or {}, start_values or {}, stop, start)
+        code = self.code if precision in (None, self.code.precision) else write_code(self.outcome, precision)
+        return run_result(
+            self.outcome.model, drive(code, self.outcome.model, scenario, kind, self.outcome.request.options.inputs)
+        )
+
+    def report(self, path: str | Path) -> Path:
+        """Write one self-contained HTML page: pattern, eigenvalues, errors, criteria, timing, evidence."""
+        from pliant.realtime.report import write_report  # pages are for those who ask for them
+
+        return write_report(self, path, timing=self.timing, code=self.code if self.can_write else None)
+
+    def plot(self, file: str | Path | None = None) -> Figure:
+        """Pattern, eigenvalues and error in one picture; ``file``: save it there."""
+        from pliant.realtime.plot import plot_plan
+
+        return plot_plan(self, file)
+
+    def write(self, directory: str | Path, overwrite: bool = False) -> Path:
+        """Write C sources, header, build files, a self-test with a stored trajectory, a README and the evidence."""
+        from pliant.realtime.write import write_plan
+
+        return write_plan(self, directory, overwrite=overwrite)
+
+    def measure(self, steps: int = 1_000_000, progress: Callable[[float], object] | None = None) -> Timing:
+        """Run the step here in a real-time loop and tell how long steps take: the worst one defines the deadline."""
+        from pliant.realtime.measure import measure_plan
+
+        self.timing = measure_plan(self, steps, progress)
+        return self.timing
+
+    @property
+    def can_write(self) -> bool:
+        """Is the model made of equations, so that C can be written?"""
+        return isinstance(self.outcome.model, GeneratedModel)
+
+    def baselines(self) -> list[Baseline]:
+        """Other ways to choose a pattern, measured on the same linearisations."""
+        return compare(self.outcome.points, self.outcome.request.rule, list(self.outcome.training))
+
+
+def make_plan(
+    model: NumericModel,
+    *,
+    step: float,
+    stop: float,
+    tolerance: float,
+    theta: float,
+    order: int,
+    scenarios: Any,
+    options: Mapping[str, Any] | None,
+    report: Callable[[Progress], object],
+) -> Plan:
+    """Search, check, and put the plan together."""
+    tau = check_number("step", step, 0.0, np.inf, "a positive time in seconds, e.g. step=1e-3")
+    share = check_number("theta", theta, 0.0, 1.0, "the share of the stability margin that must stay, e.g. .5")
+    allowed = check_number("tolerance", tolerance, 0.0, np.inf, "the error that may be added, e.g. .02 of the range")
+    if order not in (1, 2):
+        raise ArgumentError(f"order = {order!r} is not known", hint="1 (Euler) or 2 (extrapolated)")
+    end = check_number("stop", stop, -np.inf, np.inf, "the end of the scenarios")
+    chosen = RealtimeOptions.of(options)
+    rule = Rule(allowed, share, chosen.smallest_real)
+    wanted = make_scenarios(scenarios, end)
+    for one in wanted:
+        assert one.stop is not None
+        if one.stop - one.start < 2 * tau:
+            raise ArgumentError(
+                f"{one.name}: {one.start:g} .. {one.stop:g} has less than two steps of {tau:g}", hint="a later stop"
+            )
+    if isinstance(model, GeneratedModel):
+        check_supported(model.generated.program.sorted)
+    begin = time.perf_counter()
+
+    def tell(part: float, text: str) -> None:
+        report(Progress("evidence", part, text, time.perf_counter() - begin))
+
+    with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
+        outcome = Builder(model, Request(tau, wanted, rule, order, chosen), report).run()
+        collector = Collector(outcome, tell)
+        evidence = collector.run()
+    outcome.seconds["evidence"] = time.perf_counter() - begin - sum(outcome.seconds.values())
+    return Plan(outcome, evidence, collector.code)

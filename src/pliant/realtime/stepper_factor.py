@@ -1,0 +1,100 @@
+"""The factorisation and solution of a stepper alone, on given numbers: to time it and to test it."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.codegen.compiler import compile_text
+from pliant.codegen.plan import Plan
+from pliant.expr.build import var
+from pliant.ir import Graph
+from pliant.realtime.elimination import Elimination
+from pliant.realtime.stepper_algebra import Algebra
+from pliant.realtime.stepper_count import Operations, count_operations
+from pliant.realtime.stepper_run import STEP_FLAGS
+from pliant.realtime.stepper_tables import Tables
+from pliant.realtime.stepper_write import Context, StepWriter, helpers
+
+Vector = NDArray[np.float64]
+
+
+class FactorSolve:
+    """``solve(values, right)``: values in the order of ``elimination.entries``."""
+
+    def __init__(self, elimination: Elimination, *, precision: str = "double", style: str = "straight-line") -> None:
+        self.elimination = elimination
+        self.type = np.float64 if precision == "double" else np.float32
+        w = Algebra(Graph(), [])
+        context = Context(w.g, w.variables, precision)
+        entries = {}
+        for k, (i, j) in enumerate(elimination.entries):
+            v = w.temporary(f"b.{i}.{j}")
+            context.places[v] = f"value[{k}]"
+            entries[i, j] = var(w.g, v)
+        right = [w.temporary(f"right.{i}") for i in range(elimination.n)]
+        context.places |= {v: f"b[{i}]" for i, v in enumerate(right)}
+        factors = w.factor(elimination, entries, "lu")
+        listed = [e for row in (*factors.lower, *factors.upper) for _, e in row] + factors.inverse
+        self.factor_operations: Operations = count_operations(Plan(w.shared, w.out, [[("l", e) for e in listed]]))
+        dx = w.solve(factors, [var(w.g, v) for v in right], "dx")
+        order = [c for _, c in reversed(elimination.pivots)]
+        plan = Plan(w.shared, w.out, [[(f"dx[{i}]", dx[i]) for i in order]])
+        self.operations: Operations = count_operations(plan)
+        arguments = [
+            ("const pl_real *restrict", "value"),
+            ("const pl_real *restrict", "b"),
+            ("pl_real *restrict", "dx"),
+        ]
+        if style == "tables":
+            text = self._by_tables()
+        else:
+            text = StepWriter(context, "factor_solve", plan, arguments, exported=True).write({}, {})
+        prototype = "void factor_solve(const pl_real *restrict, const pl_real *restrict, pl_real *restrict);\n"
+        repeat = (
+            "void repeat(int64_t n, const pl_real *value, const pl_real *b, pl_real *dx);\n"
+            "void repeat(int64_t n, const pl_real *value, const pl_real *b, pl_real *dx) {\n"
+            "    for (int64_t k = 0; k < n; k++) factor_solve(value, b, dx);\n}\n"
+        )
+        head = f"#include <stdint.h>\n#include <math.h>\n#include <string.h>\ntypedef {precision} pl_real;\n"
+        self.text = "\n".join([head, helpers(precision), prototype, text, repeat])
+        path, _ = compile_text(self.text, "factor_solve", flags=(*STEP_FLAGS, "-fno-inline"))
+        self.library = ctypes.CDLL(str(path))
+
+    def _by_tables(self) -> str:
+        tables = Tables(self.elimination, "lu")
+        n = self.elimination.n
+        return f"""{tables.text()}
+void factor_solve(const pl_real *restrict value, const pl_real *restrict b, pl_real *restrict dx) {{
+    pl_real a[{tables.size}], d[{n}], right[{n}];
+    memset(a, 0, sizeof a);
+    memcpy(a, value, {len(self.elimination.entries)} * sizeof(pl_real));
+    memcpy(right, b, sizeof right);
+    lu_factor(a, d);
+    lu_solve(a, d, right, dx);
+}}
+"""
+
+    def _call(self, values: Vector, right: Vector, repeat: int) -> NDArray[Any]:
+        given = [np.ascontiguousarray(one, dtype=self.type) for one in (values, right)]
+        out = np.empty(self.elimination.n, self.type)
+        places = [ctypes.c_void_p(one.ctypes.data) for one in (*given, out)]
+        self.library.repeat(ctypes.c_int64(repeat), *places)
+        return out
+
+    def solve(self, values: Vector, right: Vector) -> NDArray[Any]:
+        """Solution of one system."""
+        return self._call(values, right, 1)
+
+    def time(self, values: Vector, right: Vector, n: int = 10_000, repeat: int = 5) -> float:
+        """Seconds of one factorisation and solution, the best of several runs."""
+        best = float("inf")
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            self._call(values, right, n)
+            best = min(best, time.perf_counter() - begin)
+        return best / n

@@ -1,0 +1,150 @@
+"""The interface of a stepper as a C header, and the driver that lets the desktop run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pliant.codegen.shells import c_comment
+from pliant.realtime.stepper_monitor import flags_struct
+from pliant.realtime.stepper_write import member_struct
+
+if TYPE_CHECKING:
+    from pliant.realtime.stepper_text import Field, StepText
+
+
+def _documented(text: StepText, members: Sequence[str], variables: Sequence[int]) -> dict[str, str]:
+    out = {}
+    for member, v in zip(members, variables, strict=True):
+        one = text.variables[v]
+        unit = f" [{one.unit}]" if one.unit else ""
+        name = one.name if one.name != member else ""
+        out[member] = c_comment(f"{name}{unit} {one.description}".strip().replace("\n", " "))
+    return out
+
+
+def _instance(text: StepText, fields: Sequence[Field]) -> str:
+    n, plan = text.name, text.plan
+    lines = [f"    {n}_parameters p;"]
+    lines += [f"    {one.format(size)} /* {what} */" for one, size, what in fields if size]
+    if plan.options.order == 2 and text.u_members:
+        lines.append(f"    {n}_inputs u; /* of the last call */")
+    lines += [f"    int64_t step; /* steps done: time is t0 + step * {plan.tau!r} */", f"    {n}_real t0;"]
+    return f"typedef struct {n} {{\n" + "\n".join(lines) + f"\n}} {n};\n"
+
+
+def header_text(text: StepText, fields: Sequence[Field]) -> str:
+    """The header."""
+    n, plan = text.name, text.plan
+    real = f"{n}_real"
+    p = member_struct(f"{n}_parameters", _documented(text, text.p_members, text.program.p), real)
+    u = member_struct(f"{n}_inputs", _documented(text, text.u_members, text.program.u), real)
+    y = member_struct(f"{n}_outputs", _documented(text, text.y_members, [v for _, v, _ in plan.outputs]), real)
+    more = ""
+    flags = ""
+    if plan.options.monitor:
+        flags = flags_struct(n)
+        more += f"unsigned {n}_monitor({n} *m, {n}_flags *flags); /* after a step; returns the bits of flags */\n"
+    if plan.options.fallback:
+        more += f"void {n}_step_full({n} *m, const {n}_inputs *u); /* all entries of the Jacobian */\n"
+        more += f"unsigned {n}_step_guarded({n} *m, const {n}_inputs *u); /* not 0: it fell back to step_full */\n"
+    title = c_comment(text.w.s.system.name)
+    return f"""/* {title}: one step of {plan.tau!r} s in fixed time, written by pliant, yours without conditions.
+ *
+ *   {n}_default_parameters(&p);  {n}_init(&m, &p);
+ *   every {plan.tau!r} s:  {n}_step(&m, &u);  {n}_get_outputs(&m, &u, &y);
+ *
+ * The inputs are those at the end of the step. An instance has no pointers inside: it may be copied.
+ * Compile with -ffp-contract=off -fno-math-errno, so that results are the same everywhere and square roots have no
+ * branch.
+ */
+#ifndef {n.upper()}_STEP_H
+#define {n.upper()}_STEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef {plan.options.precision} {real};
+
+{p}
+{u}
+{y}
+{flags}
+{_instance(text, fields)}
+void {n}_default_parameters({n}_parameters *p);
+int {n}_set_parameters({n} *m, const {n}_parameters *p); /* not 0: number of a divisor that is zero */
+int {n}_init({n} *m, const {n}_parameters *p);
+void {n}_step({n} *m, const {n}_inputs *u);
+void {n}_get_outputs(const {n} *m, const {n}_inputs *u, {n}_outputs *y);
+{more}size_t {n}_state_size(void);
+void {n}_save(const {n} *m, void *to); /* state_size bytes */
+void {n}_restore({n} *m, const void *from);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def driver_text(text: StepText) -> str:
+    """What only the desktop needs: many steps in one call, and where things are."""
+    n, n_u, n_y = text.name, len(text.u_members), len(text.y_members)
+    pick = f"(const {n}_inputs *)(u + (size_t)k * {n_u})" if n_u else "&none"
+    none = "" if n_u else f"    static const {n}_inputs none;\n    (void)u;\n"
+    kinds = [("run", f"{n}_step(m, ", ")")]
+    if text.plan.options.fallback:
+        kinds += [("run_full", f"{n}_step_full(m, ", ")"), ("run_guarded", f"fell += 0 != {n}_step_guarded(m, ", ")")]
+    runs = "".join(
+        f"""
+/* n steps; u: n rows of inputs, x (or NULL): n rows of states after each step, bits (or NULL): n flags */
+int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits);
+int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits) {{
+    int64_t fell = 0;
+{none}    (void)bits;
+    for (int64_t k = 0; k < n; k++) {{
+        {head}{pick}{tail};
+        if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);
+{
+            f'''        if (bits) {{
+            {n}_flags flags;
+            bits[k] = {n}_monitor(m, &flags);
+        }}
+'''
+            if text.plan.options.monitor
+            else ""
+        }    }}
+    return fell;
+}}
+"""
+        for name, head, tail in kinds
+    )
+    more = f", {f'offsetof({n}, z)' if text.w.guess else 0}, {f'offsetof({n}, relation)' if text.plan.kept else 0}"
+    return f"""
+/* ---------------------------------------------------------------------------------- for the desktop only */
+size_t pliant_place(int what);
+size_t pliant_place(int what) {{
+    static const size_t place[] = {{sizeof({n}), offsetof({n}, x), offsetof({n}, step), offsetof({n}, t0){more}}};
+    return place[what];
+}}
+
+int pliant_init({n} *m, const pl_real *p);
+int pliant_init({n} *m, const pl_real *p) {{
+    {n}_parameters all;
+    {n}_default_parameters(&all);
+    if (p) memcpy(&all, p, {len(text.p_members)} * sizeof(pl_real));
+    return {n}_init(m, &all);
+}}
+{runs}
+void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y);
+void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y) {{
+{none}    {n}_outputs all;
+    {n}_get_outputs(m, {pick.replace("(size_t)k", "(size_t)0")}, &all);
+    memcpy(y, &all, {n_y} * sizeof(pl_real));
+}}
+"""

@@ -1,0 +1,385 @@
+"""Straight-line C functions of a step: no branch that depends on data, no status, no memory of their own.
+
+All statements are scalar assignments; :class:`pliant.codegen.plan.Plan` drops what nobody needs and names what is
+shared. Long functions are cut into parts, because compilers need more than linear time for them; values that cross from
+part to part go through the array ``w`` on the caller's stack.
+
+    if c then a else b   both sides are evaluated, then ``pl_select`` takes one by a bit mask
+    and, or              bit by bit, without short circuit
+    tables               binary search with a fixed number of comparisons, on knots padded to a power of two
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pliant.codegen.cprint import ATOM, UNARY, Identifiers, Printer, number
+from pliant.codegen.order import order_on_demand
+from pliant.codegen.plan import Item, Key, Plan
+from pliant.codegen.shells import wrapped
+from pliant.ir import OP_NAME, Graph, Op, Table, Variable
+
+PART = 3000  # items of a function that stays whole
+PIECE = 600  # items of the parts of a longer one: quicker to compile, as quick to run
+_BOOLEAN = frozenset((Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT))
+_LOGIC = {Op.AND: " & ", Op.OR: " | "}
+_HELPERS = {Op.SIGN: "pl_sign", Op.MIN: "pl_min", Op.MAX: "pl_max"}
+_NAMES = """fabs sqrt sin cos tan asin acos atan sinh cosh tanh exp log log10 floor ceil pow atan2 int8_t int32_t
+    int64_t uint32_t uint64_t size_t dx work tau th xh zn"""
+_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+FLOAT_MAX = 3.4e38
+
+
+@dataclass(eq=False)
+class Context:
+    """What all functions of one stepper share."""
+
+    g: Graph
+    variables: Sequence[Variable]
+    precision: str
+    places: dict[int, str] = field(default_factory=dict)  # variable -> where its value lives
+    integers: set[int] = field(default_factory=set)  # variables that are 0 or 1, kept as int
+    constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
+    identifiers: Identifiers = field(default_factory=Identifiers)
+
+    def __post_init__(self) -> None:
+        for k, name in enumerate(_NAMES.split()):
+            self.identifiers.of(-2 * k - 2, name)
+            self.identifiers.of(-2 * k - 3, name + "f")
+
+    def constant(self, node: int) -> str:
+        """The place of an expression of parameters."""
+        return f"m->c[{self.constants.setdefault(node, len(self.constants))}]"
+
+    def is_boolean(self, e: int) -> bool:
+        """The C text of e is an int."""
+        node = self.g.nodes[e]
+        return node[0] in _BOOLEAN or (node[0] == Op.VAR and node[1] in self.integers)
+
+    def literal(self, value: float) -> str:
+        """A literal of the step's precision."""
+        if self.precision == "double":
+            return number(value)
+        if math.isnan(value):
+            return "NAN"
+        if abs(value) > FLOAT_MAX:
+            return "HUGE_VALF" if value > 0 else "-HUGE_VALF"
+        return number(value) + "f"
+
+
+class StepPrinter(Printer):
+    """Expressions without branches, in the precision of the step."""
+
+    def __init__(self, context: Context, atom: Callable[[int], str | None]) -> None:
+        super().__init__(context.g, atom)
+        self.c = context
+        self.suffix = "" if context.precision == "double" else "f"
+
+    def condition(self, e: int) -> str:
+        """e as an int that is 0 or 1."""
+        node = self.g.nodes[e]
+        if node[0] == Op.CONST:
+            return "1" if node[1] else "0"
+        named = self.atom(e)
+        if self.c.is_boolean(e) and not (named is not None and named.startswith(("w[", "m->c["))):
+            return self._inner(e, ATOM)
+        return f"({self._inner(e, 8)} != 0)"
+
+    def _write(self, e: int) -> tuple[str, int]:
+        named = self.atom(e)
+        if named is not None:
+            return named, ATOM
+        node = self.g.nodes[e]
+        op = node[0]
+        if op == Op.CONST:
+            return (self.c.literal(node[1]), ATOM) if node[1] >= 0 else (f"({self.c.literal(node[1])})", ATOM)
+        if op in _LOGIC:
+            return f"({self.condition(node[1])}{_LOGIC[op]}{self.condition(node[2])})", ATOM
+        if op == Op.NOT:
+            return f"!{self.condition(node[1])}", UNARY
+        if op == Op.IF:
+            return f"pl_select({self.condition(node[1])}, {self.text(node[2])}, {self.text(node[3])})", ATOM
+        if op == Op.TABLE:
+            return f"table_{node[1]}_{node[2]}({self.text(node[3])})", ATOM
+        if op in _HELPERS:
+            return f"{_HELPERS[op]}({', '.join(self.text(a) for a in node[1:])})", ATOM
+        if op == Op.ABS:
+            return f"fabs{self.suffix}({self.text(node[1])})", ATOM
+        if op == Op.POW or op >= Op.ATAN2:
+            name = OP_NAME[op]
+            return f"{name}{self.suffix}({', '.join(self.text(a) for a in node[1:])})", ATOM
+        return super()._write(e)
+
+
+class StepWriter:
+    """One function as C text: its parts, then the function that calls them."""
+
+    def __init__(
+        self,
+        context: Context,
+        name: str,
+        plan: Plan,
+        arguments: Sequence[tuple[str, str]],
+        *,
+        part: int = PART,
+        exported: bool = False,
+        attribute: str = "",
+    ) -> None:
+        """``arguments``: (type, name); ``exported``: visible outside of the file; ``attribute`` of its parts."""
+        self.attribute = attribute + " " if attribute else ""
+        self.c, self.name, self.plan, self.exported = context, name, plan, exported
+        self.arguments = list(arguments)
+        items = plan.items = order_on_demand(plan)
+        n_parts = -(-len(items) // (part if len(items) <= part else min(part, PIECE)))
+        size = -(-len(items) // max(n_parts, 1))
+        self.parts = [items[k : k + size] for k in range(0, len(items), size)] if n_parts > 1 else [items]
+        self.number: dict[int, int] = {}
+        self.slots: dict[Key, str] = {}
+        self._find_crossings()
+
+    @property
+    def n_work(self) -> int:
+        """Values that cross."""
+        return len(self.slots)
+
+    @property
+    def n_local(self) -> int:
+        """Local values of the largest part: no compiler needs more room on the stack."""
+        reads = self.plan.reads
+        return max(len({key for item in part for key in (*item.defines, *reads(item))}) for part in self.parts)
+
+    def _find_crossings(self) -> None:
+        part_of: dict[Key, int] = {}
+        crossing: list[Key] = []
+        for k, part in enumerate(self.parts):
+            for item in part:
+                for key in item.defines:
+                    part_of[key] = k
+                    if key[0] == "n":
+                        self.number[key[1]] = len(self.number) + 1
+        for k, part in enumerate(self.parts if len(self.parts) > 1 else []):
+            for item in part:
+                crossing += [key for key in self.plan.reads(item) if part_of.get(key, k) != k]
+        order = {key: k for k, key in enumerate(part_of)}
+        for key in sorted(set(crossing), key=order.__getitem__):
+            self.slots[key] = f"w[{len(self.slots)}]"
+
+    def _reference(self, key: Key) -> str:
+        if key in self.slots:
+            return self.slots[key]
+        kind, place = key
+        return f"_t{self.number[place]}" if kind == "n" else self._identifier(place)
+
+    def _identifier(self, v: int) -> str:
+        return self.c.identifiers.of(v, self.c.variables[v].name)
+
+    def _printer(self, skip: int = -1) -> StepPrinter:
+        nodes, plan = self.c.g.nodes, self.plan
+
+        def atom(i: int) -> str | None:
+            node = nodes[i]
+            if node[0] == Op.VAR:
+                return self._reference(("v", node[1]))
+            if i != skip:
+                key = plan.named.get(i)
+                if key is not None:
+                    return self._reference(key)
+            if node[0] > Op.ARG and plan.is_fixed(i):
+                return self.c.constant(i)
+            return None
+
+        return StepPrinter(self.c, atom)
+
+    def _leaves(self, item: Item, defined: set[Key]) -> list[str]:
+        """Declarations of the values from outside that an item is the first to read."""
+        found = sorted(
+            key[1]
+            for key in self.plan.reads(item)
+            if key[0] == "v" and key not in defined and key not in self.slots and key[1] in self.c.places
+        )
+        defined.update(("v", v) for v in found)
+        return [f"    const {self._type(v)} {self._identifier(v)} = {self.c.places[v]};" for v in found]
+
+    def _type(self, v: int) -> str:
+        return "int" if v in self.c.integers else "pl_real"
+
+    def _item(self, item: Item) -> str:
+        root = item.roots[0]
+        if item.kind == "target":
+            printer = self._printer()
+            text = printer.condition(root) if item.text.startswith("m->relation") else printer.text(root)
+            return f"    {item.text} = {text};"
+        key = item.defines[0]
+        skip = root if self.plan.named.get(root) == key else -1
+        is_integer = self.c.is_boolean(root) if key[0] == "n" else key[1] in self.c.integers
+        printer = self._printer(skip)
+        text = printer.condition(root) if is_integer else printer.text(root)
+        left = self._reference(key)
+        declared = "" if key in self.slots else "const int " if is_integer else "const pl_real "
+        return f"    {declared}{left} = {text};"
+
+    def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "") -> str:
+        """All C functions, the one that is called last.
+
+        ``scalars`` (name -> value) and ``arrays`` (name -> size) are its local variables; ``after`` ends its body.
+        """
+        before = "".join(f"    const pl_real {name} = {value};\n" for name, value in scalars.items())
+        before += "".join(f"    pl_real {name}[{size}];\n" for name, size in arrays.items())
+        before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))
+        if len(self.parts) == 1:
+            return self._function(self.name, self.parts[0], before, after)
+        arrays = {**arrays, "w": self.n_work}
+        before += f"    pl_real w[{self.n_work}];\n"
+        own = [*self.arguments, *(("const pl_real", name) for name in scalars)]
+        own += [("pl_real *restrict", name) for name in arrays]
+        out = []
+        for k, part in enumerate(self.parts):
+            text = self._function(f"{self.name}_{k + 1}", part, "", "", own)
+            out.append(text.replace("static ", "static PL_PART ", 1))
+        inner = ", ".join(name for _, name in own)
+        calls = "".join(f"    {self.name}_{k + 1}({inner});\n" for k in range(len(self.parts)))
+        out.append(f"{self._head(self.name, self.arguments)}{before}{calls}{after}}}\n")
+        return "\n".join(out)
+
+    def _head(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
+        kind = self.attribute + "void" if self.exported and name == self.name else f"static {self.attribute}void"
+        listed = ", ".join(f"{kind} {name}".replace("* ", "*") for kind, name in arguments)
+        unused = ", ".join(f"(void){name}" for _, name in arguments)
+        return f"{kind} {name}({listed}) {{\n    {unused};\n"
+
+    def _function(
+        self,
+        name: str,
+        items: Sequence[Item],
+        before: str,
+        after: str,
+        arguments: Sequence[tuple[str, str]] | None = None,
+    ) -> str:
+        defined = {key for item in items for key in item.defines}
+        lines: list[str] = []
+        for item in items:
+            lines += self._leaves(item, defined)
+            lines.append(self._item(item))
+        body = "\n".join(lines) + "\n" if lines else ""
+        return f"{self._head(name, self.arguments if arguments is None else arguments)}{before}{body}{after}}}\n"
+
+
+def member_names(names: Sequence[str]) -> list[str]:
+    """C names for the members of one struct."""
+    taken = set(_KEYWORDS.split())
+    out = []
+    for name in names:
+        base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "v"
+        if base[0].isdigit():
+            base = "v_" + base
+        found, k = base, 1
+        while found in taken:
+            k += 1
+            found = f"{base}_{k}"
+        taken.add(found)
+        out.append(found)
+    return out
+
+
+def table_functions(context: Context, k: int, table: Table, orders: Sequence[int]) -> str:
+    """Data of a table and one function per order of derivative."""
+    steps = max(len(table.knots) - 2, 0).bit_length()
+    inside = table.knots[1:-1] + [math.inf] * (2**steps - 1 - (len(table.knots) - 2))
+    inf = "HUGE_VAL" if context.precision == "double" else "HUGE_VALF"
+    padded = [context.literal(table.knots[0]), *(inf if math.isinf(x) else context.literal(x) for x in inside)]
+    pieces = [context.literal(value) for piece in table.coefficients for value in piece]
+    out = [
+        f"static const pl_real table_{k}_knot[] = {{{wrapped(padded)}}};",
+        f"static const pl_real table_{k}_piece[] = {{{wrapped(pieces)}}};\n",
+    ]
+    first, last = context.literal(table.knots[0]), context.literal(table.knots[-1])
+    for order in orders:
+        out.append(f"static inline pl_real table_{k}_{order}(pl_real v) {{\n    int low = 0;")
+        if table.extrapolation == "repeat":
+            period = context.literal(table.knots[-1] - table.knots[0])
+            floor = "floor" if context.precision == "double" else "floorf"
+            out.append(f"    v -= {period} * {floor}((v - {first}) / {period});")
+        elif table.extrapolation != "extend":
+            out.append(f"    const int outside = (v < {first}) | (v > {last});")
+            if table.extrapolation == "hold":
+                out.append(f"    v = pl_min(pl_max(v, {first}), {last});")
+        for step in range(steps - 1, -1, -1):
+            out.append(f"    low += (table_{k}_knot[low + {2**step}] <= v) * {2**step};")
+        out.append(f"    const pl_real *c = table_{k}_piece + 4 * low;\n    const pl_real s = v - table_{k}_knot[low];")
+        two, three, six = (context.literal(x) for x in (2.0, 3.0, 6.0))
+        value = {
+            0: "c[0] + s * (c[1] + s * (c[2] + s * c[3]))",
+            1: f"c[1] + s * ({two} * c[2] + s * {three} * c[3])",
+            2: f"{two} * c[2] + {six} * s * c[3]",
+            3: f"{six} * c[3]",
+        }.get(order, context.literal(0.0))
+        if order >= 3:
+            out.append("    (void)s;")
+        if order > 3:
+            out.append("    (void)c;")
+        zero = context.literal(0.0)
+        if table.extrapolation == "error":
+            value = f"pl_select(outside, NAN, {value})"
+        elif table.extrapolation == "hold":
+            value = f"pl_select(outside, {zero}, {value})" if order else value
+            if not order:
+                out.append("    (void)outside;")
+        out.append(f"    return {value};\n}}\n")
+    return "\n".join(out)
+
+
+def helpers(precision: str) -> str:
+    """Small functions without branches that every stepper has."""
+    bits = "uint64_t" if precision == "double" else "uint32_t"
+    return f"""#if defined(__GNUC__)
+#define PL_PART   __attribute__((noinline))
+#define PL_UNUSED __attribute__((unused))
+#define PL_HIDE(v) __asm__("" : "+r"(v)) /* so that compilers do not see a choice here and make a branch of it */
+#else
+#define PL_PART
+#define PL_UNUSED
+#define PL_HIDE(v)
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define PL_ONCE __attribute__((optimize("O0"))) /* called once: quick to compile */
+#else
+#define PL_ONCE
+#endif
+
+/* a where c is 1, b where c is 0; both were evaluated before */
+static inline PL_UNUSED pl_real pl_select(int c, pl_real a, pl_real b) {{
+    union {{
+        pl_real value;
+        {bits} bits;
+    }} first, second;
+    {bits} mask = ({bits})0 - ({bits})c;
+    PL_HIDE(mask);
+    first.value = a;
+    second.value = b;
+    first.bits = (first.bits & mask) | (second.bits & ~mask);
+    return first.value;
+}}
+static inline PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {{
+    return pl_select(a < b, a, b);
+}}
+static inline PL_UNUSED pl_real pl_max(pl_real a, pl_real b) {{
+    return pl_select(a > b, a, b);
+}}
+static inline PL_UNUSED pl_real pl_sign(pl_real a) {{
+    return (pl_real)((a > 0) - (a < 0));
+}}
+"""
+
+
+def member_struct(name: str, members: Mapping[str, str], real: str) -> str:
+    """A struct with one documented member per value; C does not allow empty ones."""
+    lines = [
+        f"    {real} {member}; /* {text} */" if text else f"    {real} {member};" for member, text in members.items()
+    ]
+    if not lines:
+        lines = [f"    {real} none; /* the model has none */"]
+    return f"typedef struct {name} {{\n" + "\n".join(lines) + f"\n}} {name};\n"

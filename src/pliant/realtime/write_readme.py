@@ -1,0 +1,200 @@
+"""The README of a written folder: what an engineer at the target needs to know, and nothing about this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pliant.realtime.stepper_write import member_names
+
+if TYPE_CHECKING:
+    from pliant.realtime.plan import Plan
+    from pliant.realtime.recorded import Recorded
+    from pliant.realtime.stepper import StepCode
+
+MOST_ROWS = 60
+INPUTS = {
+    "new": "`u` holds the inputs at the end of the step that is made. The evidence holds for that.",
+    "held": "The plan was made for inputs of the step before: hand over in `u` the last values that are known at the "
+    "start of the step.",
+    "extrapolated": "The plan was made for extrapolated inputs: hand over in `u` `2 u_k - u_(k-1)`, made from the last "
+    "two values that are known at the start of the step.",
+}
+PARTS = {
+    "f": "right-hand side, loops included",
+    "jacobian": "kept entries of the Jacobian",
+    "factor": "factorisation",
+    "solve": "solution and update",
+    "step": "**whole step**",
+    "outputs": "outputs (`get_outputs`)",
+    "full": "step with all entries (`step_full`)",
+    "guarded": "step that falls back, at worst (`step_guarded`)",
+}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+
+
+def _names(title: str, names: Sequence[str], code: StepCode, values: Sequence[float] | None = None) -> str:
+    if not names:
+        return f"The model has no {title}.\n"
+    members = member_names(names)
+    head = ["C member", "name"] + (["default"] if values is not None else [])
+    rows = []
+    for k, name in enumerate(names[:MOST_ROWS]):
+        row = [f"`{members[k]}`", f"`{name}`"]
+        rows.append(row if values is None else [*row, f"{values[k]:.10g}"])
+    more = f"\n… and {len(names) - MOST_ROWS} more, see `{code.name}.h`.\n" if len(names) > MOST_ROWS else ""
+    return table(head, rows) + more
+
+
+def _operations(code: StepCode) -> str:
+    rows = []
+    for part, words in PARTS.items():
+        one = code.operations.get(part)
+        if one is not None:
+            functions = ", ".join(f"{k} {name}" for name, k in sorted(one.functions.items())) or "none"
+            row = (one.add, one.mul, one.div, one.neg, one.compare, one.select)
+            rows.append([words, *(str(k) for k in row), functions])
+    return table(["part", "+ −", "×", "÷", "sign", "compare", "choose", "functions"], rows)
+
+
+def _monitor(code: StepCode) -> str:
+    n = code.name
+    if not code.options.monitor:
+        return "The code has no monitor (it was switched off).\n"
+    text = f"""`{n}_monitor` is called once after a step. It has loops of fixed length without branches, some 25 simple
+operations for each of {code.n_x} unknowns, and returns the sum of
+
+| bit | raised when |
+|---|---|
+| `{n.upper()}_PIVOT` | a pivot leaves the limits seen in the scenarios: the fixed order of elimination is in doubt |
+| `{n.upper()}_RINGING` | an unknown changes the sign of its step several times in a row |
+| `{n.upper()}_ERROR` | the local error is larger than three times the largest met in the scenarios |
+| `{n.upper()}_DROPPED` | the dropped entries would have added more than three times what they did in the scenarios |
+| `{n.upper()}_NOT_FINITE` | a number is not finite: the state is lost, initialise or restore |
+
+`{n}_flags` tells which unknown it was, and how much. A flag says that the model has left the region where the evidence
+was gathered; it does not say that the result is wrong.
+"""
+    if code.options.fallback:
+        text += (
+            f"\nReaction: `{n}_step_guarded` repeats a step with bad pivots, ringing or numbers with all entries of\n"
+            "the Jacobian. Such a step costs both steps together (last row of the table above): the deadline must\n"
+            "hold for that.\n"
+        )
+    else:
+        text += "\nReaction: flag only. What to do is up to the caller: log it, or go to a safe state.\n"
+    return text
+
+
+def _timing(plan: Plan) -> str:
+    if plan.timing is None:
+        return "Not measured before this folder was written. `plan.measure()` before `plan.write()` fills this part.\n"
+    one = plan.timing
+    rows = [[name, value] for name, value in one.rows()]
+    notes = "\n".join(f"- {note}" for note in one.notes)
+    return f"Wall time of {one.n_steps} steps on the computer where the code was made, not on your target:\n\n" + (
+        table(["", "time"], rows) + f"\n{notes}\n"
+    )
+
+
+def _interface(plan: Plan) -> str:
+    n, tau = plan.code.name, repr(plan.code.tau)
+    order = (
+        "f is evaluated at the end of the step"
+        if plan.code.options.order == 1
+        else "extrapolated, order 2: f is evaluated at the start of the step and in its middle; inputs of the last "
+        "call are kept in the instance"
+    )
+    return f"""```c
+{n}_parameters p;
+{n} model;
+{n}_default_parameters(&p);
+{n}_init(&model, &p);          /* not 0: number of a divisor made of parameters that is zero */
+/* every {tau} s */
+{n}_step(&model, &u);
+{n}_get_outputs(&model, &u, &y);
+```
+
+- {INPUTS[plan.outcome.request.options.inputs]}
+- Time is counted in the instance: `t0 + step * {tau}`; {order}.
+- No memory is allocated, no system is called, and what is executed in a step does not depend on data. Elementary
+  functions come from your `libm`; their time may depend on their argument.
+- An instance has no pointers inside. Several may run side by side. `{n}_save` and `{n}_restore` copy
+  `{n}_state_size()` bytes; a restored instance goes on bit by bit.
+- `{n}_set_parameters` may be called between steps. It is not part of the step's fixed time.
+- Compile with `-ffp-contract=off -fno-math-errno`, and never with `-ffast-math`.
+"""
+
+
+def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
+    """All of it."""
+    code, evidence = plan.code, plan.evidence
+    n = code.name
+    full = plan.outcome.full
+    verdict = (
+        "Everything that was judged held; `evidence.txt` says what that was, and what was not checked."
+        if evidence.holds
+        else "**Not everything held: read `evidence.txt` before this code is used.**"
+    )
+    part = "" if stored.complete else " (the first part of the scenario)"
+    parameters = [code.start.parameters[name] for name in code.p_names]
+    return f"""# {n}: one step of {code.tau!r} s in fixed time
+
+The model `{plan.name}`, integrated by the linearly implicit Euler method (order {code.options.order}) in
+{code.precision} precision, {code.style}. The step keeps {plan.entries} of {plan.full_entries} entries of its matrix, so
+that its factors have {plan.lu_entries} instead of {full.lu_entries} entries and cost {plan.flops} instead of
+{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range. {verdict}
+
+Written by pliant; yours without conditions.
+
+## Build and test
+
+```sh
+make test                                  # or
+cmake -B build && cmake --build build && ctest --test-dir build
+```
+
+The self-test runs {stored.n_steps} steps of the stored scenario{part} and compares {len(stored.points)} points with
+those of the computer where the code was made. Allowed: {stored.tolerance:g} of each unknown's range. Run it on the
+target, too.
+
+## Interface
+
+{_interface(plan)}
+### Inputs
+
+{_names("inputs", code.u_names, code)}
+### Outputs
+
+{_names("outputs", code.y_names, code)}
+### Parameters: what may be changed at run time
+
+{_names("parameters", code.p_names, code, parameters)}
+Start values were made consistent with the default parameters above, at t = {code.start.t:g}. They are constants of the
+code: with other parameters the states start at the same values, unknowns of algebraic equations settle in the first
+steps. Pattern and evidence hold for the parameters, inputs and start values of the scenarios in `plan.json`. Everything
+else (sizes of arrays, the step) is fixed.
+
+## Cost of a step
+
+{_operations(code)}
+Counted on the code itself, the same in every step; constants made of parameters are computed in `set_parameters`.
+
+{table(["memory", "bytes"], [[name, str(size)] for name, size in code.memory.items()])}
+`instance` lies where you put it, `constant` in read-only memory beside the code, `stack` is what the step's own
+variables need at most.
+
+## Monitor
+
+{_monitor(code)}
+## Timing
+
+{_timing(plan)}
+## Files
+
+{table(["file", "content"], [[f"`{name}`", words] for name, words in files.items()])}"""

@@ -1,0 +1,319 @@
+"""Files beside the step itself: self-test, example, build files. Plain text, the same for the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.codegen.shells import wrapped
+
+if TYPE_CHECKING:
+    from pliant.realtime.recorded import Recorded
+    from pliant.realtime.stepper import StepCode
+
+STEP_FLAGS = "-std=c99 -ffp-contract=off -fno-math-errno -fno-tree-slp-vectorize"
+
+
+def numbers(values: Iterable[Any], precision: str) -> str:
+    """Numbers as C text that reads back as the same bits."""
+    kind = np.float32 if precision == "float" else np.float64
+    suffix = "f" if precision == "float" else ""
+    out = []
+    with np.errstate(over="ignore"):
+        typed = [kind(value) for value in values]
+    for value in typed:
+        if np.isfinite(value):
+            out.append(np.format_float_scientific(value, trim="0") + suffix)
+        else:
+            out.append("NAN" if np.isnan(value) else "INFINITY" if value > 0 else "-INFINITY")
+    return wrapped(out or ["0"])
+
+
+def data_text(code: StepCode, stored: Recorded, parameters: Iterable[float]) -> str:
+    """The stored trajectory as a header."""
+    p = list(parameters)
+    real = f"{code.name}_real"
+    full: Iterable[Any] = stored.x_full if stored.x_full is not None else []
+
+    def array(name: str, values: Iterable[Any]) -> str:
+        return f"static const {real} {name}[] = {{{numbers(values, code.precision)}}};\n"
+
+    return (
+        f"/* Stored trajectory of {code.name}: the first scenario, run on the computer where the code was made. */\n"
+        f"#define N_STEPS {stored.n_steps}\n#define N_POINTS {len(stored.points)}\n#define N_X {code.n_x}\n"
+        f"#define N_U {len(code.u_names)}\n#define N_P {len(p)}\n#define N_Y {len(code.y_names)}\n"
+        f"#define MONITOR {int(code.options.monitor)}\n#define FALLBACK {int(code.options.fallback)}\n"
+        f"#define INSTANCE_BYTES {code.memory['instance']}\n"
+        f"#define TOLERANCE {stored.tolerance!r} /* largest deviation, in units of x_scale */\n"
+        f"#define OUTPUT_TOLERANCE {stored.y_tolerance!r} /* in units of y_scale */\n\n#include <math.h>\n\n"
+        + "/* inputs of every step, a row each */\n"
+        + array("u_table", stored.inputs.ravel())
+        + "/* numbers of the steps after which x is stored, x itself, and its size */\n"
+        + f"static const long point_step[] = {{{wrapped([str(k) for k in stored.points], 20)}}};\n"
+        + array("x_table", stored.x.ravel())
+        + array("x_scale", stored.scale)
+        + "/* outputs after the last step, and their size */\n"
+        + array("y_end", stored.y)
+        + array("y_scale", stored.y_scale)
+        + "/* default parameters */\n"
+        + array("p_default", p)
+        + (f"/* x after the last step, all entries kept */\n{array('x_full', full)}" if code.options.fallback else "")
+    )
+
+
+SELFTEST = r"""/* Self-test of @N@: runs the stored scenario and compares. Exit code 0: everything is as it was. */
+#include "@N@.h"
+#include "@DATA@.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static @N@ model, other, saved;
+static int failures;
+
+static void check(int good, const char *what) {
+    printf("%-6s %s\n", good ? "ok" : "FAILED", what);
+    failures += !good;
+}
+
+static @N@_inputs inputs_of(long k) {
+    @N@_inputs u;
+    memset(&u, 0, sizeof u);
+    if (N_U > 0) memcpy(&u, u_table + k * N_U, N_U * sizeof(@N@_real));
+    return u;
+}
+
+static double deviation(const @N@_real *x, const @N@_real *stored, const @N@_real *scale, int n) {
+    double worst = 0;
+    for (int i = 0; i < n; i++) {
+        const double one = fabs((double)x[i] - (double)stored[i]) / (double)scale[i];
+        if (!(one <= worst)) worst = one; /* also where it is not a number */
+    }
+    return worst;
+}
+
+static int start(@N@ *m) {
+    @N@_parameters p;
+    memset(&p, 0, sizeof p);
+    @N@_default_parameters(&p);
+    return @N@_init(m, &p);
+}
+
+static void steps(@N@ *m, long first, long last) {
+    for (long k = first; k < last; k++) {
+        const @N@_inputs u = inputs_of(k);
+        @N@_step(m, &u);
+    }
+}
+
+static void test_parameters(void) {
+    @N@_parameters p;
+    memset(&p, 0, sizeof p);
+    @N@_default_parameters(&p);
+    check(N_P == 0 || (sizeof p >= N_P * sizeof(@N@_real) && memcmp(&p, p_default, N_P * sizeof(@N@_real)) == 0),
+          "default parameters are the stored ones");
+    check(@N@_init(&model, &p) == 0, "init accepts them");
+    check(@N@_set_parameters(&model, &p) == 0, "set_parameters accepts them");
+}
+
+static void test_trajectory(void) {
+    double worst = 0, outputs;
+    long point = 0, at = 0;
+    start(&model);
+    for (long k = 0; k < N_STEPS; k++) {
+        steps(&model, k, k + 1);
+        if (point < N_POINTS && point_step[point] == k + 1) {
+            const double one = deviation(model.x, x_table + point * N_X, x_scale, N_X);
+            if (!(one <= worst)) {
+                worst = one;
+                at = k + 1;
+            }
+            point++;
+        }
+    }
+    printf("       %d steps, %ld points: largest deviation %.3g of a range (step %ld), allowed %.3g\n", N_STEPS, point,
+           worst, at, TOLERANCE);
+    check(point == N_POINTS && worst <= TOLERANCE, "states follow the stored trajectory");
+    const @N@_inputs u = inputs_of(N_STEPS - 1);
+    @N@_outputs y;
+    memset(&y, 0, sizeof y);
+    @N@_get_outputs(&model, &u, &y);
+    @N@_real values[N_Y + 1];
+    memcpy(values, &y, N_Y * sizeof(@N@_real));
+    outputs = deviation(values, y_end, y_scale, N_Y);
+    check(outputs <= OUTPUT_TOLERANCE, "outputs after the last step are the stored ones");
+}
+
+static void test_save(void) {
+    const long half = N_STEPS / 2;
+    start(&model);
+    steps(&model, 0, half);
+    @N@_save(&model, &saved);
+    steps(&model, half, N_STEPS);
+    memset(&other, 0x5a, sizeof other);
+    @N@_restore(&other, &saved);
+    steps(&other, half, N_STEPS);
+    check(@N@_state_size() == sizeof(@N@), "the size of a saved state is that of an instance");
+    check(memcmp(model.x, other.x, sizeof model.x) == 0 && model.step == other.step,
+          "a restored instance goes on bit by bit as the saved one");
+}
+
+#if MONITOR
+static void test_monitor(void) {
+    @N@_flags flags;
+    unsigned all = 0;
+    long raised = 0;
+    start(&model);
+    for (long k = 0; k < N_STEPS; k++) {
+        steps(&model, k, k + 1);
+        const unsigned bits = @N@_monitor(&model, &flags);
+        all |= bits;
+        raised += bits != 0;
+    }
+    printf("       monitor: %ld of %d steps flagged, bits %u\n", raised, N_STEPS, all);
+    check((all & @NOT_FINITE@) == 0, "the monitor meets no number that is not finite");
+    model.dx[0] = (@N@_real)NAN;
+    check((@N@_monitor(&model, &flags) & @NOT_FINITE@) != 0, "the monitor sees a number that is not finite");
+}
+#endif
+
+#if FALLBACK
+static void test_fallback(void) {
+    int same = 1;
+    long fell = 0;
+    start(&model);
+    start(&other);
+    for (long k = 0; k < N_STEPS && !fell; k++) {
+        const @N@_inputs u = inputs_of(k);
+        @N@_step(&model, &u);
+        fell += 0 != @N@_step_guarded(&other, &u);
+        same &= fell || memcmp(model.x, other.x, sizeof model.x) == 0;
+    }
+    check(same, "a guarded step that does not fall back is the step");
+    start(&model);
+    for (long k = 0; k < N_STEPS; k++) {
+        const @N@_inputs u = inputs_of(k);
+        @N@_step_full(&model, &u);
+    }
+    check(deviation(model.x, x_full, x_scale, N_X) <= TOLERANCE, "the full step follows its stored trajectory");
+}
+#endif
+
+int main(void) {
+    printf("@N@: instance %lu bytes (%d where it was made)\n", (unsigned long)sizeof(@N@), INSTANCE_BYTES);
+    check(N_U == 0 || sizeof(@N@_inputs) == N_U * sizeof(@N@_real), "inputs lie as in the table");
+    test_parameters();
+    test_trajectory();
+    test_save();
+#if MONITOR
+    test_monitor();
+#endif
+#if FALLBACK
+    test_fallback();
+#endif
+    if (failures)
+        printf("%d checks failed\n", failures);
+    else
+        printf("all checks passed\n");
+    return failures != 0;
+}
+"""
+
+EXAMPLE = r"""/* The smallest program around @N@. Replace the loop by your timer and the inputs by your signals. */
+#include "@N@.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    static @N@ model; /* no pointers inside: may lie anywhere and be copied */
+    @N@_parameters p;
+    @N@_inputs u;
+    @N@_outputs y;
+    memset(&u, 0, sizeof u);
+    memset(&y, 0, sizeof y);
+    @N@_default_parameters(&p); /* change members of p here */
+    if (@N@_init(&model, &p)) return 1;
+@START@    for (int k = 0; k < 1000; k++) { /* every @TAU@ s */
+@STEP@        @N@_get_outputs(&model, &u, &y);
+    }
+    printf("@FORMAT@ = %g after %ld steps\n", (double)@VALUE@, (long)model.step);
+    return 0;
+}
+"""
+
+
+def step_call(code: StepCode) -> str:
+    """The step and its monitor in the loop of the example."""
+    n = code.name
+    if code.options.fallback:
+        return f"        (void){n}_step_guarded(&model, &u); /* not 0: this step was made with all entries */\n"
+    out = f"        {n}_step(&model, &u);\n"
+    if code.options.monitor:
+        out += f"        {n}_flags flags;\n"
+        out += f"        if ({n}_monitor(&model, &flags)) {{ /* log flags, or go to a safe state */\n        }}\n"
+    return out
+
+
+MAKEFILE = """# make, make test, make clean; CC and CFLAGS as usual
+CC ?= cc
+CFLAGS ?= -O2 -Wall -Wextra
+STEP_FLAGS = @FLAGS@
+
+all: @N@.o @SELFTEST@ @EXAMPLE@
+
+@N@.o: @N@.c @N@.h
+	$(CC) $(CFLAGS) $(STEP_FLAGS) -c -o $@ @N@.c
+
+@SELFTEST@: @SELFTEST@.c @DATA@.h @N@.o
+	$(CC) $(CFLAGS) $(STEP_FLAGS) -o $@ @SELFTEST@.c @N@.o -lm
+
+@EXAMPLE@: @EXAMPLE@.c @N@.o
+	$(CC) $(CFLAGS) $(STEP_FLAGS) -o $@ @EXAMPLE@.c @N@.o -lm
+
+test: @SELFTEST@
+	./@SELFTEST@
+
+clean:
+	rm -f @N@.o @SELFTEST@ @EXAMPLE@
+
+.PHONY: all test clean
+"""
+
+CMAKE = """cmake_minimum_required(VERSION 3.10)
+project(@N@ C)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  add_compile_options(-Wall -Wextra -ffp-contract=off -fno-math-errno -fno-tree-slp-vectorize)
+endif()
+
+add_library(@N@_step STATIC @N@.c)
+target_include_directories(@N@_step PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+if(UNIX)
+  target_link_libraries(@N@_step PUBLIC m)
+endif()
+
+add_executable(@SELFTEST@ @SELFTEST@.c)
+target_link_libraries(@SELFTEST@ PRIVATE @N@_step)
+add_executable(@EXAMPLE@ @EXAMPLE@.c)
+target_link_libraries(@EXAMPLE@ PRIVATE @N@_step)
+
+enable_testing()
+add_test(NAME @SELFTEST@ COMMAND @SELFTEST@)
+"""
+
+
+def filled(text: str, words: dict[str, str]) -> str:
+    """A template with its words put in."""
+    for name, word in words.items():
+        text = text.replace(f"@{name}@", word)
+    return text

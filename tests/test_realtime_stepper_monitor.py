@@ -1,0 +1,147 @@
+"""The monitor of a running step, and the step that falls back to the full pattern."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support_modelica import text_of
+from support_stepper import Case, relative
+
+from pliant.errors import ArgumentError
+from pliant.realtime.stepper import MonitorLimits, StepCode, StepperOptions, make_stepper
+from pliant.realtime.stepper_run import Stepper
+
+PIVOT, RINGING, ERROR, DROPPED, NOT_FINITE = 1, 2, 4, 8, 16
+
+COUPLED = """
+  parameter Real k = 50;
+  Real x(start = 1, fixed = true), y(start = 0, fixed = true), z(start = 0, fixed = true);
+equation
+  der(x) = -k*(x - y);
+  der(y) = -k*(y - x) - 0.1*y;
+  der(z) = sin(time) - z;
+"""
+DIAGONAL = {(i, i) for i in range(3)}
+GROWING = """
+  Real x(start = 1, fixed = true), w(start = 0, fixed = true);
+equation
+  der(w) = 1;
+  der(x) = (20*w - 1)*x;
+"""
+
+
+def coupled(
+    tau: float, entries: set[tuple[int, int]] | None, style: str | None = None, **limits: object
+) -> tuple[Case, StepCode]:
+    case = Case(text_of(COUPLED), tau)
+    chosen = MonitorLimits(**limits)  # type: ignore[arg-type]
+    options = StepperOptions(monitor=True, fallback=True, limits=chosen, style=style)
+    elimination, full = case.elimination(entries), case.elimination()
+    return case, make_stepper(case.sorted, "auto", tau, elimination, options, case.start, full=full)
+
+
+def test_dropped_part_is_the_error_matrix_times_the_step() -> None:
+    """Exact for a linear model: -E dx of the step before, largest row, in units of scale."""
+    scale = np.array([2.0, 0.5, 1.0])
+    case, code = coupled(0.01, DIAGONAL, scale=scale, dropped=0.2)
+    stepper = Stepper(code)
+    df = np.array([[-50.0, 50.0, 0.0], [50.0, -50.1, 0.0], [0.0, 0.0, -1.0]])
+    e = 0.01 * (df - np.diag(np.diag(df)))
+    x, last, broke = np.array(case.start.x), np.zeros(3), []
+    for k in range(30):
+        stepper.run(None, 1)
+        flags = stepper.monitor()
+        if k:
+            rows = np.abs(e @ last)[:2] / scale[:2]  # z depends on time and is not watched
+            assert flags["dropped_size"] == pytest.approx(rows.max(), rel=1e-9)
+            assert flags["dropped"] == rows.argmax()
+            assert bool(int(flags["bits"]) & DROPPED) == (rows.max() > 0.2)
+            broke.append(rows.max() > 0.2)
+        last = np.array(stepper.x) - x
+        x = np.array(stepper.x)
+    assert any(broke)
+    assert not all(broke)
+
+
+def test_second_difference_is_the_local_error() -> None:
+    _, code = coupled(0.01, None, error=1e-3)
+    stepper = Stepper(code)
+    seen = [np.array(stepper.x)]
+    for k in range(20):
+        seen.append(stepper.run(None, 1)[0])
+        flags = stepper.monitor()
+        if k:
+            size = np.abs(seen[-1] - 2 * seen[-2] + seen[-3]) / 2
+            assert flags["error_size"] == pytest.approx(size.max(), rel=1e-6)
+            assert flags["error"] == size.argmax()
+            assert bool(int(flags["bits"]) & ERROR) == (size.max() > 1e-3)
+
+
+def test_ringing_is_seen_and_only_where_it_is() -> None:
+    """Without the coupling the stiff mode has the factor (1 - a)/(1 + a) = -2/3 per step, a = k tau = 5."""
+    _, sparse = coupled(0.1, DIAGONAL, ringing=np.full(3, 1e-4), ringing_steps=4)
+    stepper = Stepper(sparse)
+    bits = stepper.watch(None, 12)
+    assert [bool(one & RINGING) for one in bits[:6]] == [False, False, False, False, True, True]
+    _, full = coupled(0.1, None, ringing=np.full(3, 1e-4), ringing_steps=4)
+    assert not any(one & RINGING for one in Stepper(full).watch(None, 12))
+
+
+def test_pivots_are_compared_with_limits() -> None:
+    case = Case(text_of(GROWING), 1e-2)
+    place = list(case.model.names.x).index("x")
+    elimination = case.elimination()
+    number = [c for _, c in elimination.pivots].index(place)
+    low = np.zeros(2)
+    low[number] = 0.905
+    stepper = Stepper(case.code(monitor=True, limits=MonitorLimits(pivot_low=low)))
+    w = 0.01 * np.arange(80)
+    pivot = 1.0 - 0.01 * (20.0 * w - 1.0)
+    assert [bool(one & PIVOT) for one in stepper.watch(None, 80)] == list(pivot < 0.905)
+    assert stepper.monitor()["pivot"] == number
+
+
+def test_numbers_that_are_no_numbers_are_seen() -> None:
+    case = Case(text_of(GROWING), 1e-2)
+    stepper = Stepper(case.code(monitor=True))
+    assert not stepper.watch(None, 5).any() & NOT_FINITE
+    stepper.x[:] = np.nan
+    stepper.run(None, 1)
+    assert int(stepper.monitor()["bits"]) & NOT_FINITE
+
+
+@pytest.mark.parametrize("style", ["straight-line", "tables"])
+def test_full_step_and_fallback(style: str) -> None:
+    case, code = coupled(0.1, DIAGONAL, style, ringing=np.full(3, 1e-4), ringing_steps=2)
+    stepper = Stepper(code)
+    full = stepper.run(None, 12, kind="full")
+    assert relative(full, case.reference(12)) < 1e-10
+    stepper.reset()
+    sparse = stepper.run(None, 12)
+    assert relative(sparse, case.reference(12, DIAGONAL)) < 1e-10
+    stepper.reset()
+    guarded = stepper.run(None, 12, kind="guarded")
+    assert stepper.fallbacks > 0
+    assert np.array_equal(guarded[:2], sparse[:2])  # nothing to see yet
+    assert not np.array_equal(guarded[2], sparse[2])
+    f, df = case.f(0.3, guarded[1])
+    expected = guarded[1] + np.linalg.solve(case.mass - 0.1 * df, 0.1 * f)
+    assert np.abs(guarded[2] - expected).max() < 1e-12
+    worst = code.operations["guarded"].flops
+    assert worst > code.operations["step"].flops + code.operations["full"].flops
+
+
+def test_a_quiet_step_does_not_fall_back() -> None:
+    _, code = coupled(0.001, None)
+    stepper = Stepper(code)
+    guarded = stepper.run(None, 50, kind="guarded")
+    assert stepper.fallbacks == 0
+    stepper.reset()
+    assert np.array_equal(guarded, stepper.run(None, 50))
+
+
+def test_limits_are_checked() -> None:
+    with pytest.raises(ArgumentError, match=r"limits.scale has shape \(2,\)"):
+        coupled(0.1, None, scale=np.ones(2))
+    with pytest.raises(ArgumentError, match="no monitor"):
+        Stepper(Case(text_of(GROWING), 1e-2).code()).watch(None, 3)
