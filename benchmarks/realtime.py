@@ -28,7 +28,7 @@ from pliant.realtime.evidence import reference_run
 from pliant.realtime.linearise import Walker, trace
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import make_scenarios
-from pliant.realtime.stepper_factor import FactorSolve
+from pliant.realtime.stepper.factor import FactorSolve
 
 UNSEEN = {"t1": 0.05, "T1": 0.8, "t2": 0.95, "T2": 0.9, "ripple": 0.02}
 UNSEEN |= {f"qb[{k + 1}]": value for k, value in enumerate((-1.5, 0.6, -0.3, 2.0, 0.9, -2.0))}

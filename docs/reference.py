@@ -10,6 +10,7 @@ import importlib
 import inspect
 import re
 from dataclasses import is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ def describe(path: str) -> str:
     """Markdown for ``module.name``: heading, signature, docstring; for classes their public members too."""
     module, _, name = path.rpartition(".")
     thing = getattr(importlib.import_module(module), name)
+    if inspect.ismodule(thing):
+        return _module(name, thing)
     # classes that only pliant makes show no signature: nobody calls them
     made_by_us = inspect.isclass(thing) and not issubclass(thing, BaseException) and not is_dataclass(thing)
     parts = [f"### {name}", "" if made_by_us else _signature(name, thing), _docstring(thing)]
@@ -37,8 +40,19 @@ def describe(path: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def _module(name: str, module: Any) -> str:
+    """A module of functions: its docstring, then its public names."""
+    parts = [f"### {name}", _docstring(module)]
+    for key in module.__all__:
+        thing = getattr(module, key)
+        if not (inspect.isfunction(thing) or inspect.isclass(thing)):
+            continue
+        parts += [f"#### {name}.{key}", _signature(key, thing), _docstring(thing)]
+    return "\n\n".join(part for part in parts if part)
+
+
 def _members(cls: type) -> list[tuple[str, Any]]:
-    kinds = (property, classmethod, staticmethod)
+    kinds = (property, cached_property, classmethod, staticmethod)
     return [
         (key, member)
         for key, member in vars(cls).items()
@@ -47,7 +61,7 @@ def _members(cls: type) -> list[tuple[str, Any]]:
 
 
 def _member(owner: str, key: str, member: Any) -> str:
-    if isinstance(member, property):
+    if isinstance(member, (property, cached_property)):
         return f"#### {owner}.{key}\n\n{_docstring(member)}"
     function = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
     return "\n\n".join((f"#### {owner}.{key}", _signature(key, function), _docstring(function)))

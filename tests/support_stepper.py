@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import pliant
 from pliant.realtime.elimination import Elimination, assign_rows, eliminate
-from pliant.realtime.stepper import StepCode, StepperOptions, make_stepper
-from pliant.realtime.stepper_start import start_of
+from pliant.realtime.stepper.make import StepCode, StepperOptions, make_stepper
+from pliant.realtime.stepper.start import start_of
 from pliant.solve import binding
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.look import mass_matrix

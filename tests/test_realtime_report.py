@@ -18,8 +18,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from pliant.realtime.plan import Plan, make_plan
-from pliant.realtime.report import PROGRAMS, render_report, seconds, to_json, write_report
-from pliant.realtime.report_data import (
+from pliant.realtime.report.data import (
     FILL,
     FILL_FULL,
     IN_DF,
@@ -31,6 +30,7 @@ from pliant.realtime.report_data import (
     numbers,
     page_data,
 )
+from pliant.realtime.report.page import PROGRAMS, render_report, seconds, to_json, write_report
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(pliant.__file__).parent / "realtime"

@@ -18,9 +18,9 @@ from pliant.errors import ArgumentError, NotSupportedError
 from pliant.expr.evaluate import table_value
 from pliant.ir import Graph, Table
 from pliant.realtime.elimination import eliminate
-from pliant.realtime.stepper import StartValues, StepperOptions, make_stepper
-from pliant.realtime.stepper_run import STEP_FLAGS, Stepper
-from pliant.realtime.stepper_write import Context, helpers, table_functions
+from pliant.realtime.stepper.make import StartValues, StepperOptions, make_stepper
+from pliant.realtime.stepper.run import STEP_FLAGS, Stepper
+from pliant.realtime.stepper.write import Context, helpers, table_functions
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = [

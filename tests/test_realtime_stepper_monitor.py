@@ -8,8 +8,8 @@ from support_modelica import text_of
 from support_stepper import Case, relative
 
 from pliant.errors import ArgumentError
-from pliant.realtime.stepper import MonitorLimits, StepCode, StepperOptions, make_stepper
-from pliant.realtime.stepper_run import Stepper
+from pliant.realtime.stepper.make import MonitorLimits, StepCode, StepperOptions, make_stepper
+from pliant.realtime.stepper.run import Stepper
 
 PIVOT, RINGING, ERROR, DROPPED, NOT_FINITE = 1, 2, 4, 8, 16
 

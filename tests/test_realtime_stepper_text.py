@@ -15,11 +15,11 @@ from support_stepper import Case
 from test_realtime_stepper import BRANCHING, CHOICES, LOOP, RELATIONS, example
 
 from pliant.errors import NotSupportedError
-from pliant.realtime.count import count_instructions
 from pliant.realtime.elimination import eliminate
-from pliant.realtime.stepper import StepCode
-from pliant.realtime.stepper_factor import FactorSolve
-from pliant.realtime.stepper_run import STEP_FLAGS, Stepper
+from pliant.realtime.stepper.factor import FactorSolve
+from pliant.realtime.stepper.instructions import count_instructions
+from pliant.realtime.stepper.make import StepCode
+from pliant.realtime.stepper.run import STEP_FLAGS, Stepper
 
 
 def random_matrix(n: int, density: float, seed: int) -> tuple[set[tuple[int, int]], np.ndarray[Any, Any]]:

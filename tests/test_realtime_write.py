@@ -18,10 +18,10 @@ from support_written import drive, pipe_plan, small_model, small_plan
 
 import pliant
 from pliant.errors import ArgumentError, OutputError
+from pliant.realtime.delivery.recorded import record, sizes
+from pliant.realtime.delivery.text import numbers
+from pliant.realtime.delivery.write import write_plan
 from pliant.realtime.plan import Plan, make_plan
-from pliant.realtime.recorded import record, sizes
-from pliant.realtime.write import write_plan
-from pliant.realtime.write_text import numbers
 
 STRICT = "-O2 -std=c99 -Wall -Wextra -Werror -pedantic"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

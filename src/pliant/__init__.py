@@ -48,11 +48,18 @@ from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.realtime import criteria
+    from pliant.realtime.delivery.measure import Timing
+    from pliant.realtime.evidence import Evidence
     from pliant.realtime.plan import Plan
 
 __version__ = pliant_version()
 
-_LATER = {"criteria": ("pliant.realtime.criteria", None), "Plan": ("pliant.realtime.plan", "Plan")}  # slow to load
+_LATER = {  # slow to load
+    "criteria": ("pliant.realtime.criteria", None),
+    "Evidence": ("pliant.realtime.evidence", "Evidence"),
+    "Plan": ("pliant.realtime.plan", "Plan"),
+    "Timing": ("pliant.realtime.delivery.measure", "Timing"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -70,6 +77,7 @@ __all__ = [
     "CompileError",
     "ConvergenceError",
     "Event",
+    "Evidence",
     "InitialValueError",
     "Linearization",
     "Model",
@@ -98,6 +106,7 @@ __all__ = [
     "StepSizeError",
     "Structure",
     "StructureOptions",
+    "Timing",
     "UnknownNameError",
     "VariableInfo",
     "criteria",

@@ -2,7 +2,7 @@
 
 Limits come from the runs with the pattern: a pivot below a tenth of the smallest met, a local error, a share of the
 dropped entries or a ringing of three times the largest met raises a flag. What the dropped entries do in a step is seen
-one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper_monitor.py).
+one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper/monitor.py).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pliant.realtime.build import Outcome
 from pliant.realtime.linearise import Matrix, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import StaticLU
-from pliant.realtime.stepper import MonitorLimits, StartValues, StepCode, StepperOptions, make_stepper
-from pliant.realtime.stepper_run import Stepper
-from pliant.realtime.stepper_start import start_of
+from pliant.realtime.stepper.make import MonitorLimits, StartValues, StepCode, StepperOptions, make_stepper
+from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.stepper.start import start_of
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 

@@ -24,7 +24,7 @@ from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
 from pliant.realtime.stepmap import masked as masked_part
 from pliant.realtime.stepmap import step_map
-from pliant.realtime.stepper import StepCode
+from pliant.realtime.stepper.make import StepCode
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import check_request

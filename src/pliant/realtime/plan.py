@@ -21,8 +21,8 @@ from pliant.realtime.linearise import Mask
 from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
-from pliant.realtime.stepper import StepCode
-from pliant.realtime.stepper_lower import check_supported
+from pliant.realtime.stepper.lower import check_supported
+from pliant.realtime.stepper.make import StepCode
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel
@@ -31,7 +31,7 @@ from pliant.solve.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pliant.realtime.measure import Timing
+    from pliant.realtime.delivery.measure import Timing
 
 
 class Plan:
@@ -226,7 +226,7 @@ class Plan:
 
     def report(self, path: str | Path) -> Path:
         """Write one self-contained HTML page: pattern, eigenvalues, errors, criteria, timing, evidence."""
-        from pliant.realtime.report import write_report  # pages are for those who ask for them
+        from pliant.realtime.report.page import write_report  # pages are for those who ask for them
 
         return write_report(self, path, timing=self.timing, code=self.code if self.can_write else None)
 
@@ -238,15 +238,25 @@ class Plan:
 
     def write(self, directory: str | Path, overwrite: bool = False) -> Path:
         """Write C sources, header, build files, a self-test with a stored trajectory, a README and the evidence."""
-        from pliant.realtime.write import write_plan
+        from pliant.realtime.delivery.write import write_plan
 
         return write_plan(self, directory, overwrite=overwrite)
 
-    def measure(self, steps: int = 1_000_000, progress: Callable[[float], object] | None = None) -> Timing:
-        """Run the step here in a real-time loop and tell how long steps take: the worst one defines the deadline."""
-        from pliant.realtime.measure import measure_plan
+    def measure(
+        self,
+        steps: int = 1_000_000,
+        progress: Callable[[float], object] | None = None,
+        period: float | None = None,
+        core: int | None = None,
+    ) -> Timing:
+        """Run the step here in a real-time loop and tell how long steps take: the worst one defines the deadline.
 
-        self.timing = measure_plan(self, steps, progress)
+        period   seconds between two steps; None: as short as is useful, because a million steps of 1 ms take long
+        core     processor to stay on; None: chosen
+        """
+        from pliant.realtime.delivery.measure import measure_plan
+
+        self.timing = measure_plan(self, steps, progress, period=period, core=core)
         return self.timing
 
     @property

@@ -16,7 +16,7 @@ from pliant.errors import NotSupportedError
 from pliant.expr.build import add, div, mul, rebuild, sub, value_of, var
 from pliant.ir import PLAIN, Graph, Op, SortedSystem
 from pliant.realtime.elimination import eliminate
-from pliant.realtime.stepper_algebra import Algebra, Factors
+from pliant.realtime.stepper.algebra import Algebra, Factors
 
 LARGEST_POWER = 8  # integer exponents up to this become products
 

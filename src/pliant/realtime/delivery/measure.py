@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 
 from pliant.codegen.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, PliantError, SimulationTimeout
-from pliant.realtime.measure_text import PROGRAM
-from pliant.realtime.recorded import scenario_inputs
-from pliant.realtime.stepper_run import STEP_FLAGS
+from pliant.realtime.delivery.measure_text import PROGRAM
+from pliant.realtime.delivery.recorded import scenario_inputs
+from pliant.realtime.stepper.run import STEP_FLAGS
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper import StepCode
+    from pliant.realtime.stepper.make import StepCode
 
 FEW, MANY, WANTED = 100, 100_000_000, 1_000_000  # steps: least, most, from which on a maximum means something
 BINS = 120

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.shells import c_comment
-from pliant.realtime.stepper_monitor import flags_struct
-from pliant.realtime.stepper_write import member_struct
+from pliant.realtime.stepper.monitor import flags_struct
+from pliant.realtime.stepper.write import member_struct
 
 if TYPE_CHECKING:
-    from pliant.realtime.stepper_text import Field, StepText
+    from pliant.realtime.stepper.text import Field, StepText
 
 
 def _documented(text: StepText, members: Sequence[str], variables: Sequence[int]) -> dict[str, str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pliant.realtime.stepper_write import member_names
+from pliant.realtime.stepper.write import member_names
 
 if TYPE_CHECKING:
+    from pliant.realtime.delivery.recorded import Recorded
     from pliant.realtime.plan import Plan
-    from pliant.realtime.recorded import Recorded
-    from pliant.realtime.stepper import StepCode
+    from pliant.realtime.stepper.make import StepCode
 
 MOST_ROWS = 60
 INPUTS = {

@@ -11,11 +11,11 @@ from pliant.codegen.plan import Plan, Target
 from pliant.codegen.shells import c_comment, wrapped
 from pliant.expr.build import reachable
 from pliant.ir import Kind, Op
-from pliant.realtime.stepper_count import Operations, count_operations
-from pliant.realtime.stepper_header import driver_text, header_text
-from pliant.realtime.stepper_monitor import MonitorText
-from pliant.realtime.stepper_types import StepCode, StepPlan, StepSystem
-from pliant.realtime.stepper_write import StepWriter, helpers, member_names, table_functions
+from pliant.realtime.stepper.header import driver_text, header_text
+from pliant.realtime.stepper.monitor import MonitorText
+from pliant.realtime.stepper.operations import Operations, count_operations
+from pliant.realtime.stepper.types import StepCode, StepPlan, StepSystem
+from pliant.realtime.stepper.write import StepWriter, helpers, member_names, table_functions
 
 BYTES = {"double": 8, "float": 4}
 Field = tuple[str, int, str]  # member as C text with {} for its size, size, comment

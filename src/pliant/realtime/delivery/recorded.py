@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from pliant.errors import NonFiniteError
 from pliant.realtime.linearise import Matrix, Walker
-from pliant.realtime.stepper_run import Stepper
+from pliant.realtime.stepper.run import Stepper
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper import StepCode
+    from pliant.realtime.stepper.make import StepCode
 
 MOST_STEPS = 5000
 MOST_NUMBERS = 200_000  # stored inputs

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pliant.codegen.compiler import FLAGS, LARGE, compile_text
 from pliant.errors import ArgumentError, ModelEvaluationError, UnknownNameError
-from pliant.realtime.stepper_types import StartValues, StepCode
+from pliant.realtime.stepper.types import StartValues, StepCode
 
 STEP_FLAGS = (*FLAGS, "-fno-math-errno", "-fno-tree-slp-vectorize")
 Array = NDArray[Any]

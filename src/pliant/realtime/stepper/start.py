@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Op
-from pliant.realtime.stepper_types import StartValues
+from pliant.realtime.stepper.types import StartValues
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.operating import Point
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from pliant.codegen.shells import wrapped
 from pliant.errors import ArgumentError
-from pliant.realtime.stepper_count import Operations
-from pliant.realtime.stepper_types import MonitorLimits, StepPlan, StepSystem, Vector
-from pliant.realtime.stepper_write import Context
+from pliant.realtime.stepper.operations import Operations
+from pliant.realtime.stepper.types import MonitorLimits, StepPlan, StepSystem, Vector
+from pliant.realtime.stepper.write import Context
 
 FLAGS = ("PIVOT", "RINGING", "ERROR", "DROPPED", "NOT_FINITE")
 

@@ -14,11 +14,11 @@ from pliant.codegen.plan import Plan
 from pliant.expr.build import var
 from pliant.ir import Graph
 from pliant.realtime.elimination import Elimination
-from pliant.realtime.stepper_algebra import Algebra
-from pliant.realtime.stepper_count import Operations, count_operations
-from pliant.realtime.stepper_run import STEP_FLAGS
-from pliant.realtime.stepper_tables import Tables
-from pliant.realtime.stepper_write import Context, StepWriter, helpers
+from pliant.realtime.stepper.algebra import Algebra
+from pliant.realtime.stepper.operations import Operations, count_operations
+from pliant.realtime.stepper.run import STEP_FLAGS
+from pliant.realtime.stepper.tables import Tables
+from pliant.realtime.stepper.write import Context, StepWriter, helpers
 
 Vector = NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """A plan as one HTML page that works offline: pattern, eigenvalues, errors, criteria, timing, evidence.
 
-Figures and tables are written here; pictures are drawn by report_chart.js, report_pattern.js and report.js from the
+Figures and tables are written here; pictures are drawn by chart.js, pattern.js and page.js from the
 JSON of :mod:`report_data`. Names may contain anything: in HTML they are escaped, in JSON every ``<`` is written as an
 escape, and the program puts them into text nodes only. The same plan gives the same page, byte by byte.
 """
@@ -19,12 +19,12 @@ from threadpoolctl import threadpool_limits
 
 from pliant.errors import OutputError
 from pliant.realtime.evidence import Item
-from pliant.realtime.report_data import Extras, page_data, units, worst_of
+from pliant.realtime.report.data import Extras, page_data, units, worst_of
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
 
-PROGRAMS = ("report_chart.js", "report_pattern.js", "report.js")
+PROGRAMS = ("chart.js", "pattern.js", "page.js")
 MARKS = {True: ("holds", "✓ holds"), False: ("fails", "✗ does not hold"), None: ("noted", "i noted")}
 SECTIONS = (
     ("pattern", "Pattern"),
@@ -74,7 +74,7 @@ def to_json(data: Any) -> str:
 def render_report(plan: Plan, extras: Extras) -> str:
     """The whole page."""
     folder = Path(__file__).parent
-    style = (folder / "report.css").read_text(encoding="utf-8")
+    style = (folder / "page.css").read_text(encoding="utf-8")
     program = "\n".join((folder / name).read_text(encoding="utf-8") for name in PROGRAMS)
     name = escape(plan.name)
     shown = [*SECTIONS, ("baselines", "Other patterns")] if extras.baselines else list(SECTIONS)

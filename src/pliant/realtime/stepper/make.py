@@ -22,10 +22,10 @@ from pliant.errors import ArgumentError
 from pliant.expr.build import collector_paused
 from pliant.ir import SortedSystem
 from pliant.realtime.elimination import Elimination
-from pliant.realtime.stepper_build import StepBuilder
-from pliant.realtime.stepper_lower import check_supported
-from pliant.realtime.stepper_text import StepText
-from pliant.realtime.stepper_types import MonitorLimits, StartValues, StepCode, StepperOptions
+from pliant.realtime.stepper.build import StepBuilder
+from pliant.realtime.stepper.lower import check_supported
+from pliant.realtime.stepper.text import StepText
+from pliant.realtime.stepper.types import MonitorLimits, StartValues, StepCode, StepperOptions
 
 __all__ = ["MonitorLimits", "StartValues", "StepCode", "StepperOptions", "make_stepper"]
 

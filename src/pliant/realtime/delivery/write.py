@@ -18,12 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import ArgumentError, OutputError
-from pliant.realtime.recorded import Recorded, record
-from pliant.realtime.scenario import Scenario
-from pliant.realtime.stepper_run import Stepper
-from pliant.realtime.stepper_write import member_names
-from pliant.realtime.write_readme import readme
-from pliant.realtime.write_text import (
+from pliant.realtime.delivery.readme import readme
+from pliant.realtime.delivery.recorded import Recorded, record
+from pliant.realtime.delivery.text import (
     CMAKE,
     EXAMPLE,
     MAKEFILE,
@@ -33,11 +30,14 @@ from pliant.realtime.write_text import (
     filled,
     step_call,
 )
+from pliant.realtime.scenario import Scenario
+from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.stepper.write import member_names
 from pliant.solve.manifest import pliant_version
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper import StepCode
+    from pliant.realtime.stepper.make import StepCode
 
 FORMAT = 1  # of plan.json
 

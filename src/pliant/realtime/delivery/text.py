@@ -10,8 +10,8 @@ import numpy as np
 from pliant.codegen.shells import wrapped
 
 if TYPE_CHECKING:
-    from pliant.realtime.recorded import Recorded
-    from pliant.realtime.stepper import StepCode
+    from pliant.realtime.delivery.recorded import Recorded
+    from pliant.realtime.stepper.make import StepCode
 
 STEP_FLAGS = "-std=c99 -ffp-contract=off -fno-math-errno -fno-tree-slp-vectorize"
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from pliant.codegen.program import Assign
 from pliant.realtime.elimination import Elimination, Entry
-from pliant.realtime.stepper_algebra import Factors
-from pliant.realtime.stepper_count import Operations
-from pliant.realtime.stepper_lower import Lowering
-from pliant.realtime.stepper_tables import Tables
-from pliant.realtime.stepper_write import Context
+from pliant.realtime.stepper.algebra import Factors
+from pliant.realtime.stepper.lower import Lowering
+from pliant.realtime.stepper.operations import Operations
+from pliant.realtime.stepper.tables import Tables
+from pliant.realtime.stepper.write import Context
 
 Vector = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pliant.codegen.compiler import compile_text
 from pliant.errors import CompileError, NotSupportedError
-from pliant.realtime.stepper_run import Stepper
+from pliant.realtime.stepper.run import Stepper
 
 COUNTER = r"""
 #define _GNU_SOURCE

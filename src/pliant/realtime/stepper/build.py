@@ -14,11 +14,11 @@ from pliant.expr.build import add, choose, const, mul, sub, var
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 from pliant.realtime.elimination import Elimination, Entry
-from pliant.realtime.stepper_lower import Evaluation, Lowering
-from pliant.realtime.stepper_sample import sample_loop_rows
-from pliant.realtime.stepper_tables import Tables
-from pliant.realtime.stepper_types import StartValues, StepperOptions, StepPlan, StepSystem
-from pliant.realtime.stepper_write import Context
+from pliant.realtime.stepper.lower import Evaluation, Lowering
+from pliant.realtime.stepper.sample import sample_loop_rows
+from pliant.realtime.stepper.tables import Tables
+from pliant.realtime.stepper.types import StartValues, StepperOptions, StepPlan, StepSystem
+from pliant.realtime.stepper.write import Context
 
 
 class StepBuilder:

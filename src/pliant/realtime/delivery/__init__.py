@@ -1,0 +1,1 @@
+"""What leaves the house: the folder with C for a target, and how fast it runs here."""
