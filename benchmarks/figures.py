@@ -21,6 +21,7 @@ import generated_code
 import heat
 import msl
 import numpy as np
+import realtime_figures
 import stiff_vdp
 import structure
 from peers import ROOT
@@ -357,6 +358,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "same": lambda _: same_figures(),
     "code": code_figures,
     "msl": msl_figures,
+    "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
 }
 
 

@@ -33,7 +33,7 @@ from pliant.realtime.report.data import (
 from pliant.realtime.report.page import PROGRAMS, render_report, seconds, to_json, write_report
 
 ROOT = Path(__file__).parents[1]
-FOLDER = Path(pliant.__file__).parent / "realtime"
+FOLDER = Path(pliant.__file__).parent / "realtime" / "report"
 SNAKE = "'</script><script>alert(1)</script><!-- & \"x'"
 NASTY = f"""model Nasty
   Real {SNAKE}(start = 1), slow(start = 0, unit = "m"), fast(start = 0);

@@ -56,7 +56,7 @@ def _eigenvalues(plan: Plan, axes: Axes) -> None:
     axes.plot(after.real, after.imag, ".", color=COLOURS[1], markersize=3, label="with the pattern")
     axes.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     axes.set_title(f"eigenvalues of the step, margin kept {plan.margin_kept:.3f}", fontsize=10)
-    axes.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.45, 0.72))
+    axes.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.24, 0.5))
 
 
 def _error(plan: Plan, axes: Axes) -> None:

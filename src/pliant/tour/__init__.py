@@ -1,7 +1,8 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 story.py      what a section consists of: text, tables, pictures, code
-modelica.py, stiff.py, native.py, hybrid.py, sparse.py, results.py    the sections, each a function that runs and tells
+modelica.py, realtime.py, stiff.py, native.py, hybrid.py, sparse.py, results.py
+              the sections, each a function that runs and tells
 terminal.py, page.py      the same story for the terminal and for the browser
 models/       the Modelica and C models of the tour
 """
@@ -18,6 +19,7 @@ from pliant.tour.hybrid import events, inputs
 from pliant.tour.modelica import circuit, operating_point, pendulum
 from pliant.tour.native import c_model, dae
 from pliant.tour.page import render_page
+from pliant.tour.realtime import realtime
 from pliant.tour.results import errors, files, manifest
 from pliant.tour.sparse import heat
 from pliant.tour.stiff import fixed_step, stiff
@@ -28,6 +30,7 @@ SECTIONS = (
     circuit,
     pendulum,
     operating_point,
+    realtime,
     stiff,
     c_model,
     dae,
