@@ -19,6 +19,7 @@ from pathlib import Path
 import against_cvode
 import generated_code
 import heat
+import jumps_figures
 import msl
 import numpy as np
 import realtime_figures
@@ -358,6 +359,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "same": lambda _: same_figures(),
     "code": code_figures,
     "msl": msl_figures,
+    "jumps": lambda _: [Figure(*row) for row in jumps_figures.rows()],
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
 }
 

@@ -1,5 +1,6 @@
 """Makes the pictures of README and docs.   python docs/make_pictures.py"""
 
+import sys
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -75,8 +76,46 @@ def make_modelica() -> None:
     figure.savefig(FOLDER / "modelica.png", dpi=150)
 
 
+def make_jumps() -> None:
+    """Step size and order where the input jumps, two strategies side by side."""
+    sys.path.insert(0, str(EXAMPLES.parent / "benchmarks"))
+    import jumps
+
+    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
+    grid = figure.subplots(4, 2, height_ratios=(2, 1, 2, 1), sharex="col")
+    cases = (
+        ("spring-damper, 20 linear pieces", jumps.spring()),
+        ("pendulum, 40 constant pieces", jumps.pendulum(10.0, 5.0)),
+    )
+    for row, (title, case) in enumerate(cases):
+        for column, how in enumerate(("restart", "correct")):
+            result = case.model.simulate(
+                stop=case.stop, method="bdf", rtol=1e-6, atol=1e-6, inputs=case.inputs, parameters=case.parameters,
+                options={"at_jump": how},
+            )  # fmt: skip
+            steps, upper, lower = result.steps, grid[2 * row][column], grid[2 * row + 1][column]
+            assert steps is not None
+            for start in next(iter(case.inputs.values())).start[1:]:
+                upper.axvline(start, color="#DDDDDD", linewidth=0.6)
+                lower.axvline(start, color="#DDDDDD", linewidth=0.6)
+            upper.step(steps["time"], steps["h"], color=COLOURS[column], linewidth=1.0)
+            lower.step(steps["time"], steps["order"], color=COLOURS[column], linewidth=1.0)
+            upper.set(yscale="log", ylim=(1e-6, 0.2), title=f"{title}: {how}, {result.stats.n_steps} steps")
+            lower.set(ylim=(0, 5.5), yticks=(1, 3, 5))
+            if column == 0:
+                upper.set_ylabel("step size")
+                lower.set_ylabel("order")
+    for axes in grid[-1]:
+        axes.set_xlabel("time in s")
+    for axes in grid.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.title.set_fontsize(10)
+    figure.savefig(FOLDER / "jumps.png", dpi=150)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     make_modelica()
     make_van_der_pol()
     make_ball()
+    make_jumps()

@@ -156,3 +156,46 @@ equation
         by_difference, along = jacobian_errors(model_of(body, **options), seed=seed)
         assert by_difference < 1e-6
         assert along < 1e-10
+
+
+def test_variables_may_be_called_like_the_arrays_of_a_loop() -> None:
+    model = pliant.load("""
+    model M
+      Real x(start = 1, fixed = true), b0, v0, d0, A0, pivot0, failed0;
+    equation
+      der(x) = -b0;
+      3*b0 + v0 - A0 = x;
+      v0 - 0.5*b0 + 2*d0 = 1;
+      4*A0 + b0 + d0 = time;
+      d0 - A0 + 5*pivot0 = v0;
+      pivot0 + 0.3*b0 = 0.2*v0;
+      failed0^3 + failed0 = pivot0 + x;
+    end M;
+    """)
+    result = model.simulate(stop=0.5)
+    assert np.abs(4 * result["A0"] + result["b0"] + result["d0"] - result.time).max() < 1e-9
+    assert np.abs(result["failed0"] ** 3 + result["failed0"] - result["pivot0"] - result["x"]).max() < 1e-9
+
+
+def test_directional_derivatives_of_a_function_in_parts() -> None:
+    """Hundreds of outputs after hundreds of states: the parts behind the early return must not run."""
+    n = 300
+    model = pliant.load(f"""
+    model Long
+      constant Integer n = {n};
+      input Real u;
+      Real x[n](each start = 1, each fixed = true);
+      output Real y[n];
+    equation
+      for i in 1:n loop
+        der(x[i]) = -i*x[i]^2 + u*sin(x[i]) + exp(-x[i])*x[n + 1 - i];
+        y[i] = x[i]*cos(x[i]) + u*x[n + 1 - i];
+      end for;
+    end Long;
+    """)
+    times = np.arange(9) / 8
+    inputs = {"u": (np.repeat(times, 2)[1:-1], np.repeat([0.0, 1.0, 0.5, 2.0, 0.1, 1.5, 0.3, 1.0], 2))}
+    result = model.simulate(stop=1.0, method="bdf", inputs=inputs, options={"at_jump": "x2"})
+    assert result.stats.n_jvp > 0
+    exact = model.simulate(stop=1.0, method="bdf", inputs=inputs, options={"at_jump": "restart"}, rtol=1e-8)
+    assert np.abs(result["x[7]"] - exact["x[7]"]).max() < 1e-4

@@ -139,8 +139,11 @@ typedef struct pl_model {
     /* df = f_t dt + f_x dx + f_u du; dx or du NULL: zero */
     pl_status (*jvp)(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
                      const pl_real *du, pl_real *df);
-    /* Taylor coefficients x_taylor[k*n_x + i] = x_i^(k)/k!, k = 1..order, from x and the input's
-     * coefficients u_taylor[k*n_u + j], k = 0..order-1 */
+    /* Taylor coefficients x_taylor[k*n_x + i] = x_i^(k)/k! of the solution through (t, x), k = 0..order:
+     * order + 1 rows, row 0 is x itself (x_taylor may begin with x). From the inputs' coefficients
+     * u_taylor[k*n_u + j], k = 0..order-1; with algebraic unknowns in x, which must be consistent, k = order is
+     * read, too. Rows and inputs beyond `order` are not touched. PL_ARGUMENT: order < 0 or more than the model
+     * has (generated ones: 5). A coefficient that does not exist (sqrt at 0) is not finite. */
     pl_status (*taylor)(void *self, int order, pl_real t, const pl_real *x, const pl_real *u_taylor,
                         pl_real *x_taylor);
     pl_status (*roots)(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g);
@@ -415,6 +418,20 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit);
 void pl_bdf_interpolate(const void *state, pl_real t, int derivative, pl_real *out);
 pl_real *pl_bdf_history(pl_bdf *s, int *order, pl_real *h);
 
+/* What happens to the history where an input jumps (bdf_jump.c). */
+enum { PL_JUMP_RESTART = 0, PL_JUMP_PROCEED, PL_JUMP_X1, PL_JUMP_X2, PL_JUMP_CORRECT };
+
+typedef struct pl_jump {
+    int how;        /* PL_JUMP_... */
+    int segment;    /* of p->inputs that begins here; the one before it held until now */
+    int always;     /* something else changed, too: correct even if the inputs agree */
+    pl_real t;      /* where the method stands */
+    pl_real t_next; /* where the next jump is, or the end */
+} pl_jump;
+
+/* Correct the history at a jump; p->next_jump is past it. work: 7 n_u. */
+pl_status pl_bdf_jump(pl_bdf *s, pl_problem *p, const pl_jump *jump, pl_real *work);
+
 /* ------------------------------------------------------------------------------------------ step loop */
 
 typedef struct pl_output {
@@ -438,6 +455,7 @@ typedef struct pl_run_options {
     int64_t max_steps;  /* 0: no limit */
     int root_samples;   /* interior points of a step where root functions are looked at */
     int restart_always; /* 1: restart after every event, also where nothing changed */
+    int at_jump;        /* PL_JUMP_...: BDF where an input jumps; other methods begin anew */
 } pl_run_options;
 
 /* State of one simulation. Flat; followed by work arrays (see pl_run_size). */
@@ -459,7 +477,7 @@ typedef struct pl_run {
     pl_real event_gap;    /* time between the last two events */
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
-    int n_x, n_roots;
+    int n_x, n_roots, n_u;
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);

@@ -9,6 +9,20 @@
 #define BDF_MAX_ORDER 5
 #define BDF_COLUMNS   (BDF_MAX_ORDER + 1)
 
+/* What the correction at input jumps remembers (bdf_jump.c). */
+typedef struct bdf_jumps {
+    int number;            /* jumps so far */
+    int linear;            /* does J propagate the columns? 1: it did in the last test */
+    int small;             /* the last jump was hardly one */
+    int trial;             /* strategy being tried, 3: the best one is at work */
+    int in_block;          /* jumps in the present block */
+    int64_t steps_last;    /* counter of steps at the last jump */
+    int64_t block_work;    /* evaluations when the block began */
+    pl_real block_time;    /* time when it began */
+    pl_real steps_between; /* between two jumps, smoothed */
+    pl_real cost[3];       /* evaluations per unit of time */
+} bdf_jumps;
+
 struct pl_bdf {
     pl_stepper head;
     int q;                          /* order of the history */
@@ -40,6 +54,7 @@ struct pl_bdf {
     pl_real rate;          /* estimated convergence rate of Newton */
     pl_real jacobian_norm; /* of a large system at its start, else 0 */
     pl_real e_norm;
+    bdf_jumps jumps;
 };
 
 static inline pl_real *pl_bdf_array(pl_bdf *s, int k) {

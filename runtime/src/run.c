@@ -24,7 +24,8 @@
 
 size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
-    return sizeof(pl_run) + (7 * n_x + 3 * n_roots) * sizeof(pl_real) + 2 * n_roots + 16;
+    return sizeof(pl_run) + (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u) * sizeof(pl_real) +
+           2 * n_roots + 16;
 }
 
 size_t pl_run_method_size(const pl_run_options *opt, int n) {
@@ -55,6 +56,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->opt = *opt;
     r->n_x = p->model->n_x;
     r->n_roots = p->model->n_roots;
+    r->n_u = p->model->n_u;
     r->method = opt->method == PL_AUTO_METHOD ? PL_BDF : opt->method;
     r->t_reached = r->t_left = t;
     r->t_stop = t_stop;
@@ -372,10 +374,33 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
     return PL_OK;
 }
 
-/* The input jumps at t: from here on its new polynomial holds, the method begins anew. */
+/* Correct the history of BDF at the jump to segment `segment`. 1: done; 0: it must begin anew. */
+static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segment) {
+    const pl_stepper *head = state;
+    if (r->opt.at_jump == PL_JUMP_RESTART || r->method != PL_BDF || !r->started || head->t != t) return 0;
+    if (p->model->mass.start || p->inputs->call) return 0;
+    pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
+    if ((p->model->flags & PL_MODEL_SETTLES) && p->model->event) {
+        pl_event_info info;
+        memset(&info, 0, sizeof info);
+        info.next_time = r->next_time;
+        if (pl_set_inputs(p, t) != PL_OK) return 0;
+        if (p->model->event(p->self, t, pl_run_x(r, RUN_AFTER), p->u, NULL, &info) != PL_OK || info.x_changed)
+            return 0;
+        jump.always = info.f_changed;
+    }
+    if (pl_bdf_jump(state, p, &jump, pl_run_u(r)) != PL_OK) return 0;
+    r->step_open = 0;
+    r->t_reached = r->t_left = t;
+    return r->n_roots == 0 || pl_event_reset(r, p, t, pl_run_x(r, RUN_AFTER)) == PL_OK;
+}
+
+/* The input jumps at t: from here on its new polynomial holds, the history is corrected or the method begins anew. */
 static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_real t) {
+    int segment = p->next_jump;
     state_at(r, state, t, RUN_AFTER);
     find_next_jump(p, t);
+    if (corrected(r, p, state, t, segment)) return PL_OK;
     return restart(r, p, t);
 }
 

@@ -4,9 +4,9 @@
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each);
+/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each), u (7 n_u);
  * then int8_t sign, fired (n_roots each). */
-enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4 };
+enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
     return (pl_real *)(void *)(r + 1) + (size_t)k * (size_t)r->n_x;
@@ -14,8 +14,11 @@ static inline pl_real *pl_run_x(pl_run *r, int k) {
 static inline pl_real *pl_run_g(pl_run *r, int k) {
     return pl_run_x(r, RUN_N_X) + (size_t)k * (size_t)r->n_roots;
 }
+static inline pl_real *pl_run_u(pl_run *r) {
+    return pl_run_g(r, 3);
+}
 static inline int8_t *pl_run_sign(pl_run *r) {
-    return (int8_t *)(void *)pl_run_g(r, 3);
+    return (int8_t *)(void *)(pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u);
 }
 static inline int8_t *pl_run_fired(pl_run *r) {
     return pl_run_sign(r) + r->n_roots;

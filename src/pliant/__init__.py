@@ -37,6 +37,7 @@ from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.scenario import Scenario
 from pliant.solve.function import Root
 from pliant.solve.initial import Start
+from pliant.solve.inputs import Segments
 from pliant.solve.manifest import pliant_version
 from pliant.solve.operating import Linearization, SteadyState
 from pliant.solve.options import SolverOptions
@@ -47,6 +48,7 @@ from pliant.structure.options import StructureOptions
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
+    from pliant.cosim.coupling import Coupling
     from pliant.realtime import criteria
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence import Evidence
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = pliant_version()
 
 _LATER = {  # slow to load
+    "Coupling": ("pliant.cosim.coupling", "Coupling"),
     "criteria": ("pliant.realtime.criteria", None),
     "Evidence": ("pliant.realtime.evidence", "Evidence"),
     "Plan": ("pliant.realtime.plan", "Plan"),
@@ -76,6 +79,7 @@ __all__ = [
     "ChatterError",
     "CompileError",
     "ConvergenceError",
+    "Coupling",
     "Event",
     "Evidence",
     "InitialValueError",
@@ -93,6 +97,7 @@ __all__ = [
     "Result",
     "Root",
     "Scenario",
+    "Segments",
     "SimulationInterrupted",
     "SimulationTimeout",
     "SingularError",

@@ -1,9 +1,11 @@
-"""The command line: ``pliant simulate``, ``inspect``, ``realtime``, ``tour``. Verbs only, thin over public functions.
+"""The command line: ``pliant simulate``, ``inspect``, ``realtime``, ``cosim``, ``tour``.
+
+Verbs only, thin over public functions.
 
 Exit codes: 0 fine, 1 an error that pliant explains on stderr, 2 wrong usage, 130 Ctrl-C.
 """
 
-from pliant.cli import inspect, realtime, simulate, tour
+from pliant.cli import cosim, inspect, realtime, simulate, tour
 from pliant.cli.app import app
 
-__all__ = ["app", "inspect", "realtime", "simulate", "tour"]
+__all__ = ["app", "cosim", "inspect", "realtime", "simulate", "tour"]

@@ -97,14 +97,15 @@ def realtime(
             tolerance=tolerance,
             theta=theta,
             order=order,
-            scenarios=_scenarios(scenarios)
-            or [
+            scenarios=[
                 {
                     "inputs": {key: input_value(text) for key, text in pairs("--input", input_)},
                     "parameters": dict(numbers("--param", param)),
                     "start_values": dict(numbers("--start-value", start_value)),
                 }
-            ],
+            ]
+            if scenarios is None
+            else _scenarios(scenarios, bool(param or start_value or input_)),
             options={"precision": precision, **options},
             progress=False if as_json else None,
         )
@@ -119,17 +120,20 @@ def realtime(
         _show(plan, timing, baselines, report.files)
 
 
-def _scenarios(file: Path | None) -> list[dict[str, Any]] | None:
+def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
     """Scenarios from a JSON file; tables of inputs are pairs of lists or names of CSV files."""
-    if file is None:
-        return None
+    if more:
+        raise typer.BadParameter(
+            "--input, --param and --start-value belong to a single scenario: put them into the file",
+            param_hint="--scenarios",
+        )
     try:
         found = json.loads(file.read_text())
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="--scenarios") from None
     except ValueError as error:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--scenarios") from None
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise typer.BadParameter(f"{file} must hold a list of scenarios", param_hint="--scenarios")
     return found
 

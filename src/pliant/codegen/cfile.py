@@ -21,6 +21,7 @@ from pliant.codegen.shells import (
     PICK_HEAD,
     STATES_HEAD,
     STEP_DONE,
+    TAYLOR,
     c_comment,
     c_place,
     c_string,
@@ -29,6 +30,7 @@ from pliant.codegen.shells import (
     wrap,
     wrapped,
 )
+from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
 from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text as modelica
@@ -215,6 +217,8 @@ class File:
             out.insert(0, f"static const pl_real p_start[] = {{{numbers}}};\n")
         if p.u:
             out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value", first("jac_u_value")))
+        if self.e.has_taylor:
+            out.append(_filled(TAYLOR, {"@order": ORDER, "@n": len(p.x), "@first": first("taylor")}))
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         if self.s.relations:
@@ -323,6 +327,8 @@ class File:
         fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]
         fields += [".set_parameters = set_parameters", ".rhs = model_rhs", ".jac_value = model_jac_value"]
         fields += [".jvp = model_jvp", ".error = model_error"]
+        if self.e.has_taylor:
+            fields.append(".taylor = model_taylor")
         body = ",\n    ".join(fields)
         return "\n".join(lines) + f"\n\nPL_EXPORT const pl_model pliant_model = {{\n    {body},\n}};\n"
 

@@ -14,8 +14,10 @@ from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
 from pliant.codegen.plan import Item, Plan, Shared, Target
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
+from pliant.codegen.series import UnsupportedError
 from pliant.codegen.shells import c_comment, c_place
 from pliant.codegen.tangent import Row, Tangent
+from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
 from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Kind, Op, SortedSystem
@@ -37,19 +39,22 @@ class Generated:
     jacobian: list[tuple[int, int]]  # (row, column) of df/dx
     notes: list[str] = field(default_factory=list)
     form: str = "auto"
+    has_taylor: bool = False  # Taylor coefficients of the solution are part of the text
 
 
-def generate(s: SortedSystem, form: str = "auto") -> Generated:
-    """Write the C text of a sorted system."""
+def generate(s: SortedSystem, form: str = "auto", taylor: bool = False) -> Generated:
+    """Write the C text of a sorted system; ``taylor``: with Taylor coefficients of its solution, where possible."""
     with collector_paused():
-        return Emitter(s, form).run()
+        return Emitter(s, form, taylor).run()
 
 
 class Emitter:
     """Writes the functions of one model."""
 
-    def __init__(self, s: SortedSystem, form: str) -> None:
+    def __init__(self, s: SortedSystem, form: str, taylor: bool = False) -> None:
         self.s, self.form = s, form
+        self.has_taylor = taylor
+        self.notes = list(s.notes)
         self.g = s.system.graph
         self.program = build_program(s, form)
         self.variables = s.system.variables
@@ -142,6 +147,8 @@ class Emitter:
             self._function("relation_sides", self._plan([targets]), "pl_real *g", "g")
         self._sets()
         self._checks()
+        if self.has_taylor:
+            self._taylor()
         return Generated(
             File(self).text(entries, entries_u, is_linear),
             p,
@@ -150,8 +157,9 @@ class Emitter:
             self.outputs,
             len(self.s.relations),
             [(i, j) for i, j, _ in entries],
-            list(self.s.notes),
+            self.notes,
             self.form,
+            self.has_taylor,
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:
@@ -191,18 +199,38 @@ class Emitter:
         call: str,
     ) -> None:
         """A function of derivatives. Where it needs the values of many variables, all_values is called before."""
-        context, own = self.c, self.program.statements
-        plan = Plan(self.shared, [*own, *statements], groups)
-        derived = {id(one) for one in statements}
-        n_own = sum(id(one) not in derived for one in plan.needed)
-        if n_own > LARGE and not self.s.sets:
-            self.after_values.add(name)
-            kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
-            context = replace(self.c, places=self.c.places | kept)
-            plan = Plan(self.shared, statements, groups)
+        context, plan = self._split_values(name, groups, statements)
         attribute = "PL_COLD" if len(plan.items) > LONG else ""
         writer = FunctionWriter(context, name, plan, extra, call, stop="!more", attribute=attribute)
         self.functions.append(writer.write())
+        self.c.n_work = max(self.c.n_work, context.n_work)
+
+    def _split_values(
+        self, name: str, groups: Sequence[Sequence[Target]], statements: Sequence[Statement]
+    ) -> tuple[Context, Plan]:
+        """Plan of a function of derivatives, with or without the values themselves."""
+        plan = Plan(self.shared, [*self.program.statements, *statements], groups)
+        derived = {id(one) for one in statements}
+        n_own = sum(id(one) not in derived for one in plan.needed)
+        if n_own <= LARGE or self.s.sets:
+            return self.c, plan
+        self.after_values.add(name)
+        kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
+        return replace(self.c, places=self.c.places | kept), Plan(self.shared, statements, groups)
+
+    def _taylor(self) -> None:
+        """Taylor coefficients of the solution, or a note that says why there are none."""
+        program = TaylorProgram(self.tangent, self.c.places)
+        try:
+            program.run(ORDER)
+        except UnsupportedError as why:
+            self.has_taylor = False
+            self.notes.append(f"Taylor coefficients are left out: {why}")
+            return
+        self.c.loop_size |= {k: n for k, n in program.loop_size.items() if n > 1}
+        context, plan = self._split_values("taylor", program.groups, program.statements)
+        attribute = "PL_COLD" if len(plan.items) > LONG else ""
+        self.functions.append(TaylorWriter(context, plan, attribute, program.n_loops).write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
     def _sets(self) -> None:

@@ -160,10 +160,11 @@ class FunctionWriter:
                     out.append(self._loop_function(item))
             out.append(self._part(self.name if single else f"{self.name}_{k + 1}", part, "" if single else "PL_PART "))
         if not single:
-            calls = [
-                f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;"
-                for k in range(len(self.parts))
-            ]
+            calls = []
+            for k, part in enumerate(self.parts):
+                calls.append(f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;")
+                if self.stop and any(item.kind == "stop" for item in part):  # the parts after it are not wanted either
+                    calls.append(f"    if ({self.stop}) return PL_OK;")
             out.append(
                 f"static pl_status {self.name}({self.arguments}) {{\n    pl_status status;\n"
                 + "\n".join(calls)
@@ -218,17 +219,17 @@ class FunctionWriter:
         if k == 1:
             key: Key = ("v", s.targets[0])
             return [
-                f"    const pl_real pivot{loop} = {printer.text(s.matrix[0][0])};",
-                f"    if (!(fabs(pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
-                f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / pivot{loop};",
+                f"    const pl_real _pivot{loop} = {printer.text(s.matrix[0][0])};",
+                f"    if (!(fabs(_pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
+                f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / _pivot{loop};",
             ]
         a, v = self._factors(loop, k)
         lines = [] if a.startswith("m->") else [f"    pl_real {a}[{k * k}];\n    int {v}[{k}];"]
         lines += self._fill(a, [e for row in s.matrix for e in row])
-        lines += [f"    pl_real b{loop}[{k}];", *self._fill(f"b{loop}", s.right)]
+        lines += [f"    pl_real _b{loop}[{k}];", *self._fill(f"_b{loop}", s.right)]
         lines.append(f"    if ({_factor(k)}{a}, {v})) return loop_singular(m, {loop});")
-        lines.append(f"    {_solve(k)}{a}, {v}, 1, b{loop});")
-        return lines + self._results(s.targets, f"b{loop}")
+        lines.append(f"    {_solve(k)}{a}, {v}, 1, _b{loop});")
+        return lines + self._results(s.targets, f"_b{loop}")
 
     def _columns(self, s: Columns) -> list[str]:
         loop, k, n = s.loop, len(s.targets), len(s.right[0])
@@ -237,16 +238,16 @@ class FunctionWriter:
         if s.is_newton:
             lines += self._fill(a, [e for row in s.matrix for e in row])
             lines.append(f"    if ({_factor(k)}{a}, {v})) return loop_singular(m, {loop});")
-        lines += [f"    pl_real d{loop}[{k * n}];", *self._fill(f"d{loop}", [e for row in s.right for e in row])]
-        lines.append(f"    {_solve(k)}{a}, {v}, {n}, d{loop});")
+        lines += [f"    pl_real _d{loop}[{k * n}];", *self._fill(f"_d{loop}", [e for row in s.right for e in row])]
+        lines.append(f"    {_solve(k)}{a}, {v}, {n}, _d{loop});")
         flat = [v for row in s.targets for v in row]
-        return lines + self._results(flat, f"d{loop}")
+        return lines + self._results(flat, f"_d{loop}")
 
     def _factors(self, loop: int, k: int) -> tuple[str, str]:
         """Where the factors of a linear loop are kept: in the function if it is whole and they are few."""
         own = {item.statement.loop for item in self.plan.items if isinstance(item.statement, Solve)}
         if k == 2 and len(self.parts) == 1 and loop in own and self.name != "all_values":
-            return f"A{loop}", f"v{loop}"
+            return f"_A{loop}", f"_v{loop}"
         return f"m->A{loop}", f"m->v{loop}"
 
     def _results(self, targets: Sequence[int], array: str, first: int = 0) -> list[str]:
@@ -265,9 +266,9 @@ class FunctionWriter:
         z = f"{array} + {offset}"
         lines = [
             f"    memcpy({z}, m->guess + {offset}, {k} * sizeof(pl_real));",
-            f"    const int failed{loop} = pl_newton({self.name}_loop{loop}, m, t, x, u, {k}, {z}, nominal + {offset}, "
-            f"m->r, m->A{loop}, m->v{loop});",
-            f"    if (failed{loop}) return loop_failed(m, {loop}, failed{loop});",
+            f"    const int _failed{loop} = pl_newton({self.name}_loop{loop}, m, t, x, u, {k}, {z}, "
+            f"nominal + {offset}, m->r, m->A{loop}, m->v{loop});",
+            f"    if (_failed{loop}) return loop_failed(m, {loop}, _failed{loop});",
         ]
         return lines + self._results(s.targets, array, offset)
 

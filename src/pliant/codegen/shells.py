@@ -241,6 +241,18 @@ static pl_status open_model(void *self) {
 }
 """
 
+TAYLOR = """static pl_status model_taylor(void *self, int order, pl_real t, const pl_real *x, const pl_real *u_taylor,
+                              pl_real *x_taylor) {
+    model *m = self;
+    if (order < 0 || order > @order) return PL_ARGUMENT;
+    if (x_taylor != x) memcpy(x_taylor, x, @n * sizeof(pl_real));
+    if (order == 0) return PL_OK;
+    const pl_real *u = u_taylor;
+@first    const pl_status ended = taylor(m, t, x, u, order, x_taylor);
+    return ended == PL_FINISHED ? PL_OK : ended;
+}
+"""
+
 CONDITIONS = """PL_EXPORT pl_status pliant_initial(void *self, pl_real t, const pl_real *x, const pl_real *u,
                                    pl_real *r) {
     model *m = self;

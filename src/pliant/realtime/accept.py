@@ -58,8 +58,9 @@ class Checker:
         self.points, self.rule = points, rule
         self.frame = points.frame
         self.limits = points.limits(rule.theta)
-        outside = points.radius >= 1.0
-        self.largest = np.where(outside, points.radius + points.slack, 1.0 - rule.theta * (1.0 - points.radius) + 1e-12)
+        self.largest = np.where(
+            points.outside, points.radius + points.slack, 1.0 - rule.theta * (1.0 - points.radius) + 1e-12
+        )
         self.algebraic = np.flatnonzero(self.frame.algebraic)
         self.n_eigen = 0
         self._exact_error: dict[int, Matrix] = {}

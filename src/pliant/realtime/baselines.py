@@ -122,8 +122,9 @@ def _per_step(checker: Checker, size: Matrix) -> Baseline:
         limit = values[k - 1] if k else -1.0
         return all(_is_stable(checker, row > limit, [p]) for p, row in enumerate(size))
 
-    k = _bisect(min(len(values), 4096), lambda k: stable(round(k * len(values) / min(len(values), 4096))))
-    k = round(k * len(values) / min(len(values), 4096))
+    tried = max(1, min(len(values), 4096))  # a model of pure integrators has no entries at all
+    k = _bisect(tried, lambda k: stable(round(k * len(values) / tried)))
+    k = round(k * len(values) / tried)
     limit = values[k - 1] if k else -1.0
     union = np.asarray((size > limit).any(axis=0), dtype=bool)
     found = describe("magnitude in each step (Nowak), union", union, checker)

@@ -18,6 +18,7 @@ from pliant.errors import (
     ArgumentError,
     NonFiniteError,
     NotSupportedError,
+    SimulationInterrupted,
     SingularError,
     SolverError,
     UnknownNameError,
@@ -39,6 +40,7 @@ from pliant.solve.numeric import NumericModel
 LARGEST = 600  # unknowns for which dense eigenvalues of hundreds of linearisations are affordable
 AGAIN = 6  # how often the search goes on after a run with its pattern
 ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it
+MEASURED = 1.1  # by so much the measured error may exceed the tolerance
 UNSTABLE_SHARE = 0.5
 INDEX_POINTS = 6  # linearisations where the index is looked at
 SOUND_GROWTH, SOUND_PIVOT = 1e3, 1e-8  # of rows scaled to one
@@ -172,7 +174,7 @@ class Builder:
         names = self.model.names.x
         for name, weight in self.request.options.weights.items():
             self._known("weights", name)
-            if not (np.isfinite(weight) and weight >= 0):
+            if not (isinstance(weight, (int, float)) and np.isfinite(weight) and weight >= 0):
                 raise ArgumentError(f"weights: {weight!r} of {name} is not a number from 0 up")
             i = names.index(name)
             scale[i] = np.inf if weight == 0 else scale[i] / weight
@@ -243,7 +245,13 @@ class Builder:
             self._mark("search")
             if found.mask.all():
                 break
-            masked, there, bad, predicted = self._tried(found, points.frame, rule)
+            try:
+                masked, there, bad, predicted = self._tried(found, points.frame, rule)
+            except SimulationInterrupted:
+                raise
+            except SolverError:  # the run with this pattern fails, though every linearisation allows it
+                rule = replace(rule, tolerance=0.5 * rule.tolerance, theta=0.5 * (1.0 + rule.theta))
+                continue
             training = found.training
             if not bad and predicted <= tolerance:
                 cost = self._cost(points.frame, found.mask)
@@ -265,11 +273,17 @@ class Builder:
     def _tried(
         self, found: Found, frame: Frame, rule: Rule
     ) -> tuple[list[Trace], Points, list[tuple[float, int]], float]:
-        """Runs with a pattern: traces, linearisations there, those that refuse it, the largest predicted error."""
-        masked = self._masked(found)
+        """Runs with a pattern: traces, linearisations there, those that refuse it, the largest error.
+
+        The error is the predicted one, or the measured one where that is clearly larger: switches and strong
+        nonlinearities are beyond the prediction.
+        """
+        masked = self._traces("sparsed runs", found.mask)
         there = Points(frame, *pick(masked, self.request.options.points, masked=True))
         bad = violators(Checker(there, rule), found.mask)
         errors = [largest(predicted_error(frame, one, found.mask), frame).max() for one in self.exact]
+        measured = [largest(one.x - exact.x, frame).max() for one, exact in zip(masked, self.exact, strict=True)]
+        errors += [one / MEASURED for one in measured]
         self._mark("sparsed runs")
         self._tell("sparsed runs", 1.0, f"{len(bad)} linearisations refuse, error {100 * max(errors):.2g} %")
         return masked, there, bad, float(max(errors))
@@ -279,13 +293,6 @@ class Builder:
         everything: Mask = np.ones(points.frame.n_entries, dtype=bool)
         there = Points(points.frame, *pick(self.exact, self.request.options.points, masked=True))
         return Found(everything, {}, 0, training, []), self.exact, there
-
-    def _masked(self, found: Found) -> list[Trace]:
-        try:
-            return self._traces("sparsed runs", found.mask)
-        except SolverError as error:
-            error.hint = "theta nearer to 1, or a smaller tolerance, keeps more entries"
-            raise
 
     def _best(self, points: Points, rule: Rule, free: Mask, training: list[int]) -> Found:
         """The search, and the cheapest of its restarts."""

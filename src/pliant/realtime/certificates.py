@@ -10,6 +10,7 @@ Weights w_l are multiplied by exp(excess) of the points that decay least (multip
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from pliant.realtime.linearise import Matrix
+from pliant.realtime.points import ON_CIRCLE
 
 LARGEST = 400  # unknowns up to which discrete Lyapunov equations are solved
 BLOCK = 25  # steps that are multiplied before norms are taken
@@ -59,25 +61,37 @@ def _spectral(matrix: Matrix) -> float:
     return float(np.sqrt(max(scipy.linalg.eigvalsh(matrix.T @ matrix, check_finite=False)[-1], 0.0)))
 
 
+def _lyapunov(S: Matrix) -> Matrix | None:
+    """P of S^T P S - P = -I; None where S does not decay, or so slowly that rounding decides (a free body)."""
+    if np.abs(np.linalg.eigvals(S)).max() >= 1.0 - ON_CIRCLE:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+            P = scipy.linalg.solve_discrete_lyapunov(S.T, np.eye(len(S)))
+    except (scipy.linalg.LinAlgWarning, np.linalg.LinAlgError):
+        return None
+    return np.asarray(0.5 * (P + P.T)) if np.isfinite(P).all() else None
+
+
 def common_lyapunov(maps: Matrix, scale: Matrix, base: Sequence[int], rounds: int = 40) -> Lyapunov | None:
     """A common norm for all maps (P, n, n), made from those in ``base``; None where a map itself does not decay."""
     n = maps.shape[1]
     if n > LARGEST:
         return None
     scaled = maps / scale[None, :, None] * scale[None, None, :]
-    parts = []
+    parts: list[Matrix] = []
     for k in base:
-        if np.abs(np.linalg.eigvals(scaled[k])).max() >= 1.0:
+        P = _lyapunov(scaled[k])
+        if P is None:
             return None
-        P = scipy.linalg.solve_discrete_lyapunov(scaled[k].T, np.eye(n))
-        P = 0.5 * (P + P.T)
         parts.append(P / np.trace(P))
     weight = np.full(len(parts), 1.0 / len(parts))
     best: tuple[float, Matrix] | None = None
     for turn in range(rounds):
         P = np.tensordot(weight, np.array(parts), axes=1)
         try:
-            C = np.linalg.cholesky(P)
+            C = np.asarray(np.linalg.cholesky(P), dtype=np.float64)
         except np.linalg.LinAlgError:
             break
         inverse = scipy.linalg.solve_triangular(C, np.eye(n), lower=True).T

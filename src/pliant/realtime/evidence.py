@@ -19,7 +19,7 @@ from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
 from pliant.realtime.code import NEWTON_STEPS, drive, watched_bits, write_code
-from pliant.realtime.linearise import Matrix, Trace, Walker
+from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
 from pliant.realtime.stepmap import masked as masked_part
@@ -192,7 +192,7 @@ class Collector:
         total = 0
         for points in (self.o.points, self.o.masked_points):
             checker = Checker(points, rule)
-            outside = points.radius >= 1.0
+            outside = points.outside
             e.unstable_exact += int(outside.sum())
             for p in range(len(points)):
                 found = checker.spectrum(p, self.mask)
@@ -358,23 +358,35 @@ class Collector:
 
     def _derivative(self) -> None:
         """Ss leaves out that J changes with x; differences of the step itself do not."""
-        o, frame = self.o, self.frame
-        walker = Walker(o.model, frame.tau, frame.order)
-        for s, masked in enumerate(o.masked):
-            walker.begin(o.exact[s].scenario)
-            for k in np.linspace(0, len(masked.t) - 1, DIFFERENCED).astype(int):
-                matrix = self._differenced(walker, float(masked.t[k]), masked.x[k])
-                self.e.true_radius = max(self.e.true_radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
+        o, e = self.o, self.e
+        e.true_radius = self._differenced_radius(o.masked, self.mask)
+        holds, words = e.true_radius < 1.0 + 1e-6, ""
+        if not holds:  # of the method, or of the pattern?
+            exact = e.true_radius if self.mask.all() else self._differenced_radius(o.exact, None)
+            words = f" (with all entries {exact:.6f})"
+            method = exact >= 1.0 + 1e-6 and e.true_radius <= 1.5 * exact
+            if method and not e.unstable_exact:
+                words += ": the method itself is not stable there, a smaller step may help"
         self._judged(
             "derivative of the step itself",
-            bool(self.e.true_radius < 1.0 + 1e-6) if not self.e.unstable_exact else None,
-            f"largest |eigenvalue| {self.e.true_radius:.6f}, with the change of J by x, differenced at "
-            f"{DIFFERENCED} points of each run",
+            True if holds else None if e.unstable_exact or method else False,
+            f"largest |eigenvalue| {e.true_radius:.6f}, with the change of J by x, differenced at "
+            f"{DIFFERENCED} points of each run{words}",
         )
 
-    def _differenced(self, walker: Walker, t: float, x: Matrix) -> Matrix:
+    def _differenced_radius(self, runs: list[Trace], mask: Mask | None) -> float:
+        walker = Walker(self.o.model, self.frame.tau, self.frame.order)
+        radius = 0.0
+        for s, run in enumerate(runs):
+            walker.begin(self.o.exact[s].scenario)
+            for k in np.linspace(0, len(run.t) - 1, DIFFERENCED).astype(int):
+                matrix = self._differenced(walker, float(run.t[k]), run.x[k], mask)
+                radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
+        return radius
+
+    def _differenced(self, walker: Walker, t: float, x: Matrix, mask: Mask | None) -> Matrix:
         def step(x: Matrix) -> Matrix:
-            return x + walker.step(t, x, self.mask)[0]
+            return x + walker.step(t, x, mask)[0]
 
         scale = np.where(np.isfinite(self.frame.scale), self.frame.scale, 1.0)
         h = 1e-6 * np.maximum(np.abs(x), scale)
@@ -440,8 +452,15 @@ class Collector:
             worst <= limit,
             f"the compiled step ({self.code.style}, {self.code.precision}{iterations}) gives the runs of this analysis "
             f"within {worst:.1g} of the ranges; its monitor raised a flag in {flagged} steps"
-            + ("" if worst <= limit else "; form='dae' may help where loops are nonlinear"),
+            + ("" if worst <= limit else self._advice(loops)),
         )
+
+    def _advice(self, loops: bool) -> str:
+        if loops:
+            return "; form='dae' or more newton_steps may help where loops are nonlinear"
+        if self.o.request.options.precision == "float":
+            return "; states that change by less than their last digit in a step need precision='double'"
+        return ""
 
     def _compared(self, code: StepCode) -> tuple[float, int]:
         """Largest difference from the runs with the pattern, of the ranges; steps with a flag."""
@@ -456,12 +475,26 @@ class Collector:
 
     # --------------------------------------------------------------------------------------------- coverage
 
+    def _input_ranges(self, run: Trace) -> str:
+        """Names of the inputs with the values that the steps of a run saw."""
+        walker = Walker(self.o.model, self.frame.tau)
+        walker.begin(run.scenario)
+        names = self.o.model.names.u
+        if not names:
+            return "the model has none"
+        values = np.asarray(walker.sim.inputs.value(run.t))
+        low, high = values.min(axis=0), values.max(axis=0)
+        return ", ".join(
+            f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
+            for j, name in enumerate(names)
+        )
+
     def _coverage(self) -> None:
         o, e = self.o, self.e
         for exact in o.exact:
             scenario = exact.scenario
             given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
-            inputs = ", ".join(scenario.inputs) or "none given"
+            inputs = self._input_ranges(exact)
             e.covered.append(
                 f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
                 f"{o.request.step:g}; parameters: {given}; inputs: {inputs}"

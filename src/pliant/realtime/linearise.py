@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from pliant.errors import NonFiniteError, SingularError
+from pliant.errors import ModelEvaluationError, NonFiniteError, SingularError
 from pliant.realtime.scenario import Scenario
 from pliant.solve import binding
 from pliant.solve.look import jacobian_places, mass_matrix
@@ -68,6 +68,7 @@ class Walker:
         self.scenario = scenario
         self.point = Point(self.model, scenario.start, scenario.inputs, scenario.parameters, scenario.start_values)
         self.sim = self.point.sim
+        self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
         self.mass = mass_matrix(self.sim)
         self.algebraic = ~self.mass.any(axis=1)
         self._problem = ctypes.byref(self.sim.problem)
@@ -77,25 +78,43 @@ class Walker:
         self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
 
-    def evaluate(self, t: float, x: Matrix) -> tuple[Matrix, Matrix]:
-        """f and the entries of Df at (t, x)."""
-        self.refresh(t, x)
-        f = self.point.rhs(x)
+    def evaluate(self, t: float, x: Matrix, inputs_at: float | None = None) -> tuple[Matrix, Matrix]:
+        """f and the entries of Df at (t, x), with the inputs of another time if one is given."""
+        self.refresh(t, x, inputs_at)
+        f = self._rhs(t, x)
         self.point.derivatives(x, f)
         return f, self._values.copy()
 
-    def refresh(self, t: float, x: Matrix) -> None:
+    def _rhs(self, t: float, x: Matrix) -> Matrix:
+        try:
+            return self.point.rhs(x)
+        except ModelEvaluationError as error:
+            failure = self.sim.problem.failure
+            if failure.status != binding.NONFINITE or failure.index < 0:
+                raise
+            raise self._not_a_number(t, self.model.names.x[failure.index]) from error
+
+    def refresh(self, t: float, x: Matrix, inputs_at: float | None = None) -> None:
         """Inputs and relations at (t, x); with nothing but relations to update the model's event leaves x alone."""
         sim = self.sim
         self.point.t = t
-        if sim.inputs.struct is not None:
-            sim.u[: len(sim.inputs.u)] = sim.inputs.value(np.array([t]))[0]
+        self._set_inputs(self._inputs(t if inputs_at is None else inputs_at))
         if not self._has_relations:
             return
-        fired = np.zeros(self.model.struct.n_roots, dtype=np.int8)
         info = binding.EventInfo()
         call = binding.EVENT_CALL(self.model.struct.event)
-        call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, fired.ctypes.data, ctypes.byref(info))
+        # no roots given: relations exactly as they stand, without the band around a root where solvers hold them
+        call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
+
+    def _inputs(self, t: float) -> Matrix:
+        """u(t), at a jump the left value."""
+        u = np.asarray(self.sim.inputs.value(np.array([t]))[0], dtype=np.float64)
+        if not np.isfinite(u).all():
+            raise self._not_a_number(t, self.model.names.u[int(np.argmin(np.isfinite(u)))])
+        return u
+
+    def _set_inputs(self, u: Matrix) -> None:
+        self.sim.u[: len(u)] = u
 
     def _keep_guesses(self, t: float, x: Matrix) -> None:
         """Loops inside f begin the next step where they ended in this one."""
@@ -127,16 +146,25 @@ class Walker:
     def step(self, t: float, x: Matrix, mask: Mask | None = None) -> tuple[Matrix, Matrix]:
         """dx of the step that ends at t, and the entries of Df where it was taken.
 
-        Order 2: f at the old time for the whole and the first half step, at half time for the second one.
+        Order 2: f at the old time for the whole and the first half step, at half time for the second one. As in the
+        generated step, which knows the inputs at the ends of steps only, they are those of the step before (in the
+        first step its own), at half time the mean; relations are held.
         """
-        f, values = self.last = self.evaluate(t if self.order == 1 else t - self.tau, x)
+        done = round((t - self.scenario.start) / self.tau) - 1
+        before = self.scenario.start + done * self.tau  # not t - tau: its rounding may lie behind a jump
+        first_step = done <= 0
+        if self.order == 1:
+            f, values = self.last = self.evaluate(t, x)
+        else:
+            f, values = self.last = self.evaluate(before, x, t if first_step else before)
         used = values if mask is None else np.where(mask, values, 0.0)
         dx = self.solve(t, used, f)
         if self.order == 1:
             return dx, values
         first = self.solve(t, used, f, 0.5)
-        self.refresh(t - 0.5 * self.tau, x + first)
-        second = self.solve(t, used, self.point.rhs(x + first), 0.5)
+        self.point.t = t - 0.5 * self.tau
+        self._set_inputs(0.5 * (self._inputs(t if first_step else before) + self._inputs(t)))
+        second = self.solve(t, used, self._rhs(t, x + first), 0.5)
         return 2.0 * (first + second) - dx, values
 
     def _explain(self, t: float, matrix: Matrix, f: Matrix) -> None:
@@ -145,17 +173,20 @@ class Walker:
         if not np.isfinite(matrix).all() or not np.isfinite(f).all():
             bad = ~np.isfinite(f) | ~np.isfinite(matrix).all(axis=1)
             name = names[int(np.flatnonzero(bad)[0])]
-            raise NonFiniteError(
-                f"{self.model.name}: the equation for {name} is not a number {where}",
-                hint="the scenario leaves the region where the model is defined, or the step is too large",
-                time=t,
-                names=(name,),
-            )
+            raise self._not_a_number(t, name)
         pivots = np.abs(np.diag(scipy.linalg.lu(matrix)[2]))
         name = names[int(np.argmin(pivots))]
         raise SingularError(
             f"{self.model.name}: L - tau Df is singular {where} (no pivot for {name}): the step has no solution",
             hint="the index may be above 1 in this form; try form='ode', another step, or other equations",
+            time=t,
+            names=(name,),
+        )
+
+    def _not_a_number(self, t: float, name: str) -> NonFiniteError:
+        return NonFiniteError(
+            f"{self.model.name}: {name} or its equation is not a number at t = {t:g} in {self.scenario.name}",
+            hint="the scenario leaves the region where the model is defined, or the step is too large",
             time=t,
             names=(name,),
         )

@@ -77,6 +77,7 @@ class RealtimeOptions:
             raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'restarts': 5}")
         known = [one.name for one in fields(cls)]
         for name, value in given.items():
+            cls._check_kind(name, value)
             if name not in known:
                 raise ArgumentError(f"there is no option {name!r}", hint=suggestion(str(name), known))
             if name in cls.CHOICES and value not in cls.CHOICES[name]:
@@ -86,6 +87,28 @@ class RealtimeOptions:
                 if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                     raise ArgumentError(f"option {name} must be a whole number between {low} and {high}, not {value!r}")
         return cls(**dict(given))
+
+    @staticmethod
+    def _check_kind(name: str, value: Any) -> None:
+        """Options that are neither words nor whole numbers."""
+        if name in ("reference", "certificate") and not (isinstance(value, int) and value in (0, 1)):
+            raise ArgumentError(f"option {name} must be True or False, not {value!r}")
+        if name == "weights" and not isinstance(value, Mapping):
+            raise ArgumentError(
+                f"option weights must be a mapping, not {value!r}", hint="e.g. options={'weights': {'v': 2.0}}"
+            )
+        if name == "protected" and (isinstance(value, str) or not isinstance(value, Sequence)):
+            raise ArgumentError(
+                f"option protected must be a list of names, not {value!r}", hint="e.g. options={'protected': ['v']}"
+            )
+        if name == "smallest_real":
+            check_number(name, value, -1.0, 1.0, "a real part of eigenvalues, e.g. -0.5")
+        if name == "cluster_cut" and not (_is_number(value) and 0.0 <= value < math.inf):
+            raise ArgumentError(f"option cluster_cut must be a distance from 0 up, not {value!r}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def check_number(name: str, value: Any, low: float, high: float, hint: str) -> float:

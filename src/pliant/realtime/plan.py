@@ -131,7 +131,9 @@ class Plan:
             f"  stability margin kept    {self.margin_kept:6.3f}",
             f"  error added              {100 * self.bias:6.2f} % predicted, {100 * measured:.2f} % measured",
         ]
-        if self.entries == self.full_entries:
+        if o.request.options.search == "full":
+            lines.append("  no search was asked for: the plan keeps all entries")
+        elif o.mask.all():
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
         return "\n".join(lines)
 
@@ -172,7 +174,7 @@ class Plan:
         frame = self.outcome.frame
         for name in (row, column):
             if name not in frame.names:
-                raise UnknownNameError(f"the plan has no state {name!r}", hint=suggestion(name, frame.names))
+                raise UnknownNameError(f"the plan has no state {name!r}", hint=suggestion(str(name), frame.names))
         here = np.flatnonzero((frame.rows == frame.names.index(row)) & (frame.columns == frame.names.index(column)))
         if len(here) == 0:
             return f"the equation of {row} does not depend on {column}"
@@ -218,7 +220,16 @@ class Plan:
         precision   "float" or "double", by default the plan's
         kind        "full": with all entries, "guarded": with fallback (both need monitor="fallback")
         """
-        scenario = Scenario("", inputs or {}, parameters or {}, start_values or {}, stop, start)
+        if kind not in ("", "full", "guarded"):
+            raise ArgumentError(f"kind {kind!r} is not known", hint='"" (the step), "full" or "guarded"')
+        if kind and not self.code.options.fallback:
+            raise ArgumentError(
+                f"the plan has no step of kind {kind!r}", hint="plan with options={'monitor': 'fallback'}"
+            )
+        scenario = make_scenarios(
+            Scenario("", inputs or {}, parameters or {}, start_values or {}, None, start),
+            check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
+        )[0]
         code = self.code if precision in (None, self.code.precision) else write_code(self.outcome, precision)
         return run_result(
             self.outcome.model, drive(code, self.outcome.model, scenario, kind, self.outcome.request.options.inputs)

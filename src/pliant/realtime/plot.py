@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.errors import OutputError
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import predicted_error
 from pliant.solve.plot import COLOURS
@@ -28,7 +29,10 @@ def plot_plan(plan: Plan, file: str | Path | None = None) -> Figure:
     _eigenvalues(plan, circle)
     _error(plan, error)
     if file is not None:
-        figure.savefig(file, dpi=150)
+        try:
+            figure.savefig(file, dpi=150)
+        except (OSError, ValueError) as error:
+            raise OutputError(f"{file} could not be written: {error}", hint="a .png, .svg or .pdf file") from error
     return figure
 
 

@@ -22,6 +22,7 @@ from pliant.realtime.linearise import Mask, Matrix, Trace
 Places = NDArray[np.intp]
 SLOWEST = 1e-12  # reciprocal condition of Df below which it counts as singular
 LATER = 0.02  # share of a run that counts as its start-up and does not stretch the ranges
+ON_CIRCLE = 1e-9  # margin below which rounding decides on which side of the unit circle an eigenvalue lies
 INVISIBLE = 1e-3  # change over the whole run that an eigenvalue may bring about in any case
 
 
@@ -91,6 +92,7 @@ class Points:
         self.modulus = np.abs(self.eigenvalues)
         self.margin = 1.0 - self.modulus
         self.radius = self.modulus.max(axis=1)
+        self.outside = self.radius >= 1.0 - ON_CIRCLE  # integrators, conserved sums, models that grow
         weight = 1.0 / frame.scale
         settled = np.array([one.settled for one in self.origins])
         self.K = values * dx[:, frame.columns] * settled[:, None]  # what each entry contributes to its row

@@ -42,8 +42,23 @@ class Scenario:
         )
 
     def __post_init__(self) -> None:
+        for part in ("inputs", "parameters", "start_values"):
+            given = getattr(self, part)
+            if not isinstance(given, Mapping):
+                raise ArgumentError(
+                    f"{part} of a scenario must be a mapping from names to values, not {given!r}",
+                    hint=f"e.g. {{'{part}': {{'name': 1.0}}}}",
+                )
+        for part in ("start", "stop"):
+            value = getattr(self, part)
+            if not (_is_number(value) or (part == "stop" and value is None)):
+                raise ArgumentError(f"{part} = {value!r} of a scenario is not a number", hint="a time in seconds")
         read = {name: _input(name, value) for name, value in self.inputs.items()}
         object.__setattr__(self, "inputs", read)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _delayed(value: Any, mode: str, tau: float, start: float) -> Any:
@@ -53,7 +68,7 @@ def _delayed(value: Any, mode: str, tau: float, start: float) -> Any:
     if callable(value):
         sample = value
     else:
-        times, values = (np.asarray(part, dtype=np.float64) for part in value)
+        times, values = value  # checked as a table already
 
         def sample(t: float) -> float:
             k = int(np.searchsorted(times, t, side="right"))  # after a jump its new value
@@ -72,19 +87,37 @@ def _delayed(value: Any, mode: str, tau: float, start: float) -> Any:
 
 
 def _input(name: str, value: Any) -> Any:
-    return read_table(value, name) if isinstance(value, (str, Path)) else value
+    if isinstance(value, (str, Path)):
+        return read_table(value, name)
+    if _is_number(value) or callable(value):
+        return value
+    try:
+        times, values = (np.asarray(part, dtype=np.float64) for part in value)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"input {name}: {type(value).__name__} is no number, function, pair (times, values) or name of a CSV file",
+            hint="e.g. {'u': ([0.0, 1.0], [0.0, 5.0])}",
+        ) from None
+    if times.ndim != 1 or times.shape != values.shape or len(times) == 0:
+        raise ArgumentError(
+            f"input {name}: times have shape {times.shape}, values {values.shape}", hint="as many values as times"
+        )
+    return times, values
 
 
 def read_table(path: str | Path, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Times and values of one column of a CSV file; the first column is the time."""
     try:
-        with Path(path).open(newline="") as file:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file) if row]
     except OSError as error:
         raise OutputError(f"input {column}: {path} cannot be read: {error.strerror}", hint="check the path") from error
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"input {column}: {path} is not a text file in UTF-8", hint="a CSV file") from error
     head = [cell.strip().strip('"') for cell in rows[0]] if rows else []
     if column not in head[1:]:
-        raise UnknownNameError(f"{path} has no column {column!r}", hint=suggestion(column, head[1:]))
+        hint = suggestion(column, head[1:]) if len(head) > 1 else "names in the first line, commas between columns"
+        raise UnknownNameError(f"{path} has no column {column!r}", hint=hint)
     k = head.index(column)
     try:
         table = np.array([[float(row[0]), float(row[k])] for row in rows[1:]])
@@ -114,7 +147,8 @@ def make_scenarios(given: Any, stop: float) -> list[Scenario]:
         end = stop if scenario.stop is None else scenario.stop
         if not (math.isfinite(end) and end > scenario.start):
             raise ArgumentError(
-                f"scenario {k + 1}: stop = {end} does not lie after start = {scenario.start}", hint="give a later stop"
+                f"{scenario.name or f'scenario {k + 1}'}: stop = {end} does not lie after start = {scenario.start}",
+                hint="give a later stop",
             )
         out.append(replace(scenario, stop=float(end), name=scenario.name or f"scenario {k + 1}"))
     return out

@@ -74,6 +74,8 @@ METHOD_NAMES = {number: name for name, number in METHODS.items()}
 IMPLICIT = frozenset({"auto", "bdf", "radau5", "lieuler"})
 FIXED_STEP = frozenset({"lieuler", "euler", "rk4"})
 STORAGE = {"auto": 0, "dense": 1, "sparse": 2}
+MODEL_LINEAR, MODEL_AUTONOMOUS = 1, 2  # pl_model.flags
+AT_JUMP = {"restart": 0, "proceed": 1, "x1": 2, "x2": 3, "correct": 4}
 INCREMENTS = {"default": 0, "cvode": 1, "radau5": 2, "thesis": 3}
 
 
@@ -253,6 +255,7 @@ class RunOptions(Structure):
         ("max_steps", c_int64),
         ("root_samples", c_int),
         ("restart_always", c_int),
+        ("at_jump", c_int),
     )
 
 
@@ -279,6 +282,7 @@ class Run(Structure):
         ("events_close", c_int),
         ("n_x", c_int),
         ("n_roots", c_int),
+        ("n_u", c_int),
     )
 
 

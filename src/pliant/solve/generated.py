@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.codegen.compiler import compile_text
-from pliant.codegen.emit import Generated
+from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, Variable
 from pliant.solve import binding
 from pliant.solve.initial import InitialSolver, Start
+from pliant.solve.inputs import count_jumps
 from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
-from pliant.solve.numeric import Names, Vector
+from pliant.solve.numeric import Names, NumericModel, Vector
 from pliant.solve.result import VariableInfo, VariableKind
 from pliant.structure.diagnosis import describe_equation
 
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
+OFTEN = 5  # input jumps that are worth compiling Taylor coefficients for
+LARGEST_SERIES = 200  # states up to which they are
 SMALL = 60  # states up to which that was measured
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from pliant.solve.options import Request
     from pliant.solve.simulation import Simulation
 
 
@@ -56,12 +63,44 @@ class GeneratedModel(NativeModel):
     library: ctypes.CDLL
     numbers: dict[int, float]
     _constants: dict[str, float] | None = None
+    _with_taylor: GeneratedModel | None = None
+    reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
     last_start: Start | None = None  # how the last simulation found its start values
 
     @property
     def lazy_derivatives(self) -> bool:
         """Derivatives are variables of the model itself."""
         return False
+
+    @property
+    def has_taylor(self) -> bool:
+        """Taylor coefficients of the solution are compiled in."""
+        return bool(self.struct.taylor)
+
+    def with_taylor(self) -> GeneratedModel:
+        """The same model with Taylor coefficients of its solution, compiled when first asked for.
+
+        Where they are not possible, ``has_taylor`` of the result is False and its ``generated.notes`` say why.
+        """
+        if self.has_taylor:
+            return self
+        if self._with_taylor is None:
+            generated = generate(self.generated.program.sorted, self.generated.form, taylor=True)
+            self._with_taylor = GeneratedModel.compile(generated, self.digest)
+            self._with_taylor._with_taylor = self._with_taylor  # also where there are none: asked once only
+        return self._with_taylor
+
+    def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
+        """With Taylor coefficients where the history of BDF will be corrected often; compiled once for a model."""
+        few = count_jumps(inputs, request.start, request.stop) < OFTEN
+        if few or request.options.at_jump != "correct" or request.method not in ("auto", "bdf"):
+            return self
+        linear = self.struct.flags & binding.MODEL_LINEAR and self.struct.flags & binding.MODEL_AUTONOMOUS
+        if self.n_x > LARGEST_SERIES or linear or self.names.algebraic:
+            return self
+        found = self.with_taylor()
+        found.reports_to = self
+        return found
 
     def wants_one_step(self, rtol: float) -> bool:
         """State sets are chosen anew on the way; or the tolerance is tight, f cheap and the Jacobian exact.
@@ -76,6 +115,8 @@ class GeneratedModel(NativeModel):
         solver = InitialSolver(self, sim)
         next_time = solver.run()
         self.last_start = solver.found
+        if self.reports_to is not None:
+            self.reports_to.last_start = solver.found
         return next_time
 
     def check_runnable(self) -> None:

@@ -1,7 +1,8 @@
-"""Inputs u(t) for the runtime: constants, tables, functions of time.
+"""Inputs u(t) for the runtime: constants, tables, polynomials by segments, functions of time.
 
-Tables become one piecewise linear polynomial on the union of their times. A time that stands twice in a table is a jump
-(the value changes there at once); the solver stops at jumps and nowhere else.
+Tables and segments become one piecewise polynomial on the union of their times. A time that stands twice in a table is
+a jump (the value changes there at once), and so is the start of a segment whose polynomial does not go on from the one
+before; the solver stops at jumps and nowhere else.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,55 @@ from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import Instance, NumericModel, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """An input given by polynomials: ``u(t) = sum_k coefficients[s][k] (t - start[s])^k`` from start[s] on.
+
+    Before the first start its first value holds, the last polynomial goes on to the end.
+
+    >>> ramps = Segments([0.0, 1.0], [[0.0, 2.0], [5.0, -1.0]])
+    >>> ramps.degree
+    1
+    """
+
+    start: Any
+    coefficients: Any
+
+    def __post_init__(self) -> None:
+        try:
+            start = np.array(self.start, dtype=np.float64)
+            rows = np.array(self.coefficients, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ArgumentError("Segments: start and coefficients must be numbers, one row per segment") from None
+        if start.ndim != 1 or rows.ndim != 2 or len(start) != len(rows) or rows.size == 0:
+            raise ArgumentError(f"Segments: start has shape {start.shape}, coefficients {rows.shape}")
+        if not (np.isfinite(start).all() and np.isfinite(rows).all() and np.all(np.diff(start) > 0)):
+            raise ArgumentError("Segments: the starts must ascend, and everything must be finite")
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "coefficients", rows)
+
+    @property
+    def degree(self) -> int:
+        """Largest power."""
+        return int(self.coefficients.shape[1]) - 1
+
+    def about(self, t: Vector, left: bool = False) -> NDArray[np.float64]:
+        """Coefficients about each t, (t, power), from the right or from the left."""
+        s = np.searchsorted(self.start, t, side="left" if left else "right") - 1
+        first = s < 0
+        s = np.maximum(s, 0)
+        dt = np.where(first, 0.0, t - self.start[s])
+        out = np.zeros((len(t), self.degree + 1))
+        for k in range(self.degree + 1):
+            for m in range(k, self.degree + 1):
+                out[:, k] += comb(m, k) * self.coefficients[s, m] * dt ** (m - k)
+        out[first, 1:] = 0.0
+        return out
+
+
+Table = tuple[Vector, Vector] | Segments
 
 
 @dataclass
@@ -33,10 +84,10 @@ class InputSet:
 
 
 def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instance, begin: float) -> InputSet:
-    """Inputs by name: a number, a function of time, or a pair (times, values). The run starts at ``begin``."""
+    """Inputs by name: a number, a function of time, a pair (times, values), Segments. The run starts at ``begin``."""
     names = model.names.u
     u = model.u_start.copy()
-    tables: dict[int, tuple[Vector, Vector]] = {}
+    tables: dict[int, Table] = {}
     functions: dict[int, Callable[[float], float]] = {}
     for name, value in given.items():
         if name not in names:
@@ -45,7 +96,9 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
                 hint=suggestion(name, names),
             )
         j = names.index(name)
-        if callable(value):
+        if isinstance(value, Segments):
+            tables[j] = value
+        elif callable(value):
             functions[j] = value
         elif isinstance(value, (int, float, np.number)):
             u[j] = _finite(name, value)
@@ -61,6 +114,21 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
             np.zeros(0, dtype=np.uint8),
         )
     return _input_set(u, tables, functions, instance, begin)
+
+
+def count_jumps(given: Mapping[str, Any], start: float, stop: float) -> int:
+    """At how many times inside the run do inputs jump? Functions of time do not tell."""
+    times: list[Vector] = []
+    for value in given.values():
+        if isinstance(value, Segments):
+            times.append(value.start[1:])
+        elif isinstance(value, (tuple, list)) and len(value) == 2:
+            table = np.asarray(value[0], dtype=np.float64).ravel()
+            times.append(table[1:][np.diff(table) == 0])
+    if not times:
+        return 0
+    found = np.unique(np.concatenate(times))
+    return int(np.count_nonzero((found > start) & (found < stop)))
 
 
 def _finite(name: str, value: Any) -> float:
@@ -103,18 +171,24 @@ def _limits(table: tuple[Vector, Vector], t: Vector) -> tuple[Vector, Vector]:
     return before, after
 
 
-def _segments(
-    u: Vector, tables: dict[int, tuple[Vector, Vector]]
-) -> tuple[Vector, NDArray[np.float64], NDArray[np.uint8]]:
+def _segments(u: Vector, tables: dict[int, Table]) -> tuple[Vector, NDArray[np.float64], NDArray[np.uint8]]:
     """Start times, coefficients (segment, power, input) and jumps of all tables together."""
-    start = np.unique(np.concatenate([times for times, _ in tables.values()]))
-    if any(len(times) > 1 and times[0] == times[1] for times, _ in tables.values()):
+    start = np.unique(np.concatenate([_times(table) for table in tables.values()]))
+    degree = max(table.degree if isinstance(table, Segments) else 1 for table in tables.values())
+    pairs = [table for table in tables.values() if not isinstance(table, Segments)]
+    if any(len(times) > 1 and times[0] == times[1] for times, _ in pairs):
         # a table that begins with a jump has a left side too
         start = np.concatenate([[start[0] - max(1.0, abs(start[0]))], start])
-    coefficient = np.zeros((len(start), 2, len(u)))
+    coefficient = np.zeros((len(start), degree + 1, len(u)))
     coefficient[:, 0, :] = u
     jump = np.zeros(len(start), dtype=np.uint8)
     for j, table in tables.items():
+        if isinstance(table, Segments):
+            after, before = table.about(start), table.about(start, left=True)
+            coefficient[:, : table.degree + 1, j] = after
+            scale = 1e-13 * np.maximum(np.abs(after).max(axis=0), np.abs(before).max(axis=0))
+            jump |= (np.abs(before - after) > scale).any(axis=1).astype(np.uint8)
+            continue
         before, after = _limits(table, start)
         coefficient[:, 0, j] = after
         coefficient[:-1, 1, j] = (before[1:] - after[:-1]) / np.diff(start)
@@ -122,9 +196,13 @@ def _segments(
     return start, coefficient, jump
 
 
+def _times(table: Table) -> Vector:
+    return np.asarray(table.start if isinstance(table, Segments) else table[0])
+
+
 def _input_set(
     u: Vector,
-    tables: dict[int, tuple[Vector, Vector]],
+    tables: dict[int, Table],
     functions: dict[int, Callable[[float], float]],
     instance: Instance,
     begin: float,
@@ -132,11 +210,12 @@ def _input_set(
     """Tables as segments that C evaluates, functions of time by a callback that overwrites their entries."""
     n_u = len(u)
     struct = binding.Inputs(n_u=n_u, degree=1)
+    coefficient = np.zeros((0, 2, n_u))
     keep: list[Any] = []
     start, jump = np.zeros(0), np.zeros(0, dtype=np.uint8)
     if tables:
         start, coefficient, jump = _segments(u, tables)
-        struct.n_segments, struct.start = len(start), start.ctypes.data
+        struct.n_segments, struct.start, struct.degree = len(start), start.ctypes.data, coefficient.shape[1] - 1
         struct.coefficient, struct.jump = coefficient.ctypes.data, jump.ctypes.data
         keep += [start, coefficient, jump]
 
@@ -160,7 +239,10 @@ def _input_set(
             s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
             left = (jump[s] != 0) & (times == start[s]) & (times > begin)
             s = np.where(left, s - 1, s)
-            out = coefficient[s, 0] + coefficient[s, 1] * np.maximum(times - start[s], 0.0)[:, None]
+            dt = np.maximum(times - start[s], 0.0)[:, None]
+            out = np.zeros((len(times), n_u))
+            for k in range(coefficient.shape[1] - 1, -1, -1):
+                out = out * dt + coefficient[s, k]
         for j, function in functions.items():
             out[:, j] = [function(float(t)) for t in times]
         return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from pliant.solve.names import suggestion
 from pliant.solve.result import VariableInfo
 
 if TYPE_CHECKING:
+    from pliant.solve.options import Request
     from pliant.solve.simulation import Simulation
 
 Vector = NDArray[np.float64]
@@ -87,6 +89,10 @@ class NumericModel(ABC):
     def lazy_derivatives(self) -> bool:
         """Are derivatives of states computed on demand (True) or variables of the model like others?"""
         return True
+
+    def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
+        """The same model, made ready for a run whose inputs jump often."""
+        return self
 
     def wants_one_step(self, rtol: float) -> bool:
         """Should "auto" begin with Radau5? E.g. because the model makes its solver begin anew again and again."""

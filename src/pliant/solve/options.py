@@ -29,7 +29,8 @@ class SolverOptions:
     jacobian                "auto" (the model's own, else differences) or "differences"
     increments              rule for difference Jacobians: "default", "cvode", "radau5" or "thesis"
     linear                  "auto", "dense" or "sparse"
-    at_jump                 what happens where an input jumps: "restart"
+    at_jump                 what BDF does where an input jumps: "correct" its history, order and step, "x2" or "x1"
+                            (derivatives up to the second or first only), "proceed" as if nothing happened, "restart"
     initial                 "check": algebraic start values must hold; "solve": they are guesses
     restart                 "changed": begin anew after events that changed something; "always"
     root_samples            interior points of each step where root functions are looked at
@@ -43,7 +44,7 @@ class SolverOptions:
     jacobian: str = "auto"
     increments: str = "default"
     linear: str = "auto"
-    at_jump: str = "restart"
+    at_jump: str = "correct"
     initial: str = "check"
     restart: str = "changed"
     root_samples: int = 4
@@ -53,7 +54,7 @@ class SolverOptions:
         "jacobian": ("auto", "differences"),
         "increments": tuple(binding.INCREMENTS),
         "linear": tuple(binding.STORAGE),
-        "at_jump": ("restart",),
+        "at_jump": tuple(binding.AT_JUMP),
         "initial": ("check", "solve"),
         "restart": ("changed", "always"),
     }

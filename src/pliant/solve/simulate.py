@@ -56,7 +56,7 @@ def simulate(
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
     """Run ``request`` on ``model``; every error raised on the way carries the result so far."""
-    sim = Simulation(model, request, inputs)
+    sim = Simulation(model.for_jumps(request, inputs), request, inputs)
     try:
         with Reporter(progress) as reporter:
             run_to_end(sim, reporter)

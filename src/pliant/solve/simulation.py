@@ -223,6 +223,7 @@ class Simulation:
             max_steps=options.max_steps,
             root_samples=options.root_samples,
             restart_always=int(options.restart == "always"),
+            at_jump=binding.AT_JUMP[options.at_jump],
         )
         self.run_memory = _bytes(lib.pl_run_size(self.model.address))
         self.run = binding.Run.from_address(self.run_memory.ctypes.data)

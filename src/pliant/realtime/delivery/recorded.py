@@ -143,4 +143,4 @@ def _outputs(
 def _full(code: StepCode, inputs: NDArray[Any], n_steps: int) -> NDArray[Any] | None:
     if not code.options.fallback:
         return None
-    return Stepper(code).run(inputs, n_steps, history=False, kind="full")
+    return Stepper(code).run(inputs[:n_steps], n_steps, history=False, kind="full")

@@ -68,7 +68,7 @@ def _check_target(target: Path, overwrite: bool) -> None:
             if any(target.iterdir()) and not overwrite:
                 raise OutputError(
                     f"the folder {target} exists and is not empty",
-                    hint="choose another one, or overwrite=True to replace the files that pliant wrote there",
+                    hint="choose another one, or overwrite=True (--overwrite) replaces what pliant wrote there",
                 )
         elif target.exists() or target.is_symlink():
             raise OutputError(f"{target} exists and is not a folder", hint="choose another name")

@@ -17,6 +17,7 @@ from pliant.realtime.stepper.operations import Operations, count_operations
 from pliant.realtime.stepper.types import StepCode, StepPlan, StepSystem
 from pliant.realtime.stepper.write import StepWriter, helpers, member_names, table_functions
 
+LONGEST_NAME = 80  # of a model: names of files and functions begin with it
 BYTES = {"double": 8, "float": 4}
 Field = tuple[str, int, str]  # member as C text with {} for its size, size, comment
 
@@ -24,6 +25,7 @@ Field = tuple[str, int, str]  # member as C text with {} for its size, size, com
 def sanitised(name: str) -> str:
     """A C prefix for the name of a model."""
     base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "model"
+    base = base[:LONGEST_NAME].rstrip("_")
     return f"model_{base}" if base[0].isdigit() or base in RESERVED or base.startswith("pl_") else base
 
 

@@ -31,6 +31,12 @@ _NAMES = """fabs sqrt sin cos tan asin acos atan sinh cosh tanh exp log log10 fl
     int64_t uint32_t uint64_t size_t dx work tau th xh zn"""
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
+# what the headers of C make macros of, and words of C++: the header may be included there
+_MACROS = """NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL NULL EOF BUFSIZ errno stdin stdout stderr complex imaginary I
+    bool true false assert linux unix math_errhandling class new delete this template typename public private protected
+    virtual friend operator namespace using throw try catch and or not xor bitand bitor compl explicit export mutable
+    wchar_t asm decltype constexpr noexcept nullptr static_cast dynamic_cast const_cast reinterpret_cast typeid"""
+_MACRO_PREFIXES = ("M_", "FP_", "INT", "UINT", "SIZE_", "SEEK_", "PL_")
 FLOAT_MAX = 3.4e38
 
 
@@ -270,11 +276,11 @@ class StepWriter:
 
 def member_names(names: Sequence[str]) -> list[str]:
     """C names for the members of one struct."""
-    taken = set(_KEYWORDS.split())
+    taken = set(_KEYWORDS.split()) | set(_MACROS.split())
     out = []
     for name in names:
         base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "v"
-        if base[0].isdigit():
+        if base[0].isdigit() or base.startswith(_MACRO_PREFIXES):
             base = "v_" + base
         found, k = base, 1
         while found in taken:

@@ -1,0 +1,114 @@
+"""pliant cosim"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import pliant
+from pliant.cli.answer import Report, stats_line
+from pliant.cli.app import app
+from pliant.cli.arguments import AsJson, Plot, PlotFile, Save
+from pliant.solve.manifest import to_json
+
+File = Annotated[Path, typer.Argument(help="File with parts and connections.", metavar="SYSTEM.toml")]
+Stop = Annotated[float | None, typer.Option(help="End of the simulation, instead of that in the file.")]
+Step = Annotated[float | None, typer.Option(help="Macro step, instead of that in the file.")]
+Scheme = Annotated[str | None, typer.Option(help="jacobi or gauss-seidel.")]
+Extrapolation = Annotated[int | None, typer.Option(help="Degree of the input polynomials: 0, 1 or 2.")]
+AtJump = Annotated[str | None, typer.Option(help="correct, x2, x1, proceed or restart.")]
+Rtol = Annotated[float | None, typer.Option(help="Relative tolerance of all parts.")]
+Timeout = Annotated[float | None, typer.Option(help="Give up after so many seconds.")]
+Graph = Annotated[Path | None, typer.Option(help="Draw parts and connections into this file.")]
+Compare = Annotated[bool, typer.Option("--compare", help="Simulate with every strategy and compare the work.")]
+StepsFile = Annotated[
+    Path | None, typer.Option(help="With --compare: draw step sizes and orders of restart and correct.")
+]
+
+
+@app.command()
+def cosim(
+    file: File,
+    *,
+    stop: Stop = None,
+    step: Step = None,
+    scheme: Scheme = None,
+    extrapolation: Extrapolation = None,
+    at_jump: AtJump = None,
+    rtol: Rtol = None,
+    save: Save = None,
+    plot: Plot = None,
+    plot_file: PlotFile = None,
+    graph: Graph = None,
+    compare: Compare = False,
+    steps_file: StepsFile = None,
+    timeout: Timeout = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate models that are coupled at communication points, as a file says.
+
+    A run that fails or is interrupted with Ctrl-C still writes what it had computed to --save.
+    """
+    from pliant.cosim.system import read_system
+
+    report = Report(as_json, model=file.stem)
+    with report.errors():
+        system = read_system(file, pliant.load)
+        report.targets = tuple(save or system.save)
+        given = {"stop": stop, "step": step, "scheme": scheme, "extrapolation": extrapolation, "rtol": rtol}
+        given |= {"timeout": timeout, "at_jump": at_jump}
+        arguments = system.arguments | {key: value for key, value in given.items() if value is not None}
+        arguments["progress"] = False if as_json else None
+        if graph is not None:
+            system.coupling.plot(graph)
+            report.files.append(str(graph))
+        if compare:
+            _compare(report, system.coupling, arguments, steps_file)
+            return
+        result = system.coupling.simulate(**arguments)
+        for target in report.targets:
+            report.files.append(str(result.save(target, system.outputs or None)))
+        names = [name.strip() for name in (plot or "").split(",") if name.strip()] or system.plot
+        if plot is not None or plot_file is not None:
+            report.draw(result, names, plot_file)
+        report.show(result)
+        if not as_json:
+            for name, part in result.parts.items():
+                Console().print(f"  {escape(name)}: {stats_line(part.stats)}", highlight=False, soft_wrap=True)
+
+
+def _compare(report: Report, coupling: Any, arguments: dict[str, Any], steps_file: Path | None) -> None:
+    from pliant.cosim.compare import STRATEGIES, table
+    from pliant.cosim.compare import compare as all_strategies
+
+    arguments = {key: value for key, value in arguments.items() if key != "at_jump"}
+    trials = all_strategies(coupling, STRATEGIES, **arguments)
+    if steps_file is not None:
+        from pliant.cosim.plot import plot_strategies
+
+        shown = {one.at_jump: one.result for one in trials if one.at_jump in ("restart", "correct") and one.result}
+        plot_strategies(shown, coupling.parts[0], steps_file)
+        report.files.append(str(steps_file))
+    if report.as_json:
+        body = {"strategies": [one.as_dict() for one in trials], "files": report.files}
+        typer.echo(json.dumps(to_json(body), indent=1))
+        return
+    console = Console()
+    head, *rows = table(trials)
+    shown_table = Table(box=None, pad_edge=False)
+    for k, name in enumerate(head):
+        shown_table.add_column(name, justify="left" if k == 0 else "right")
+    for row in rows:
+        shown_table.add_row(*row)
+    console.print(shown_table)
+    for one in trials:
+        if one.error:
+            console.print(f"{one.at_jump} failed: {escape(one.error)}", highlight=False, soft_wrap=True)
+    for name in report.files:
+        console.print(f"wrote {escape(name)}", highlight=False)

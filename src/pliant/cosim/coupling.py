@@ -1,0 +1,196 @@
+"""pliant.Coupling: parts, connections, simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.cosim.graph import Connection, Graph, loops, needed
+from pliant.cosim.master import Master, part_error
+from pliant.cosim.model_part import ModelPart
+from pliant.cosim.part import Part, PartSettings
+from pliant.cosim.record import CouplingResult, RunAbout
+from pliant.cosim.request import (
+    Run,
+    by_part,
+    check_order,
+    check_part_options,
+    check_run,
+    configure,
+    degree_of,
+    given_inputs,
+)
+from pliant.errors import ArgumentError, PliantError
+from pliant.solve.numeric import NumericModel
+from pliant.solve.progress import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Coupling:
+    """Models that are simulated apart, each with a solver of its own, and exchange values at communication points.
+
+    >>> import pliant
+    >>> tank = '''
+    ... model Tank
+    ...   input Real inflow;
+    ...   Real level(start = 1, fixed = true);
+    ...   output Real outflow = 0.5*level;
+    ... equation
+    ...   der(level) = inflow - outflow;
+    ... end Tank;
+    ... '''
+    >>> coupling = pliant.Coupling()
+    >>> coupling.add("upper", pliant.load(tank))
+    >>> coupling.add("lower", pliant.load(tank), parameters={})
+    >>> coupling.connect("upper.outflow", "lower.inflow")
+    >>> result = coupling.simulate(stop=4, step=0.1, inputs={"upper.inflow": 0.0})
+    >>> round(float(result["lower.level"][-1]), 2)
+    0.41
+    """
+
+    def __init__(self) -> None:
+        self._graph = Graph()
+        self._options: dict[str, dict[str, Any]] = {}
+
+    def __repr__(self) -> str:
+        graph = self._graph
+        return f"<pliant.Coupling: {len(graph.parts)} parts, {len(graph.connections)} connections>"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the parts, in the order they were added."""
+        return tuple(self._graph.parts)
+
+    @property
+    def connections(self) -> tuple[Connection, ...]:
+        """The connections, in the order they were made; each reads "a.y -> b.u"."""
+        return tuple(self._graph.connections)
+
+    def add(self, name: str, model: Any, **options: Any) -> None:
+        """Add a part: a :class:`pliant.Model`, or anything with the methods of ``pliant.cosim.part.Part``.
+
+        Options of this part alone: method (default "bdf"), rtol, atol, at_jump, parameters, start_values, options (see
+        :class:`pliant.SolverOptions`). They go before those of ``simulate``.
+        """
+        check_part_options(name, options)
+        numeric = getattr(model, "_numeric", model)
+        if isinstance(numeric, NumericModel):
+            part: Part = ModelPart(name, numeric)
+        elif isinstance(model, Part):
+            part = model
+            part.name = name
+        else:
+            hint = f"pliant.load({str(model)!r}) first" if isinstance(model, (str, Path)) else "give a pliant.Model"
+            raise ArgumentError(f"part {name!r}: {type(model).__name__} is no model", hint=hint)
+        self._graph.add(part)
+        self._options[name] = dict(options)
+
+    def connect(self, source: str, target: str) -> None:
+        """Connect a variable of one part to an input of another: ``connect("a.y", "b.u")``.
+
+        Any variable that a part computes can be a source. Units must agree where both are known.
+        """
+        self._graph.connect(source, target)
+
+    @property
+    def loops(self) -> tuple[tuple[str, ...], ...]:
+        """Loops of direct feed-through: the connections of each, solved together at communication points."""
+        graph = self._graph
+        chosen, wires = graph.wires()
+        for part, names in zip(graph.parts.values(), chosen, strict=True):
+            part.choose(names)
+        found = loops(needed(wires, [part.feedthrough() for part in graph.parts.values()]))
+        return tuple(tuple(str(graph.connections[k]) for k in one) for one in found)
+
+    def simulate(
+        self,
+        stop: float,
+        step: float,
+        start: float = 0.0,
+        scheme: str = "jacobi",
+        extrapolation: int = 1,
+        smooth: bool = False,
+        at_jump: str = "correct",
+        inputs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        start_values: Mapping[str, float] | None = None,
+        rtol: float = 1e-6,
+        atol: ArrayLike | None = None,
+        method: str = "bdf",
+        options: Mapping[str, Any] | None = None,
+        loops: str = "newton",
+        order: Sequence[str] | None = None,
+        parallel: bool | None = None,
+        points: int | None = None,
+        progress: bool | Callable[[Progress], object] | None = None,
+        timeout: float | None = None,
+    ) -> CouplingResult:
+        """Simulate all parts from ``start`` to ``stop`` with macro steps ``step``; returns a :class:`pliant.Result`.
+
+        scheme         "jacobi": all parts at once, inputs extrapolated; "gauss-seidel": one after the other (``order``,
+                       default as added), later parts interpolate what the earlier ones have computed
+        extrapolation  degree 0, 1 or 2 of the input polynomials: errors of order 1, 2, 3 in ``step``
+        smooth         inputs without jumps: each polynomial begins where the last one ended
+        at_jump        what the solvers do at communication points: "correct" their history (default), "x2", "x1",
+                       "proceed" or "restart"
+        inputs         values of inputs that are not connected, by "part.name": a number, a function of time, a pair
+                       (times, values) or :class:`pliant.Segments`
+        parameters, start_values    by "part.name"
+        method, rtol, atol, options     of all parts that have none of their own, as those of ``Model.simulate``
+        loops          "newton", "relaxation", or "none": values are passed on without solving loops
+        parallel       run parts in threads (Jacobi); None: where it pays. The numbers are the same.
+        points         how many communication points to record, evenly spread; None: all of them
+        timeout        seconds after which :class:`pliant.SimulationTimeout` is raised, with the result so far
+
+        The result has the variables of all parts as "part.name", counters of all parts together in ``result.stats`` and
+        apart in ``result.parts``. A part that fails stops the others; the error names it and has the result so far.
+        """
+        graph = self._graph
+        if not graph.parts:
+            raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
+        run = Run(start, stop, step, scheme, extrapolation, bool(smooth), loops, parallel, points, timeout, progress)
+        check_run(run)
+        places = check_order(graph, order)
+        given = given_inputs(graph, inputs or {})
+        values = by_part(graph, "parameters", parameters or {})
+        starts = by_part(graph, "start_values", start_values or {})
+        for name, part in graph.parts.items():
+            common = PartSettings(
+                float(start),
+                float(stop),
+                rtol,
+                atol,
+                method,
+                at_jump,
+                degree_of(graph, part, run, given),
+                values[name],
+                starts[name],
+                options or {},
+            )
+            try:
+                configure(part, self._options[name], common)
+            except PliantError as error:
+                raise part_error(name, error, start, None) from error
+        asked = {
+            "stop": stop, "step": step, "start": start, "scheme": scheme, "extrapolation": extrapolation,
+            "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops,
+            "parameters": parameters or {}, "start_values": start_values or {}, "options": options or {},
+            "parts": self._options,
+        }  # fmt: skip
+        return Master(graph, run, given, places).go(lambda master: self._about(master, asked))
+
+    def _about(self, master: Master, asked: Mapping[str, Any]) -> RunAbout:
+        times: NDArray[np.float64] = np.array([master.run.time(i) for i in range(master.done + 1)])
+        return RunAbout(asked, self.connections, times, master.seconds)
+
+    def plot(self, file: str | Path | None = None) -> Figure:
+        """Draw the parts and their connections; loops of direct feed-through stand out."""
+        from pliant.cosim.plot import plot_graph
+
+        return plot_graph(self, file)

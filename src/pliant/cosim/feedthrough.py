@@ -1,0 +1,57 @@
+"""Which variables of a model depend on which inputs at the same time, states kept.
+
+Read off the statements of the sorted equations: a variable depends on the inputs that stand in its expression, and on
+those of the variables in it; unknowns of a loop on everything in the loop. The answer is structural: an entry may
+happen to be zero, but what is not in it never depends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pliant.codegen.program import Assign, Newton, Program, Solve, Statement
+from pliant.expr.build import variables_of
+from pliant.solve.generated import GeneratedModel
+from pliant.solve.numeric import NumericModel
+
+
+def direct_inputs(model: NumericModel) -> dict[str, frozenset[int]]:
+    """Name of a variable -> places of the inputs that it depends on directly; states are left out."""
+    n_u = len(model.names.u)
+    if not isinstance(model, GeneratedModel):  # nothing is known about the equations
+        everything = frozenset(range(n_u))
+        return dict.fromkeys((*model.names.y, *model.names.algebraic), everything) if n_u else {}
+    program = model.generated.program
+    variables = program.sorted.system.variables
+    found = _of_program(program)
+    return {variables[v].name: places for v, places in found.items() if places}
+
+
+def _of_program(program: Program) -> dict[int, frozenset[int]]:
+    g = program.sorted.system.graph
+    known: dict[int, frozenset[int]] = {v: frozenset((j,)) for j, v in enumerate(program.u)}
+    everything = frozenset(range(len(program.u)))
+    for v in program.x[program.n_states :]:  # algebraic unknowns of the dae form: solved all together
+        known[v] = everything
+
+    def of(expressions: Iterable[int]) -> frozenset[int]:
+        used = {v for e in expressions for v in variables_of(g, e)}
+        return frozenset().union(*(known.get(v, frozenset()) for v in used))
+
+    for statement in program.statements:
+        targets, expressions = _read(statement)
+        inner = list(statement.steps) if isinstance(statement, Newton) else []
+        places = of([*expressions, *(step.expression for step in inner)])
+        for v in (*targets, *(step.target for step in inner)):
+            known[v] = places
+    return known
+
+
+def _read(statement: Statement) -> tuple[list[int], list[int]]:
+    """Variables that a statement gives values to, and the expressions that it uses."""
+    if isinstance(statement, Assign):
+        return [statement.target], [statement.expression]
+    if isinstance(statement, (Solve, Newton)):
+        right = statement.right if isinstance(statement, Solve) else statement.residuals
+        return list(statement.targets), [*right, *(e for row in statement.matrix for e in row)]
+    return [], []

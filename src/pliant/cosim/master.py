@@ -1,0 +1,250 @@
+"""The master: parts go from one communication point to the next, their inputs extrapolated from samples.
+
+Jacobi          all parts at once; inputs are polynomials through the samples at T_i, T_(i-1), T_(i-2)
+Gauss-Seidel    one part after the other; a later one interpolates the outputs of those that have made the step
+
+At the start and at every communication point the connections are solved (loops.py) before samples are taken, so loops
+of direct feed-through neither drift nor blow up. With extrapolation of degree k the error is of order H^(k+1). The
+first step has one sample only; a constant there costs H^2 once, too much for k = 2: then it is made twice, the second
+time with the slope that the first one found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from pliant.cosim.graph import Graph
+from pliant.cosim.loops import PointSolver
+from pliant.cosim.part import Matrix, Part, Vector
+from pliant.cosim.record import CouplingResult, Recorder, RunAbout
+from pliant.cosim.request import Run
+from pliant.cosim.signals import Given, at, made_continuous, polynomial, shifted
+from pliant.cosim.start import find_start
+from pliant.cosim.stepping import Job, OutOfTime, PartFailed, Stepping
+from pliant.errors import PliantError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.solve.progress import Progress, Reporter
+
+
+class Master:
+    """One simulation of a coupling whose parts are configured."""
+
+    def __init__(self, graph: Graph, run: Run, given: Mapping[str, Given], order: Sequence[int]) -> None:
+        self.graph, self.run, self.order = graph, run, list(order)
+        self.parts: list[Part] = list(graph.parts.values())
+        chosen, self.wires = graph.wires()
+        for part, names in zip(self.parts, chosen, strict=True):
+            part.choose(names)
+        self.solver = PointSolver(self.parts, self.wires, [str(one) for one in graph.connections], run.loops)
+        self.given: list[dict[int, Given]] = [
+            {j: given[f"{part.name}.{port.name}"] for j, port in enumerate(part.inputs) if _path(part, port) in given}
+            for part in self.parts
+        ]
+        self.connected = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]
+        for wire in self.wires:
+            self.connected[wire.target_part][wire.input] = True
+        self.times: deque[float] = deque(maxlen=3)  # newest first
+        self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
+        self.ends: list[Vector] = []  # where the present polynomials end
+        self.first_slope: list[Vector] | None = None  # of the inputs in the first step
+        self.t = run.start
+        self.done = 0  # macro steps
+        self.recorder = Recorder(self.parts, run.n_steps, run.points)
+        self.seconds = 0.0
+
+    # ------------------------------------------------------------------------------------------------ whole run
+
+    def go(self, about: Callable[[Master], RunAbout]) -> CouplingResult:
+        """From start to stop; every error carries the result so far."""
+        begin = time.perf_counter()
+        try:
+            with Reporter(self.run.progress) as reporter:
+                ended = self._all_steps(begin, reporter)
+        except KeyboardInterrupt:
+            self.seconds = time.perf_counter() - begin
+            raise SimulationInterrupted(
+                f"interrupted at t = {self.t:.10g}",
+                hint="the exception's .result holds everything computed before",
+                result=self.recorder.result(about(self), False),
+                time=self.t,
+            ) from None
+        except Exception as error:
+            self.seconds = time.perf_counter() - begin
+            so_far = self.recorder.result(about(self), False)
+            self._fail(error, so_far)
+        finally:
+            self.seconds = time.perf_counter() - begin
+            for part in self.parts:
+                part.close()
+        return self.recorder.result(about(self), not ended)
+
+    def _fail(self, error: Exception, so_far: CouplingResult) -> NoReturn:
+        if isinstance(error, OutOfTime):
+            raise SimulationTimeout(
+                f"the time-out of {self.run.timeout:g} s ran out at t = {self.t:.10g}",
+                hint="raise timeout=, take longer macro steps, or loosen the tolerances",
+                result=so_far,
+                time=self.t,
+            ) from None
+        if isinstance(error, PartFailed):
+            told = part_error(self.parts[error.place].name, error.error, self.t, so_far)
+            if told is error.error:
+                raise told
+            raise told from error.error
+        if isinstance(error, SolverError):
+            error.result = so_far
+        raise error
+
+    def _all_steps(self, begin: float, reporter: Reporter) -> bool:
+        """All macro steps; True if a part ended the run before its time."""
+        run = self.run
+        deadline = None if run.timeout is None else begin + run.timeout
+        with Stepping(len(self.parts), run.parallel, deadline) as stepping:
+            self._begin()
+            if run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
+                return True
+            for i in range(run.n_steps):
+                going = self._macro_step(stepping, run.time(i), run.time(i + 1))
+                if not going:
+                    return True
+                self.done = i + 1
+                self._exchange(run.time(i + 1))
+                if deadline is not None and time.perf_counter() > deadline and i + 1 < run.n_steps:
+                    raise OutOfTime
+                if reporter.active:
+                    reporter.report(self._progress(begin))
+            if reporter.active:
+                reporter.finish(self._progress(begin))
+        return False
+
+    def _look_ahead(self, stepping: Stepping) -> bool:
+        """Make the first step for the slope of the inputs only; False if a part has ended in it."""
+        t, t_next = self.run.time(0), self.run.time(1)
+        tokens = [part.save() for part in self.parts]
+        if not self._macro_step(stepping, t, t_next):
+            return False
+        found = self.solver.solve(self._guess(t_next), t_next)
+        for part, token in zip(self.parts, tokens, strict=True):
+            part.restore(token)
+        first = self.samples[0]
+        self.first_slope = [(u - u0) / (t_next - t) for u, u0 in zip(found, first, strict=True)]
+        self.ends = first
+        return True
+
+    def _progress(self, begin: float) -> Progress:
+        run, seconds = self.run, time.perf_counter() - begin
+        return Progress(self.t, run.start, run.stop, run.step, run.extrapolation, self.done, run.scheme, seconds)
+
+    # ---------------------------------------------------------------------------------------- communication points
+
+    def _begin(self) -> None:
+        guess = []
+        for p, part in enumerate(self.parts):
+            u = np.array([0.0 if port.start is None else port.start for port in part.inputs])
+            for j, one in self.given[p].items():
+                u[j] = one.limits(self.run.start)[1]
+            guess.append(u)
+        found = find_start(self.parts, self.wires, self.solver, guess, self.run.start)
+        self._keep(self.run.start, found)
+        self.ends = found
+
+    def _exchange(self, t: float) -> None:
+        """Samples at t, where all parts stand now."""
+        try:
+            self._keep(t, self.solver.solve(self._guess(t), t))
+        except SolverError as error:
+            error.time = t if error.time is None else error.time
+            raise
+
+    def _guess(self, t: float) -> list[Vector]:
+        """Inputs at t: where their polynomials ended."""
+        guess = [end.copy() for end in self.ends]
+        for p, given in enumerate(self.given):
+            for j, one in given.items():
+                guess[p][j] = one.limits(t)[1]
+        return guess
+
+    def _keep(self, t: float, u: list[Vector]) -> None:
+        self.t = t
+        self.times.appendleft(t)
+        self.samples.appendleft(u)
+        self.recorder.take(self.done, t, u)
+
+    # ------------------------------------------------------------------------------------------------- macro steps
+
+    def _macro_step(self, stepping: Stepping, t: float, t_next: float) -> bool:
+        ends = self.ends
+        if self.run.scheme == "jacobi":
+            pieces = [self._extrapolated(p, t, t_next) for p in range(len(self.parts))]
+            jobs: list[Job] = [self._job(p, t, t_next, c) for p, c in enumerate(pieces)]
+            going = stepping.all(jobs)
+            self.ends = [at(c, t_next - t) for c in pieces]
+            return going
+        ready: dict[int, Vector] = {}
+        new_ends = list(ends)
+        for p in self.order:
+            c = self._extrapolated(p, t, t_next, ready)
+            if not stepping.one(p, self._job(p, t, t_next, c)):
+                return False
+            new_ends[p] = at(c, t_next - t)
+            ready[p] = self.parts[p].outputs(new_ends[p])
+        self.ends = new_ends
+        return True
+
+    def _extrapolated(self, p: int, t: float, t_next: float, ready: Mapping[int, Vector] | None = None) -> Matrix:
+        """Polynomials about t for the connected inputs of a part."""
+        n = min(self.run.extrapolation + 1, len(self.times))
+        times, samples = list(self.times)[:n], [one[p] for one in list(self.samples)[:n]]
+        c = polynomial(times, samples, t)
+        if not self.done and self.first_slope is not None:
+            c[1] = self.first_slope[p]
+        for wire in self.wires:
+            if ready and wire.target_part == p and wire.source_part in ready:
+                newest = np.array([ready[wire.source_part][wire.output]])
+                k = max(1, n - 1)
+                older = [one[p][[wire.input]] for one in list(self.samples)[:k]]
+                inner = polynomial([t_next, *list(self.times)[:k]], [newest, *older], t)
+                c[:, wire.input] = inner[:, 0]
+        if self.run.smooth and self.done:
+            c = np.where(self.connected[p], made_continuous(c, self.ends[p], t_next - t), c)
+        return np.asarray(c)
+
+    def _job(self, p: int, t: float, t_next: float, c: Matrix) -> Job:
+        """The step of one part: given inputs added, tables followed from knot to knot."""
+        part, given = self.parts[p], self.given[p]
+        inner = sorted({float(b) for one in given.values() for b in one.breaks(t, t_next)})
+        points = [t, *inner, t_next]
+
+        def job(cancelled: Callable[[], bool]) -> bool:
+            for a, b in itertools.pairwise(points):
+                piece = c.copy() if a == t else shifted(c, a - t)
+                for j, one in given.items():
+                    piece[:, j] = one.coefficients(a, b)
+                part.set_inputs(a, piece)
+                if not part.step(b, cancelled):
+                    return False
+            return True
+
+        return job
+
+
+def _path(part: Part, port: object) -> str:
+    return f"{part.name}.{getattr(port, 'name', '')}"
+
+
+def part_error(name: str, error: BaseException, t: float, so_far: CouplingResult | None) -> BaseException:
+    """The same kind of error, naming the part; an exception of the user's own function only gets a note."""
+    if isinstance(error, SolverError):
+        at_time = error.time if error.time is not None else t
+        words = f"part {name!r} failed after the communication point t = {t:.10g}: {error.message}"
+        return type(error)(words, hint=error.hint, result=so_far, time=at_time, names=error.names)
+    if isinstance(error, PliantError):
+        return type(error)(f"part {name!r}: {error.message}", hint=error.hint)
+    error.add_note(f"in part {name!r} of the coupling, after the communication point t = {t:.10g}")
+    error.pliant_result = so_far  # type: ignore[attr-defined]
+    return error

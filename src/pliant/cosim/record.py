@@ -1,0 +1,154 @@
+"""Rows at communication points, and the Result that is made of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.cosim.graph import Connection
+from pliant.cosim.part import Part, PartAbout, Vector
+from pliant.errors import ArgumentError
+from pliant.solve.manifest import hash_bytes, make_manifest
+from pliant.solve.result import Event, Result, Stats, StepRecord, VariableInfo
+
+MOST_NUMBERS = 2_000_000_000  # in the rows of a result
+
+
+@dataclass(frozen=True, eq=False)
+class PartRecord:
+    """What one part did: counters, steps taken and events, with times and names of its own."""
+
+    name: str
+    model: str
+    stats: Stats
+    steps: StepRecord | None
+    events: tuple[Event, ...]
+
+
+class CouplingResult(Result):
+    """A :class:`pliant.Result` of a coupling: variables are called "part.name", rows are communication points.
+
+    parts           name -> what the part did: ``stats``, ``steps`` (time, h, order, method), ``events``
+    connections     the connections, in the order they were made
+    communication   times of all communication points
+    """
+
+    parts: Mapping[str, PartRecord]
+    connections: tuple[Connection, ...]
+    communication: NDArray[np.float64]
+
+
+class Recorder:
+    """Collects rows; thins them out evenly when fewer points are wanted than there are."""
+
+    def __init__(self, parts: Sequence[Part], n_steps: int, points: int | None) -> None:
+        self.parts = parts
+        self.abouts: list[PartAbout] = [part.about() for part in parts]
+        self.width = sum(len(about.columns) for about in self.abouts)
+        self.n_steps = n_steps
+        rows = n_steps + 1 if points is None else min(points, n_steps + 1)
+        if rows * (self.width + 1) > MOST_NUMBERS:
+            raise ArgumentError(
+                f"{rows} communication points of {self.width} variables do not fit into memory",
+                hint="record fewer of them: points=1000",
+            )
+        self.rows = rows
+        self.wanted = 0  # number of the next communication point to be recorded
+        self.used = 0
+        self.time = np.empty(min(rows, 1024))
+        self.values = np.empty((len(self.time), self.width))
+
+    def take(self, step: int, t: float, u: Sequence[Vector]) -> None:
+        """The row after ``step`` macro steps, if it is wanted."""
+        if step != self.wanted:
+            return
+        if self.used == len(self.time):
+            self.time = np.concatenate([self.time, np.empty(len(self.time))])
+            self.values = np.concatenate([self.values, np.empty(self.values.shape)])
+        self.time[self.used] = t
+        parts = [part.values(one) for part, one in zip(self.parts, u, strict=True)]
+        self.values[self.used] = np.concatenate(parts) if parts else np.zeros(0)
+        self.used += 1
+        if self.rows > 1 and self.used < self.rows:
+            self.wanted = max(step + 1, round(self.used * self.n_steps / (self.rows - 1)))
+
+    def result(self, about: RunAbout, complete: bool) -> CouplingResult:
+        """Everything recorded so far."""
+        columns: list[str] = []
+        aliases: dict[str, tuple[str, int]] = {}
+        constants: dict[str, float] = {}
+        states: list[str] = []
+        for part, one in zip(self.parts, self.abouts, strict=True):
+            columns += [f"{part.name}.{name}" for name in one.columns]
+            states += [f"{part.name}.{name}" for name in one.states]
+            aliases |= {f"{part.name}.{k}": (f"{part.name}.{v}", sign) for k, (v, sign) in one.aliases.items()}
+            constants |= {f"{part.name}.{name}": value for name, value in one.constants.items()}
+        records = {part.name: _record(part, one) for part, one in zip(self.parts, self.abouts, strict=True)}
+        created = dt.datetime.now(dt.UTC)
+        out = CouplingResult(
+            self.time[: self.used].copy(),
+            self.values[: self.used].copy(),
+            columns,
+            stats=_summed(records.values(), about.seconds),
+            manifest=lambda: self._manifest(about, created, records),
+            info=self._info,
+            aliases={k: v for k, v in aliases.items() if k not in columns},
+            parameters={k: v for k, v in constants.items() if k not in columns},
+            complete=complete,
+            states=states,
+        )
+        out.parts = records
+        out.connections = about.connections
+        out.communication = about.communication
+        return out
+
+    def _info(self) -> dict[str, VariableInfo]:
+        return {
+            f"{part.name}.{name}": replace(info, name=f"{part.name}.{name}")
+            for part, one in zip(self.parts, self.abouts, strict=True)
+            for name, info in one.info.items()
+        }
+
+    def _manifest(self, about: RunAbout, created: dt.datetime, records: Mapping[str, PartRecord]) -> dict[str, Any]:
+        models = {part.name: one for part, one in zip(self.parts, self.abouts, strict=True)}
+        digest = hash_bytes(*(f"{name} {one.digest}" for name, one in models.items()))
+        out = make_manifest("coupling", digest, about.options, created)
+        out["parts"] = {
+            name: {"model": one.model, "sha256": one.digest, "stats": records[name].stats.as_dict()}
+            for name, one in models.items()
+        }
+        out["connections"] = [str(one) for one in about.connections]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class RunAbout:
+    """What a result tells about the run as a whole."""
+
+    options: Mapping[str, Any]
+    connections: tuple[Connection, ...]
+    communication: NDArray[np.float64]
+    seconds: float
+
+
+def _record(part: Part, about: PartAbout) -> PartRecord:
+    return PartRecord(part.name, about.model, part.stats, part.steps, part.events)
+
+
+def _summed(records: Any, seconds: float) -> Stats:
+    """Counters of all parts together; the method is named if it is the same everywhere."""
+    out = Stats()
+    methods: list[str] = []
+    for one in records:
+        for field in fields(Stats):
+            if field.name not in ("method", "seconds"):
+                setattr(out, field.name, getattr(out, field.name) + getattr(one.stats, field.name))
+        methods.append(one.stats.method)
+    out.method = ", ".join(dict.fromkeys(methods))
+    out.seconds = seconds
+    return out

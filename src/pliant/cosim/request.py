@@ -1,0 +1,170 @@
+"""Arguments of ``Coupling.simulate``, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.cosim.graph import Graph
+from pliant.cosim.loops import HOW
+from pliant.cosim.part import Part, PartSettings
+from pliant.cosim.signals import Given
+from pliant.errors import ArgumentError, UnknownNameError
+from pliant.solve import binding
+from pliant.solve.names import suggestion
+from pliant.solve.progress import Progress
+
+SCHEMES = ("jacobi", "gauss-seidel")
+MOST_STEPS = 10**8
+PART_OPTIONS = ("method", "rtol", "atol", "at_jump", "parameters", "start_values", "options")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What simulate was asked for."""
+
+    start: float
+    stop: float
+    step: float
+    scheme: str = "jacobi"
+    extrapolation: int = 1
+    smooth: bool = False
+    loops: str = "newton"
+    parallel: bool | None = None
+    points: int | None = None
+    timeout: float | None = None
+    progress: bool | Callable[[Progress], object] | None = None
+
+    @property
+    def n_steps(self) -> int:
+        """Number of macro steps; the last one may be shorter."""
+        return max(1, math.ceil((self.stop - self.start) / self.step * (1.0 - 1e-12) - 1e-9))
+
+    def time(self, i: int) -> float:
+        """T_i"""
+        return self.stop if i >= self.n_steps else self.start + i * self.step
+
+
+def check_run(run: Run) -> None:
+    """Refuse what makes no sense."""
+    for name in ("start", "stop", "step"):
+        value = getattr(run, name)
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
+            raise ArgumentError(f"{name} must be a finite number, not {value!r}")
+    span = run.stop - run.start
+    if span <= 0:
+        raise ArgumentError(f"stop = {run.stop:g} does not lie after start = {run.start:g}")
+    if run.step <= 0:
+        raise ArgumentError(
+            f"step = {run.step:g}: the macro step must be positive",
+            hint=f"e.g. step={span / 100:g} for 100 communication points",
+        )
+    if run.step > span * (1.0 + 1e-12):
+        raise ArgumentError(
+            f"step = {run.step:g} is longer than the simulation, {span:g}", hint=f"e.g. step={span / 100:g}"
+        )
+    if span / run.step > MOST_STEPS:
+        raise ArgumentError(
+            f"step = {run.step:g} makes {span / run.step:.3g} macro steps, more than {MOST_STEPS:.0e}",
+            hint=f"e.g. step={span / 1000:g} for 1000 communication points",
+        )
+    if run.step < 100.0 * np.spacing(max(abs(run.start), abs(run.stop))):
+        raise ArgumentError(f"step = {run.step:g} is below what time can resolve at t = {run.stop:g}")
+    if run.scheme not in SCHEMES:
+        raise ArgumentError(f"there is no scheme {run.scheme!r}", hint=f"use {' or '.join(SCHEMES)}")
+    if isinstance(run.extrapolation, bool) or run.extrapolation not in (0, 1, 2):
+        raise ArgumentError(f"extrapolation must be 0, 1 or 2, not {run.extrapolation!r}")
+    if run.loops not in HOW:
+        raise ArgumentError(f"loops must be one of {', '.join(HOW)}, not {run.loops!r}")
+    whole = isinstance(run.points, (int, np.integer)) and not isinstance(run.points, bool)
+    if run.points is not None and (not whole or run.points < 2):
+        raise ArgumentError(
+            f"points must be a number of communication points, at least 2, or None for all, not {run.points!r}"
+        )
+    if run.timeout is not None and not run.timeout > 0:
+        raise ArgumentError(f"timeout must be positive, not {run.timeout!r}")
+
+
+def check_order(graph: Graph, order: Any) -> list[int]:
+    """Places of the parts in the order of Gauss-Seidel."""
+    names = list(graph.parts)
+    if order is None:
+        return list(range(len(names)))
+    if isinstance(order, str) or sorted(order) != sorted(names):
+        raise ArgumentError(f"order must name every part once, not {order!r}", hint=f"the parts are {', '.join(names)}")
+    return [names.index(name) for name in order]
+
+
+def given_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Given]:
+    """Inputs by full name; all others must be connected."""
+    connected = {f"{one.target_part}.{one.target}": one for one in graph.connections}
+    out: dict[str, Given] = {}
+    for path, value in inputs.items():
+        part, name = graph.split(path, "inputs")
+        known = [port.name for port in part.inputs]
+        if name not in known:
+            raise UnknownNameError(
+                f"inputs: the part {part.name!r} has no input {name!r}", hint=suggestion(name, known)
+            )
+        if path in connected:
+            raise ArgumentError(
+                f"inputs: {path} is connected already: {connected[path]}", hint="leave the connection or the value out"
+            )
+        out[path] = Given(path, value)
+    missing = graph.missing(out)
+    if missing:
+        listed = ", ".join(missing[:10]) + (", ..." if len(missing) > 10 else "")
+        raise ArgumentError(
+            f"not connected: {listed}",
+            hint=f"connect them, or give values: simulate(..., inputs={{'{missing[0]}': 0.0}})",
+        )
+    return out
+
+
+def degree_of(graph: Graph, part: Part, run: Run, given: Mapping[str, Given]) -> int:
+    """Largest degree of the input polynomials of a part."""
+    own = [given[path].degree for port in part.inputs if (path := f"{part.name}.{port.name}") in given]
+    connected = any(one.target_part == part.name for one in graph.connections)
+    lines = run.smooth or run.scheme == "gauss-seidel"  # even where samples are held constant
+    return max([0, *own, max(run.extrapolation, int(lines)) if connected else 0])
+
+
+def by_part(graph: Graph, what: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """{"part.name": value} -> {"part": {"name": value}}"""
+    out: dict[str, dict[str, Any]] = {name: {} for name in graph.parts}
+    for path, value in given.items():
+        part, name = graph.split(path, what)
+        out[part.name][name] = value
+    return out
+
+
+def check_part_options(name: str, options: Mapping[str, Any]) -> None:
+    """Options given with ``add``."""
+    for key in options:
+        if key not in PART_OPTIONS:
+            raise ArgumentError(f"part {name!r}: there is no option {key!r}", hint=suggestion(key, PART_OPTIONS))
+
+
+def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:
+    """Hand a part its settings: its own before those of the whole coupling."""
+    merged = {
+        "rtol": own.get("rtol", common.rtol),
+        "atol": own.get("atol", common.atol),
+        "method": own.get("method", common.method),
+        "at_jump": own.get("at_jump", common.at_jump),
+        "parameters": {**own.get("parameters", {}), **common.parameters},
+        "start_values": {**own.get("start_values", {}), **common.start_values},
+        "options": {**common.options, **own.get("options", {})},
+    }
+    if merged["method"] in binding.FIXED_STEP:
+        raise ArgumentError(
+            f"{merged['method']} has a fixed step, but parts must reach every communication point",
+            hint="use method bdf, auto, radau5 or dopri5",
+        )
+    if merged["at_jump"] not in binding.AT_JUMP:
+        raise ArgumentError(f"at_jump must be one of {', '.join(reversed(binding.AT_JUMP))}, not {merged['at_jump']!r}")
+    part.configure(PartSettings(start=common.start, stop=common.stop, degree=common.degree, **merged))

@@ -1,0 +1,135 @@
+"""A coupling from a small TOML file (docs/cosim.md has all keys).
+
+stop = 2.0
+step = 0.1
+connections = ["left.x -> right.x1", "right.x -> left.x2"]
+
+[parts.left]
+file = "left.mo"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pliant.cosim.coupling import Coupling
+from pliant.cosim.request import PART_OPTIONS
+from pliant.errors import ArgumentError, ModelError
+from pliant.solve.names import suggestion
+
+SIMULATE = (
+    "stop", "step", "start", "scheme", "extrapolation", "smooth", "at_jump", "rtol", "atol", "method", "options",
+    "loops", "order", "parallel", "points", "timeout", "parameters", "start_values",
+)  # fmt: skip
+OTHERS = ("parts", "connections", "inputs", "save", "plot", "outputs")
+PART = ("file", "class", "path", "form", *PART_OPTIONS)
+
+Load = Callable[..., Any]
+
+
+@dataclass
+class SystemFile:
+    """What a file says: the coupling, and how to simulate and show it."""
+
+    coupling: Coupling
+    arguments: dict[str, Any]
+    save: list[Path] = field(default_factory=list)
+    plot: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+
+
+def read_system(path: str | Path, load: Load) -> SystemFile:
+    """Read a file and load its parts with ``load`` (as :func:`pliant.load`)."""
+    file = Path(path)
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArgumentError(f"there is no file {file}", hint="check the path") from None
+    except OSError as error:
+        raise ArgumentError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{file} is not TOML: {error}", hint="see docs/cosim.md for an example") from None
+    _known(str(file), found, (*SIMULATE, *OTHERS))
+    for key in ("stop", "step", "parts"):
+        if key not in found:
+            raise ArgumentError(f"{file}: {key} is missing", hint="see docs/cosim.md for an example")
+    folder = file.parent
+    coupling = Coupling()
+    for name, part in _table(file, "parts", found["parts"]).items():
+        _add(coupling, file, name, _table(file, f"parts.{name}", part), load)
+    for one in _texts(file, "connections", found.get("connections", [])):
+        source, arrow, target = one.partition("->")
+        if not arrow:
+            raise ArgumentError(f"{file}: the connection {one!r} has no arrow", hint='write "a.y -> b.u"')
+        coupling.connect(source.strip(), target.strip())
+    arguments = {key: found[key] for key in SIMULATE if key in found}
+    given = _table(file, "inputs", found.get("inputs", {}))
+    arguments["inputs"] = {name: _input(folder, name, value) for name, value in given.items()}
+    return SystemFile(
+        coupling,
+        arguments,
+        [folder / one for one in _texts(file, "save", found.get("save", []))],
+        _texts(file, "plot", found.get("plot", [])),
+        _texts(file, "outputs", found.get("outputs", [])),
+    )
+
+
+def _add(coupling: Coupling, file: Path, name: str, part: Mapping[str, Any], load: Load) -> None:
+    _known(f"{file}: parts.{name}", part, PART)
+    if "file" not in part:
+        raise ArgumentError(f"{file}: parts.{name} has no file", hint='file = "model.mo"')
+    source = file.parent / str(part["file"])
+    arguments: dict[str, Any] = {}
+    if "class" in part:
+        arguments["name"] = part["class"]
+    if "path" in part:
+        arguments["path"] = [file.parent / one for one in _texts(file, f"parts.{name}.path", part["path"])]
+    if "form" in part:
+        arguments["options"] = {"form": part["form"]}
+    try:
+        model = load(source, **arguments)
+    except ModelError as error:
+        raise type(error)(f"part {name!r}: {error.message}", hint=error.hint) from error
+    coupling.add(name, model, **{key: part[key] for key in PART_OPTIONS if key in part})
+
+
+def _input(folder: Path, name: str, value: Any) -> Any:
+    """A number, a pair of lists, or the name of a CSV file with the columns time and value."""
+    if not isinstance(value, str):
+        return value
+    file = folder / value
+    try:
+        rows = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except OSError as error:
+        raise ArgumentError(f"input {name}: {file} cannot be read: {error.strerror}") from None
+    try:
+        float(rows[0][0])
+    except (ValueError, IndexError):
+        rows = rows[1:]  # names of the columns
+    try:
+        return [float(row[0]) for row in rows], [float(row[1]) for row in rows]
+    except (ValueError, IndexError):
+        raise ArgumentError(f"input {name}: {file} does not hold two columns of numbers") from None
+
+
+def _known(where: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in found:
+        if key not in known:
+            raise ArgumentError(f"{where}: there is no key {key!r}", hint=suggestion(key, known))
+
+
+def _table(file: Path, key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{file}: {key} must be a table, not {value!r}")
+    return value
+
+
+def _texts(file: Path, key: str, value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise ArgumentError(f"{file}: {key} must be a list of texts, not {value!r}")
+    return listed
