@@ -1,6 +1,6 @@
 """Input jumps: what the strategies cost against a restart, and what they do to the error.
 
-python benchmarks/jumps.py [paper] [random] [stiff] [short] [wheel] [tolerances]
+python benchmarks/jumps.py [paper] [random] [stiff] [short] [wheel] [loop] [tolerances]
 
 Cases: the spring-damper and the pendula of Andersson, Fuehrer & Akesson (2016) with the data of the figures, random
 relatives of both, stiff systems, a wheel with 37 inputs. "total" counts evaluations of f, directional derivatives and
@@ -9,6 +9,7 @@ Taylor coefficients, each as one. rtol = atol = 1e-6 where nothing else is said.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from peers import ROOT
 from scipy.integrate import solve_ivp
 
 import pliant
+from pliant.solve import binding
 from pliant.solve.options import check_request
 from pliant.solve.simulation import Simulation
 
@@ -285,6 +287,77 @@ def smooth_steps(stop: float = 2.0) -> int:
     return result.stats.n_steps
 
 
+def columns_at(case: Case, at: float, state: str = "w", piece: float = 0.05) -> dict[str, np.ndarray]:
+    """Coefficients of the predictor of one state at a jump: as it was, and corrected by the strategies."""
+    out: dict[str, np.ndarray] = {}
+    history = binding.lib.pl_bdf_history
+    history.restype, history.argtypes = ctypes.c_void_p, [ctypes.c_void_p] * 3
+    for name, how in (("before", "proceed"), ("x1", "x1"), ("x2", "x2"), ("correct", "correct")):
+        request = check_request(
+            case.model._numeric, start=0.0, stop=case.stop, method="bdf", rtol=TOLERANCE, atol=TOLERANCE, points=2,
+            step=None, parameters=case.parameters, start_values={}, outputs=None, options={}, timeout=None,
+        )  # fmt: skip
+        numeric = case.model._numeric.for_jumps(request, case.inputs)
+        sim = Simulation(numeric, request, case.inputs)
+        sim.begin()
+        while sim.run.t_reached < at - 1e-12:
+            if sim.run.t_reached > at - piece + 1e-9:  # the jumps before are the same for all
+                sim.run.opt.at_jump = binding.AT_JUMP[how]
+            sim.advance(1)
+        order, h = ctypes.c_int(), ctypes.c_double()
+        address = history(sim.method_memory.ctypes.data, ctypes.addressof(order), ctypes.addressof(h))
+        columns = binding.doubles_at(address, (order.value + 1) * numeric.n_x).reshape(-1, numeric.n_x)
+        out[name] = columns[:, numeric.names.x.index(state)] / h.value ** np.arange(order.value + 1)
+    return out
+
+
+def closed_loop(how: str, segments: int = 100, tolerance: float = TOLERANCE, **more: object) -> tuple[int, float]:
+    """Both halves of the spring-damper through the master: evaluations, and the error against the whole model."""
+    folder = ROOT / "examples" / "cosim"
+    coupling = pliant.Coupling()
+    for side in ("left", "right"):
+        coupling.add(side, pliant.load(folder / f"spring_damper_{side}.mo"))
+    for source, target in (
+        ("left.x", "right.x1"),
+        ("left.v", "right.v1"),
+        ("right.x", "left.x2"),
+        ("right.v", "left.v2"),
+    ):
+        coupling.connect(source, target)
+    result = coupling.simulate(stop=2.0, step=2.0 / segments, at_jump=how, rtol=tolerance, atol=tolerance, **more)
+    whole = pliant.load(folder / "spring_damper.mo").simulate(stop=2.0, rtol=1e-10, atol=1e-10)
+    return total(result.stats), abs(result["left.x"][-1] - whole["x1"][-1])
+
+
+def feedthrough() -> tuple[float, bool]:
+    """A loop of direct feed-through with gain beyond one: the error with the loop solved; does it diverge without?"""
+    part = """
+    model Part
+      parameter Real gain = 1;
+      input Real u;
+      Real x(start = 1, fixed = true);
+      output Real y;
+    equation
+      der(x) = -x + 0.1*u;
+      y = x + gain*u;
+    end Part;
+    """
+    coupling = pliant.Coupling()
+    coupling.add("a", pliant.load(part))
+    coupling.add("b", pliant.load(part))
+    coupling.connect("a.y", "b.u")
+    coupling.connect("b.y", "a.u")
+    parameters = {"a.gain": -1.6, "b.gain": 1.3}
+    result = coupling.simulate(stop=2.0, step=0.05, parameters=parameters)
+    mismatch = float(np.abs(result["a.y"] - result["a.x"] - parameters["a.gain"] * result["b.y"]).max())
+    try:
+        other = coupling.simulate(stop=2.0, step=0.05, parameters=parameters, loops="none")
+        lost = bool(np.abs(other["a.y"]).max() > 1e3 * np.abs(result["a.y"]).max())
+    except pliant.PliantError:
+        lost = True
+    return mismatch, lost
+
+
 def rows_of(model: pliant.Model, how: str) -> np.ndarray:
     """Every step of a run whose input stays the same but is said to jump."""
     request = check_request(
@@ -307,7 +380,7 @@ def nothing_happens() -> bool:
 
 
 def main(groups: list[str]) -> None:
-    wanted = groups or ["paper", "random", "stiff", "short", "wheel", "tolerances"]
+    wanted = groups or ["paper", "random", "stiff", "short", "wheel", "loop", "tolerances"]
     if "paper" in wanted:
         for case in (spring(), pendulum(), pendulum(10.0, 5.0)):
             show(case)
@@ -329,6 +402,12 @@ def main(groups: list[str]) -> None:
             print(f"{case.name}: {found}, correct against the better of x1 and x2 {found['correct'] / best:.3f}")
     if "wheel" in wanted:
         show(wheel())
+    if "loop" in wanted:
+        for segments in (20, 100, 400):
+            found = {how: closed_loop(how, segments) for how in STRATEGIES}
+            words = ", ".join(f"{how} {cost} ({cost / found['restart'][0]:.3f})" for how, (cost, _) in found.items())
+            print(f"closed loop, {segments} macro steps: {words}")
+        print(f"feed-through loop: mismatch {feedthrough()[0]:.1e}, diverges without iteration: {feedthrough()[1]}")
     if "tolerances" in wanted:
         for case in (spring(), pendulum(), pendulum(10.0, 5.0)):
             ratios = [

@@ -99,6 +99,29 @@ def other_rows() -> list[FigureRow]:
     return out
 
 
+def coupling_rows() -> list[FigureRow]:
+    """The master."""
+    (restart, error), (correct, other) = jumps.closed_loop("restart"), jumps.closed_loop("correct")
+    ratio = correct / restart
+    mismatch, lost = jumps.feedthrough()
+    return [
+        (
+            "closed loop of two parts, Jacobi master, 100 macro steps, against restart",
+            "<= .22, same error",
+            f"{ratio:.3f}, error {other:.4g} against {error:.4g}",
+            ratio <= 0.22 and other <= 1.05 * error,
+            f"{COMMAND} loop",
+        ),
+        (
+            "direct feed-through loop that diverges without iteration",
+            "converges",
+            f"loop closed to {mismatch:.0e}; without iteration {'it diverges' if lost else 'it stays'}",
+            mismatch < 1e-6 and lost,
+            f"{COMMAND} loop",
+        ),
+    ]
+
+
 def rows() -> list[FigureRow]:
     """All of them."""
-    return [*paper_rows(), *other_rows()]
+    return [*paper_rows(), *other_rows(), *coupling_rows()]

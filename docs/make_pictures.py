@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -113,9 +114,72 @@ def make_jumps() -> None:
     figure.savefig(FOLDER / "jumps.png", dpi=150)
 
 
+def make_predictor() -> None:
+    """The predictor of the pendulum's speed at a jump, as it was and as it is corrected (figure 11 of the paper)."""
+    sys.path.insert(0, str(EXAMPLES.parent / "benchmarks"))
+    import jumps
+
+    case = jumps.pendulum(10.0, 5.0)
+    figure = Figure(figsize=(9.0, 3.1), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    at, reach = 1.0, 0.045
+    times = np.linspace(at - 0.02, at + reach, 200)
+    exact = case.model.simulate(
+        stop=case.stop,
+        method="radau5",
+        rtol=1e-11,
+        atol=1e-11,
+        inputs=case.inputs,
+        parameters=case.parameters,
+        points=times,
+    )
+    columns = jumps.columns_at(case, at)
+    left.plot(times, exact["w"], color="#222222", linewidth=2.2, alpha=0.35, label="solution")
+    ahead = times[times >= at] - at
+    for colour, (name, polynomial) in zip(COLOURS, columns.items(), strict=False):
+        left.plot(at + ahead, np.polynomial.polynomial.polyval(ahead, polynomial), "--", color=colour, label=name)
+    left.axvline(at, color="#DDDDDD")
+    left.set(xlabel="time in s", ylabel="rad/s", title="predictor of the speed at a jump of the input")
+    left.legend(frameon=False, fontsize=9)
+    for colour, how in zip(COLOURS, ("restart", "x1", "x2", "correct"), strict=False):
+        result = case.model.simulate(
+            stop=case.stop, method="bdf", rtol=1e-6, atol=1e-6, inputs=case.inputs, parameters=case.parameters,
+            options={"at_jump": how}, points=400,
+        )  # fmt: skip
+        accurate = case.model.simulate(
+            stop=case.stop,
+            method="radau5",
+            rtol=1e-11,
+            atol=1e-11,
+            inputs=case.inputs,
+            parameters=case.parameters,
+            points=400,
+        )
+        right.plot(result.time, np.abs(result["th"] - accurate["th"]) + 1e-12, color=colour, linewidth=1.0, label=how)
+    right.set(
+        yscale="log", xlabel="time in s", ylabel="rad", title="error of the angle, tolerance 1e-6", ylim=(1e-9, 1e-3)
+    )
+    right.legend(frameon=False, fontsize=9, ncols=2)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(FOLDER / "predictor.png", dpi=150)
+
+
+def make_cosim() -> None:
+    """Step sizes of a coupling with restarts and without."""
+    from pliant.cosim.plot import plot_strategies
+    from pliant.tour.coupling import make_coupling
+
+    system = make_coupling()
+    found = {how: system.simulate(stop=2.0, step=0.02, at_jump=how) for how in ("restart", "correct")}
+    plot_strategies(found, "left", FOLDER / "cosim_steps.png")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     make_modelica()
     make_van_der_pol()
     make_ball()
     make_jumps()
+    make_predictor()
+    make_cosim()

@@ -313,3 +313,18 @@ def test_command_line_refuses(arguments: list[str], code: int, words: str) -> No
     done = run(str(EXAMPLES / "Pipe.mo"), *arguments)
     assert done.exit_code == code
     assert words in done.output + (done.stderr if done.stderr_bytes else "")
+
+
+def test_limit_cycles_are_not_called_unstable() -> None:
+    model = pliant.load("""
+    model VanDerPol
+      Real x(start = 2, fixed = true), v(start = 0, fixed = true);
+    equation
+      der(x) = v;
+      der(v) = 10*(1 - x^2)*v - x;
+    end VanDerPol;
+    """)
+    plan = model.realtime(step=5e-3, stop=40.0)
+    assert plan.evidence.unstable_exact > 0
+    result, exact = plan.simulate(stop=40.0), model.simulate(stop=40.0, method="lieuler", step=5e-3, points=8001)
+    assert np.ptp(result["x"]) == pytest.approx(np.ptp(exact["x"]), rel=0.05)

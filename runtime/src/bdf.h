@@ -14,6 +14,7 @@ typedef struct bdf_jumps {
     int number;            /* jumps so far */
     int linear;            /* does J propagate the columns? 1: it did in the last test */
     int small;             /* the last jump was hardly one */
+    int flat;              /* jumps since x'' was found to change hardly; 0: not known */
     int trial;             /* strategy being tried, 3: the best one is at work */
     int in_block;          /* jumps in the present block */
     int64_t steps_last;    /* counter of steps at the last jump */

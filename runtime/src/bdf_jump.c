@@ -71,6 +71,12 @@ static int input_change(const pl_problem *p, const pl_jump *jump, const jump_inp
     return any;
 }
 
+static int any_of(const pl_real *v, int n) {
+    int any = 0;
+    for (int j = 0; j < n; j++) any |= v[j] != 0.0;
+    return any;
+}
+
 /* df = f_t dt + f_x dx + f_u du; by a difference of f where the model has no directional derivative. */
 static pl_status along(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real dt,
                        const pl_real *dx, const pl_real *du, pl_real *df, pl_real *work) {
@@ -135,7 +141,7 @@ static pl_status linear_columns(pl_bdf *s, pl_problem *p, pl_real t, const jump_
     for (int k = 1; k < q; k++) {
         pl_real *to = fresh(s, k + 1), *part = pl_bdf_array(s, BDF_B);
         jacobian_times(p, fresh(s, k), to);
-        if (k <= u->degree) {
+        if (k <= u->degree && any_of(u->after + (size_t)k * u->n_u, u->n_u)) {
             pl_status status =
                 along(p, t, column(s, 0), fresh(s, 1), 0.0, NULL, u->after + (size_t)k * u->n_u, part, NULL);
             if (status != PL_OK) return status;
@@ -247,6 +253,23 @@ static pl_status all_columns(pl_bdf *s, pl_problem *p, const pl_jump *jump, cons
     return q > 3 ? propagate(s, p, jump, u, 4, q) : PL_OK;
 }
 
+/* x' hardly changes; does x''? Where the slope of an input jumps it may. Asked at times only, as it costs a derivative. */
+static pl_status slopes_too(pl_bdf *s, pl_problem *p, const pl_jump *jump, const jump_inputs *u, int *small) {
+    int n = s->head.n, any = 0;
+    for (int k = 1; k <= u->degree; k++) any |= input_change(p, jump, u, k);
+    if (!any || s->q < 2 || (s->jumps.flat > 0 && s->jumps.flat < TEST_EVERY)) {
+        s->jumps.flat += any && s->q >= 2;
+        return PL_OK;
+    }
+    pl_real *d = pl_bdf_array(s, BDF_E), h = s->h, reach = usual_step(s, jump);
+    pl_status status = second(s, p, jump->t, u, fresh(s, 2));
+    if (status != PL_OK) return status;
+    for (int i = 0; i < n; i++) d[i] = fresh(s, 2)[i] - column(s, 2)[i] / (h * h);
+    *small = reach * reach * pl_weighted_norm(n, d, pl_bdf_array(s, BDF_WEIGHT)) <= NEGLIGIBLE;
+    s->jumps.flat = *small;
+    return PL_OK;
+}
+
 /* ----------------------------------------------------------------------------- order and step */
 
 /* The order and step whose first step has the error allowed, from the norms of the columns. */
@@ -353,6 +376,8 @@ pl_status pl_bdf_jump(pl_bdf *s, pl_problem *p, const pl_jump *jump, pl_real *wo
     const pl_real *f = fresh(s, 1);
     for (int i = 0; i < n; i++) d[i] = h * f[i] - z1[i];
     int small = pl_weighted_norm(n, d, pl_bdf_array(s, BDF_WEIGHT)) * usual_step(s, jump) <= NEGLIGIBLE * h;
+    if (small && how == PL_JUMP_CORRECT && order == 0) status = slopes_too(s, p, jump, &u, &small);
+    if (status != PL_OK) return status;
     s->jumps.small = small;
     if (how == PL_JUMP_CORRECT && !small) {
         status = all_columns(s, p, jump, &u, order, &known);

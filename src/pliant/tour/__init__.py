@@ -1,7 +1,7 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 story.py      what a section consists of: text, tables, pictures, code
-modelica.py, realtime.py, stiff.py, native.py, hybrid.py, sparse.py, results.py
+modelica.py, realtime.py, coupling.py, stiff.py, native.py, hybrid.py, sparse.py, results.py
               the sections, each a function that runs and tells
 terminal.py, page.py      the same story for the terminal and for the browser
 models/       the Modelica and C models of the tour
@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pliant.errors import OutputError
+from pliant.tour.coupling import coupling
 from pliant.tour.hybrid import events, inputs
 from pliant.tour.modelica import circuit, operating_point, pendulum
 from pliant.tour.native import c_model, dae
@@ -31,6 +32,7 @@ SECTIONS = (
     pendulum,
     operating_point,
     realtime,
+    coupling,
     stiff,
     c_model,
     dae,
