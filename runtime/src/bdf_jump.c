@@ -60,13 +60,18 @@ typedef struct jump_inputs {
     int n_u, degree;
 } jump_inputs;
 
+/* Does f depend on input j? An input that only outputs read does not touch the states. */
+static int touches(const pl_model *m, int j) {
+    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j];
+}
+
 static int input_change(const pl_problem *p, const pl_jump *jump, const jump_inputs *u, int k) {
     int any = 0;
     if (k > u->degree) return 0;
     input_coefficient(p->inputs, jump->segment - 1, jump->t, k, u->change);
     for (int j = 0; j < u->n_u; j++) {
         u->change[j] = u->after[(size_t)k * u->n_u + j] - u->change[j];
-        any |= u->change[j] != 0.0;
+        any |= u->change[j] != 0.0 && touches(p->model, j);
     }
     return any;
 }
@@ -220,6 +225,7 @@ static int propagation_holds(pl_bdf *s, pl_problem *p, const pl_jump *jump, cons
 
 /* How many coefficients to ask the model's own series for; 0: f and a directional derivative do. */
 static int series_order(const pl_bdf *s, const pl_model *m) {
+    if (m->mass.start) return BDF_MAX_ORDER; /* algebraic unknowns jump themselves: nothing old is of use */
     if (!m->taylor || s->jumps.small || (is_linear(m) && s->steps_jacobian >= 0)) return 0;
     if (s->jumps.linear != 1 || s->steps_jacobian < 0) return BDF_MAX_ORDER; /* likely to be needed again */
     return s->jumps.number % TEST_EVERY == 0 ? 3 : 0;
@@ -235,6 +241,10 @@ static pl_status first(pl_bdf *s, pl_problem *p, const pl_jump *jump, const jump
 static pl_status all_columns(pl_bdf *s, pl_problem *p, const pl_jump *jump, const jump_inputs *u, int order,
                              int *known) {
     int q = s->q, can_propagate = s->steps_jacobian >= 0;
+    if (p->model->mass.start) {
+        *known = BDF_MAX_ORDER;
+        return PL_OK;
+    }
     if (is_linear(p->model) && can_propagate) {
         *known = s->q_max;
         return linear_columns(s, p, jump->t, u, s->q_max);
@@ -364,18 +374,23 @@ pl_status pl_bdf_jump(pl_bdf *s, pl_problem *p, const pl_jump *jump, pl_real *wo
     for (int k = 0; k <= u.degree; k++) any |= input_change(p, jump, &u, k);
     if (!any || how == PL_JUMP_PROCEED) return PL_OK;
     s->jumps.number++;
-    if (how == PL_JUMP_CORRECT) how = cheapest(s, p, jump->t);
+    if (how == PL_JUMP_CORRECT && !p->model->mass.start) how = cheapest(s, p, jump->t);
     if (s->q_next != s->q && how != PL_JUMP_CORRECT) {
         pl_bdf_change_order(s, s->q_next);
     }
     int order = how == PL_JUMP_CORRECT ? series_order(s, p->model) : 0;
     pl_status status = pl_weights(p, jump->t, column(s, 0), pl_bdf_array(s, BDF_WEIGHT));
+    if (status == PL_OK && p->model->mass.start) {
+        status = pl_consistent(p, jump->t, column(s, 0), fresh(s, 0));
+        s->factor_valid = 0; /* the linear block served another purpose */
+    }
     if (status == PL_OK) status = first(s, p, jump, &u, order);
     if (status != PL_OK) return status;
     pl_real *z1 = column(s, 1), *d = pl_bdf_array(s, BDF_E), h = s->h;
     const pl_real *f = fresh(s, 1);
     for (int i = 0; i < n; i++) d[i] = h * f[i] - z1[i];
-    int small = pl_weighted_norm(n, d, pl_bdf_array(s, BDF_WEIGHT)) * usual_step(s, jump) <= NEGLIGIBLE * h;
+    int small = !p->model->mass.start &&
+                pl_weighted_norm(n, d, pl_bdf_array(s, BDF_WEIGHT)) * usual_step(s, jump) <= NEGLIGIBLE * h;
     if (small && how == PL_JUMP_CORRECT && order == 0) status = slopes_too(s, p, jump, &u, &small);
     if (status != PL_OK) return status;
     s->jumps.small = small;

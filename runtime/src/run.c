@@ -378,7 +378,8 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
 static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segment) {
     const pl_stepper *head = state;
     if (r->opt.at_jump == PL_JUMP_RESTART || r->method != PL_BDF || !r->started || head->t != t) return 0;
-    if (p->model->mass.start || p->inputs->call) return 0;
+    if (p->inputs->call) return 0;
+    if (p->model->mass.start && (r->opt.at_jump != PL_JUMP_CORRECT || !p->model->taylor)) return 0;
     pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
     if ((p->model->flags & PL_MODEL_SETTLES) && p->model->event) {
         pl_event_info info;
@@ -390,6 +391,7 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
         jump.always = info.f_changed;
     }
     if (pl_bdf_jump(state, p, &jump, pl_run_u(r)) != PL_OK) return 0;
+    memcpy(pl_run_x(r, RUN_AFTER), pl_method_of(PL_BDF)->x(state), (size_t)r->n_x * sizeof(pl_real));
     r->step_open = 0;
     r->t_reached = r->t_left = t;
     return r->n_roots == 0 || pl_event_reset(r, p, t, pl_run_x(r, RUN_AFTER)) == PL_OK;

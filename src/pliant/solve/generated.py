@@ -96,7 +96,7 @@ class GeneratedModel(NativeModel):
         if few or request.options.at_jump != "correct" or request.method not in ("auto", "bdf"):
             return self
         linear = self.struct.flags & binding.MODEL_LINEAR and self.struct.flags & binding.MODEL_AUTONOMOUS
-        if self.n_x > LARGEST_SERIES or linear or self.names.algebraic:
+        if self.n_x > LARGEST_SERIES or (linear and not self.names.algebraic):
             return self
         found = self.with_taylor()
         found.reports_to = self

@@ -44,8 +44,8 @@ def coupling(_folder: Path) -> Section:
     return Section(
         "coupling",
         "Coupling without restarts",
-        "Each part has its own solver; at every communication point its inputs jump. pliant's BDF corrects its history, "
-        "its order and its step there and goes on, instead of beginning anew.",
+        "Each part has its own solver; at every communication point its inputs jump. pliant's BDF corrects its "
+        "history, its order and its step there and goes on, instead of beginning anew.",
         [
             Code(source(make_coupling), "Two models, each with a solver of its own."),
             Table(
