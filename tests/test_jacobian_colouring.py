@@ -186,9 +186,9 @@ def test_a_hundred_thousand_columns_in_seconds(kind: str) -> None:
             np.concatenate([np.arange(4000), np.arange(n)]),
         ),
     }[kind]()
-    start = time.perf_counter()
+    start = time.process_time()
     found = colour(n, n, rows, cols)
-    elapsed = time.perf_counter() - start
+    elapsed = time.process_time() - start
     key = np.unique(rows * n + cols)  # each entry once
     pairs = (key // n) * found.n_colours + found.colours[key % n]
     assert len(np.unique(pairs)) == len(pairs)  # no row sees a colour twice
