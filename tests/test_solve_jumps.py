@@ -216,3 +216,10 @@ def test_unknown_strategies_are_refused(tank: pliant.Model) -> None:
     with pytest.raises(pliant.ArgumentError, match="at_jump"):
         simulate(tank, {"u": 1.0}, "jump")
     assert set(binding.AT_JUMP) == {"restart", "proceed", "x1", "x2", "correct"}
+
+
+def test_inputs_and_methods_of_the_wrong_kind(tank: pliant.Model) -> None:
+    with pytest.raises(pliant.ArgumentError, match="inputs must be a mapping"):
+        tank.simulate(stop=1.0, inputs=5)  # type: ignore[arg-type]
+    with pytest.raises(pliant.ArgumentError, match="method"):
+        tank.simulate(stop=1.0, method=["bdf"])  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,10 +12,13 @@ from rich.markup import escape
 from rich.table import Table
 
 import pliant
-from pliant.cli.answer import Report, stats_line
+from pliant.cli.answer import EXIT_ERROR, Report, stats_line
 from pliant.cli.app import app
 from pliant.cli.arguments import AsJson, Plot, PlotFile, Save
 from pliant.solve.manifest import to_json
+
+if TYPE_CHECKING:
+    from pliant.cosim.compare import Trial
 
 File = Annotated[Path, typer.Argument(help="File with parts and connections.", metavar="SYSTEM.toml")]
 Stop = Annotated[float | None, typer.Option(help="End of the simulation, instead of that in the file.")]
@@ -65,13 +68,17 @@ def cosim(
         given |= {"timeout": timeout, "at_jump": at_jump}
         arguments = system.arguments | {key: value for key, value in given.items() if value is not None}
         arguments["progress"] = False if as_json else None
+        if steps_file is not None and not compare:
+            raise pliant.ArgumentError("--steps-file shows two strategies side by side", hint="add --compare")
         if graph is not None:
             system.coupling.plot(graph)
-            report.files.append(str(graph))
+        drawn = [] if graph is None else [str(graph)]
         if compare:
+            report.files += drawn
             _compare(report, system.coupling, arguments, steps_file)
             return
         result = system.coupling.simulate(**arguments)
+        report.files += drawn  # not before: where the run fails, these are the files of the result so far
         for target in report.targets:
             report.files.append(str(result.save(target, system.outputs or None)))
         names = [name.strip() for name in (plot or "").split(",") if name.strip()] or system.plot
@@ -84,7 +91,7 @@ def cosim(
 
 
 def _compare(report: Report, coupling: Any, arguments: dict[str, Any], steps_file: Path | None) -> None:
-    from pliant.cosim.compare import STRATEGIES, table
+    from pliant.cosim.compare import STRATEGIES
     from pliant.cosim.compare import compare as all_strategies
 
     arguments = {key: value for key, value in arguments.items() if key != "at_jump"}
@@ -98,7 +105,15 @@ def _compare(report: Report, coupling: Any, arguments: dict[str, Any], steps_fil
     if report.as_json:
         body = {"strategies": [one.as_dict() for one in trials], "files": report.files}
         typer.echo(json.dumps(to_json(body), indent=1))
-        return
+    else:
+        _tell(report, trials)
+    if all(one.error for one in trials):
+        raise typer.Exit(EXIT_ERROR)
+
+
+def _tell(report: Report, trials: list[Trial]) -> None:
+    from pliant.cosim.compare import table
+
     console = Console()
     head, *rows = table(trials)
     shown_table = Table(box=None, pad_edge=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.cosim.record import CouplingResult
-from pliant.errors import SolverError
+from pliant.errors import SimulationInterrupted, SolverError
 from pliant.solve.result import Stats
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def compare(coupling: Coupling, strategies: Sequence[str] = STRATEGIES, **argume
         try:
             result = coupling.simulate(at_jump=how, **arguments)
             out.append(Trial(how, result.stats, result))
+        except SimulationInterrupted:  # Ctrl-C ends the comparison, not one strategy only
+            raise
         except SolverError as error:
             so_far = error.result
             stats = Stats() if so_far is None else so_far.stats

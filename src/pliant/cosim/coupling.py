@@ -17,6 +17,7 @@ from pliant.cosim.record import CouplingResult, RunAbout
 from pliant.cosim.request import (
     Run,
     by_part,
+    check_mapping,
     check_order,
     check_part_options,
     check_run,
@@ -154,9 +155,10 @@ class Coupling:
         graph = self._graph
         if not graph.parts:
             raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
-        run = Run(start, stop, step, scheme, extrapolation, bool(smooth), loops, parallel, points, timeout, progress)
+        run = Run(start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress)
         check_run(run)
         places = check_order(graph, order)
+        check_mapping("options", options or {})
         given = given_inputs(graph, inputs or {})
         values = by_part(graph, "parameters", parameters or {})
         starts = by_part(graph, "start_values", start_values or {})

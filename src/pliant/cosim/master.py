@@ -24,7 +24,7 @@ from pliant.cosim.loops import PointSolver
 from pliant.cosim.part import Matrix, Part, Vector
 from pliant.cosim.record import CouplingResult, Recorder, RunAbout
 from pliant.cosim.request import Run
-from pliant.cosim.signals import Given, at, made_continuous, polynomial, shifted
+from pliant.cosim.signals import NEAR, Given, at, made_continuous, polynomial, shifted
 from pliant.cosim.start import find_start
 from pliant.cosim.stepping import Job, OutOfTime, PartFailed, Stepping
 from pliant.errors import PliantError, SimulationInterrupted, SimulationTimeout, SolverError
@@ -52,6 +52,7 @@ class Master:
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
         self.first_slope: list[Vector] | None = None  # of the inputs in the first step
+        self.near = NEAR * run.step  # knots of tables nearer than this to each other are one
         self.t = run.start
         self.done = 0  # macro steps
         self.recorder = Recorder(self.parts, run.n_steps, run.points)
@@ -147,7 +148,7 @@ class Master:
         for p, part in enumerate(self.parts):
             u = np.array([0.0 if port.start is None else port.start for port in part.inputs])
             for j, one in self.given[p].items():
-                u[j] = one.limits(self.run.start)[1]
+                u[j] = one.limits(self.run.start, self.near)[1]
             guess.append(u)
         found = find_start(self.parts, self.wires, self.solver, guess, self.run.start)
         self._keep(self.run.start, found)
@@ -166,7 +167,7 @@ class Master:
         guess = [end.copy() for end in self.ends]
         for p, given in enumerate(self.given):
             for j, one in given.items():
-                guess[p][j] = one.limits(t)[1]
+                guess[p][j] = one.limits(t, self.near)[1]
         return guess
 
     def _keep(self, t: float, u: list[Vector]) -> None:
@@ -216,15 +217,18 @@ class Master:
 
     def _job(self, p: int, t: float, t_next: float, c: Matrix) -> Job:
         """The step of one part: given inputs added, tables followed from knot to knot."""
-        part, given = self.parts[p], self.given[p]
-        inner = sorted({float(b) for one in given.values() for b in one.breaks(t, t_next)})
-        points = [t, *inner, t_next]
+        part, given, near = self.parts[p], self.given[p], self.near
+        points = [t]
+        for b in sorted({float(b) for one in given.values() for b in one.breaks(t, t_next, near)}):
+            if b > points[-1] + near:
+                points.append(b)
+        points.append(t_next)
 
         def job(cancelled: Callable[[], bool]) -> bool:
             for a, b in itertools.pairwise(points):
                 piece = c.copy() if a == t else shifted(c, a - t)
                 for j, one in given.items():
-                    piece[:, j] = one.coefficients(a, b)
+                    piece[:, j] = one.coefficients(a, b, near)
                 part.set_inputs(a, piece)
                 if not part.step(b, cancelled):
                     return False

@@ -1,7 +1,7 @@
 """A part made from a model, with a solver of its own that does not begin anew between macro steps.
 
-With BDF the history of the solver is corrected where the input polynomials change (``at_jump``); other methods, and
-models with algebraic unknowns in x, begin anew there by themselves.
+With BDF the history of the solver is corrected where the input polynomials change (``at_jump``); other methods
+begin anew there by themselves, and so do models with algebraic unknowns in x that have no Taylor series.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class ModelPart:
         """With Taylor coefficients where the correction of the history can use them."""
         model = self.given
         useful = settings.at_jump == "correct" and settings.method in ("bdf", "auto") and model.names.u
-        if not useful or not isinstance(model, GeneratedModel) or model.names.algebraic:
+        if not useful or not isinstance(model, GeneratedModel):
             return model
         if model.n_x > LARGEST_SERIES or model.struct.flags & LINEAR == LINEAR:
             return model

@@ -76,8 +76,13 @@ def check_run(run: Run) -> None:
         raise ArgumentError(f"step = {run.step:g} is below what time can resolve at t = {run.stop:g}")
     if run.scheme not in SCHEMES:
         raise ArgumentError(f"there is no scheme {run.scheme!r}", hint=f"use {' or '.join(SCHEMES)}")
-    if isinstance(run.extrapolation, bool) or run.extrapolation not in (0, 1, 2):
+    whole = isinstance(run.extrapolation, (int, np.integer)) and not isinstance(run.extrapolation, bool)
+    if not whole or run.extrapolation not in (0, 1, 2):
         raise ArgumentError(f"extrapolation must be 0, 1 or 2, not {run.extrapolation!r}")
+    for name, allowed in (("smooth", (False, True)), ("parallel", (None, False, True))):
+        value = getattr(run, name)
+        if not (value is None or isinstance(value, (bool, np.bool_))) or value not in allowed:
+            raise ArgumentError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
     if run.loops not in HOW:
         raise ArgumentError(f"loops must be one of {', '.join(HOW)}, not {run.loops!r}")
     whole = isinstance(run.points, (int, np.integer)) and not isinstance(run.points, bool)
@@ -85,8 +90,15 @@ def check_run(run: Run) -> None:
         raise ArgumentError(
             f"points must be a number of communication points, at least 2, or None for all, not {run.points!r}"
         )
-    if run.timeout is not None and not run.timeout > 0:
+    number = isinstance(run.timeout, (int, float, np.number)) and not isinstance(run.timeout, bool)
+    if run.timeout is not None and not (number and run.timeout > 0):
         raise ArgumentError(f"timeout must be positive, not {run.timeout!r}")
+
+
+def check_mapping(what: str, value: Any) -> None:
+    """Values by name."""
+    if not isinstance(value, Mapping):
+        raise ArgumentError(f"{what} must be values by name, not {value!r}", hint="e.g. {'name': 1.0}")
 
 
 def check_order(graph: Graph, order: Any) -> list[int]:
@@ -94,13 +106,15 @@ def check_order(graph: Graph, order: Any) -> list[int]:
     names = list(graph.parts)
     if order is None:
         return list(range(len(names)))
-    if isinstance(order, str) or sorted(order) != sorted(names):
+    listed = list(order) if isinstance(order, (list, tuple)) else []
+    if sorted(map(str, listed)) != sorted(names):
         raise ArgumentError(f"order must name every part once, not {order!r}", hint=f"the parts are {', '.join(names)}")
-    return [names.index(name) for name in order]
+    return [names.index(str(name)) for name in listed]
 
 
 def given_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Given]:
     """Inputs by full name; all others must be connected."""
+    check_mapping("inputs", inputs)
     connected = {f"{one.target_part}.{one.target}": one for one in graph.connections}
     out: dict[str, Given] = {}
     for path, value in inputs.items():
@@ -135,6 +149,7 @@ def degree_of(graph: Graph, part: Part, run: Run, given: Mapping[str, Given]) ->
 
 def by_part(graph: Graph, what: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """{"part.name": value} -> {"part": {"name": value}}"""
+    check_mapping(what, given)
     out: dict[str, dict[str, Any]] = {name: {} for name in graph.parts}
     for path, value in given.items():
         part, name = graph.split(path, what)
@@ -147,6 +162,8 @@ def check_part_options(name: str, options: Mapping[str, Any]) -> None:
     for key in options:
         if key not in PART_OPTIONS:
             raise ArgumentError(f"part {name!r}: there is no option {key!r}", hint=suggestion(key, PART_OPTIONS))
+    for key in ("parameters", "start_values", "options"):
+        check_mapping(f"part {name!r}: {key}", options.get(key, {}))
 
 
 def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:
@@ -160,11 +177,13 @@ def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:
         "start_values": {**own.get("start_values", {}), **common.start_values},
         "options": {**common.options, **own.get("options", {})},
     }
+    if not isinstance(merged["method"], str):
+        raise ArgumentError(f"method must be a name, not {merged['method']!r}", hint="use bdf, auto, radau5 or dopri5")
     if merged["method"] in binding.FIXED_STEP:
         raise ArgumentError(
             f"{merged['method']} has a fixed step, but parts must reach every communication point",
             hint="use method bdf, auto, radau5 or dopri5",
         )
-    if merged["at_jump"] not in binding.AT_JUMP:
+    if not isinstance(merged["at_jump"], str) or merged["at_jump"] not in binding.AT_JUMP:
         raise ArgumentError(f"at_jump must be one of {', '.join(reversed(binding.AT_JUMP))}, not {merged['at_jump']!r}")
     part.configure(PartSettings(start=common.start, stop=common.stop, degree=common.degree, **merged))

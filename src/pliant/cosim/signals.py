@@ -22,7 +22,7 @@ from pliant.cosim.part import DEGREE, Matrix, Vector
 from pliant.errors import ArgumentError
 from pliant.solve.inputs import Segments
 
-NEAR = 1e-9  # of the macro step: knots of tables nearer than this to its ends count as lying there
+NEAR = 1e-9  # of the macro step: knots of tables nearer than this to its ends or to each other count as one
 
 
 def polynomial(times: Sequence[float], samples: Sequence[Vector], about: float) -> Matrix:
@@ -87,9 +87,12 @@ class Given:
             self._read_table(value)
 
     def _finite(self, value: Any) -> float:
-        number = float(value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = np.nan
         if not np.isfinite(number):
-            raise ArgumentError(f"input {self.name}: {number} is not a finite number")
+            raise ArgumentError(f"input {self.name}: {value!r} is not a finite number")
         return number
 
     def _read_table(self, value: Any) -> None:
@@ -103,6 +106,8 @@ class Given:
             raise ArgumentError(f"input {self.name}: times have shape {times.shape}, values {heights.shape}")
         if not (np.isfinite(times).all() and np.isfinite(heights).all()) or np.any(np.diff(times) < 0):
             raise ArgumentError(f"input {self.name}: the table must be finite and its times ascend")
+        if np.any(times[2:] == times[:-2]):
+            raise ArgumentError(f"input {self.name}: a time stands more than twice in the table")
         self.knots, self.heights = times, heights
 
     @property
@@ -112,31 +117,39 @@ class Given:
             return self.segments.degree
         return DEGREE if self.function is not None else min(1, self.knots.size)
 
-    def breaks(self, a: float, b: float) -> NDArray[np.float64]:
-        """Times strictly inside (a, b) where the polynomial changes."""
-        near = NEAR * (b - a)
+    def breaks(self, a: float, b: float, near: float = 0.0) -> NDArray[np.float64]:
+        """Times inside (a, b), further than ``near`` from both, where the polynomial changes."""
         return self.knots[(self.knots > a + near) & (self.knots < b - near)]
 
-    def limits(self, t: float) -> tuple[float, float]:
-        """Values just before and just after t."""
+    def _sides(self, t: float, near: float) -> tuple[float, float]:
+        """First and last knot that count as t, or t twice: 3*0.1 shall meet a jump at 0.3."""
+        found = self.knots[np.abs(self.knots - t) <= near]
+        return (float(found[0]), float(found[-1])) if found.size else (t, t)
+
+    def limits(self, t: float, near: float = 0.0) -> tuple[float, float]:
+        """Values just before and just after t; knots nearer than ``near`` count as t."""
         if self.function is not None:
             value = self._finite(self.function(t))
             return value, value
+        first, last = self._sides(t, near)
         if self.segments is not None:
-            where = np.array([t])
-            return float(self.segments.about(where, left=True)[0, 0]), float(self.segments.about(where)[0, 0])
+            left, right = self.segments.about(np.array([first]), left=True), self.segments.about(np.array([last]))
+            return float(left[0, 0]), float(right[0, 0])
         if not self.knots.size:
             return self.number, self.number
-        middle = float(np.interp(t, self.knots, self.heights))
-        here = np.flatnonzero(self.knots == t)
-        return (float(self.heights[here[0]]), float(self.heights[here[-1]])) if here.size else (middle, middle)
+        return self._height(first, 0), self._height(last, -1)
 
-    def coefficients(self, a: float, b: float) -> Vector:
-        """About a, between two neighbouring breaks a < b."""
+    def _height(self, t: float, side: int) -> float:
+        """Of the table at t; where t stands twice, on one side."""
+        here = np.flatnonzero(self.knots == t)
+        return float(self.heights[here[side]] if here.size else np.interp(t, self.knots, self.heights))
+
+    def coefficients(self, a: float, b: float, near: float = 0.0) -> Vector:
+        """About a, between two neighbouring breaks a < b; knots nearer than ``near`` count as a or b."""
         if self.segments is not None:
-            found = self.segments.about(np.array([a]))[0]
+            found = self.segments.about(np.array([self._sides(a, near)[1]]))[0]
             return np.append(found, np.zeros(DEGREE + 1 - len(found)))
-        after, before = self.limits(a)[1], self.limits(b)[0]
+        after, before = self.limits(a, near)[1], self.limits(b, near)[0]
         h = b - a
         if self.function is None:
             return np.array([after, (before - after) / h, 0.0])

@@ -176,8 +176,9 @@ def _segments(u: Vector, tables: dict[int, Table]) -> tuple[Vector, NDArray[np.f
     start = np.unique(np.concatenate([_times(table) for table in tables.values()]))
     degree = max(table.degree if isinstance(table, Segments) else 1 for table in tables.values())
     pairs = [table for table in tables.values() if not isinstance(table, Segments)]
-    if any(len(times) > 1 and times[0] == times[1] for times, _ in pairs):
-        # a table that begins with a jump has a left side too
+    slopes = [one for one in tables.values() if isinstance(one, Segments) and one.coefficients[0, 1:].any()]
+    if any(len(times) > 1 and times[0] == times[1] for times, _ in pairs) or slopes:
+        # a table that begins with a jump has a left side too, and so have segments: constant before the first
         start = np.concatenate([[start[0] - max(1.0, abs(start[0]))], start])
     coefficient = np.zeros((len(start), degree + 1, len(u)))
     coefficient[:, 0, :] = u

@@ -128,7 +128,7 @@ def check_request(
     start, stop = _number("start", start), _number("stop", stop)
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
-    if method not in binding.METHODS:
+    if not isinstance(method, str) or method not in binding.METHODS:
         raise ArgumentError(
             f"there is no method {method!r}",
             hint=suggestion(str(method), binding.METHODS),

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pliant.errors import SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.errors import ArgumentError, SimulationInterrupted, SimulationTimeout, SolverError
 from pliant.solve.collect import collect
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
@@ -56,6 +56,10 @@ def simulate(
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
     """Run ``request`` on ``model``; every error raised on the way carries the result so far."""
+    if not isinstance(inputs, Mapping):
+        raise ArgumentError(
+            f"inputs must be a mapping from names to values, not {inputs!r}", hint="e.g. inputs={'u': 1.0}"
+        )
     sim = Simulation(model.for_jumps(request, inputs), request, inputs)
     try:
         with Reporter(progress) as reporter:
