@@ -93,7 +93,10 @@ def other_rows() -> list[FigureRow]:
     case = jumps.wheel()
     ratio = jumps.run(case, "correct").total / jumps.run(case, "restart").total
     what = "wheel with 37 inputs, 200 segments of 5 ms, total against restart"
-    out.append((what, "<= .45", f"{ratio:.3f}", ratio <= 0.45, f"{COMMAND} wheel"))
+    longer = jumps.wheel(stop=4.0)
+    other = jumps.run(longer, "correct").total / jumps.run(longer, "restart").total
+    reached = f"{ratio:.3f}; with segments of 20 ms {other:.3f}"
+    out.append((what, "<= .45", reached, ratio <= 0.45, f"{COMMAND} wheel"))
     same = jumps.nothing_happens()
     out.append(("zero jump", "bit-identical to proceed", "identical" if same else "different", same, COMMAND))
     return out

@@ -254,7 +254,7 @@ def full_step(out: Numbers, model: pliant.Model) -> float:
     from pliant.realtime.search import Found
 
     o = out.plan.outcome
-    everything = Found(np.ones_like(o.mask), {}, 0, [], [])
+    everything = Found(np.ones_like(o.mask), {}, 0, [])
     code = write_code(replace(o, found=everything, elimination=o.full))
     stepper = drive(code, model._numeric, o.request.scenarios[0]).stepper
     stepper.reset()
@@ -318,7 +318,11 @@ def grid() -> dict[str, float]:
     measured = max(float(one.max()) for one in plan.evidence.measured)
     other = {"U[1]": 6.0, "U[2]": 7.0, "frequency[1]": 35.0, "frequency[2]": 22.0}
     sparsed, exact, _, size = errors(plan, model, 0.05, other)
+    fast = {"frequency[2]": 130.0, "frequency[3]": 310.0}
+    hurried = model.realtime(step=1e-4, stop=0.05, scenarios=[{"parameters": fast}])
     return {
+        "fast_entries_gone": 1.0 - hurried.entries / hurried.full_entries,
+        "fast_flops_gone": 1.0 - hurried.flops / hurried.outcome.full.factor_flops,
         "entries_gone": 1.0 - plan.entries / plan.full_entries,
         "flops_gone": 1.0 - plan.flops / plan.outcome.full.factor_flops,
         "predicted": plan.bias,

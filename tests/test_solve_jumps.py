@@ -223,3 +223,20 @@ def test_inputs_and_methods_of_the_wrong_kind(tank: pliant.Model) -> None:
         tank.simulate(stop=1.0, inputs=5)  # type: ignore[arg-type]
     with pytest.raises(pliant.ArgumentError, match="method"):
         tank.simulate(stop=1.0, method=["bdf"])  # type: ignore[arg-type]
+
+
+def test_a_derivative_that_does_not_exist_at_a_jump_leads_to_a_restart() -> None:
+    """x'' is infinite where the input reaches zero: f is fine, its derivatives are not."""
+    model = pliant.load("""
+    model Root
+      input Real u;
+      Real x(start = 1, fixed = true);
+    equation
+      der(x) = sqrt(u) - x;
+    end Root;
+    """)
+    times = np.linspace(0, 2, 9)
+    inputs = {"u": cases.pieces(times, np.array([1.0, 0.0, 2.0, 0.0, 1.0, 0.0, 3.0, 1.0]), np.full(8, 0.5))}
+    exact = model.simulate(stop=2.0, method="radau5", rtol=1e-10, atol=1e-12, inputs=inputs)
+    for how in ("x2", "correct"):
+        assert np.abs(simulate(model, inputs, how)["x"] - exact["x"]).max() < 1e-4

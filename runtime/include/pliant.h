@@ -293,6 +293,8 @@ typedef struct pl_problem {
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f);
 pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g);
 pl_status pl_set_inputs(pl_problem *p, pl_real t);
+/* Index of the first value that is NaN or Inf, or -1. */
+int pl_first_nonfinite(int n, const pl_real *v);
 /* out = L v */
 void pl_mass_times(const pl_model *m, const pl_real *v, pl_real *out);
 /* Root mean square of v_i / (rtol |x_i| + atol_i). */

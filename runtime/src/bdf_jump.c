@@ -91,7 +91,8 @@ static pl_status along(pl_problem *p, pl_real t, const pl_real *x, const pl_real
     if (status != PL_OK) return status;
     if (m->jvp) {
         p->count->n_jvp++;
-        return m->jvp(p->self, t, x, p->u, dt, dx, du, df);
+        status = m->jvp(p->self, t, x, p->u, dt, dx, du, df);
+        return status == PL_OK && pl_first_nonfinite(n, df) >= 0 ? PL_NONFINITE : status;
     }
     pl_real size = 0.0, reach = 1.0;
     for (int i = 0; dx && i < n; i++) size = fmax(size, fabs(dx[i]) / (p->rtol * fabs(x[i]) + p->atol[i]));
@@ -102,7 +103,7 @@ static pl_status along(pl_problem *p, pl_real t, const pl_real *x, const pl_real
     p->count->n_rhs++;
     status = m->rhs(p->self, t + reach * dt, work, p->u, df);
     for (int i = 0; i < n; i++) df[i] = (df[i] - f[i]) / reach;
-    return status;
+    return status == PL_OK && pl_first_nonfinite(n, df) >= 0 ? PL_NONFINITE : status;
 }
 
 /* out = J v with the Jacobian of the last factorisation. */
@@ -190,10 +191,8 @@ static pl_status taylor(pl_bdf *s, pl_problem *p, pl_real t, const jump_inputs *
     if (status != PL_OK) return status;
     p->count->n_taylor += order;
     status = p->model->taylor(p->self, order, t, column(s, 0), u->after, fresh(s, 0));
-    const pl_real *x = fresh(s, 1);
-    pl_real sum = 0.0;
-    for (size_t i = 0; i < (size_t)order * (size_t)s->head.n; i++) sum += x[i] * 0.0;
-    return status == PL_OK && sum != 0.0 ? PL_NONFINITE : status;
+    int bad = status == PL_OK && pl_first_nonfinite(order * s->head.n, fresh(s, 1)) >= 0;
+    return bad ? PL_NONFINITE : status;
 }
 
 /* Does the old X_3, propagated by J, meet the new one? */

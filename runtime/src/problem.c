@@ -13,7 +13,7 @@ static pl_real total(const pl_real *lane) {
 }
 
 /* Index of the first value that is NaN or Inf, or -1. The sum of v*0 is 0 unless one of them is. */
-static int first_nonfinite(int n, const pl_real *v) {
+int pl_first_nonfinite(int n, const pl_real *v) {
     pl_real lane[LANES] = {0.0}, sum;
     int at = 0;
     for (; at + LANES <= n; at += LANES)
@@ -66,7 +66,7 @@ pl_status pl_set_inputs(pl_problem *p, pl_real t) {
     if (!in->call) return PL_OK;
     pl_status status = in->call(in->user, t, p->u);
     if (status != PL_OK) return note(p, status, PL_IN_INPUTS, -1, t);
-    int bad = first_nonfinite(in->n_u, p->u);
+    int bad = pl_first_nonfinite(in->n_u, p->u);
     return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_INPUTS, bad, t);
 }
 
@@ -79,7 +79,7 @@ pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f) {
     p->count->n_rhs++;
     pl_status status = m->rhs(p->self, t, x, p->u, f);
     if (status != PL_OK) return note(p, status, PL_IN_RHS, -1, t);
-    int bad = first_nonfinite(m->n_x, f);
+    int bad = pl_first_nonfinite(m->n_x, f);
     return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_RHS, bad, t);
 }
 
@@ -90,7 +90,7 @@ pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g) {
     p->count->n_roots++;
     status = m->roots(p->self, t, x, p->u, g);
     if (status != PL_OK) return note(p, status, PL_IN_ROOTS, -1, t);
-    int bad = first_nonfinite(m->n_roots, g);
+    int bad = pl_first_nonfinite(m->n_roots, g);
     return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_ROOTS, bad, t);
 }
 

@@ -36,7 +36,6 @@ class PointSolver:
         self.needs = needed(wires, self.patterns)
         self.components = components(self.needs)
         self.direct = [bool(self.patterns[wire.source_part][wire.output].any()) for wire in wires]
-        self.n_rounds = 0
 
     @property
     def loops(self) -> list[list[int]]:
@@ -99,9 +98,9 @@ class PointSolver:
             return out
 
         v = np.array([u[wire.target_part][wire.input] for wire in wires])
-        found = newton(residual, matrix, v, self._count) if self.how == "newton" else None
+        found = newton(residual, matrix, v) if self.how == "newton" else None
         if found is None:
-            found = relaxed(residual, v, self._count)
+            found = relaxed(residual, v)
         if found is None:
             left = residual(v)
             named = ", ".join(self.names[k] for k in component)
@@ -114,18 +113,12 @@ class PointSolver:
             )
         residual(found)  # leaves u at the solution
 
-    def _count(self) -> None:
-        self.n_rounds += 1
 
-
-def newton(
-    residual: Callable[[Vector], Vector], matrix: Callable[[], Vector], v: Vector, count: Callable[[], None]
-) -> Vector | None:
+def newton(residual: Callable[[Vector], Vector], matrix: Callable[[], Vector], v: Vector) -> Vector | None:
     """Damped Newton for residual(v) = 0; None: it does not converge. ``matrix`` belongs to the last residual."""
     v = v.copy()
     r = residual(v)
     for _ in range(ROUNDS):
-        count()
         if not np.any(r):
             return v
         try:
@@ -153,13 +146,12 @@ def newton(
     return None
 
 
-def relaxed(residual: Callable[[Vector], Vector], v: Vector, count: Callable[[], None]) -> Vector | None:
+def relaxed(residual: Callable[[Vector], Vector], v: Vector) -> Vector | None:
     """Fixed point with Aitken's relaxation: w <- -w (r_old . dr) / (dr . dr)."""
     v, w = v.copy(), 0.5
     try:
         r = residual(v)
         for _ in range(RELAXED_ROUNDS):
-            count()
             v = np.asarray(v + w * r)
             old, r = r, residual(v)
             if not np.isfinite(r).all():

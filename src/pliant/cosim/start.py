@@ -65,9 +65,9 @@ def _by_newton(parts: list[Part], wires: list[Wire], solver: PointSolver, u: lis
         return out
 
     v = np.array([u[wire.target_part][wire.input] for wire in wires])
-    found = newton(residual, matrix, v, lambda: None)
+    found = newton(residual, matrix, v)
     if found is None:
-        found = relaxed(residual, v, lambda: None)
+        found = relaxed(residual, v)
     if found is None:
         left = residual(v)
         worst = np.argsort(-np.abs(left))[:5]

@@ -24,7 +24,6 @@ from pliant.realtime.linearise import Mask, Matrix
 from pliant.realtime.points import Points
 from pliant.realtime.stepmap import lasting_error, masked, step_map
 
-HUGE = 1e8  # of scaled entries of Ss: as good as singular
 LOOP_LIMIT = 0.5
 
 
@@ -62,7 +61,6 @@ class Checker:
             points.outside, points.radius + points.slack, 1.0 - rule.theta * (1.0 - points.radius) + 1e-12
         )
         self.algebraic = np.flatnonzero(self.frame.algebraic)
-        self.n_eigen = 0
         self._exact_error: dict[int, Matrix] = {}
 
     def step_map(self, p: int, mask: Mask) -> Matrix | None:
@@ -79,7 +77,6 @@ class Checker:
         Ss = self.step_map(p, mask)
         if Ss is None:
             return None
-        self.n_eigen += 1
         return np.asarray(np.linalg.eigvals(Ss), dtype=np.complex128)
 
     def judge(self, p: int, mask: Mask) -> Verdict:
@@ -127,10 +124,8 @@ class Checker:
         """The algebraic block by itself: how fast its errors die out."""
         index = self.algebraic
         frame, points = self.frame, self.points
-        kept = np.zeros((frame.n, frame.n))
-        kept[frame.rows[mask], frame.columns[mask]] = points.values[p][mask]
         inside = np.ix_(index, index)
-        exact, part = points.Df[p][inside], kept[inside]
+        exact, part = points.Df[p][inside], masked(frame, points.values[p], mask)[inside]
         try:
             with np.errstate(all="ignore"):
                 shift = np.eye(len(index)) - np.linalg.solve(part, exact)

@@ -87,7 +87,6 @@ class Outcome:
     full: Elimination
     colours: int
     full_colours: int
-    training: list[int]
     seconds: dict[str, float]
 
     @property
@@ -145,7 +144,6 @@ class Builder:
             self._order(points, everything),
             colour(frame.n, frame.n, frame.rows[mask], frame.columns[mask]).n_colours,
             colour(frame.n, frame.n, frame.rows, frame.columns).n_colours,
-            found.training,
             self.seconds,
         )
 
@@ -303,7 +301,7 @@ class Builder:
         """Nothing goes."""
         everything: Mask = np.ones(points.frame.n_entries, dtype=bool)
         there = Points(points.frame, *pick(self.exact, self.request.options.points, masked=True))
-        return Found(everything, {}, 0, training, []), self.exact, there
+        return Found(everything, {}, 0, training), self.exact, there
 
     def _best(self, points: Points, rule: Rule, free: Mask, training: list[int]) -> Found:
         """The search, and the cheapest of its restarts."""

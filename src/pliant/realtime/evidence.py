@@ -35,6 +35,7 @@ from pliant.solve.simulation import Simulation
 BASE = 12  # linearisations that a common norm is made from
 DIFFERENCED = 8  # points where the step itself is differenced
 REFERENCE_RTOL = 1e-8
+COARSE = 0.05  # error of the method with all entries from which on a user should be told
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
 
@@ -277,7 +278,8 @@ class Collector:
         self._judged(
             f"error against an accurate simulation, {exact.scenario.name}",
             None,
-            f"{100 * sparsed[i]:.3g} % of the range ({frame.names[i]}); with all entries {100 * full.max():.3g} %",
+            f"{100 * sparsed[i]:.3g} % of the range ({frame.names[i]}); with all entries {100 * full.max():.3g} %"
+            + ("; the step itself is coarse here, whatever the pattern" if full.max() > COARSE else ""),
         )
 
     # ----------------------------------------------------------------------------------------------- pivots
@@ -310,6 +312,10 @@ class Collector:
         scale = np.where(np.isfinite(frame.scale), frame.scale, 1.0)
         sizes = np.maximum(np.max([np.abs(one.x).max(axis=0) for one in o.exact], axis=0), 1e-12 * scale)
         e.infinity = infinity_bound(stack, sizes)
+        if e.infinity < 1.0:
+            self._judged(
+                "largest norm", True, f"no step enlarges a disturbance relative to the states: {e.infinity:.5f}"
+            )
         e.lyapunov = best_lyapunov(stack, (scale, sizes), o.points.farthest(BASE))
         if e.lyapunov is None:
             self._judged(

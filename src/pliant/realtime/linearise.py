@@ -71,8 +71,6 @@ class Walker:
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
         self.mass = mass_matrix(self.sim)
         self.algebraic = ~self.mass.any(axis=1)
-        self._problem = ctypes.byref(self.sim.problem)
-        self._f = np.empty(self.n)
         address = binding.lib.pl_linear_jacobian(self.sim.linear.ctypes.data, None)  # type: ignore[union-attr]
         count = self.sim.layout.n_jac
         self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))

@@ -277,7 +277,7 @@ class Plan:
 
     def baselines(self) -> list[Baseline]:
         """Other ways to choose a pattern, measured on the same linearisations."""
-        return compare(self.outcome.points, self.outcome.request.rule, list(self.outcome.training))
+        return compare(self.outcome.points, self.outcome.request.rule, list(self.outcome.found.training))
 
 
 def make_plan(

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
-from pliant.errors import ArgumentError
 from pliant.realtime.build import Progress
-from pliant.solve.progress import PATIENCE
+from pliant.solve.progress import Watcher
 
 
-class PlanReporter:
-    """Shows nothing, a bar, or calls the user's function. A context manager: the bar is closed whatever happens."""
-
-    def __init__(self, wanted: bool | Callable[[Progress], object] | None) -> None:
-        if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
-            raise ArgumentError(f"progress must be True, False, None or a function, not {wanted!r}")
-        self.call = wanted if callable(wanted) else None
-        self.bar_wanted = wanted is True or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
-        self.patience = 0.0 if wanted is True else PATIENCE
-        self.bar: Any = None
-        self.task: Any = None
-        self.shown = 0.0
+class PlanReporter(Watcher):
+    """Tells how far a plan is."""
 
     def report(self, progress: Progress) -> None:
         """Tell where the plan stands."""
@@ -52,10 +38,3 @@ class PlanReporter:
         )
         self.bar.start()
         self.task = self.bar.add_task("", total=1.0, stage="", words="")
-
-    def __enter__(self) -> PlanReporter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()

@@ -64,7 +64,6 @@ class Found:
     decisions: dict[int, Decision]
     rounds: int
     training: list[int]
-    violators: list[int]
     history: list[tuple[int, int, int]] = field(default_factory=list)  # entries, training points, violators
 
 
@@ -83,14 +82,12 @@ class Search:
         self.lasting = np.zeros((len(self.points), self.frame.n))
         self.step = np.zeros_like(self.lasting)
         self.decisions: dict[int, Decision] = {}
-        self.n_trials = 0
 
     def trial(self, group: Places, move: str) -> bool:
         """Drop a group if every test allows it."""
         group = group[self.mask[group] & self.free[group]]
         if len(group) == 0:
             return False
-        self.n_trials += 1
         lasting, step = self._bias_with(group)
         tolerance = self.c.rule.tolerance
         worst = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1)
@@ -255,10 +252,10 @@ def search_pattern(points: Points, rule: Rule, settings: Settings, report: Repor
         history.append((int(search.mask.sum()), len(train), len(bad)))
         report(Stage(number, "check", int(search.mask.sum()), len(train), len(bad), 1.0))
         if not bad:
-            return Found(search.mask, search.decisions, number, train, [], history)
+            return Found(search.mask, search.decisions, number, train, history)
         new = [p for _, p in bad if p not in train][:MORE]
         if not new:  # refused at points known already: nothing left to learn
             break
         train += new
     full: Mask = np.ones(points.frame.n_entries, dtype=bool)
-    return Found(full, {}, settings.rounds, train, [], history)
+    return Found(full, {}, settings.rounds, train, history)

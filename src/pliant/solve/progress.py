@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from pliant.errors import ArgumentError
 
@@ -33,10 +33,10 @@ class Progress:
         return (self.time - self.start) / (self.stop - self.start) if self.stop > self.start else 1.0
 
 
-class Reporter:
-    """Shows nothing, a bar, or calls the user's function. A context manager: the bar is closed whatever happens."""
+class Watcher:
+    """Nobody, a bar, or the user's function. A context manager: the bar is closed whatever happens."""
 
-    def __init__(self, wanted: bool | Callable[[Progress], object] | None) -> None:
+    def __init__(self, wanted: bool | Callable[[Any], object] | None) -> None:
         if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
             raise ArgumentError(f"progress must be True, False, None or a function, not {wanted!r}")
         self.call = wanted if callable(wanted) else None
@@ -45,6 +45,17 @@ class Reporter:
         self.bar: Any = None
         self.task: Any = None
         self.shown = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+class Reporter(Watcher):
+    """Tells how far a simulation is."""
 
     @property
     def active(self) -> bool:
@@ -91,10 +102,3 @@ class Reporter:
 
     def _update(self, p: Progress) -> None:
         self.bar.update(self.task, completed=p.fraction, t=p.time, h=p.step, order=p.order, method=p.method)
-
-    def __enter__(self) -> Reporter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
