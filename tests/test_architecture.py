@@ -19,7 +19,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("errors", "ir"),
     ("expr",),
     ("frontend", "structure", "codegen"),
-    ("jacobian",),
+    ("jacobian", "explain"),
     ("solve",),
     ("fmi",),
     ("realtime",),

@@ -177,9 +177,22 @@ def diode_grid() -> None:
     load("DiodeGrid").realtime(step=1e-4, stop=0.05, options={"form": "dae"}).plot(FOLDER / "DiodeGrid.png")
 
 
+def increments() -> None:
+    """A state of each of the three stand-ins for closed models."""
+    lock = load("increments/LockValve").simulate(stop=10, points=4000)
+    oil = load("increments/HydraulicCircuit").simulate(stop=10, points=4000)
+    car = load("increments/DoubleWishbone").simulate(stop=10, points=4000)
+    draw(
+        "increments",
+        lines(lock, ["s_A"], "m", "poppet of a lock valve"),
+        lines(oil, ["p_pump", "p_A"], "bar", "pump and chamber"),
+        lines(car, ["z_b", "z_w"], "m", "body and wheel"),
+    )
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for make in (circuit, dc_drive, pendulum, car_axis, crane, transistor_amplifier, heat_rod, resistor_grid):
         make()
-    for make in (robot, pipe, diode_grid):
+    for make in (robot, pipe, diode_grid, increments):
         make()

@@ -85,6 +85,10 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_event_info);
     case 11:
         return sizeof(pl_stepper);
+    case 12:
+        return sizeof(pl_record);
+    case 13:
+        return sizeof(pl_incident);
     default:
         return 0;
     }

@@ -42,7 +42,8 @@ typedef enum pl_status {
     PL_ARGUMENT = -11,     /* a size, option or pointer makes no sense */
     PL_CHATTER = -12,      /* events accumulate without progress in time */
     PL_INCONSISTENT = -13, /* no consistent algebraic values found */
-    PL_TOO_ACCURATE = -14  /* tolerances below what the arithmetic can hold */
+    PL_TOO_ACCURATE = -14, /* tolerances below what the arithmetic can hold */
+    PL_PATTERN = -15 /* f depends on a state where the pattern has no entry; failure.index is the equation */
 } pl_status;
 
 const char *pl_status_text(pl_status status);
@@ -113,7 +114,7 @@ typedef struct pl_model {
     const char *const *y_name; /* n_y */
     const char *const *root_name;
     const pl_real *x_start;       /* n_x, required */
-    const pl_real *x_nominal;     /* n_x; NULL: not known */
+    const pl_real *x_nominal;     /* n_x, 0: not entered; NULL: none is */
     const pl_real *x_min;         /* n_x */
     const pl_real *x_max;         /* n_x */
     const pl_real *u_start;       /* n_u; NULL: 0 */
@@ -232,8 +233,44 @@ typedef struct pl_counters {
     int64_t n_error_fails;
     int64_t n_newton_fails;
     int64_t n_events;
-    int64_t n_roots; /* calls of the root functions */
+    int64_t n_roots;  /* calls of the root functions */
+    int64_t n_rediff; /* Jacobians taken again with other increments because Newton did not converge */
 } pl_counters;
+
+/* What is worth telling about a run. `index` names a state, `value` as stated. */
+enum {
+    PL_SAW_ERROR = 0, /* error test failed: state that dominates the estimate, the estimate */
+    PL_SAW_NEWTON,    /* no convergence: state that dominates the last correction, its size in weights */
+    PL_SAW_JACOBIAN,  /* a new Jacobian: evaluations of f that it took */
+    PL_SAW_REPAIRED,  /* column `index` was differenced anew: new increment / old one */
+    PL_SAW_HANDOVER,  /* auto: `index` is the new method */
+    PL_SAW_REFUSED,   /* the model is not defined at a point tried */
+    PL_SAW_SINGULAR,  /* the iteration matrix was singular */
+    PL_SAW_RESTART,   /* the method began anew */
+    PL_SAW_KINDS
+};
+
+typedef struct pl_incident {
+    pl_real t;
+    pl_real h;
+    pl_real value;
+    int kind;
+    int index; /* -1: not known */
+} pl_incident;
+
+/* Notes for explaining a run (record.c). The caller owns the arrays; counts go on when `incident` is full. */
+typedef struct pl_record {
+    int n;
+    int64_t *limits;       /* n: accepted steps whose error estimate the state dominated */
+    int64_t *error_fails;  /* n: failed error tests that it dominated */
+    int64_t *newton_fails; /* n: failed iterations whose last correction it dominated */
+    int64_t *near_zero;    /* n: of `limits`, those with |x| below a thousandth of its largest value so far */
+    pl_real *largest;      /* n: largest |x| at the end of a step */
+    int64_t seen[PL_SAW_KINDS];
+    int64_t capacity;
+    int64_t used;
+    pl_incident *incident;
+} pl_record;
 
 /* u(t), piecewise polynomial: in segment s, u_j(t) = sum_k coefficient[(s*(degree+1) + k)*n_u + j] (t -
  * start[s])^k. Before start[0] the first segment holds. jump[s] != 0: u or a derivative jumps at start[s] so
@@ -287,7 +324,18 @@ typedef struct pl_problem {
     pl_counters *count;
     int next_jump; /* first segment with a jump that is not yet passed: u is taken from the left of it */
     pl_failure failure;
+    pl_record *record; /* NULL: nothing is noted */
 } pl_problem;
+
+/* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
+void pl_note_failure(pl_problem *p, pl_status status, int index, pl_real value, pl_real t);
+void pl_note(pl_problem *p, int kind, int index, pl_real value, pl_real t);
+/* Index of the largest |v_i| weight_i, weight NULL: 1; -1 if none is finite. */
+int pl_largest(int n, const pl_real *v, const pl_real *weight);
+/* After an accepted step: v * weight is its error estimate, x the state. Large systems are looked at now and then. */
+void pl_note_step(pl_problem *p, int n, const pl_real *v, const pl_real *weight, const pl_real *x);
+/* The same, where the state that dominates is known. */
+void pl_note_limit(pl_problem *p, int n, int at, const pl_real *x);
 
 /* Checked calls of the model: inputs set, counted, non-finite values found and named in p->failure. */
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f);
@@ -307,15 +355,36 @@ pl_real pl_weighted_norm(int n, const pl_real *v, const pl_real *weight);
 
 enum { PL_AUTO = 0, PL_DENSE = 1, PL_SPARSE = 2 };
 
-/* Increment rules for difference Jacobians (jacobian.c has formulas and sources). */
-enum { PL_INCREMENT_DEFAULT = 0, PL_INCREMENT_CVODE = 1, PL_INCREMENT_RADAU5 = 2, PL_INCREMENT_THESIS = 3 };
+/* Where df/dx comes from. AUTO: the model's own, else its directional derivatives, else differences. */
+enum { PL_SOURCE_AUTO = 0, PL_SOURCE_EXACT, PL_SOURCE_DIRECTIONAL, PL_SOURCE_DIFFERENCES };
+
+/* Increment rules for difference Jacobians (increments.c has formulas and sources). */
+enum {
+    PL_INCREMENT_DEFAULT = 0,
+    PL_INCREMENT_CVODE,
+    PL_INCREMENT_RADAU5,
+    PL_INCREMENT_THESIS,
+    PL_INCREMENT_PYFMI,
+    PL_INCREMENT_EXPERIMENT2,
+    PL_INCREMENT_EXPERIMENT3,
+    PL_INCREMENT_EXPERIMENT4,
+    PL_INCREMENT_EXPERIMENT5,
+    PL_INCREMENT_ENTERED,
+    PL_INCREMENT_CURVATURE,
+    PL_N_INCREMENTS
+};
 
 typedef struct pl_linear_options {
-    int storage;      /* PL_AUTO, PL_DENSE, PL_SPARSE */
-    int need_complex; /* 1: room for the complex factors of Radau5 */
-    int differences;  /* 1: differences even if the model has jac_value */
-    int increment;    /* PL_INCREMENT_... */
-    double lu_room;   /* room for fill by pivoting: n_lu = lu_room * predicted; <= 0: 1.3 */
+    int storage;               /* PL_AUTO, PL_DENSE, PL_SPARSE */
+    int need_complex;          /* 1: room for the complex factors of Radau5 */
+    int source;                /* PL_SOURCE_... */
+    int increment;             /* PL_INCREMENT_... */
+    int representable;         /* 0, or 1 .. 3: algorithm applied to the increments of a rule */
+    int central;               /* 1: central differences */
+    int verify;                /* 1: the pattern is somebody's word, check it now and then */
+    double increment_constant; /* c0 of the experiments */
+    double lu_room;            /* room for fill by pivoting: n_lu = lu_room * predicted; <= 0: 1.3 */
+    const pl_real *curvature;  /* n_x curvature scales, 0: not known; NULL: none is; copied */
 } pl_linear_options;
 
 typedef struct pl_linear_layout {
@@ -341,12 +410,23 @@ pl_linear *pl_linear_init(void *memory, const pl_model *m, const pl_linear_optio
 /* A block used before, as good as new: factors forgotten, no mask. */
 void pl_linear_reset(pl_linear *lin);
 
-/* Greedy colouring of columns so that no two columns of one colour share a row; work: 3 n_cols ints. */
+/* Colouring of columns so that no two columns of one colour share a row (colour.c); the pattern by rows is given,
+ * too. work: pl_colour_work(n_cols) ints. */
 int pl_colour(const pl_pattern *a, const int *row_start, const int *row_column, int *colour, int *work);
+size_t pl_colour_work(int n_cols);
 
-/* Evaluate df/dx at (t, x) into the block; f = f(t, x) is known, h is the current step, mask: see
- * pl_linear_mask. */
+/* Evaluate df/dx at (t, x) into the block; f = f(t, x) is known, h is the current step (0: not known), mask: see
+ * pl_linear_mask. PL_PATTERN: see pl_linear_options.verify. */
 pl_status pl_jacobian(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real h);
+/* Newton did not converge with the Jacobian just taken at (t, x): difference it again with other increments where
+ * that makes a difference. *changed: columns that did change; 0 also where there is nothing to repair. */
+pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *changed);
+/* Increments of the last differences, n_x; 0 in columns that were not differenced. */
+const pl_real *pl_linear_increments(const pl_linear *lin);
+/* The point where they were taken, n_x. */
+const pl_real *pl_linear_point(const pl_linear *lin);
+/* The pattern was looked at and found right: do not check it again. */
+void pl_linear_trust(pl_linear *lin);
 /* Keep only Jacobian entries with mask != 0 (order of the stored Jacobian); NULL: all. */
 void pl_linear_mask(pl_linear *lin, const uint8_t *mask);
 /* Stored Jacobian: n_jac values; pattern.start == NULL when dense. */

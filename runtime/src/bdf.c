@@ -204,6 +204,9 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
             error = s->e_norm * s->to_error;
             if (error <= 1.0) break;
             p->count->n_error_fails++;
+            pl_note(p, PL_SAW_ERROR,
+                    pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT)), error,
+                    s->head.t);
             how = BDF_AFTER_ERROR_FAIL;
             if (++error_fails == MAX_ERROR_FAILS) return PL_ACCURACY;
             status = after_error_fail(s, p, error, error_fails);
@@ -212,6 +215,9 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
         } else {
             if (hopeless(status)) return status;
             p->count->n_newton_fails++;
+            pl_note_failure(p, status,
+                            pl_largest(s->head.n, pl_bdf_array(s, BDF_B), pl_bdf_array(s, BDF_WEIGHT)),
+                            s->rate, s->head.t);
             how = BDF_AFTER_NEWTON_FAIL;
             if (++newton_fails == MAX_NEWTON_FAILS) return status;
             s->eta_max = 1.0;
@@ -224,6 +230,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
     s->head.h = s->h;
     s->head.order = s->q;
     accept(s);
+    pl_note_step(p, s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT), pl_bdf_z(s, s->valid, 0));
     pl_bdf_plan_next(s, error);
     if (s->hold > 0) s->hold--;
     s->eta_max = GROWTH;

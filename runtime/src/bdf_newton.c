@@ -173,6 +173,23 @@ static int worth_repeating(pl_status status) {
     return status == PL_CONVERGENCE || status == PL_RETRY || status == PL_NONFINITE;
 }
 
+/* The Jacobian is new and did not help: if other increments change it, once more before the step is cut. */
+static pl_status repair(pl_bdf *s, pl_problem *p) {
+    int changed;
+    pl_real t = s->head.t + s->h;
+    const pl_real *z0 = pl_bdf_z(s, 1 - s->valid, 0);
+    pl_status status = pl_jacobian_again(p, t, z0, &changed);
+    if (status != PL_OK || !changed) return status == PL_OK ? PL_CONVERGENCE : status;
+    s->factor_valid = 0;
+    status = pl_rhs(p, t, z0, pl_bdf_array(s, BDF_F));
+    if (status == PL_OK) status = pl_linear_factor(p, 1.0, s->gamma);
+    if (status != PL_OK) return status;
+    s->factor_valid = 1;
+    s->gamma_factored = s->gamma;
+    s->rate = 1.0;
+    return iterate(s, p);
+}
+
 pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how) {
     pl_real t = s->head.t + s->h;
     const pl_real *z0 = pl_bdf_z(s, 1 - s->valid, 0);
@@ -186,10 +203,12 @@ pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how) {
         if (status != PL_OK) return status;
     }
     status = iterate(s, p);
-    if (!worth_repeating(status) || (s->jacobian_current && !s->plain)) return status;
-    s->jacobian_norm = 0.0;
-    /* the Jacobian is old: once more with a new one */
-    status = pl_rhs(p, t, z0, pl_bdf_array(s, BDF_F));
-    if (status == PL_OK) status = set_up(s, p, how, 1);
-    return status == PL_OK ? iterate(s, p) : status;
+    if (worth_repeating(status) && (!s->jacobian_current || s->plain)) {
+        s->jacobian_norm = 0.0;
+        /* the Jacobian is old: once more with a new one */
+        status = pl_rhs(p, t, z0, pl_bdf_array(s, BDF_F));
+        if (status == PL_OK) status = set_up(s, p, how, 1);
+        if (status == PL_OK) status = iterate(s, p);
+    }
+    return status == PL_CONVERGENCE && s->jacobian_current ? repair(s, p) : status;
 }

@@ -190,15 +190,21 @@ static pl_status dopri5_stages(pl_explicit *s, pl_problem *p, pl_real h) {
     return PL_OK;
 }
 
-static pl_real dopri5_error(pl_explicit *s, const pl_problem *p, pl_real h) {
+/* *at: the state with the largest share. */
+static pl_real dopri5_error(pl_explicit *s, const pl_problem *p, pl_real h, int *at) {
     int n = s->head.n;
     const pl_real *x = array(s, X), *y = array(s, Y);
-    pl_real sum = 0.0;
+    pl_real sum = 0.0, most = -1.0;
+    *at = -1;
     for (int i = 0; i < n; i++) {
         pl_real e = 0.0;
         for (int k = 0; k < N_STAGES; k++) e += DP_E[k] * array(s, K + k)[i];
         e *= h / (p->atol[i] + p->rtol * fmax(fabs(x[i]), fabs(y[i])));
         sum += e * e;
+        if (fabs(e) > most) {
+            most = fabs(e);
+            *at = i;
+        }
     }
     return sqrt(sum / n);
 }
@@ -217,12 +223,14 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
         status = dopri5_stages(s, p, h);
         if (status == PL_RETRY || status == PL_NONFINITE) {
             p->count->n_newton_fails++;
+            pl_note_failure(p, status, -1, 0.0, s->head.t);
             s->h = 0.25 * h;
             s->rejected = 1;
             continue;
         }
         if (status != PL_OK) return status;
-        pl_real err = dopri5_error(s, p, h);
+        int at;
+        pl_real err = dopri5_error(s, p, h, &at);
         if (!(err - err == 0.0)) err = 1e10;
         pl_real factor = pow(err, 0.17) / 0.9; /* 0.2 - 0.75 * 0.04 */
         if (err <= 1.0) {
@@ -238,10 +246,12 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
             s->f_last = 1;
             s->h = s->h_max > 0.0 ? fmin(next, s->h_max) : next;
             s->head.h_next = s->h;
+            pl_note_limit(p, s->head.n, at, array(s, X));
             p->count->n_steps++;
             return PL_OK;
         }
         p->count->n_error_fails++;
+        pl_note(p, PL_SAW_ERROR, at, err, s->head.t);
         status = PL_ACCURACY;
         s->h = h / fmin(5.0, factor);
         s->rejected = 1;

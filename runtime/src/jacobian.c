@@ -1,141 +1,248 @@
-/* df/dx: the model's own, or one-sided differences, one evaluation of f for each colour of columns.
+/* df/dx: the model's own, its directional derivatives, or differences; the last two by one evaluation for each colour.
  *
- *     J e_j ~ (f(x + sigma_j e_j) - f(x)) / sigma_j,       columns of one colour perturbed together.
+ *     J e_j ~ (f(x + sigma_j e_j) - f(x)) / sigma_j,       columns of one colour perturbed together;
+ *     central: (f(x + sigma_j e_j) - f(x - sigma_j e_j)) / (2 sigma_j).
  *
- * Increments, U the unit roundoff, W_j = rtol |x_j| + atol_j, s0 = 1e3 U n |h| ||f||_W (1 if f = 0):
- *   default  sigma_j = smallest power of two >= max(sqrt(U) |x_j|, s W_j), s = s0 within [1e-3, 1], with the sign of x_j:
- *            the division is exact, x_j + sigma_j is representable and keeps its sign, so Sterbenz' condition
- *            holds (Renstroem 2024, section 4.4 and chapter 8). The floor is CVode's (ibid. 5.3.2): the rounding
- *            of f then changes h J by at most 1e-3 in units of the weights. More than a weight is never needed,
- *            however stiff f is; less than a thousandth drowns in rounding once h grows, and at once in algebraic
- *            equations, which no h multiplies.
- *   CVode    sigma_j = max(sqrt(U) |x_j|, s0 W_j)                            (ibid. 5.3.2)
- *   Radau5   sigma_j = sqrt(U max(1e-5, |x_j|))                              (ibid. 5.4.2)
- *   thesis   sigma_j = max(spacing(x_j)/sqrt(U), sqrt(U) 2^-9), sign rule    (ibid. chapter 8)
- * A bound of the model (x_min, x_max) turns the side; a point that the model refuses is tried on the other side,
- * then with a smaller increment.
+ * The increments sigma_j are chosen in increments.c. A point that the model refuses is tried on the other side, then with
+ * smaller increments. Where a state is tiny, its own value is its scale only if the differences show more than rounding;
+ * otherwise they are taken once more with what the tolerance tells, and that is remembered.
  */
 #include "linear.h"
 
 #include <float.h>
 #include <math.h>
 
-#define SQRT_U 1.4901161193847656e-8 /* sqrt(2^-52) = 2^-26 */
+#define ATTEMPTS  8
+#define SHRINK    (1.0 / 32.0)
+#define FELL      1024.0 /* an increment so much smaller than the last one is looked at */
+#define CHANGED   1e-4   /* ... if its column changed by this share */
+#define AS_BEFORE 0.1    /* ... and did not with the last increment */
+#define CLEAR     256.0  /* roundings that a difference must exceed to show more than them */
 
-#define LEAST_WEIGHT 1e-3 /* see the default rule */
-
-/* Smallest power of two that is >= v > 0. */
-static pl_real power_of_two(pl_real v) {
-    int exponent;
-    pl_real mantissa = frexp(v, &exponent);
-    return ldexp(1.0, mantissa == 0.5 ? exponent - 1 : exponent);
-}
-
-static pl_real increment(int rule, pl_real x, pl_real floor_j) {
-    pl_real size = fabs(x), sigma;
-    switch (rule) {
-    case PL_INCREMENT_CVODE:
-        return fmax(SQRT_U * size, floor_j);
-    case PL_INCREMENT_RADAU5:
-        return sqrt(DBL_EPSILON * fmax(1e-5, size));
-    case PL_INCREMENT_THESIS:
-        sigma = fmax((nextafter(size, HUGE_VAL) - size) / SQRT_U, SQRT_U / 512.0);
-        break;
-    default: {
-        sigma = fmax(SQRT_U * size, floor_j);
-        if (!(sigma > DBL_MIN)) sigma = SQRT_U * SQRT_U;
-        sigma = power_of_two(sigma);
+/* Columns of colour c; without a pattern each column is its own. */
+pl_group pl_group_of(const pl_linear *lin, const int *natural, int c) {
+    pl_group g = {natural, 1};
+    if (lin->has_pattern) {
+        const int *start = PL_CONST_AT(lin, int, lin->colour_start);
+        g.column = PL_CONST_AT(lin, int, lin->colour) + start[c];
+        g.count = start[c + 1] - start[c];
     }
-    }
-    return x < 0.0 ? -sigma : sigma;
+    return g;
 }
 
-/* Turn the side where x + sigma would leave [x_min, x_max]. */
-static pl_real within_bounds(const pl_model *m, int j, pl_real x, pl_real sigma) {
-    if (m->x_max && sigma > 0.0 && x + sigma > m->x_max[j]) return -sigma;
-    if (m->x_min && sigma < 0.0 && x + sigma < m->x_min[j]) return -sigma;
-    return sigma;
+pl_status pl_moved(pl_problem *p, pl_real t, const pl_real *x, pl_group g, const pl_real *sigma,
+                   pl_real scale, pl_real *fp) {
+    pl_linear *lin = p->linear;
+    pl_real *y = PL_AT(lin, pl_real, lin->scratch); /* equal to x between calls */
+    for (int c = 0; c < g.count; c++) y[g.column[c]] = x[g.column[c]] + scale * sigma[g.column[c]];
+    pl_status status = pl_rhs(p, t, y, fp);
+    for (int c = 0; c < g.count; c++) y[g.column[c]] = x[g.column[c]];
+    return status;
 }
 
-/* s0 of the file head. */
-static pl_real floor_factor(const pl_problem *p, const pl_real *x, const pl_real *f, pl_real h) {
-    pl_real norm = pl_norm(p, f, x);
-    return norm > 0.0 && h != 0.0 ? 1e3 * fabs(h) * DBL_EPSILON * p->model->n_x * norm : 1.0;
-}
-
-/* f at the perturbed point; a refusal or a non-finite value is answered by the other side, then smaller
- * steps. */
-static pl_status perturbed(pl_problem *p, pl_real t, pl_real *y, const pl_real *x, const int *column,
-                           int count, pl_real *sigma, pl_real *fp) {
+/* f at the perturbed point; a refusal or a non-finite value is answered by the other side, then smaller steps. */
+static pl_status perturbed(pl_problem *p, pl_real t, const pl_real *x, pl_group g, pl_real *sigma,
+                           pl_real *fp) {
     pl_status status = PL_OK;
-    for (int attempt = 0; attempt < 6; attempt++) {
-        for (int c = 0; c < count; c++) {
-            int j = column[c];
-            if (attempt > 0) sigma[j] = attempt % 2 ? -sigma[j] : sigma[j] / 16.0;
-            y[j] = x[j] + sigma[j];
-        }
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (attempt > 0)
+            for (int c = 0; c < g.count; c++) {
+                int j = g.column[c];
+                pl_real smaller = attempt % 2 ? -sigma[j] : SHRINK * sigma[j];
+                sigma[j] = pl_within_bounds(p->model, j, x[j], smaller);
+            }
         p->count->n_rhs_jac++;
-        status = pl_rhs(p, t, y, fp);
-        for (int c = 0; c < count; c++) y[column[c]] = x[column[c]];
+        status = pl_moved(p, t, x, g, sigma, 1.0, fp);
         if (status != PL_RETRY && status != PL_NONFINITE) return status;
+        pl_note(p, PL_SAW_REFUSED, g.count == 1 ? g.column[0] : -1, 0.0, t);
     }
     return status;
 }
 
-static pl_status differences(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real h) {
-    pl_linear *lin = p->linear;
-    const pl_model *m = p->model;
-    int n = lin->n;
-    pl_real *jac = PL_AT(lin, pl_real, lin->jac), *scratch = PL_AT(lin, pl_real, lin->scratch);
-    pl_real *y = scratch, *fp = scratch + n, *sigma = scratch + 2 * n;
+/* Entries of column j from fp - from. */
+static void recover(pl_linear *lin, int j, pl_real scale, const pl_real *fp, const pl_real *from) {
+    pl_real *jac = PL_AT(lin, pl_real, lin->jac);
     const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
-    const int *sorted = PL_AT(lin, int, lin->colour), *colour_start = PL_AT(lin, int, lin->colour_start);
-    pl_real s0 = floor_factor(p, x, f, h);
-    if (lin->increment == PL_INCREMENT_DEFAULT) s0 = fmin(fmax(s0, LEAST_WEIGHT), 1.0);
-    for (int j = 0; j < n; j++) {
-        pl_real weight = p->rtol * fabs(x[j]) + p->atol[j];
-        y[j] = x[j];
-        sigma[j] = within_bounds(m, j, x[j], increment(lin->increment, x[j], s0 * weight));
+    if (lin->has_pattern)
+        for (int e = start[j]; e < start[j + 1]; e++) jac[e] = (fp[row[e]] - from[row[e]]) * scale;
+    else
+        for (int i = 0; i < lin->n; i++) jac[(size_t)j * lin->n + i] = (fp[i] - from[i]) * scale;
+}
+
+/* Do the differences of column j show anything but rounding? */
+static int shows(const pl_linear *lin, int j, const pl_real *fp, const pl_real *f) {
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
+    int from = lin->has_pattern ? start[j] : 0, to = lin->has_pattern ? start[j + 1] : lin->n;
+    for (int k = from; k < to; k++) {
+        int i = lin->has_pattern ? row[k] : k;
+        if (fabs(fp[i] - f[i]) > CLEAR * DBL_EPSILON * fmax(fabs(fp[i]), fabs(f[i]))) return 1;
     }
-    for (int c = 0; c < lin->n_colours; c++) {
-        const int *column = lin->has_pattern ? sorted + colour_start[c] : &c;
-        int count = lin->has_pattern ? colour_start[c + 1] - colour_start[c] : 1;
-        pl_status status = perturbed(p, t, y, x, column, count, sigma, fp);
-        if (status != PL_OK) {
-            p->failure.what = PL_IN_JACOBIAN;
-            return status;
+    return 0;
+}
+
+/* One evaluation more than there are colours for each Jacobian so far. */
+static int may_ask(pl_linear *lin) {
+    if (lin->extra >= lin->evaluated) return 0;
+    lin->extra++;
+    return 1;
+}
+
+/* Columns of the group whose tiny value is no scale get another increment. Returns whether there are some. */
+static int doubt(pl_problem *p, const pl_real *x, pl_group g, pl_real *sigma, const pl_real *fp,
+                 const pl_real *f) {
+    pl_linear *lin = p->linear;
+    int8_t *asked = PL_AT(lin, int8_t, lin->asked);
+    int count = 0;
+    for (int c = 0; c < g.count; c++) {
+        int j = g.column[c];
+        pl_real better = pl_second_guess(p, j, x[j]);
+        if (asked[j] || !(fabs(better) > 2.0 * fabs(sigma[j])) || shows(lin, j, fp, f)) continue;
+        if (count == 0 && !may_ask(lin)) return 0;
+        sigma[j] = pl_within_bounds(p->model, j, x[j], better);
+        asked[j] = 1;
+        count++;
+    }
+    return count;
+}
+
+/* How far differences of column j are from its entries before, and how large these were, both in weights. */
+static pl_real change(const pl_problem *p, int j, pl_real sigma, const pl_real *x, const pl_real *fp,
+                      const pl_real *f, pl_real *size) {
+    const pl_linear *lin = p->linear;
+    const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
+    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_real most = 0.0;
+    *size = 0.0;
+    for (int k = from; k < to; k++) {
+        int i = lin->has_pattern ? row[k] : k - from;
+        pl_real w = p->rtol * fabs(x[i]) + p->atol[i];
+        if (!(w > 0.0)) continue;
+        most = fmax(most, fabs((fp[i] - f[i]) / sigma - jac[k]) / w);
+        *size = fmax(*size, fabs(jac[k]) / w);
+    }
+    return most;
+}
+
+/* The rows of column j; no other column of its colour has them. */
+static void take_over(const pl_linear *lin, int j, const pl_real *from, pl_real *to) {
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
+    if (lin->has_pattern)
+        for (int k = start[j]; k < start[j + 1]; k++) to[row[k]] = from[row[k]];
+    else
+        for (int i = 0; i < lin->n; i++) to[i] = from[i];
+}
+
+/* Columns whose increment is to fall far below the last one: does the smaller one drown in rounding? It does where it changes
+ * the column and the last one does not; then it is not used any more. One evaluation beyond the colours is allowed for each
+ * Jacobian; until it is a column's turn the last increment serves. */
+static pl_status descend(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_group g) {
+    pl_linear *lin = p->linear;
+    const pl_real *wish = PL_AT(lin, pl_real, lin->wish);
+    pl_real *fp = PL_AT(lin, pl_real, lin->scratch) + lin->n, *low = fp + lin->n, size;
+    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *floor_of = PL_AT(lin, pl_real, lin->floor);
+    int any = 0;
+    for (int c = 0; c < g.count; c++) any |= wish[g.column[c]] != 0.0;
+    if (!any || !may_ask(lin)) return PL_OK;
+    p->count->n_rhs_jac++;
+    pl_status status = pl_moved(p, t, x, g, wish, 1.0, low);
+    for (int c = 0; c < g.count && status == PL_OK; c++) {
+        int j = g.column[c];
+        if (wish[j] == 0.0) continue;
+        pl_real smaller = change(p, j, wish[j], x, low, f, &size);
+        if (smaller > CHANGED * size && change(p, j, sigma[j], x, fp, f, &size) <= AS_BEFORE * smaller) {
+            floor_of[j] = fabs(sigma[j]);
+        } else {
+            take_over(lin, j, low, fp);
+            sigma[j] = wish[j];
         }
-        for (int k = 0; k < count; k++) {
-            int j = column[k];
-            pl_real scale = 1.0 / ((x[j] + sigma[j]) - x[j]);
-            if (lin->has_pattern)
-                for (int e = start[j]; e < start[j + 1]; e++) jac[e] = (fp[row[e]] - f[row[e]]) * scale;
-            else
-                for (int i = 0; i < n; i++) jac[(size_t)j * n + i] = (fp[i] - f[i]) * scale;
-        }
+    }
+    return status == PL_RETRY || status == PL_NONFINITE ? PL_OK : status;
+}
+
+static pl_status difference_group(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_group g) {
+    pl_linear *lin = p->linear;
+    pl_real *fp = PL_AT(lin, pl_real, lin->scratch) + lin->n, *fm = fp + lin->n;
+    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma);
+    pl_status status = perturbed(p, t, x, g, sigma, fp);
+    if (status == PL_OK && lin->increment == PL_INCREMENT_DEFAULT) {
+        if (doubt(p, x, g, sigma, fp, f)) status = perturbed(p, t, x, g, sigma, fp);
+        if (status == PL_OK) status = descend(p, t, x, f, g);
+    }
+    if (status != PL_OK) return status;
+    if (lin->central) p->count->n_rhs_jac++;
+    int both = lin->central && pl_moved(p, t, x, g, sigma, -1.0, fm) == PL_OK;
+    for (int c = 0; c < g.count; c++) {
+        int j = g.column[c];
+        pl_real low = both ? x[j] - sigma[j] : x[j];
+        recover(lin, j, 1.0 / ((x[j] + sigma[j]) - low), fp, both ? fm : f);
     }
     return PL_OK;
+}
+
+static pl_status differences(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real h) {
+    pl_linear *lin = p->linear;
+    pl_real *y = PL_AT(lin, pl_real, lin->scratch);
+    for (int j = 0; j < lin->n; j++) y[j] = x[j];
+    pl_increments(p, x, f, h);
+    for (int c = 0; c < lin->n_colours; c++) {
+        pl_status status = difference_group(p, t, x, f, pl_group_of(lin, &c, c));
+        if (status != PL_OK) return status;
+    }
+    int64_t k = lin->evaluated; /* the 1st, 2nd, 4th, 8th, .. Jacobian is checked */
+    return lin->verify && (k & (k - 1)) == 0 ? pl_verify_pattern(p, t, x, f) : PL_OK;
+}
+
+/* The model's directional derivatives along the sum of the unit vectors of each colour. */
+static pl_status directional(pl_problem *p, pl_real t, const pl_real *x) {
+    pl_linear *lin = p->linear;
+    pl_real *direction = PL_AT(lin, pl_real, lin->scratch), *df = direction + lin->n, *zero = df + lin->n;
+    pl_status status = pl_set_inputs(p, t);
+    for (int j = 0; j < lin->n; j++) direction[j] = zero[j] = 0.0;
+    for (int c = 0; c < lin->n_colours && status == PL_OK; c++) {
+        pl_group g = pl_group_of(lin, &c, c);
+        for (int k = 0; k < g.count; k++) direction[g.column[k]] = 1.0;
+        p->count->n_jvp++;
+        status = p->model->jvp(p->self, t, x, p->u, 0.0, direction, NULL, df);
+        for (int k = 0; k < g.count; k++) direction[g.column[k]] = 0.0;
+        for (int k = 0; k < g.count && status == PL_OK; k++) recover(lin, g.column[k], 1.0, df, zero);
+    }
+    return status;
+}
+
+static void failed(pl_problem *p, pl_status status, pl_real t, int index) {
+    p->failure.status = (int)status;
+    p->failure.what = PL_IN_JACOBIAN;
+    p->failure.index = index;
+    p->failure.t = t;
 }
 
 pl_status pl_jacobian(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real h) {
     pl_linear *lin = p->linear;
     const pl_model *m = p->model;
+    int64_t before = p->count->n_rhs_jac;
+    pl_status status;
     p->count->n_jac++;
-    if (!m->jac_value || lin->differences) return differences(p, t, x, f, h);
-    pl_real *jac = PL_AT(lin, pl_real, lin->jac);
-    pl_status status = pl_set_inputs(p, t);
-    if (status == PL_OK) status = m->jac_value(p->self, t, x, p->u, jac);
-    int bad = -1;
-    for (int k = 0; status == PL_OK && k < lin->n_jac; k++)
-        if (!(jac[k] - jac[k] == 0.0)) {
-            status = PL_NONFINITE;
-            bad = lin->has_pattern ? PL_AT(lin, int, lin->jac_row)[k] : k % lin->n;
-        }
-    if (status != PL_OK) {
-        p->failure.status = (int)status;
-        p->failure.what = PL_IN_JACOBIAN;
-        p->failure.index = bad;
-        p->failure.t = t;
+    lin->evaluated++;
+    if (lin->source == PL_SOURCE_DIFFERENCES) {
+        status = differences(p, t, x, f, h);
+        pl_note(p, PL_SAW_JACOBIAN, -1, (pl_real)(p->count->n_rhs_jac - before), t);
+        if (status != PL_OK) p->failure.what = PL_IN_JACOBIAN;
+        return status;
     }
+    pl_real *jac = PL_AT(lin, pl_real, lin->jac);
+    if (lin->source == PL_SOURCE_DIRECTIONAL) {
+        status = directional(p, t, x);
+    } else {
+        status = pl_set_inputs(p, t);
+        if (status == PL_OK) status = m->jac_value(p->self, t, x, p->u, jac);
+    }
+    pl_note(p, PL_SAW_JACOBIAN, -1, 0.0, t);
+    int bad = status == PL_OK ? pl_first_nonfinite(lin->n_jac, jac) : -1;
+    if (bad >= 0) {
+        status = PL_NONFINITE;
+        bad = lin->has_pattern ? PL_AT(lin, int, lin->jac_row)[bad] : bad % lin->n;
+    }
+    if (status != PL_OK) failed(p, status, t, bad);
     return status;
 }

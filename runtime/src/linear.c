@@ -34,8 +34,37 @@ void pl_linear_mask(pl_linear *lin, const uint8_t *mask) {
     if (mask) memcpy(PL_AT(lin, uint8_t, lin->mask), mask, (size_t)lin->n_jac);
 }
 
+const pl_real *pl_linear_increments(const pl_linear *lin) {
+    return PL_CONST_AT(lin, pl_real, lin->sigma);
+}
+
+const pl_real *pl_linear_point(const pl_linear *lin) {
+    return PL_CONST_AT(lin, pl_real, lin->scratch);
+}
+
+void pl_linear_trust(pl_linear *lin) {
+    lin->verify = 0;
+}
+
+/* What was learned about increments goes, too: a run must not depend on the one before it. */
+void pl_forget_increments(pl_linear *lin) {
+    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *seen = PL_AT(lin, pl_real, lin->seen);
+    pl_real *factor = PL_AT(lin, pl_real, lin->factor);
+    memset(PL_AT(lin, pl_real, lin->wish), 0, (size_t)lin->n * sizeof(pl_real));
+    memset(PL_AT(lin, pl_real, lin->floor), 0, (size_t)lin->n * sizeof(pl_real));
+    memset(PL_AT(lin, int8_t, lin->asked), 0, (size_t)lin->n);
+    for (int j = 0; j < lin->n; j++) {
+        sigma[j] = seen[j] = 0.0;
+        factor[j] = 1.0;
+    }
+    lin->evaluated = lin->extra = 0;
+    lin->patience = 0;
+    lin->impatience = 1;
+}
+
 void pl_linear_reset(pl_linear *lin) {
     lin->masked = 0;
+    pl_forget_increments(lin);
     if (!lin->sparse) return;
     pl_sparse_forget(PL_AT(lin, pl_sparse, lin->factors));
     if (lin->need_complex) pl_sparse_forget(PL_AT(lin, pl_sparse, lin->cfactors));

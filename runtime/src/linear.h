@@ -15,8 +15,16 @@ struct pl_linear {
     int n_algebraic;     /* empty rows of L */
     int need_complex;    /* complex factors have room */
     int masked;          /* mask in use */
-    int differences;     /* 1: differences although the model has jac_value */
+    int source;          /* PL_SOURCE_..., never AUTO */
     int increment;       /* PL_INCREMENT_... */
+    int representable;   /* algorithm applied to increments, 0: none */
+    int central;         /* central differences */
+    int verify;          /* the pattern may be wrong */
+    int patience;        /* failures until increments are looked at again */
+    int impatience;      /* ... after the next look without a finding */
+    int64_t evaluated;   /* Jacobians since init or reset */
+    int64_t extra;       /* evaluations that they took beyond their colours, to look at increments */
+    pl_real constant;    /* c0 */
     int64_t n_lu;        /* room for sparse factors */
     size_t algebraic;    /* int8_t n: row of L is empty */
     size_t jac_start;    /* int n + 1    (has_pattern) */
@@ -25,20 +33,48 @@ struct pl_linear {
     size_t colour_start; /* int n + 1 (has_pattern): first column of each colour in `colour` */
     size_t jac;          /* pl_real n_jac */
     size_t mask;         /* uint8_t n_jac */
-    size_t scratch;      /* pl_real 3 n: differences, packing */
-    size_t a_start;      /* int n + 1    (sparse) merged pattern of L and J */
-    size_t a_row;        /* int n_matrix (sparse) */
-    size_t jac_to_a;     /* int n_jac    (sparse) */
-    size_t mass_to_a;    /* int entries of L, or n for the identity (sparse) */
-    size_t a;            /* pl_real n_matrix (sparse, complex: 2 n_matrix) or n * n (dense) */
-    size_t scale;        /* pl_real n: row factors of the dense matrix, algebraic systems only */
-    size_t pivot;        /* int n (dense) */
-    size_t factors;      /* pl_sparse (sparse) */
-    size_t ca;           /* pl_real 2 n * n (dense complex) */
-    size_t cscale;       /* pl_real n */
-    size_t cpivot;       /* int n */
-    size_t cfactors;     /* pl_sparse, complex */
+    size_t scratch;      /* pl_real 6 n: differences, packing */
+    size_t sigma;        /* pl_real n: increments of the last differences */
+    size_t wish;         /* pl_real n: a far smaller increment that has to be looked at first, 0: none */
+    size_t floor;        /* pl_real n: an increment below this one was found to drown in rounding */
+    size_t seen;         /* pl_real n: largest |x| at Jacobians, 0: nothing known */
+    size_t
+        factor; /* pl_real n: what past differences taught, a factor of the rule's increment, its sign the side */
+    size_t given;     /* pl_real n: curvature scale, 0: not known */
+    size_t asked;     /* int8_t n: the state's own value showed nothing but rounding once */
+    size_t a_start;   /* int n + 1    (sparse) merged pattern of L and J */
+    size_t a_row;     /* int n_matrix (sparse) */
+    size_t jac_to_a;  /* int n_jac    (sparse) */
+    size_t mass_to_a; /* int entries of L, or n for the identity (sparse) */
+    size_t a;         /* pl_real n_matrix (sparse, complex: 2 n_matrix) or n * n (dense) */
+    size_t scale;     /* pl_real n: row factors of the dense matrix, algebraic systems only */
+    size_t pivot;     /* int n (dense) */
+    size_t factors;   /* pl_sparse (sparse) */
+    size_t ca;        /* pl_real 2 n * n (dense complex) */
+    size_t cscale;    /* pl_real n */
+    size_t cpivot;    /* int n */
+    size_t cfactors;  /* pl_sparse, complex */
 };
+
+void pl_forget_increments(pl_linear *lin);
+
+/* increments.c */
+void pl_increments(pl_problem *p, const pl_real *x, const pl_real *f, pl_real h);
+pl_real pl_within_bounds(const pl_model *m, int j, pl_real x, pl_real sigma);
+pl_real pl_other_scale(const pl_problem *p, int j, pl_real size);
+pl_real pl_second_guess(const pl_problem *p, int j, pl_real x);
+
+/* jacobian.c: columns of one colour, and f with all of them moved by sigma * scale. */
+typedef struct pl_group {
+    const int *column;
+    int count;
+} pl_group;
+pl_group pl_group_of(const pl_linear *lin, const int *natural, int c);
+pl_status pl_moved(pl_problem *p, pl_real t, const pl_real *x, pl_group g, const pl_real *sigma,
+                   pl_real scale, pl_real *fp);
+
+/* jacobian_repair.c */
+pl_status pl_verify_pattern(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f);
 
 #define PL_AT(block, type, offset)       ((type *)(void *)((char *)(block) + (offset)))
 #define PL_CONST_AT(block, type, offset) ((const type *)(const void *)((const char *)(block) + (offset)))

@@ -1,4 +1,4 @@
-/* Planning of the iteration matrix: merge the patterns of L and J, colour J's columns, find an elimination
+/* Planning of the iteration matrix: merge the patterns of L and J, colour J's columns (colour.c), find an elimination
  * order, choose dense or sparse, lay out the block.
  *
  * Dense or sparse: a dense factorisation costs 2/3 n^3 operations on contiguous memory, a sparse one
@@ -22,7 +22,7 @@ typedef struct plan_work {
     int *row_start;    /* n + 1: Jacobian by rows */
     int *row_column;   /* n_jac */
     int *colour;       /* n */
-    int *colour_work;  /* 3 n */
+    int *colour_work;  /* pl_colour_work(n) */
     int *row_order;    /* n */
     int *column_order; /* n */
     char *rest;        /* for the symbolic analysis */
@@ -41,7 +41,7 @@ static plan_work work_arrays(const pl_model *m, char *base) {
     size_t n = (size_t)m->n_x, n_jac = m->jac.start ? (size_t)m->jac.start[m->n_x] : 0;
     size_t n_mass = (size_t)mass_entries(m), at = 0;
     plan_work w;
-    size_t counts[10] = {n + 1, n_jac + n_mass, n_jac, n_mass, n + 1, n_jac, n, 3 * n, n, n};
+    size_t counts[10] = {n + 1, n_jac + n_mass, n_jac, n_mass, n + 1, n_jac, n, pl_colour_work(m->n_x), n, n};
     int **fields[10] = {&w.a_start,    &w.a_row,  &w.jac_to_a,    &w.mass_to_a, &w.row_start,
                         &w.row_column, &w.colour, &w.colour_work, &w.row_order, &w.column_order};
     for (int k = 0; k < 10; k++) {
@@ -90,38 +90,6 @@ static void by_rows(const pl_pattern *a, int *row_start, int *row_column) {
     row_start[0] = 0;
 }
 
-/* Largest columns first (by number of entries), each gets the smallest colour free among the columns that
- * share a row with it (Curtis, Powell & Reid 1974; Coleman & More 1983). */
-int pl_colour(const pl_pattern *a, const int *row_start, const int *row_column, int *colour, int *work) {
-    int n = a->n_cols, n_colours = 0;
-    int *order = work, *used_by = work + n, *bucket = work + 2 * n;
-    for (int j = 0; j < n; j++) bucket[j] = 0;
-    for (int j = 0; j < n; j++) {
-        int size = a->start[j + 1] - a->start[j];
-        bucket[size < n ? size : n - 1]++;
-    }
-    for (int s = n - 1, at = 0; s >= 0; s--) {
-        int count = bucket[s];
-        bucket[s] = at;
-        at += count;
-    }
-    for (int j = 0; j < n; j++) {
-        int size = a->start[j + 1] - a->start[j];
-        order[bucket[size < n ? size : n - 1]++] = j;
-    }
-    for (int j = 0; j < n; j++) colour[j] = used_by[j] = -1;
-    for (int o = 0; o < n; o++) {
-        int j = order[o], c = 0;
-        for (int k = a->start[j]; k < a->start[j + 1]; k++)
-            for (int r = row_start[a->row[k]]; r < row_start[a->row[k] + 1]; r++)
-                if (colour[row_column[r]] >= 0) used_by[colour[row_column[r]]] = j;
-        while (used_by[c] == j) c++;
-        colour[j] = c;
-        if (c + 1 > n_colours) n_colours = c + 1;
-    }
-    return n_colours;
-}
-
 static int choose_sparse(const pl_linear_options *opt, int n, const pl_sparse_plan *plan) {
     if (opt->storage != PL_AUTO) return opt->storage == PL_SPARSE;
     double dense = 2.0 / 3.0 * (double)n * (double)n * (double)n;
@@ -132,6 +100,15 @@ static size_t take(size_t *at, size_t count, size_t bytes) {
     size_t offset = *at;
     *at = round_up(*at + count * bytes);
     return offset;
+}
+
+/* The source asked for, or the best that the model has. */
+static int source_of(const pl_model *m, int asked) {
+    if (asked == PL_SOURCE_EXACT && m->jac_value) return asked;
+    if (asked == PL_SOURCE_DIRECTIONAL && m->jvp) return asked;
+    if (asked == PL_SOURCE_AUTO && m->jac_value) return PL_SOURCE_EXACT;
+    if (asked == PL_SOURCE_AUTO && m->jvp) return PL_SOURCE_DIRECTIONAL;
+    return PL_SOURCE_DIFFERENCES;
 }
 
 /* Offsets of all arrays behind the struct; returns the total size in head->size. */
@@ -147,13 +124,24 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
     head->n_matrix = layout->n_matrix;
     head->n_colours = layout->n_colours;
     head->need_complex = opt->need_complex;
-    head->differences = opt->differences;
+    head->source = source_of(m, opt->source);
     head->increment = opt->increment;
+    head->representable = opt->representable;
+    head->central = opt->central;
+    head->verify = opt->verify && head->has_pattern;
+    head->constant = opt->increment_constant;
     head->n_lu = layout->n_lu;
     head->algebraic = take(&at, n, 1);
     head->jac = take(&at, n_jac, sizeof(pl_real));
     head->mask = take(&at, n_jac, 1);
-    head->scratch = take(&at, 3 * n, sizeof(pl_real));
+    head->scratch = take(&at, 6 * n, sizeof(pl_real));
+    head->sigma = take(&at, n, sizeof(pl_real));
+    head->wish = take(&at, n, sizeof(pl_real));
+    head->floor = take(&at, n, sizeof(pl_real));
+    head->seen = take(&at, n, sizeof(pl_real));
+    head->factor = take(&at, n, sizeof(pl_real));
+    head->given = take(&at, n, sizeof(pl_real));
+    head->asked = take(&at, n, 1);
     if (head->has_pattern) {
         head->jac_start = take(&at, n + 1, sizeof(int));
         head->jac_row = take(&at, n_jac, sizeof(int));
@@ -247,6 +235,9 @@ pl_linear *pl_linear_init(void *memory, const pl_model *m, const pl_linear_optio
     lay_out(lin, m, opt, layout, &w);
     mark_algebraic(lin, m);
     memset(PL_AT(lin, pl_real, lin->jac), 0, n_jac * sizeof(pl_real));
+    memset(PL_AT(lin, pl_real, lin->given), 0, n * sizeof(pl_real));
+    if (opt->curvature) memcpy(PL_AT(lin, pl_real, lin->given), opt->curvature, n * sizeof(pl_real));
+    pl_forget_increments(lin);
     if (lin->has_pattern) {
         memcpy(PL_AT(lin, int, lin->jac_start), m->jac.start, (n + 1) * sizeof(int));
         memcpy(PL_AT(lin, int, lin->jac_row), m->jac.row, n_jac * sizeof(int));

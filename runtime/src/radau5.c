@@ -336,11 +336,13 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             pl_real quotient = fmax(LEAST_QUOTIENT, fmin(MOST_QUOTIENT, pow(err, 0.25) / factor));
             if (err < 1.0) {
                 accept(s, on_limit, t_limit);
+                pl_note_step(p, s->head.n, array(s, WORK2), array(s, SCALE), array(s, X));
                 plan_next(s, err, quotient, truncated, h_wanted);
                 p->count->n_steps++;
                 return PL_OK;
             }
             p->count->n_error_fails++;
+            pl_note(p, PL_SAW_ERROR, pl_largest(s->head.n, array(s, WORK2), array(s, SCALE)), err, s->head.t);
             status = PL_ACCURACY;
             s->h = s->first ? 0.1 * s->h : s->h / quotient;
         } else {
@@ -348,7 +350,19 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
                 status != PL_SINGULAR)
                 return status;
             p->count->n_newton_fails++;
+            pl_note_failure(p, status, pl_largest(s->head.n, array(s, Z3), array(s, SCALE)), s->rate,
+                            s->head.t);
             s->rate_sum = 1.0;
+            if (status == PL_CONVERGENCE && s->jacobian_current) { /* are the increments to blame? */
+                int changed;
+                status = pl_jacobian_again(p, s->head.t, array(s, X), &changed);
+                if (status != PL_OK) return status;
+                if (changed) {
+                    s->h_factored = 0.0;
+                    continue;
+                }
+                status = PL_CONVERGENCE;
+            }
             s->h *= status == PL_CONVERGENCE ? shrink : 0.5;
         }
         s->rejected = 1;

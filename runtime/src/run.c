@@ -171,7 +171,7 @@ static void begin_window(pl_run *r, const pl_problem *p) {
     r->window_fails = p->count->n_error_fails + p->count->n_newton_fails;
 }
 
-static void hand_over(pl_run *r, const pl_problem *p, void *state) {
+static void hand_over(pl_run *r, pl_problem *p, void *state) {
     const pl_stepper *head = state;
     if (r->started) {
         memcpy(pl_run_x(r, RUN_AFTER), pl_method_of(r->method)->x(state), (size_t)r->n_x * sizeof(pl_real));
@@ -181,11 +181,12 @@ static void hand_over(pl_run *r, const pl_problem *p, void *state) {
     r->handovers++;
     r->t_handover = r->t_reached;
     r->started = 0;
+    pl_note(p, PL_SAW_HANDOVER, r->method, 0.0, r->t_reached);
     begin_window(r, p);
 }
 
 /* A failure of the method at work: 1 if the other one shall try. */
-static int give_to_other(pl_run *r, const pl_problem *p, void *state, pl_status status) {
+static int give_to_other(pl_run *r, pl_problem *p, void *state, pl_status status) {
     if (r->opt.method != PL_AUTO_METHOD || !other_may_help(status) || r->handovers >= MAX_HANDOVERS) return 0;
     if (r->handovers > 0 && r->t_reached <= r->t_handover) return 0; /* the other one failed here before */
     hand_over(r, p, state);
@@ -201,6 +202,7 @@ static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
     pl_status status = pl_method_of(r->method)->start(state, p, &options, r->t_reached,
                                                       pl_run_x(r, RUN_AFTER), next_limit(r, p));
     r->started = status == PL_OK;
+    if (r->started && p->count->n_steps > 0) pl_note(p, PL_SAW_RESTART, -1, 0.0, r->t_reached);
     if (r->started) begin_window(r, p);
     return status;
 }

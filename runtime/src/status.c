@@ -41,6 +41,8 @@ const char *pl_status_text(pl_status status) {
         return "no consistent algebraic values were found";
     case PL_TOO_ACCURATE:
         return "the tolerances are below what the arithmetic can hold";
+    case PL_PATTERN:
+        return "the pattern of the Jacobian lacks an entry";
     }
     return "unknown status";
 }

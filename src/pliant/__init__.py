@@ -22,6 +22,7 @@ from pliant.errors import (
     NonFiniteError,
     NotSupportedError,
     OutputError,
+    PatternError,
     PliantError,
     SimulationInterrupted,
     SimulationTimeout,
@@ -32,12 +33,15 @@ from pliant.errors import (
     StepSizeError,
     UnknownNameError,
 )
+from pliant.explain import Explanation
+from pliant.jacobian.quality import Quality
 from pliant.model import Model, inspect, load, native, ode
 from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.scenario import Scenario
 from pliant.solve.function import Root
 from pliant.solve.initial import Start
 from pliant.solve.inputs import Segments
+from pliant.solve.jacobian import Jacobian
 from pliant.solve.manifest import pliant_version
 from pliant.solve.operating import Linearization, SteadyState
 from pliant.solve.options import SolverOptions
@@ -82,7 +86,9 @@ __all__ = [
     "Coupling",
     "Event",
     "Evidence",
+    "Explanation",
     "InitialValueError",
+    "Jacobian",
     "Linearization",
     "Model",
     "ModelError",
@@ -90,9 +96,11 @@ __all__ = [
     "NonFiniteError",
     "NotSupportedError",
     "OutputError",
+    "PatternError",
     "Plan",
     "PliantError",
     "Progress",
+    "Quality",
     "RealtimeOptions",
     "Result",
     "Root",

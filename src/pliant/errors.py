@@ -15,6 +15,7 @@
     │   ├── AccuracyError               the error test fails at every step size, or tolerances are out of reach
     │   ├── StepSizeError               the step size collapsed
     │   ├── StepLimitError              more steps than `max_steps`
+    │   ├── PatternError                the pattern of the Jacobian lacks an entry; names it
     │   ├── ChatterError                events pile up without progress in time
     │   ├── ModelEvaluationError        the model refused to be evaluated; carries its own words
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
@@ -117,6 +118,12 @@ class StepLimitError(SolverError):
 
 class ChatterError(SolverError):
     """Events pile up without progress in time."""
+
+
+class PatternError(SolverError):
+    """The pattern of the Jacobian lacks entries; ``missing`` lists them as pairs (row, column)."""
+
+    missing: tuple[tuple[int, int], ...] = ()
 
 
 class ModelEvaluationError(SolverError):

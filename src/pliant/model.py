@@ -14,9 +14,11 @@ from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
+from pliant.jacobian.quality import Quality
 from pliant.solve.function import Function, function_model
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.initial import Start
+from pliant.solve.jacobian import Jacobian, check_jacobian, jacobian_at
 from pliant.solve.native import load_native
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Linearization, SteadyState, linearize, steady_state
@@ -166,6 +168,54 @@ class Model:
         """
         return linearize(self._numeric, t, x, inputs or {}, parameters or {})
 
+    def jacobian(
+        self,
+        t: float = 0.0,
+        x: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        rtol: float = 1e-6,
+        atol: ArrayLike | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Jacobian:
+        """df/dx at a point as the solver would take it; see :class:`pliant.Jacobian`.
+
+        x        states as a mapping or in order; None: the model's start values, initial equations solved.
+        options  as those of simulate: ``jacobian`` is the source, ``increments`` the rule, and so on.
+
+        >>> import pliant
+        >>> model = pliant.ode(lambda t, x: [x[0] * x[1], -x[1]], [1e-9, 2e6], names=["a", "b"])
+        >>> found = model.jacobian()
+        >>> found.source, found.colours
+        ('differences', 2)
+        >>> round(found.matrix[0, 0])
+        2000000
+        """
+        return jacobian_at(self._numeric, t, x, (inputs or {}, parameters or {}), (rtol, atol), options)
+
+    def check_jacobian(
+        self,
+        t: float = 0.0,
+        x: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        rtol: float = 1e-6,
+        atol: ArrayLike | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Quality:
+        """Compare the sources of the Jacobian at a point, and name what is wrong; see :class:`pliant.Quality`.
+
+        Flags entries that the differences miss, increments that are too large or too small, states whose differences
+        are not exact (Sterbenz' condition), noise, kinks and jumps of f. Arguments as those of :meth:`jacobian`.
+        Takes some twenty evaluations of f for each state.
+
+        >>> import pliant
+        >>> model = pliant.ode(lambda t, x: [abs(x[0]) - x[1], -x[1]], [0.0, 1.0], names=["a", "b"])
+        >>> [finding.kind for finding in model.check_jacobian().findings]
+        ['kink']
+        """
+        return check_jacobian(self._numeric, t, x, (inputs or {}, parameters or {}), (rtol, atol), options)
+
     def realtime(
         self,
         step: float = 1e-3,
@@ -250,7 +300,8 @@ def ode(
     f        returns the n derivatives; ``x`` is a read-only view that is only valid during the call.
     jac      ``jac(t, x)``, dense or scipy.sparse; None: differences.
     mass     constant matrix, dense, sparse or a vector for the diagonal; may be singular (index 1).
-    pattern  structural non-zeros of df/dx (any matrix): makes large systems sparse and differences cheap.
+    pattern  structural non-zeros of df/dx (any matrix): makes large systems sparse and differences cheap; it is
+             checked now and then. "detect": found by probing f around x0.
     roots    root functions g(t, x): functions, with SciPy's ``direction`` and ``terminal`` attributes if wanted, or
              :class:`pliant.Root` objects, which can also set new states.
     nominal  typical sizes of the states: one number or one per state.

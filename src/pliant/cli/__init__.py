@@ -1,11 +1,11 @@
-"""The command line: ``pliant simulate``, ``inspect``, ``realtime``, ``cosim``, ``tour``.
+"""The command line: ``pliant simulate``, ``inspect``, ``jacobian``, ``realtime``, ``cosim``, ``tour``.
 
 Verbs only, thin over public functions.
 
 Exit codes: 0 fine, 1 an error that pliant explains on stderr, 2 wrong usage, 130 Ctrl-C.
 """
 
-from pliant.cli import cosim, inspect, realtime, simulate, tour
+from pliant.cli import cosim, inspect, jacobian, realtime, simulate, tour
 from pliant.cli.app import app
 
-__all__ = ["app", "cosim", "inspect", "realtime", "simulate", "tour"]
+__all__ = ["app", "cosim", "inspect", "jacobian", "realtime", "simulate", "tour"]

@@ -40,6 +40,8 @@ class Report:
     as_json: bool
     targets: tuple[Path, ...] = ()
     model: str = ""
+    explain: bool = False
+    explain_plot: Path | None = None
     files: list[str] = field(default_factory=list)
 
     @contextmanager
@@ -66,6 +68,8 @@ class Report:
         console.print(f"[bold red]{type(error).__name__}[/]: {escape(message)}", highlight=False, soft_wrap=True)
         if hint:
             console.print(f"  [bold]try:[/] {escape(hint)}", highlight=False, soft_wrap=True)
+        if result is not None:
+            self._why(result, Console(stderr=True))
         if self.files:
             where = f"up to t = {result.time[-1]:.10g}" if result is not None and len(result) else "so far"
             console.print(f"  saved the result {where}: {escape(', '.join(self.files))}", highlight=False)
@@ -91,8 +95,21 @@ class Report:
         elif not has_screen():
             Console(stderr=True).print("no window to draw into: give --plot-file", highlight=False)
 
+    def _why(self, result: pliant.Result, console: Console) -> None:
+        """What held the run up, if that was asked for."""
+        if not (self.explain or self.explain_plot) or result.record is None:
+            return
+        why = result.explain()
+        if self.explain_plot is not None:
+            why.plot(file=self.explain_plot)
+            self.files.append(str(self.explain_plot))
+        if self.explain and not self.as_json:
+            console.print(str(why), markup=False, highlight=False, emoji=False, soft_wrap=True)
+
     def _facts(self, result: pliant.Result) -> dict[str, Any]:
+        told = {"explanation": result.explain().as_dict()} if self.explain and result.record is not None else {}
         return {
+            **told,
             "model": self.model,
             "complete": result.complete,
             "time": float(result.time[-1]) if len(result) else None,
@@ -111,7 +128,7 @@ class Report:
             "manifest": result.manifest,
         }
 
-    def explain(self, structure: pliant.Structure) -> None:
+    def tell(self, structure: pliant.Structure) -> None:
         """The structure of a model; headings stand out."""
         if self.as_json:
             typer.echo(json.dumps({**structure.as_dict(), "files": self.files}, indent=1))
@@ -126,6 +143,7 @@ class Report:
     def show(self, result: pliant.Result) -> None:
         """End values and counters."""
         if self.as_json:
+            self._why(result, Console(stderr=True))
             typer.echo(json.dumps(to_json(self._facts(result)), indent=1))
             return
         console = Console()
@@ -134,6 +152,7 @@ class Report:
         console.print(stats_line(result.stats), highlight=False, soft_wrap=True)
         if result.events:
             console.print(f"{len(result.events)} events, the last at {escape(str(result.events[-1]))}", highlight=False)
+        self._why(result, console)
         for file in self.files:
             console.print(f"wrote {escape(file)}", highlight=False)
 

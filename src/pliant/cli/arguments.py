@@ -47,6 +47,8 @@ Option = Annotated[list[str] | None, typer.Option(help="Solver option, as name=v
 Define = Annotated[list[str] | None, typer.Option(help="Macro for the C compiler, as NAME=VALUE. Repeatable.")]
 Plot = Annotated[str | None, typer.Option(help="Draw these variables, separated by commas.")]
 PlotFile = Annotated[Path | None, typer.Option(help="Draw into this .png, .svg or .pdf file instead of a window.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Say what the run was held up by, by name, and what to try.")]
+ExplainPlot = Annotated[Path | None, typer.Option(help="Draw steps, failures and events over time into this file.")]
 Save = Annotated[list[Path] | None, typer.Option(help="Write the result: .csv, .parquet or .mat. Repeatable.")]
 Timeout = Annotated[float | None, typer.Option(help="Give up after so many seconds.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for machines.")]

@@ -37,4 +37,4 @@ def inspect(
         structure = pliant.inspect(file, name=name, path=path, tear=tear, options=chosen)
         if html is not None:
             report.files.append(str(structure.write_page(html)))
-        report.explain(structure)
+        report.tell(structure)

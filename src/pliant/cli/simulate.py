@@ -11,6 +11,8 @@ from pliant.cli.arguments import (
     AsJson,
     Atol,
     Define,
+    Explain,
+    ExplainPlot,
     File,
     Fold,
     Form,
@@ -64,6 +66,8 @@ def simulate(
     plot: Plot = None,
     plot_file: PlotFile = None,
     save: Save = None,
+    explain: Explain = False,
+    explain_plot: ExplainPlot = None,
     timeout: Timeout = None,
     name: Name = None,
     path: LibraryPath = None,
@@ -78,7 +82,7 @@ def simulate(
 
     A run that fails or is interrupted with Ctrl-C still writes what it had computed to --save.
     """
-    report = Report(as_json, tuple(save or ()))
+    report = Report(as_json, tuple(save or ()), explain=explain, explain_plot=explain_plot)
     with report.errors():
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
         if file.suffix == ".mo" or file.is_dir() or name or path or tear or chosen:

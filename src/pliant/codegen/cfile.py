@@ -350,11 +350,11 @@ class File:
         return default if e is None else self._start_number(e)
 
     def _bounds(self, array: Callable[[str, str, Sequence[str]], None]) -> None:
-        for name, default in (("nominal", 1.0), ("min", float("-inf")), ("max", float("inf"))):
+        for name, default in (("nominal", 0.0), ("min", float("-inf")), ("max", float("inf"))):
             if any(getattr(self.variables[v], name) is not None for v in self.program.x):
                 numbers = [self._attribute(v, name, default) for v in self.program.x]
                 if name == "nominal":
-                    numbers = [abs(value) or 1.0 for value in numbers]
+                    numbers = [abs(value) for value in numbers]  # 0: not entered
                 array("const pl_real", f"x_{name}", [number(value) for value in numbers])
 
     def _relation_text(self, k: int) -> str:

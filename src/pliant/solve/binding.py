@@ -53,7 +53,7 @@ OK, PAUSED, FINISHED, TERMINATED, EVENT = 0, 1, 2, 3, 4
     -11,
     -12,
 )
-INCONSISTENT, TOO_ACCURATE = -13, -14
+INCONSISTENT, TOO_ACCURATE, PATTERN = -13, -14, -15
 
 # where a failure happened, as in PL_IN_...
 (
@@ -74,9 +74,28 @@ METHOD_NAMES = {number: name for name, number in METHODS.items()}
 IMPLICIT = frozenset({"auto", "bdf", "radau5", "lieuler"})
 FIXED_STEP = frozenset({"lieuler", "euler", "rk4"})
 STORAGE = {"auto": 0, "dense": 1, "sparse": 2}
-MODEL_LINEAR, MODEL_AUTONOMOUS = 1, 2  # pl_model.flags
+MODEL_LINEAR, MODEL_AUTONOMOUS, MODEL_IMPURE = 1, 2, 4  # pl_model.flags
 AT_JUMP = {"restart": 0, "proceed": 1, "x1": 2, "x2": 3, "correct": 4}
-INCREMENTS = {"default": 0, "cvode": 1, "radau5": 2, "thesis": 3}
+INCREMENTS = {
+    name: number
+    for number, name in enumerate(
+        (
+            "default",
+            "cvode",
+            "radau5",
+            "thesis",
+            "pyfmi",
+            "experiment2",
+            "experiment3",
+            "experiment4",
+            "experiment5",
+            "entered",
+            "curvature",
+        )
+    )
+}
+SOURCES = {"auto": 0, "exact": 1, "directional": 2, "differences": 3}
+INCIDENT_KINDS = 8  # PL_SAW_KINDS
 
 
 class Pattern(Structure):
@@ -163,6 +182,7 @@ class Counters(Structure):
         "n_newton_fails",
         "n_events",
         "n_roots",
+        "n_rediff",
     )
     _fields_ = tuple((name, c_int64) for name in NAMES)
 
@@ -202,6 +222,30 @@ class Problem(Structure):
         ("count", c_void_p),
         ("next_jump", c_int),
         ("failure", Failure),
+        ("record", c_void_p),
+    )
+
+
+class Incident(Structure):
+    """pl_incident."""
+
+    _fields_ = (("t", c_double), ("h", c_double), ("value", c_double), ("kind", c_int), ("index", c_int))
+
+
+class Record(Structure):
+    """pl_record."""
+
+    _fields_ = (
+        ("n", c_int),
+        ("limits", c_void_p),
+        ("error_fails", c_void_p),
+        ("newton_fails", c_void_p),
+        ("near_zero", c_void_p),
+        ("largest", c_void_p),
+        ("seen", c_int64 * INCIDENT_KINDS),
+        ("capacity", c_int64),
+        ("used", c_int64),
+        ("incident", c_void_p),
     )
 
 
@@ -211,9 +255,14 @@ class LinearOptions(Structure):
     _fields_ = (
         ("storage", c_int),
         ("need_complex", c_int),
-        ("differences", c_int),
+        ("source", c_int),
         ("increment", c_int),
+        ("representable", c_int),
+        ("central", c_int),
+        ("verify", c_int),
+        ("increment_constant", c_double),
         ("lu_room", c_double),
+        ("curvature", c_void_p),
     )
 
 
@@ -349,6 +398,7 @@ CLOSE_CALL = CFUNCTYPE(None, c_void_p)
 PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
 INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
+JVP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 OUTPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
 EVENT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p, POINTER(EventInfo))
 STEP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(c_int))
@@ -367,6 +417,8 @@ _SIZES = (
     Shim,
     EventInfo,
     Stepper,
+    Record,
+    Incident,
 )
 
 
@@ -400,6 +452,14 @@ def _load() -> ctypes.CDLL:
         "pl_linear_reset": (None, [c_void_p]),
         "pl_linear_jacobian": (c_void_p, [c_void_p, c_void_p]),
         "pl_linear_mask": (None, [c_void_p, c_void_p]),
+        "pl_linear_increments": (c_void_p, [c_void_p]),
+        "pl_linear_point": (c_void_p, [c_void_p]),
+        "pl_linear_trust": (None, [c_void_p]),
+        "pl_linear_factor": (c_int, [c_void_p, c_double, c_double]),
+        "pl_linear_solve": (None, [c_void_p, c_void_p]),
+        "pl_jacobian_again": (c_int, [c_void_p, c_double, c_void_p, POINTER(c_int)]),
+        "pl_colour": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+        "pl_colour_work": (c_size_t, [c_int]),
         "pl_jacobian": (c_int, [c_void_p, c_double, c_void_p, c_void_p, c_double]),
         "pl_rhs": (c_int, [c_void_p, c_double, c_void_p, c_void_p]),
         "pl_consistent": (c_int, [c_void_p, c_double, c_void_p, c_void_p]),

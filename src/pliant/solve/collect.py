@@ -16,6 +16,7 @@ from pliant.solve.manifest import make_manifest
 from pliant.solve.native import NativeModel
 from pliant.solve.numeric import Vector
 from pliant.solve.result import Result, Stats
+from pliant.solve.story import run_record
 
 if TYPE_CHECKING:
     from pliant.solve.simulation import Simulation
@@ -33,6 +34,7 @@ def collect_stats(sim: Simulation) -> Stats:
         used = [*numbers[:1], *numbers[1:][np.diff(numbers) != 0]]
         stats.method = " -> ".join(binding.METHOD_NAMES[int(k)] for k in used)
     stats.seconds = sim.seconds
+    stats.jacobian = sim.source
     return stats
 
 
@@ -51,7 +53,7 @@ def collect(sim: Simulation) -> Result:
         columns = _chosen_names(sim)
     times = rows[:, 0]
     created = dt.datetime.now(dt.UTC)
-    return Result(
+    result = Result(
         times,
         rows[:, 1:],
         columns,
@@ -66,6 +68,8 @@ def collect(sim: Simulation) -> Result:
         complete=sim.done,
         states=names.x,
     )
+    result.record = lambda whole: run_record(sim, whole)
+    return result
 
 
 def _chosen_names(sim: Simulation) -> tuple[str, ...]:

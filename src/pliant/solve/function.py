@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.errors import ArgumentError, ModelError
+from pliant.jacobian.detect import detect
 from pliant.solve import binding
 from pliant.solve.manifest import hash_bytes
 from pliant.solve.mass import make_explicit
@@ -46,6 +47,30 @@ class FunctionModel(NumericModel):
     def __init__(self, struct: binding.Model, parts: _Parts, **description: Any) -> None:
         super().__init__(struct, **description)
         self.parts = parts
+
+    @property
+    def doubtful_pattern(self) -> bool:
+        """A pattern that the user gave, or that probing found, may be wrong."""
+        return self.parts.pattern is not None and self.parts.jac is None
+
+    def enlarge_pattern(self, missing: Sequence[tuple[int, int]]) -> bool:
+        """A detected pattern gets the entries that it lacks."""
+        parts = self.parts
+        known = [(row, column) for row, column in missing if column >= 0]
+        if not parts.detected or parts.pattern is None or not known:
+            return False
+        rows, columns = (np.array(side) for side in zip(*known, strict=True))
+        more = sp.csc_array((np.ones(len(known)), (rows, columns)), shape=parts.pattern.shape)
+        structure = sp.csc_array(parts.pattern + more)
+        structure.sort_indices()
+        structure.data[:] = 1.0
+        parts.pattern, parts.n_jac = structure, int(structure.nnz)
+        kept: list[Any] = []
+        self.struct.jac = _pattern(structure, kept)
+        self.keep = (*self.keep, *kept)
+        self.plans.clear()
+        self.blocks.clear()
+        return True
 
     def instance(self, parameters: Vector) -> Instance:
         """Fresh buffers and callbacks: simulations of one model may run side by side."""
@@ -91,6 +116,7 @@ class _Parts:
     n_jac: int
     roots: tuple[Root, ...]
     names: Names
+    detected: bool = False  # the pattern was found by probing
 
 
 def _guard(instance: Instance, call: Callable[[float], None]) -> Callable[[float], int]:
@@ -340,7 +366,8 @@ def function_model(
     struct = binding.Model(abi=binding.PL_ABI, n_x=n, flags=0, x_start=x_start.ctypes.data)
     keep: list[Any] = [x_start]
     combine, algebraic = _install_mass(struct, mass, n, keep)
-    structure = _structure(f, jac, pattern, x_start, n)
+    detected = isinstance(pattern, str)
+    structure = _structure(f, jac, pattern, x_start, nominal)
     if structure is not None and combine is not None:
         structure = sp.csc_array(abs(combine) @ structure)
     if structure is not None:
@@ -363,7 +390,7 @@ def function_model(
     )
     check_names(all_names, name)
     n_jac = n * n if structure is None else int(structure.nnz)
-    parts = _Parts(f, n, jac, combine, structure, n_jac, listed, all_names)
+    parts = _Parts(f, n, jac, combine, structure, n_jac, listed, all_names, detected)
     # a throw-away shim only tells which callbacks exist
     dummy = binding.SHIM_CALL(lambda _t: 0)
     shim = binding.Shim(rhs=dummy)
@@ -376,10 +403,23 @@ def function_model(
     return FunctionModel(struct, parts, name=name, digest=_digest(f, x_start), names=all_names, keep=tuple(keep))
 
 
-def _structure(f: Function, jac: Any, pattern: Any, x_start: Vector, n: int) -> sp.csc_array | None:
-    """Pattern of df/dx: the user's, or that of a sparse jac; None: dense."""
+def _detected(f: Function, x_start: Vector, nominal: ArrayLike | None) -> sp.csc_array:
+    """The pattern of df/dx by probing f around the start values."""
+    n = x_start.size
+    scale = np.abs(x_start) if nominal is None else np.broadcast_to(np.abs(np.asarray(nominal, dtype=float)), n)
+    rows, columns = detect(lambda x: _real_vector(f(0.0, x), n), x_start, np.where(scale > 0, scale, 1.0))
+    return sp.csc_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+
+
+def _structure(f: Function, jac: Any, pattern: Any, x_start: Vector, nominal: ArrayLike | None) -> sp.csc_array | None:
+    """Pattern of df/dx: the user's, detected, or that of a sparse jac; None: dense."""
+    n = x_start.size
     if jac is not None and not callable(jac):
         raise ArgumentError("jac is not callable", hint="give a function jac(t, x), or None for differences")
+    if isinstance(pattern, str):
+        if pattern != "detect":
+            raise ArgumentError(f"pattern must be a matrix or 'detect', not {pattern!r}", hint="pattern='detect'")
+        return _detected(f, x_start, nominal)
     if pattern is not None:
         structure = _square("pattern", pattern, n)
         return sp.csc_array((np.ones(structure.nnz), structure.indices, structure.indptr), shape=(n, n))

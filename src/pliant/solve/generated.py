@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from pliant.codegen.compiler import compile_text
 from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.ir import Kind, Op, Variable
+from pliant.ir import Equation, Kind, Op, Variable
 from pliant.solve import binding
 from pliant.solve.initial import InitialSolver, Start
 from pliant.solve.inputs import count_jumps
@@ -43,6 +44,11 @@ class GeneratedModel(NativeModel):
     """A compiled model that remembers its equations."""
 
     generated: Generated
+
+    @property
+    def doubtful_pattern(self) -> bool:
+        """It comes from the equations."""
+        return False
 
     @classmethod
     def compile(cls, generated: Generated, digest: str) -> GeneratedModel:
@@ -248,6 +254,20 @@ class GeneratedModel(NativeModel):
 
     def place_of(self, name: str) -> str:
         """The equation that a variable, or the derivative of a state, is computed from."""
+        s, equation = self.generated.program.sorted, self._equation_of(name)
+        if equation is None:
+            return ""
+        told = describe_equation(s.system.graph, equation, lambda w: s.system.variables[w].name)
+        return f"\n  from the equation  {told}"
+
+    def line_of(self, name: str) -> str:
+        """File and line of that equation."""
+        equation = self._equation_of(name)
+        if equation is None or equation.span is None:
+            return ""
+        return f" ({Path(equation.span.file).name}, line {equation.span.line})"
+
+    def _equation_of(self, name: str) -> Equation | None:
         s = self.generated.program.sorted
         variables = s.system.variables
         wanted = {name, f"der({name})"}
@@ -258,10 +278,8 @@ class GeneratedModel(NativeModel):
                 if variables[v].name not in wanted:
                     continue
                 step = [one.equation for one in block.steps if one.variable == v]
-                equation = s.equations[step[0] if step else e]
-                told = describe_equation(s.system.graph, equation, lambda w: variables[w].name)
-                return f"\n  from the equation  {told}"
-        return ""
+                return s.equations[step[0] if step else e]
+        return None
 
     def check_parameter(self, name: str, value: float) -> None:
         """Integers must be whole, min and max hold."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,48 @@ from pliant.errors import ModelError
 from pliant.solve import binding
 from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names, mass_rows
 
+#: times that an exact Jacobian may cost of differences: it spares trouble; and what is not worth the question
+FAR_DEARER = 4.0
+WORTH_MEASURING = 2e-5
+
 
 class NativeModel(NumericModel):
     """A compiled ``pl_model``; every instance has memory of its own."""
+
+    measured_source: str | None = None
+
+    @property
+    def doubtful_pattern(self) -> bool:
+        """A pattern written by hand may be wrong."""
+        return bool(self.struct.jac.start)
+
+    def cheapest_source(self, colours: int, instance: Instance, x: Vector, u: Vector) -> str:
+        """The Jacobian's source by measured cost; an exact one may cost FAR_DEARER times as much as a cruder one."""
+        if self.measured_source is None:
+            self.measured_source = self._measure(colours, instance, x, u)
+        return self.measured_source
+
+    def _measure(self, colours: int, instance: Instance, x: Vector, u: Vector) -> str:
+        struct, n_jac = self.struct, self.n_x**2
+        if struct.jac.start:
+            n_jac = int((ctypes.c_int * (self.n_x + 1)).from_address(struct.jac.start)[self.n_x])
+        value, f = np.empty(n_jac), np.empty(self.n_x)
+        if struct.flags & binding.MODEL_IMPURE or not struct.jac_value:
+            return self.jacobian_source("auto")
+        at = (instance.address, 0.0, x.ctypes.data, u.ctypes.data)
+        exact = _seconds(lambda: binding.POINT_CALL(struct.jac_value)(*at, value.ctypes.data))
+        if exact < WORTH_MEASURING:
+            return "exact"
+        costs = {"exact": exact}
+        if struct.jvp:
+            direction = np.zeros(self.n_x)
+            call = binding.JVP_CALL(struct.jvp)
+            costs["directional"] = colours * _seconds(
+                lambda: call(*at, 0.0, direction.ctypes.data, None, f.ctypes.data)
+            )
+        costs["differences"] = colours * _seconds(lambda: binding.POINT_CALL(struct.rhs)(*at, f.ctypes.data))
+        least = min(costs.values())
+        return next(source for source, cost in costs.items() if cost <= FAR_DEARER * least)
 
     def instance(self, parameters: Vector) -> Instance:
         """Allocate and open instance memory."""
@@ -42,6 +83,16 @@ class NativeModel(NumericModel):
                     hint="change parameters=, or the defaults in the file",
                 )
         return instance
+
+
+def _seconds(call: Callable[[], int]) -> float:
+    """Of one call, the fastest of three; a refusal counts as endless."""
+    best = math.inf
+    for _ in range(3):
+        begin = time.perf_counter()
+        status = call()
+        best = min(best, time.perf_counter() - begin) if status == binding.OK else math.inf
+    return best
 
 
 def _close(close: Any, address: int | None, _keep: Any) -> None:

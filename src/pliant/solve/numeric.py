@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import ModelError, UnknownNameError
+from pliant.errors import ArgumentError, ModelError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
 from pliant.solve.result import VariableInfo
@@ -59,7 +59,9 @@ class NumericModel(ABC):
         self.x_start = self._vector(struct.x_start, self.n_x)
         self.u_start = self._vector(struct.u_start, struct.n_u)
         self.p_start = self._vector(struct.p_start, struct.n_p)
-        self.x_nominal = self._vector(struct.x_nominal, self.n_x) if struct.x_nominal else None
+        entered = self._vector(struct.x_nominal, self.n_x)  # 0: not entered
+        self.nominal_entered = entered > 0.0
+        self.x_nominal = np.where(self.nominal_entered, entered, 1.0) if struct.x_nominal else None
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
         self.has_mass = bool(struct.mass.start)
@@ -89,6 +91,32 @@ class NumericModel(ABC):
     def lazy_derivatives(self) -> bool:
         """Are derivatives of states computed on demand (True) or variables of the model like others?"""
         return True
+
+    @property
+    def doubtful_pattern(self) -> bool:
+        """Is the pattern of the Jacobian somebody's word, which a wrong one would break silently?"""
+        return False
+
+    def enlarge_pattern(self, missing: Sequence[tuple[int, int]]) -> bool:
+        """Add entries to a pattern that was found by detection; False: the pattern is not pliant's to change."""
+        return False
+
+    def jacobian_source(self, asked: str) -> str:
+        """ "exact", "directional" or "differences": what the model offers of what was asked for."""
+        has = {"exact": bool(self.struct.jac_value), "directional": bool(self.struct.jvp), "differences": True}
+        if asked == "auto":
+            return next(source for source, there in has.items() if there)
+        if not has[asked]:
+            word = "a Jacobian of its own" if asked == "exact" else "directional derivatives"
+            raise ArgumentError(
+                f"option jacobian: {self.name} has no {word.removeprefix('a ')}",
+                hint="leave jacobian at 'auto', or take 'differences'",
+            )
+        return asked
+
+    def cheapest_source(self, colours: int, instance: Instance, x: Vector, u: Vector) -> str:
+        """The source for "auto", where several are at hand."""
+        return self.jacobian_source("auto")
 
     def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
         """The same model, made ready for a run whose inputs jump often."""
@@ -121,6 +149,10 @@ class NumericModel(ABC):
         """Where a variable (or the derivative of a state) comes from, as the end of a sentence; "" if not known."""
         return ""
 
+    def line_of(self, name: str) -> str:
+        """File and line of the equation of a variable, as " (file.mo, line 12)"; "" if not known."""
+        return ""
+
     def check_parameter(self, name: str, value: float) -> None:  # noqa: B027 (most models know no bounds)
         """Refuse a value that the parameter cannot have."""
 
@@ -140,7 +172,7 @@ class NumericModel(ABC):
                 name,
                 "algebraic" if name in self.names.algebraic else "state",
                 start=float(self.x_start[i]),
-                nominal=None if self.x_nominal is None else float(self.x_nominal[i]),
+                nominal=float(self.x_nominal[i]) if self.x_nominal is not None and self.nominal_entered[i] else None,
                 min=None if self.x_min is None else float(self.x_min[i]),
                 max=None if self.x_max is None else float(self.x_max[i]),
             )

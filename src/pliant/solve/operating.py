@@ -101,20 +101,22 @@ class Point:
         inputs: Mapping[str, Any],
         parameters: Mapping[str, float],
         start_values: Mapping[str, float],
+        tolerances: tuple[float, Any] = (1e-6, None),
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         request = check_request(
             model,
             start=t,
             stop=t,
             method="bdf",
-            rtol=1e-6,
-            atol=None,
+            rtol=tolerances[0],
+            atol=tolerances[1],
             points=2,
             step=None,
             parameters=parameters,
             start_values=start_values,
             outputs=None,
-            options={"initial": "solve"},
+            options={"initial": "solve", "jacobian": model.jacobian_source("auto"), **(options or {})},
             timeout=None,
         )
         self.model, self.t = model, request.start
@@ -190,12 +192,7 @@ def linearize(
     parameters: Mapping[str, float],
 ) -> Linearization:
     """Linearise at (t, x); x None: the start values."""
-    start: Mapping[str, float] = {}
-    if isinstance(x, Mapping):
-        start = x
-    elif x is not None:
-        start = _by_name(model, x)
-    point = Point(model, t, inputs, parameters, start)
+    point = Point(model, t, inputs, parameters, states_by_name(model, x))
     at = point.x
     f = point.rhs(at)
     j: NDArray[Any] = point.jacobian(at, f)
@@ -227,7 +224,10 @@ def linearize(
     )
 
 
-def _by_name(model: NumericModel, x: Any) -> dict[str, float]:
+def states_by_name(model: NumericModel, x: Any) -> Mapping[str, float]:
+    """States given as a mapping, in order, or not at all."""
+    if x is None or isinstance(x, Mapping):
+        return x or {}
     values = np.asarray(x, dtype=float)
     names = [name for name in model.names.x if name not in model.names.algebraic]
     if values.shape != (len(names),):

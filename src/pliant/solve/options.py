@@ -26,8 +26,15 @@ class SolverOptions:
     first_step, max_step    first and largest step size (default: chosen, no bound)
     max_order               largest order of BDF, 1 to 5
     max_steps               largest number of steps (default: no limit)
-    jacobian                "auto" (the model's own, else differences) or "differences"
-    increments              rule for difference Jacobians: "default", "cvode", "radau5" or "thesis"
+    jacobian                where it comes from: "exact" (the model's own), "directional" (its directional derivatives),
+                            "differences", or "auto": the best of those that the model offers
+    increments              rule for difference Jacobians: "default", or one of the literature's: "cvode", "radau5",
+                            "pyfmi", "thesis", "experiment2" to "experiment5", "entered", "curvature"
+    increment_constant      the constant c0 of "experiment2" to "experiment5"
+    representable           0, or 1 to 3: the thesis' algorithm that makes x + increment representable
+    curvature               curvature scales sqrt(|f|/|f''|) of the states, if known: one number or one per state, 0:
+                            not known
+    central                 central differences: twice the evaluations, far smaller truncation
     linear                  "auto", "dense" or "sparse"
     at_jump                 what BDF does where an input jumps: "correct" its history, order and step, "x2" or "x1"
                             (derivatives up to the second or first only), "proceed" as if nothing happened, "restart"
@@ -43,6 +50,10 @@ class SolverOptions:
     max_steps: int = 0
     jacobian: str = "auto"
     increments: str = "default"
+    increment_constant: float = 1.0
+    representable: int = 0
+    curvature: Any = field(default=None, repr=False)
+    central: bool = False
     linear: str = "auto"
     at_jump: str = "correct"
     initial: str = "check"
@@ -51,7 +62,7 @@ class SolverOptions:
     mask: Any = field(default=None, repr=False)
 
     CHOICES = {  # noqa: RUF012
-        "jacobian": ("auto", "differences"),
+        "jacobian": tuple(binding.SOURCES),
         "increments": tuple(binding.INCREMENTS),
         "linear": tuple(binding.STORAGE),
         "at_jump": tuple(binding.AT_JUMP),
@@ -76,15 +87,36 @@ class SolverOptions:
             if name in cls.CHOICES and value not in cls.CHOICES[name]:
                 raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
         options = cls(**dict(given or {}))
-        for name in ("first_step", "max_step"):
+        for name in ("first_step", "max_step", "increment_constant"):
             value = getattr(options, name)
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value >= 0):
                 raise ArgumentError(f"option {name} must be a positive number, not {value!r}")
-        for name, low, high in (("max_order", 1, 5), ("max_steps", 0, 2**62), ("root_samples", 0, 1000)):
+        whole = (("max_order", 1, 5), ("max_steps", 0, 2**62), ("root_samples", 0, 1000), ("representable", 0, 3))
+        for name, low, high in whole:
             value = getattr(options, name)
             if not isinstance(value, (int, np.integer)) or not low <= value <= high:
                 raise ArgumentError(f"option {name} must be a whole number between {low} and {high}, not {value!r}")
         return options
+
+    def curvature_of(self, model: NumericModel) -> Vector | None:
+        """Curvature scales, one per state; None: not given."""
+        if self.curvature is None:
+            if self.increments == "curvature":
+                raise ArgumentError(
+                    "increments 'curvature' need the curvature scales of the states",
+                    hint="options={'increments': 'curvature', 'curvature': [...]}",
+                )
+            return None
+        try:
+            values = np.array(np.broadcast_to(np.asarray(self.curvature, dtype=np.float64), (model.n_x,)))
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"option curvature has shape {np.shape(self.curvature)}, but there are {model.n_x} states",
+                hint="give one number or one per state",
+            ) from None
+        for i in np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[:1]:
+            raise ArgumentError(f"curvature of {model.names.x[i]} must be finite and not negative, not {values[i]}")
+        return values
 
 
 @dataclass(frozen=True)
@@ -96,6 +128,7 @@ class Request:
     method: str
     rtol: float
     atol: Vector
+    atol_given: bool
     points: Vector | None  # None: every step
     points_given: Any  # as the user said it, for the manifest
     step: float
@@ -152,6 +185,9 @@ def check_request(
         raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
     if timeout is not None and not _number("timeout", timeout) > 0:
         raise ArgumentError(f"timeout must be positive, not {timeout:g}")
+    checked.curvature_of(model)
+    if method in binding.IMPLICIT:
+        model.jacobian_source(checked.jacobian)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(
         start=start,
@@ -159,6 +195,7 @@ def check_request(
         method=method,
         rtol=rtol,
         atol=_tolerances(model, rtol, atol),
+        atol_given=atol is not None,
         points=_points(points, start, stop),
         points_given=points,
         step=0.0 if step is None else float(step),

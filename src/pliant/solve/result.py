@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from pliant.explain import Explanation, RunRecord
+
 FloatArray = NDArray[np.float64]
 VariableKind = Literal["state", "algebraic", "output", "input", "parameter", "derivative", "discrete"]
 
@@ -60,6 +62,8 @@ class Stats:
     n_rhs_jac: int = 0
     n_solve: int = 0
     n_roots: int = 0
+    n_rediff: int = 0
+    jacobian: str = ""
 
     def as_dict(self) -> dict[str, int | float | str]:
         """All counters by name."""
@@ -74,6 +78,7 @@ class Stats:
             ("n_rhs", f"{self.n_rhs:,}", "evaluations of f, all of them"),
             ("n_rhs_jac", f"{self.n_rhs_jac:,}", "of these for difference Jacobians"),
             ("n_jac", f"{self.n_jac:,}", "Jacobians"),
+            ("n_rediff", f"{self.n_rediff:,}", "Jacobians differenced again after bad convergence"),
             ("n_jvp", f"{self.n_jvp:,}", "directional derivatives"),
             ("n_taylor", f"{self.n_taylor:,}", "higher derivatives"),
             ("n_factor", f"{self.n_factor:,}", "LU factorisations"),
@@ -186,6 +191,7 @@ class Result:
         self.events = tuple(events)
         self._steps_source = steps
         self.complete = complete
+        self.record: Callable[[Result], RunRecord] | None = None  # what `explain` reads; not kept in files
         if states is None:
             states = [name for name in names if name in self._info and self._info[name].kind == "state"]
         self.states = tuple(states)
@@ -404,6 +410,23 @@ class Result:
         head = "<tr><th>name</th><th>unit</th><th>first</th><th>min</th><th>max</th><th>last</th></tr>"
         body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
         return f"<table><caption>{caption}</caption>{body}</table>"
+
+    def explain(self) -> Explanation:
+        """Why the run was slow: what limited its steps, what failed, what is suspicious, by name and with advice.
+
+        >>> import pliant
+        >>> model = pliant.ode(lambda t, x: [-1e3 * x[0] + x[1], -x[1]], [1.0, 1.0], nominal=[1.0, 1e8])
+        >>> model.simulate(stop=1).explain().findings[0].names
+        ('x[1]',)
+        """
+        from pliant.explain import explain
+
+        if self.record is None:
+            raise ArgumentError(
+                "this result does not know how it was computed: it was read from a file, or made by hand",
+                hint="call explain() on what simulate returns",
+            )
+        return explain(self.record(self))
 
     # -- handing on ----------------------------------------------------------------------------------------
 

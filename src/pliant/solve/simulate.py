@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pliant.errors import ArgumentError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.errors import ArgumentError, PatternError, SimulationInterrupted, SimulationTimeout, SolverError
 from pliant.solve.collect import collect
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
@@ -55,11 +55,28 @@ def simulate(
     inputs: Mapping[str, Any],
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
-    """Run ``request`` on ``model``; every error raised on the way carries the result so far."""
+    """Run ``request`` on ``model``; every error raised on the way carries the result so far.
+
+    A pattern found by detection that proves to lack an entry gets it, and the run begins anew.
+    """
     if not isinstance(inputs, Mapping):
         raise ArgumentError(
             f"inputs must be a mapping from names to values, not {inputs!r}", hint="e.g. inputs={'u': 1.0}"
         )
+    try:
+        return _simulate(model, request, inputs, progress)
+    except PatternError as error:
+        if not model.enlarge_pattern(error.missing):
+            raise
+        return simulate(model, request, inputs, progress)
+
+
+def _simulate(
+    model: NumericModel,
+    request: Request,
+    inputs: Mapping[str, Any],
+    progress: bool | Callable[[Progress], object] | None,
+) -> Result:
     sim = Simulation(model.for_jumps(request, inputs), request, inputs)
     try:
         with Reporter(progress) as reporter:

@@ -27,8 +27,10 @@ from pliant.solve.failure import failure_error
 from pliant.solve.inputs import make_inputs
 from pliant.solve.look import jacobian_places
 from pliant.solve.names import suggestion
+from pliant.solve.notes import Notes
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
+from pliant.solve.pattern import missing_entries, pattern_error
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event
 
@@ -76,6 +78,9 @@ class Simulation:
             next_jump=1 << 30,
         )
         self.problem.failure.index = -1
+        self.notes = Notes(model.n_x)
+        self.problem.record = self.notes.address
+        self.source = ""
         self.lu_room = 0.0
         self.linear: NDArray[np.float64] | None = None
         self.events: list[Event] = []
@@ -107,17 +112,15 @@ class Simulation:
     def make_linear(self) -> None:
         """Plan and lay out the iteration matrix; again with more room after PL_MEMORY."""
         options = self.request.options
-        wanted = binding.LinearOptions(
-            storage=binding.STORAGE[options.linear],
-            need_complex=int(self.request.method in ("auto", "radau5")),
-            differences=int(options.jacobian == "differences"),
-            increment=binding.INCREMENTS[options.increments],
-            lu_room=self.lu_room,
-        )
-        key = (wanted.storage, wanted.need_complex, wanted.differences, wanted.increment, wanted.lu_room)
-        if key not in self.model.plans:
-            self.model.plans[key] = self._plan(wanted)
-        layout, work = self.model.plans[key]
+        self.source = self.model.jacobian_source(options.jacobian)
+        wanted, key = self._linear_options()
+        layout, work = self._planned(wanted, key)
+        if options.jacobian == "auto":
+            best = self.model.cheapest_source(int(layout.n_colours), self.instance, self.request.x, self.u)
+            if best != self.source:
+                self.source = best
+                wanted, key = self._linear_options()
+                layout, work = self._planned(wanted, key)
         lib, address = binding.lib, self.model.address
         try:
             block = self.model.blocks.setdefault(key, []).pop()
@@ -134,6 +137,32 @@ class Simulation:
         self.layout = layout
         if options.mask is not None:
             self._set_mask(options.mask)
+
+    def _linear_options(self) -> tuple[binding.LinearOptions, Any]:
+        """What the linear algebra shall be like, and the key under which its plan is kept."""
+        options = self.request.options
+        curvature = options.curvature_of(self.model)
+        wanted = binding.LinearOptions(
+            storage=binding.STORAGE[options.linear],
+            need_complex=int(self.request.method in ("auto", "radau5")),
+            source=binding.SOURCES[self.source],
+            increment=binding.INCREMENTS[options.increments],
+            representable=options.representable,
+            central=int(bool(options.central)),
+            verify=int(self.model.doubtful_pattern),
+            increment_constant=options.increment_constant,
+            lu_room=self.lu_room,
+            curvature=None if curvature is None else curvature.ctypes.data,
+        )
+        self.curvature = curvature  # kept alive
+        plain = tuple(getattr(wanted, name) for name, *_ in binding.LinearOptions._fields_[:-1])
+        return wanted, (*plain, None if curvature is None else curvature.tobytes())
+
+    def _planned(self, wanted: binding.LinearOptions, key: Any) -> tuple[binding.LinearLayout, NDArray[np.float64]]:
+        if key not in self.model.plans:
+            self.model.plans[key] = self._plan(wanted)
+        planned: tuple[binding.LinearLayout, NDArray[np.float64]] = self.model.plans[key]
+        return planned
 
     def _plan(self, wanted: binding.LinearOptions) -> tuple[binding.LinearLayout, NDArray[np.float64]]:
         """Patterns merged, coloured and ordered: done once for a model."""
@@ -288,9 +317,12 @@ class Simulation:
         while True:
             status = binding.lib.pl_consistent(ctypes.byref(self.problem), start, self.x.ctypes.data, work.ctypes.data)
             self.raise_user_error()
-            if status != binding.MEMORY:
+            if status == binding.MEMORY:
+                self._more_memory()
+            elif status == binding.PATTERN:
+                self.check_pattern()
+            else:
                 return int(status)
-            self._more_memory()
             self.x[:] = given
 
     def _make_consistent(self) -> None:
@@ -325,6 +357,14 @@ class Simulation:
             raise SolverError("the sparse factorisation fills up without end", hint="options={'linear': 'dense'}")
         self.make_linear()
 
+    def check_pattern(self) -> None:
+        """Differences do not fit the pattern: name what it lacks, or find that it is right after all."""
+        missing = missing_entries(self)
+        if missing:
+            raise pattern_error(self, missing)
+        assert self.linear is not None
+        binding.lib.pl_linear_trust(self.linear.ctypes.data)
+
     def _grow(self) -> None:
         """Enlarge output memory that is nearly full."""
         if self.request.points is None and self.out.capacity - self.out.used < 3:
@@ -349,6 +389,7 @@ class Simulation:
             ctypes.byref(self.out),
             steps,
         )
+        self.notes.drain()
         if self.instance.raised is not None:
             self.raise_user_error()
         if self.y_index.size:
@@ -357,8 +398,11 @@ class Simulation:
             self._note_event(status == binding.TERMINATED)
         if status in (binding.FINISHED, binding.TERMINATED):
             self.done = True
-        elif status == binding.MEMORY:
-            self._more_memory()
+        elif status in (binding.MEMORY, binding.PATTERN):
+            if status == binding.MEMORY:
+                self._more_memory()
+            else:
+                self.check_pattern()
             binding.lib.pl_run_relinearise(self.run_memory.ctypes.data, self.method_memory.ctypes.data)
         elif status < 0:
             raise failure_error(self, status, None)

@@ -1,0 +1,170 @@
+/* When Newton does not converge though the Jacobian is new: are the increments to blame? And is the pattern right?
+ *
+ * Each column is differenced three times more: with sigma 2^7, sigma 2^-7 and -sigma. Truncation grows with sigma, rounding
+ * and noise with 1/sigma; f may jump on one side. So a column that agrees with its neighbours below is right; where it does
+ * not, the neighbour that disagrees less tells which error rules, and the column moves towards it; where the smaller
+ * increment and the other side agree, f has a jump or a kink on this side, and the other side is taken. The factor is
+ * kept for the Jacobians to come: the curvature scale as past differences show it (Renstroem 2024, 8.2, proposes such a
+ * solver; the idea of comparing two increments: Curtis & Reid, J. Inst. Maths Applics 13 (1974) 121-126). A look that finds
+ * nothing makes the next ones rarer: most failures come from steps too large.
+ *
+ * The pattern is checked by moving all states at once, each by another share of its increment: J must predict the
+ * change of f. A missing entry makes the compressed differences mix two columns, and that shows.
+ */
+#include "linear.h"
+
+#include <float.h>
+#include <math.h>
+
+#define FAR          128.0 /* between increments that are compared */
+#define AGREE        0.05  /* of the column's size */
+#define MATERIAL     0.1   /* a column that changes by less does not explain anything */
+#define ROUNDINGS    16.0  /* of f in a difference */
+#define MOST_PATIENT 64
+#define MOST_FACTOR  1e6
+#define OFF          1e-3 /* share of the predicted change that may be missing */
+
+typedef struct column {
+    pl_real size;             /* of the entries, in weights */
+    pl_real up, down, turned; /* distance of the neighbours from it */
+    pl_real between;          /* distance of down and turned */
+    pl_real rounding_down;    /* what rounding makes of the smaller increment */
+} column;
+
+static pl_real weight_of(const pl_problem *p, const pl_real *x, int i) {
+    pl_real w = p->rtol * fabs(x[i]) + p->atol[i];
+    return w > 0.0 ? 1.0 / w : 1.0;
+}
+
+/* Compare column j with its three neighbours; f at them in fp[0..2], NULL: refused there. */
+static column compare(const pl_problem *p, int j, const pl_real *x, const pl_real *f, pl_real *const fp[3]) {
+    const pl_linear *lin = p->linear;
+    const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
+    pl_real sigma = PL_CONST_AT(lin, pl_real, lin->sigma)[j];
+    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    column c = {0.0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0};
+    if (fp[0]) c.up = 0.0;
+    if (fp[1]) c.down = 0.0;
+    if (fp[2]) c.turned = 0.0;
+    if (fp[1] && fp[2]) c.between = 0.0;
+    for (int k = from; k < to; k++) {
+        int i = lin->has_pattern ? row[k] : k - from;
+        pl_real w = weight_of(p, x, i), v = jac[k];
+        pl_real up = fp[0] ? (fp[0][i] - f[i]) / (FAR * sigma) : v;
+        pl_real down = fp[1] ? (fp[1][i] - f[i]) * FAR / sigma : v;
+        pl_real turned = fp[2] ? (f[i] - fp[2][i]) / sigma : v;
+        c.size = fmax(c.size, fabs(v) * w);
+        if (fp[0]) c.up = fmax(c.up, fabs(up - v) * w);
+        if (fp[1]) c.down = fmax(c.down, fabs(down - v) * w);
+        if (fp[2]) c.turned = fmax(c.turned, fabs(turned - v) * w);
+        if (fp[1] && fp[2]) c.between = fmax(c.between, fabs(turned - down) * w);
+        c.rounding_down = fmax(c.rounding_down, ROUNDINGS * DBL_EPSILON * fabs(f[i]) * FAR / fabs(sigma) * w);
+    }
+    return c;
+}
+
+/* Which neighbour to take: 0 up, 1 down, 2 turned, -1 none. */
+static int choose(const column *c) {
+    pl_real near = AGREE * c->size;
+    if (c->down <= fmax(near, c->rounding_down) || c->size == 0.0) return -1;
+    if (c->between <= near && c->between < AGREE * c->down) return 2;
+    if (c->up <= near) return -1;
+    int which = c->down < c->up ? 1 : 0;
+    pl_real change = which ? c->down : c->up;
+    return change <= HUGE_VAL && change > MATERIAL * c->size ? which : -1;
+}
+
+static void adopt(pl_problem *p, int j, pl_real scale, const pl_real *f, const pl_real *fp, pl_real t) {
+    pl_linear *lin = p->linear;
+    pl_real *jac = PL_AT(lin, pl_real, lin->jac), *sigma = PL_AT(lin, pl_real, lin->sigma);
+    pl_real *factor = PL_AT(lin, pl_real, lin->factor);
+    const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
+    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    sigma[j] *= scale;
+    for (int k = from; k < to; k++) {
+        int i = lin->has_pattern ? row[k] : k - from;
+        jac[k] = (fp[i] - f[i]) / sigma[j];
+    }
+    if (fabs(factor[j] * scale) <= MOST_FACTOR && fabs(factor[j] * scale) >= 1.0 / MOST_FACTOR)
+        factor[j] *= scale;
+    pl_note(p, PL_SAW_REPAIRED, j, scale, t);
+}
+
+pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *changed) {
+    static const pl_real scales[3] = {FAR, 1.0 / FAR, -1.0};
+    pl_linear *lin = p->linear;
+    *changed = 0;
+    if (lin->source != PL_SOURCE_DIFFERENCES || lin->increment != PL_INCREMENT_DEFAULT) return PL_OK;
+    if (lin->patience > 0) {
+        lin->patience--;
+        return PL_OK;
+    }
+    int n = lin->n;
+    pl_real *y = PL_AT(lin, pl_real, lin->scratch), *work = y + n, *f = y + 4 * n;
+    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma);
+    pl_status status = pl_rhs(p, t, x, f);
+    if (status != PL_OK) return status;
+    for (int j = 0; j < n; j++) y[j] = x[j];
+    p->count->n_rediff++;
+    for (int c = 0; c < lin->n_colours; c++) {
+        pl_group g = pl_group_of(lin, &c, c);
+        pl_real *fp[3];
+        for (int k = 0; k < 3; k++) {
+            status = pl_moved(p, t, x, g, sigma, scales[k], work + (size_t)k * n);
+            if (status != PL_OK && status != PL_RETRY && status != PL_NONFINITE) return status;
+            fp[k] = status == PL_OK ? work + (size_t)k * n : NULL;
+        }
+        for (int k = 0; k < g.count; k++) {
+            int j = g.column[k];
+            column found = compare(p, j, x, f, fp);
+            int which = choose(&found);
+            if (which < 0 || !fp[which]) continue;
+            adopt(p, j, scales[which], f, fp[which], t);
+            ++*changed;
+        }
+    }
+    lin->impatience = *changed ? 1 : (lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT);
+    lin->patience = *changed ? 0 : lin->impatience;
+    return PL_OK;
+}
+
+/* Between 1/2 and 1, up or down: another one for every column and Jacobian, the same in every run. */
+static pl_real share(int64_t evaluated, int j) {
+    uint64_t z = (uint64_t)evaluated * 0x9E3779B97F4A7C15u + (uint64_t)j * 0xBF58476D1CE4E5B9u + 1u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    pl_real size = 0.5 + 0.5 * (pl_real)(z >> 40) / 16777216.0;
+    return (z >> 33) & 1u ? size : -size;
+}
+
+pl_status pl_verify_pattern(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f) {
+    pl_linear *lin = p->linear;
+    int n = lin->n, bad = -1;
+    const pl_real *jac = PL_AT(lin, pl_real, lin->jac), *sigma = PL_AT(lin, pl_real, lin->sigma);
+    const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
+    pl_real *y = PL_AT(lin, pl_real, lin->scratch), *fp = y + n, *predicted = fp + n, *size = predicted + n;
+    for (int i = 0; i < n; i++) predicted[i] = size[i] = 0.0;
+    for (int j = 0; j < n; j++) {
+        pl_real move = share(lin->evaluated, j) * sigma[j];
+        y[j] = x[j] + move;
+        for (int k = start[j]; k < start[j + 1]; k++) {
+            predicted[row[k]] += jac[k] * move;
+            size[row[k]] += OFF * fabs(jac[k] * move) + ROUNDINGS * DBL_EPSILON * fabs(jac[k] * x[j]);
+        }
+    }
+    pl_status status = pl_rhs(p, t, y, fp);
+    for (int j = 0; j < n; j++) y[j] = x[j];
+    if (status == PL_RETRY || status == PL_NONFINITE) return PL_OK; /* cannot be asked here */
+    if (status != PL_OK) return status;
+    for (int i = 0; i < n && bad < 0; i++) {
+        pl_real off = fabs(fp[i] - f[i] - predicted[i]);
+        if (off > size[i] + ROUNDINGS * DBL_EPSILON * (fabs(f[i]) + fabs(fp[i]))) bad = i;
+    }
+    if (bad < 0) return PL_OK;
+    p->failure.status = PL_PATTERN;
+    p->failure.what = PL_IN_JACOBIAN;
+    p->failure.index = bad;
+    p->failure.t = t;
+    return PL_PATTERN;
+}

@@ -1,0 +1,92 @@
+"""pliant jacobian"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import pliant
+from pliant.cli.answer import Report
+from pliant.cli.app import app
+from pliant.cli.arguments import (
+    AsJson,
+    Atol,
+    Define,
+    File,
+    Form,
+    Input,
+    LibraryPath,
+    Name,
+    Option,
+    Param,
+    Rtol,
+    StartValue,
+    input_value,
+    literal,
+    numbers,
+    pairs,
+    structure_options,
+)
+from pliant.solve.manifest import to_json
+
+
+@app.command()
+def jacobian(
+    file: File,
+    *,
+    at: Annotated[float, typer.Option(help="Time of the point.")] = 0.0,
+    rtol: Rtol = 1e-6,
+    atol: Atol = None,
+    param: Param = None,
+    start_value: StartValue = None,
+    input_: Input = None,
+    option: Option = None,
+    define: Define = None,
+    name: Name = None,
+    path: LibraryPath = None,
+    form: Form = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Check the Jacobian at the start values: compare its sources, and name bad increments, noise, kinks and jumps.
+
+    The exit code is 1 if an entry of the difference Jacobian is bad.
+    """
+    report = Report(as_json)
+    with report.errors():
+        chosen = structure_options(form, "max-causal", False, False)
+        if file.suffix == ".c":
+            model = pliant.native(file, defines=dict(pairs("--define", define)))
+        else:
+            model = pliant.load(file, name=name, path=path, options=chosen)
+        given: dict[str, Any] = {
+            "inputs": {name: input_value(text) for name, text in pairs("--input", input_)},
+            "parameters": dict(numbers("--param", param)),
+            "options": {name: literal(text) for name, text in pairs("--option", option)},
+        }
+        x = dict(numbers("--start-value", start_value)) or None
+        found = model.jacobian(at, x, rtol=rtol, atol=atol, **given)
+        quality = model.check_jacobian(at, x, rtol=rtol, atol=atol, **given)
+        if as_json:
+            about = {"source": found.source, "colours": found.colours, "entries": int(found.pattern.sum())}
+            typer.echo(json.dumps(to_json({"model": model.name, **about, "quality": quality.as_dict()}), indent=1))
+        else:
+            console = Console()
+            console.print(
+                f"{model.name}: {len(found.names)} states, {int(found.pattern.sum())} entries, "
+                f"{found.colours} colours; the solver takes it from {_SOURCE[found.source]}",
+                highlight=False,
+                soft_wrap=True,
+            )
+            console.print(str(quality), markup=False, highlight=False, emoji=False, soft_wrap=True)
+        if not quality.ok:
+            raise typer.Exit(1)
+
+
+_SOURCE = {
+    "exact": "the model itself",
+    "directional": "the model's directional derivatives",
+    "differences": "differences",
+}

@@ -1,0 +1,117 @@
+"""The Jacobian at one point as the solver would take it: its values, where they come from, the increments used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pliant.jacobian.quality import Quality, examine
+from pliant.solve import binding
+from pliant.solve.look import jacobian_places
+from pliant.solve.numeric import NumericModel
+from pliant.solve.operating import Point, states_by_name
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Jacobian:
+    """df/dx at a point.
+
+    ``matrix[i, j]`` is the derivative of the equation of ``names[i]`` by ``names[j]``; ``increments`` are those of a
+    difference Jacobian, one per state, else None; ``colours`` the evaluations that differences need besides f itself.
+    """
+
+    matrix: Matrix
+    names: tuple[str, ...]
+    source: str
+    increments: Matrix | None
+    colours: int
+    evaluations: int
+    pattern: NDArray[np.bool_]
+    t: float
+    x: Matrix
+
+    def __repr__(self) -> str:
+        entries = int(self.pattern.sum())
+        return (
+            f"<Jacobian at t = {self.t:g}: {len(self.names)} states, {entries} entries, {self.colours} colours, "
+            f"{self.source}>"
+        )
+
+
+def point_jacobian(point: Point) -> Jacobian:
+    """The Jacobian at the point, by the source and the rule of its options."""
+    sim, x = point.sim, point.x.copy()
+    before = int(sim.count.n_rhs_jac)
+    matrix = point.jacobian(x, point.rhs(x))
+    rows, columns = jacobian_places(point.model)
+    pattern = np.zeros(matrix.shape, dtype=bool)
+    pattern[rows, columns] = True
+    assert sim.linear is not None
+    increments = None
+    if sim.source == "differences":
+        increments = binding.doubles_at(binding.lib.pl_linear_increments(sim.linear.ctypes.data), len(x))
+    return Jacobian(
+        matrix,
+        point.state_names(),
+        sim.source,
+        increments,
+        int(sim.layout.n_colours),
+        int(sim.count.n_rhs_jac) - before,
+        pattern,
+        point.t,
+        x,
+    )
+
+
+def jacobian_at(
+    model: NumericModel,
+    t: float,
+    x: Mapping[str, float] | ArrayLike | None,
+    given: tuple[Mapping[str, Any], Mapping[str, float]],
+    tolerances: tuple[float, Any],
+    options: Mapping[str, Any] | None,
+) -> Jacobian:
+    """See :meth:`pliant.Model.jacobian`; given: inputs and parameters."""
+    return point_jacobian(Point(model, t, *given, states_by_name(model, x), tolerances, options))
+
+
+def check_jacobian(
+    model: NumericModel,
+    t: float,
+    x: Mapping[str, float] | ArrayLike | None,
+    given: tuple[Mapping[str, Any], Mapping[str, float]],
+    tolerances: tuple[float, Any],
+    options: Mapping[str, Any] | None,
+) -> Quality:
+    """See :meth:`pliant.Model.check_jacobian`."""
+    start = states_by_name(model, x)
+    chosen = {**(options or {}), "jacobian": "differences"}
+    point = Point(model, t, *given, start, tolerances, chosen)
+    differenced = point_jacobian(point)
+    others: dict[str, Matrix | None] = {"exact": None, "directional": None}
+    for source, has in (("exact", model.struct.jac_value), ("directional", model.struct.jvp)):
+        if has:
+            other = Point(model, t, *given, start, tolerances, {**chosen, "jacobian": source})
+            others[source] = other.jacobian(differenced.x, other.rhs(differenced.x))
+    atol, entered = point.sim.request.atol, model.nominal_entered
+
+    nominal = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
+    assert differenced.increments is not None
+    return examine(
+        lambda at: point.rhs(np.ascontiguousarray(at)),
+        differenced.x,
+        differenced.increments,
+        differenced.matrix,
+        exact=others["exact"],
+        directional=others["directional"],
+        names=differenced.names,
+        scale=np.maximum(np.abs(differenced.x), np.where(entered, nominal, 0.0)),
+        rtol=point.sim.request.rtol,
+        atol=atol,
+    )
