@@ -91,7 +91,7 @@ class Effort:
 
 NORMAL = Effort()
 QUICK = Effort(20_000, 20_000, 200_000, tuple(10.0**k for k in range(-8, 5, 3)), 1)
-TIMEOUT = 60.0
+TIMEOUT = 20.0
 WHY: dict[type[pliant.SolverError], str] = {
     pliant.StepLimitError: "steps",
     pliant.StepSizeError: "step size",
@@ -496,24 +496,26 @@ def colours_of(name: str) -> int:
 
 
 def evaluations_row() -> Row:
-    """Evaluations of f per Jacobian against colours + 1, with and without those of repairs after bad convergence."""
+    """Evaluations of f per Jacobian against colours + 1; beside it what repairs after bad convergence cost.
+
+    n_rhs_jac leaves out the repairs, n_rhs has them: each takes f and differences every column three times more.
+    """
     progress("evaluations per Jacobian")
-    all_above, plain_above, where = [], [], []
+    above, repairs, where = [], [], []
     for name, method, rtol in itertools.product(CASES, METHODS, TOLERANCES):
         if (name, method) == ("VanDerPol", "bdf"):
             continue
         stats, colours = simulate_with(name, method, rtol, "differences").stats, colours_of(name)
-        repairs = 3 * colours * stats.n_rediff  # each column is differenced three times more
-        all_above.append(stats.n_rhs_jac / stats.n_jac - colours)
-        plain_above.append((stats.n_rhs_jac - repairs) / stats.n_jac - colours)
-        where.append(f"{name}, {method}, rtol {rtol:.0e}: {stats.n_jac} Jacobians, {stats.n_rediff} repairs")
-    worst = int(np.argmax(all_above))
+        above.append(stats.n_rhs_jac / stats.n_jac - colours)
+        repairs.append(stats.n_rediff * (3 * colours + 1) / stats.n_jac)
+        where.append(f"{name}, {method}, rtol {rtol:.0e}: {stats.n_rediff} for {stats.n_jac} Jacobians")
+    worst = int(np.argmax(repairs))
     return (
         "evaluations of f per difference Jacobian, study models, rtol 1e-4 to 1e-8",
         "<= colours + 1",
-        f"colours + {max(plain_above):.2f} at most; with repairs: + {np.mean(all_above):.2f} on average, "
-        f"+ {all_above[worst]:.2f} at most ({where[worst]})",
-        max(all_above) <= 1.0,
+        f"colours + {max(above):.2f} at most; repairs, not counted here, add {np.mean(repairs):.2f} on average, "
+        f"{repairs[worst]:.2f} at most ({where[worst]})",
+        max(above) <= 1.0,
         COMMAND,
     )
 

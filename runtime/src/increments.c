@@ -20,7 +20,7 @@
  * the size at which both tolerances weigh alike, if that moves x by some weights at most.
  * r_j keeps the rounding of f out of Newton's iteration, as CVode's s0 does, but by the size of the terms in f, not by f
  * itself, which is small where large terms cancel: row i is rounded by N_i = U (|f_i| + sum_k |J_ik x_k|), with the Jacobian
- * before. An entry suffers if N_i/sigma exceeds 1/1000 of it and changes h J W_j/W_i by more than 1/30 (algebraic rows: the
+ * before. An entry suffers if N_i/sigma exceeds 1/1000 of it and changes h J W_j/W_i by more than 1/10 (algebraic rows: the
  * row's largest entry in weights): r_j is the least sigma, up to W_j, at which no entry of the column does.
  */
 #include "linear.h"
@@ -33,9 +33,10 @@
 #define SHARE        2.0                   /* atol is often chosen below rtol * size */
 #define WITHOUT_RTOL 1e-3                  /* share of atol to move by where rtol is zero */
 #define MOST_WEIGHTS 64.0                  /* what atol/rtol tells is not believed beyond so many weights */
-#define MATTERS      30.0  /* 1/30 of h J in weights is what Newton's iteration bears easily */
-#define PRECISE      1e3   /* roundings that make an entry precise to a thousandth */
-#define FELL          1024.0                /* an increment so much smaller than the last one is looked at first */
+#define MATTERS      10.0                  /* what Newton's iteration bears easily: 1/10 of h J in weights */
+#define PRECISE      1e3                   /* roundings that make an entry precise to a thousandth */
+#define FELL         1024.0 /* an increment so much smaller than the last one is looked at first */
+
 #define CENTRAL      512.0 /* U^(1/3) instead of U^(1/2), as a power of two */
 #define SMALL_BOUND  1e-5
 #define THESIS_FLOOR (1.0 / 512.0)
@@ -116,7 +117,7 @@ static pl_real default_rule(const pl_problem *p, int j, pl_real x, pl_real r_j) 
     const pl_linear *lin = p->linear;
     pl_real size = fabs(x), given = PL_CONST_AT(lin, pl_real, lin->given)[j];
     pl_real sigma = SQRT_U * (given > 0.0 ? given : scale(p, j, size));
-    if (!(given > 0.0)) sigma = fmax(fmax(sigma, r_j), PL_CONST_AT(lin, pl_real, lin->floor)[j]);
+    if (!(given > 0.0)) sigma = fmax(fmax(sigma, r_j), FELL * PL_CONST_AT(lin, pl_real, lin->drowned)[j]);
     if (!(sigma > DBL_MIN)) sigma = SQRT_U * SQRT_U;
     sigma = fmax(power_of_two(sigma), 2.0 * spacing(size)) * PL_CONST_AT(lin, pl_real, lin->factor)[j];
     return signed_like(x, sigma);
@@ -220,6 +221,7 @@ void pl_increments(pl_problem *p, const pl_real *x, const pl_real *f, pl_real h)
     pl_linear *lin = p->linear;
     pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *seen = PL_AT(lin, pl_real, lin->seen);
     pl_real *wish = PL_AT(lin, pl_real, lin->wish), last;
+    const pl_real *drowned = PL_CONST_AT(lin, pl_real, lin->drowned);
     int own = lin->increment == PL_INCREMENT_DEFAULT || lin->increment == PL_INCREMENT_CURVATURE;
     pl_real s0 = own ? 0.0 : floor_factor(p, x, f, h);
     pl_real *rounding = PL_AT(lin, pl_real, lin->scratch) + lin->n;
@@ -234,7 +236,9 @@ void pl_increments(pl_problem *p, const pl_real *x, const pl_real *f, pl_real h)
         sigma[j] = representable(lin->representable, x[j], increment(p, j, x[j], s0));
         if (lin->central) sigma[j] *= CENTRAL;
         if (lin->increment == PL_INCREMENT_DEFAULT && FELL * fabs(sigma[j]) < fabs(last)) {
-            wish[j] = pl_within_bounds(p->model, j, x[j], sigma[j]);
+            /* halfway to one that drowned */
+            pl_real least = power_of_two(fmax(fabs(sigma[j]), sqrt(drowned[j] * fabs(last))));
+            wish[j] = pl_within_bounds(p->model, j, x[j], signed_like(sigma[j], least));
             sigma[j] = signed_like(sigma[j], fabs(last));
         }
         sigma[j] = pl_within_bounds(p->model, j, x[j], sigma[j]);

@@ -59,14 +59,14 @@ static pl_status perturbed(pl_problem *p, pl_real t, const pl_real *x, pl_group 
     return status;
 }
 
-/* Entries of column j from fp - from. */
-static void recover(pl_linear *lin, int j, pl_real scale, const pl_real *fp, const pl_real *from) {
+/* Entries of column j from fp - from, over the distance. Divided, not multiplied: the distance may be subnormal. */
+static void recover(pl_linear *lin, int j, pl_real distance, const pl_real *fp, const pl_real *from) {
     pl_real *jac = PL_AT(lin, pl_real, lin->jac);
     const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
     if (lin->has_pattern)
-        for (int e = start[j]; e < start[j + 1]; e++) jac[e] = (fp[row[e]] - from[row[e]]) * scale;
+        for (int e = start[j]; e < start[j + 1]; e++) jac[e] = (fp[row[e]] - from[row[e]]) / distance;
     else
-        for (int i = 0; i < lin->n; i++) jac[(size_t)j * lin->n + i] = (fp[i] - from[i]) * scale;
+        for (int i = 0; i < lin->n; i++) jac[(size_t)j * lin->n + i] = (fp[i] - from[i]) / distance;
 }
 
 /* Do the differences of column j show anything but rounding? */
@@ -133,15 +133,34 @@ static void take_over(const pl_linear *lin, int j, const pl_real *from, pl_real 
         for (int i = 0; i < lin->n; i++) to[i] = from[i];
 }
 
-/* Columns whose increment is to fall far below the last one: does the smaller one drown in rounding? It does where it changes
- * the column and the last one does not; then it is not used any more. One evaluation beyond the colours is allowed for each
- * Jacobian; until it is a column's turn the last increment serves. */
+/* Largest disagreement, in weights, of the slopes that two increments show; a row that shows nothing where the stored column
+ * has an entry disagrees by that entry. */
+static pl_real disagreement(const pl_problem *p, int j, const pl_real *x, const pl_real *f, pl_real sigma,
+                            const pl_real *near, const pl_real *twice) {
+    const pl_linear *lin = p->linear;
+    const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
+    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_real most = 0.0;
+    for (int k = from; k < to; k++) {
+        int i = lin->has_pattern ? row[k] : k - from;
+        pl_real w = p->rtol * fabs(x[i]) + p->atol[i], slope = (near[i] - f[i]) / sigma;
+        pl_real other = near[i] == f[i] ? slope + jac[k] : 0.5 * (twice[i] - f[i]) / sigma;
+        if (w > 0.0) most = fmax(most, fabs(other - slope) / w);
+    }
+    return most;
+}
+
+/* Columns whose increment is to fall far below the last one: does the smaller one drown in rounding? Where it changes the
+ * column and the last one does not, twice the smaller one decides: rounding gives another slope, a bend of f the same. The
+ * next wish then is halfway from one that drowned. One evaluation beyond the colours is allowed for each Jacobian; until it is
+ * a column's turn its increment falls in smaller strides. */
 static pl_status descend(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_group g) {
     pl_linear *lin = p->linear;
     const pl_real *wish = PL_AT(lin, pl_real, lin->wish);
-    pl_real *fp = PL_AT(lin, pl_real, lin->scratch) + lin->n, *low = fp + lin->n, size;
-    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *floor_of = PL_AT(lin, pl_real, lin->floor);
-    int any = 0;
+    pl_real *fp = PL_AT(lin, pl_real, lin->scratch) + lin->n, *low = fp + lin->n, *twice = low + lin->n, size;
+    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *drowned = PL_AT(lin, pl_real, lin->drowned);
+    int any = 0, compared = 0;
     for (int c = 0; c < g.count; c++) any |= wish[g.column[c]] != 0.0;
     if (!any || !may_ask(lin)) return PL_OK;
     p->count->n_rhs_jac++;
@@ -151,11 +170,20 @@ static pl_status descend(pl_problem *p, pl_real t, const pl_real *x, const pl_re
         if (wish[j] == 0.0) continue;
         pl_real smaller = change(p, j, wish[j], x, low, f, &size);
         if (smaller > CHANGED * size && change(p, j, sigma[j], x, fp, f, &size) <= AS_BEFORE * smaller) {
-            floor_of[j] = fabs(sigma[j]);
-        } else {
-            take_over(lin, j, low, fp);
-            sigma[j] = wish[j];
+            if (!compared) {
+                lin->extra++; /* the next Jacobian has to do without */
+                p->count->n_rhs_jac++;
+                status = pl_moved(p, t, x, g, wish, 2.0, twice);
+                compared = 1;
+                if (status != PL_OK) break;
+            }
+            if (disagreement(p, j, x, f, wish[j], low, twice) > AS_BEFORE * smaller) {
+                drowned[j] = fabs(wish[j]);
+                continue;
+            }
         }
+        take_over(lin, j, low, fp);
+        sigma[j] = wish[j];
     }
     return status == PL_RETRY || status == PL_NONFINITE ? PL_OK : status;
 }
@@ -174,8 +202,11 @@ static pl_status difference_group(pl_problem *p, pl_real t, const pl_real *x, co
     int both = lin->central && pl_moved(p, t, x, g, sigma, -1.0, fm) == PL_OK;
     for (int c = 0; c < g.count; c++) {
         int j = g.column[c];
-        pl_real low = both ? x[j] - sigma[j] : x[j];
-        recover(lin, j, 1.0 / ((x[j] + sigma[j]) - low), fp, both ? fm : f);
+        pl_real low = both ? x[j] - sigma[j] : x[j], distance = (x[j] + sigma[j]) - low;
+        /* the literature's rules divide by the increment itself; what rounding makes of x + sigma is part of them */
+        if (lin->increment != PL_INCREMENT_DEFAULT && lin->representable == 0)
+            distance = both ? 2.0 * sigma[j] : sigma[j];
+        recover(lin, j, distance, fp, both ? fm : f);
     }
     return PL_OK;
 }

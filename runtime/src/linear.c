@@ -51,7 +51,7 @@ void pl_forget_increments(pl_linear *lin) {
     pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *seen = PL_AT(lin, pl_real, lin->seen);
     pl_real *factor = PL_AT(lin, pl_real, lin->factor);
     memset(PL_AT(lin, pl_real, lin->wish), 0, (size_t)lin->n * sizeof(pl_real));
-    memset(PL_AT(lin, pl_real, lin->floor), 0, (size_t)lin->n * sizeof(pl_real));
+    memset(PL_AT(lin, pl_real, lin->drowned), 0, (size_t)lin->n * sizeof(pl_real));
     memset(PL_AT(lin, int8_t, lin->asked), 0, (size_t)lin->n);
     for (int j = 0; j < lin->n; j++) {
         sigma[j] = seen[j] = 0.0;

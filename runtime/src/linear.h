@@ -36,7 +36,7 @@ struct pl_linear {
     size_t scratch;      /* pl_real 6 n: differences, packing */
     size_t sigma;        /* pl_real n: increments of the last differences */
     size_t wish;         /* pl_real n: a far smaller increment that has to be looked at first, 0: none */
-    size_t floor;        /* pl_real n: an increment below this one was found to drown in rounding */
+    size_t drowned;      /* pl_real n: increment that was found to drown in rounding, 0: none was */
     size_t seen;         /* pl_real n: largest |x| at Jacobians, 0: nothing known */
     size_t
         factor; /* pl_real n: what past differences taught, a factor of the rule's increment, its sign the side */

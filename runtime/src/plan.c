@@ -137,7 +137,7 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
     head->scratch = take(&at, 6 * n, sizeof(pl_real));
     head->sigma = take(&at, n, sizeof(pl_real));
     head->wish = take(&at, n, sizeof(pl_real));
-    head->floor = take(&at, n, sizeof(pl_real));
+    head->drowned = take(&at, n, sizeof(pl_real));
     head->seen = take(&at, n, sizeof(pl_real));
     head->factor = take(&at, n, sizeof(pl_real));
     head->given = take(&at, n, sizeof(pl_real));

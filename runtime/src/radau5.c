@@ -307,7 +307,7 @@ static void plan_next(pl_radau5 *s, pl_real err, pl_real quotient, int truncated
 
 static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
     pl_radau5 *s = state;
-    int singular = 0, iterations = 0;
+    int singular = 0, iterations = 0, repaired = 0;
     pl_real h_wanted = s->h, err = 0.0, shrink = 0.5;
     pl_status status = pl_weights(p, s->head.t, array(s, X), array(s, SCALE));
     if (status != PL_OK) return status;
@@ -353,15 +353,14 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             pl_note_failure(p, status, pl_largest(s->head.n, array(s, Z3), array(s, SCALE)), s->rate,
                             s->head.t);
             s->rate_sum = 1.0;
-            if (status == PL_CONVERGENCE && s->jacobian_current) { /* are the increments to blame? */
-                int changed;
-                status = pl_jacobian_again(p, s->head.t, array(s, X), &changed);
-                if (status != PL_OK) return status;
-                if (changed) {
+            if (status == PL_CONVERGENCE && s->jacobian_current && !repaired) {
+                /* are the increments to blame? Asked once in a step */
+                pl_status again = pl_jacobian_again(p, s->head.t, array(s, X), &repaired);
+                if (again != PL_OK) return again;
+                if (repaired) {
                     s->h_factored = 0.0;
                     continue;
                 }
-                status = PL_CONVERGENCE;
             }
             s->h *= status == PL_CONVERGENCE ? shrink : 0.5;
         }
