@@ -12,7 +12,6 @@ without repairs; "default" is pliant's own rule with its repairs.
 python benchmarks/increments.py                         all models, all tables: some minutes
 python benchmarks/increments.py LockValve --quick       fewer constants and tolerances, for a look
 python benchmarks/increments.py --plots docs/pictures --markdown tables.md
-python benchmarks/increments.py --figures               only what the table of figures asks for
 """
 
 from __future__ import annotations
@@ -21,17 +20,14 @@ import argparse
 import itertools
 import math
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from peers import ROOT
-from problems import problem
 
 import pliant
-from pliant.jacobian.colouring import colour
 
 METHODS = ("radau5", "bdf")
 OWN = {"radau5": "radau5", "bdf": "cvode"}  # the increments that the solver of the thesis uses by itself
@@ -212,11 +208,28 @@ def run(
     return Run(stats.n_steps, jacobians=stats.n_jac, evaluations=stats.n_rhs_jac / stats.n_jac, source=stats.jacobian)
 
 
-def mean_steps(name: str, method: str, rule: str, effort: Effort) -> tuple[int, int, float]:
-    """Runs that finish, runs, geometric mean of the steps of those that do: over nearby tolerances."""
-    all_runs = [run(name, method, rule, effort.limit, given=(("tolerance", s),)) for s in effort.tolerances()]
+@dataclass(frozen=True)
+class Mean:
+    """Runs at nearby tolerances: how many finish, of how many, geometric mean of the steps of those that do."""
+
+    finished: int
+    runs: int
+    steps: float
+
+    def __str__(self) -> str:
+        if not self.finished:
+            return "–"
+        return f"{self.steps:.0f}" + ("" if self.finished == self.runs else f" ({self.finished}/{self.runs})")
+
+
+def mean_steps(
+    name: str, method: str, rule: str, effort: Effort, limit: int = 0, given: tuple[tuple[str, float], ...] = ()
+) -> Mean:
+    """Steps over nearby tolerances; limit 0: that of the effort."""
+    near = [(*given, ("tolerance", s)) for s in effort.tolerances()]
+    all_runs = [run(name, method, rule, limit or effort.limit, given=one) for one in near]
     steps = [one.steps for one in all_runs if one.steps is not None]
-    return len(steps), len(all_runs), float(np.exp(np.mean(np.log(steps)))) if steps else math.nan
+    return Mean(len(steps), len(all_runs), float(np.exp(np.mean(np.log(steps)))) if steps else math.nan)
 
 
 def progress(text: str) -> None:
@@ -274,12 +287,7 @@ def rules_table(names: list[str], effort: Effort) -> Table:
     rows = []
     for name, method in itertools.product(names, METHODS):
         progress(f"all rules: {name}, {method}")
-        cells = []
-        for rule in RULES:
-            finished, total, steps = mean_steps(name, method, rule, effort)
-            mean = f"{steps:.0f}" if finished else "–"
-            cells.append(mean if finished in (0, total) else f"{mean} ({finished}/{total})")
-        rows.append((f"{name}, {method}", *cells))
+        rows.append((f"{name}, {method}", *(str(mean_steps(name, method, rule, effort)) for rule in RULES)))
     runs = len(effort.tolerances())
     title = f"Steps, mean over {runs} tolerances within 2 %; (k/{runs}): only k finish in {effort.limit} steps; –: none"
     return Table(title, ("model, method", *RULES), rows)
@@ -348,9 +356,9 @@ def nominal_table(effort: Effort) -> Table:
     return Table("VanDerPol, Radau5: steps over the nominal value (figure 6.1)", ("nominal", *rules), rows)
 
 
-def sharp_run(name: str, method: str, rule: str, value: float, effort: Effort) -> Run:
+def sharp_mean(name: str, method: str, rule: str, value: float, effort: Effort) -> Mean:
     """A model with a sharper bend."""
-    return run(name, method, rule, effort.scan_limit, given=((SHARPER[name][0], value),))
+    return mean_steps(name, method, rule, effort, effort.scan_limit, ((SHARPER[name][0], value),))
 
 
 def sharper_table(names: list[str], effort: Effort) -> Table:
@@ -360,9 +368,10 @@ def sharper_table(names: list[str], effort: Effort) -> Table:
         parameter, values = SHARPER[name]
         for value in values[:-1] if effort is QUICK else values:
             progress(f"sharper bends: {name}, {parameter} = {value:g}, {method}")
-            runs = [str(sharp_run(name, method, rule, value, effort)) for rule in SHARP_RULES]
+            runs = [str(sharp_mean(name, method, rule, value, effort)) for rule in SHARP_RULES]
             rows.append((f"{name}, {parameter} = {value:g}, {method}", *runs))
-    return Table("Experiment 6: sharper bends", ("model, method", *SHARP_RULES), rows)
+    title = f"Experiment 6: sharper bends; means and (k/{len(effort.tolerances())}) as above, {effort.scan_limit} steps"
+    return Table(title, ("model, method", *SHARP_RULES), rows)
 
 
 def tables(names: list[str], effort: Effort) -> list[Table]:
@@ -378,153 +387,6 @@ def tables(names: list[str], effort: Effort) -> list[Table]:
     return found
 
 
-# What the table of figures asks for: (what, asked, reached, met, command)
-Row = tuple[str, str, str, bool, str]
-COMMAND = "python benchmarks/increments.py --figures"
-MOST_STEPS, MOST_RATIO = 150, 1.15
-TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-
-
-def oscillator_in_c(nominal: float) -> pliant.Model:
-    """Van der Pol's oscillator as C without derivatives and with the given nominal values."""
-    file = problem("vdpol_stiff").c_file
-    assert file is not None
-    text = file.read_text("utf-8")
-    before = ("x_nominal[N] = {1.0, 1.0}", ".jac_value = jac_value,")
-    assert all(text.count(part) == 1 for part in before)
-    text = text.replace(before[0], f"x_nominal[N] = {{{nominal!r}, {nominal!r}}}").replace(before[1], "")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "oscillator.c"
-        copy.write_text(text.replace("static pl_status jac_value", "pl_status jac_value"), "utf-8")
-        return pliant.native(copy)
-
-
-def oscillator_in_python(nominal: float) -> pliant.Model:
-    """The same as a Python function."""
-    stiff = problem("vdpol_stiff")
-    return pliant.ode(stiff.f, stiff.x0, names=["y1", "y2"], nominal=nominal)
-
-
-def oscillator_row() -> Row:
-    """Steps of Radau5 on the stiff oscillator, whatever its nominal value."""
-    progress("stiff Van der Pol, C and Python, nominal values 1e-3 to 1e7")
-    worst: tuple[float, str] = (0.0, "")
-    for kind, make in (("C", oscillator_in_c), ("Python", oscillator_in_python)):
-        for nominal in NOMINALS:
-            try:
-                found = make(nominal).simulate(
-                    problem("vdpol_stiff").t_end,
-                    method="radau5",
-                    rtol=1e-9,
-                    atol=1e-3,
-                    points=2,
-                    options={"max_steps": 10_000},
-                )
-            except pliant.SolverError as error:
-                worst = max(worst, (math.inf, f"{kind}, nominal {nominal:g}: {type(error).__name__}"))
-                continue
-            assert found.stats.jacobian == "differences"
-            worst = max(worst, (found.stats.n_steps, f"{kind}, nominal {nominal:g}"))
-    return (
-        "stiff Van der Pol as C and as Python function without derivatives, Radau5, rtol 1e-9, atol 1e-3, "
-        "nominal 1e-3 to 1e7, default increments",
-        f"<= {MOST_STEPS} steps each",
-        f"most {worst[0]:g} ({worst[1]})",
-        worst[0] <= MOST_STEPS,
-        COMMAND,
-    )
-
-
-def simulate_with(name: str, method: str, rtol: float, source: str) -> pliant.Result:
-    """A run at a tolerance; atol is pliant's default (rtol for Van der Pol's oscillator)."""
-    atol = rtol if name == "VanDerPol" else None
-    options = {"jacobian": source, "max_steps": 100_000}
-    return load(name).simulate(
-        CASES[name].stop, method=method, rtol=rtol, atol=atol, points=2, options=options, timeout=TIMEOUT
-    )
-
-
-def steps_with(name: str, method: str, rtol: float, source: str) -> float:
-    """Its steps; inf: did not finish."""
-    try:
-        return simulate_with(name, method, rtol, source).stats.n_steps
-    except pliant.SolverError:
-        return math.inf
-
-
-def step_ratios(name: str, method: str, quick: bool = False) -> dict[float, float]:
-    """Steps of default differences over those with the exact Jacobian: geometric means over 9 tolerances within 2 %."""
-    ratios = {}
-    for rtol in TOLERANCES[::2] if quick else TOLERANCES:
-        nearby = [rtol * (1.0 + 0.02 * k / 4.0) for k in ((-4, 0, 4) if quick else range(-4, 5))]
-        logs = [
-            np.log([steps_with(name, method, one, source) for one in nearby]) for source in ("differences", "exact")
-        ]
-        ratios[rtol] = float(np.exp(np.mean(logs[0]) - np.mean(logs[1])))
-    return ratios
-
-
-def ratio_row(quick: bool) -> Row:
-    """The worst of all ratios."""
-    worst, logs = (0.0, ""), []
-    for name, method in itertools.product(CASES, METHODS):
-        if (name, method) == ("VanDerPol", "bdf"):
-            continue  # finishes or not by chance there, even with the exact Jacobian
-        progress(f"default differences against the exact Jacobian: {name}, {method}")
-        for rtol, ratio in step_ratios(name, method, quick).items():
-            worst = max(worst, (ratio, f"{name}, {method}, rtol {rtol:.0e}"))
-            logs.append(math.log(ratio))
-    return (
-        "study models, rtol 1e-4 to 1e-8: steps with default differences over those with the exact Jacobian, "
-        "geometric means over 9 tolerances within 2 %",
-        f"<= {MOST_RATIO}",
-        f"worst {worst[0]:.3f} ({worst[1]}), mean {math.exp(sum(logs) / len(logs)):.3f}",
-        worst[0] <= MOST_RATIO,
-        COMMAND,
-    )
-
-
-@cache
-def colours_of(name: str) -> int:
-    """Colours of the pattern of all entries that are not 0 somewhere on the way."""
-    found, keys = reference(name), states(name)
-    pattern = np.zeros((len(keys), len(keys)), dtype=bool)
-    for k in range(0, len(found.time), max(1, len(found.time) // 40)):
-        x = {key: float(found[key][k]) for key in keys}
-        pattern |= load(name).linearize(t=float(found.time[k]), x=x).A != 0.0
-    return colour(len(keys), len(keys), *np.nonzero(pattern)).n_colours
-
-
-def evaluations_row() -> Row:
-    """Evaluations of f per Jacobian against colours + 1; beside it what repairs after bad convergence cost.
-
-    n_rhs_jac leaves out the repairs, n_rhs has them: each takes f and differences every column three times more.
-    """
-    progress("evaluations per Jacobian")
-    above, repairs, where = [], [], []
-    for name, method, rtol in itertools.product(CASES, METHODS, TOLERANCES):
-        if (name, method) == ("VanDerPol", "bdf"):
-            continue
-        stats, colours = simulate_with(name, method, rtol, "differences").stats, colours_of(name)
-        above.append(stats.n_rhs_jac / stats.n_jac - colours)
-        repairs.append(stats.n_rediff * (3 * colours + 1) / stats.n_jac)
-        where.append(f"{name}, {method}, rtol {rtol:.0e}: {stats.n_rediff} for {stats.n_jac} Jacobians")
-    worst = int(np.argmax(repairs))
-    return (
-        "evaluations of f per difference Jacobian, study models, rtol 1e-4 to 1e-8",
-        "<= colours + 1",
-        f"colours + {max(above):.2f} at most; repairs, not counted here, add {np.mean(repairs):.2f} on average, "
-        f"{repairs[worst]:.2f} at most ({where[worst]})",
-        max(above) <= 1.0,
-        COMMAND,
-    )
-
-
-def figure_rows(quick: bool = False) -> list[Row]:
-    """Measured figures: (what, asked, reached, met, command)."""
-    return [oscillator_row(), ratio_row(quick), evaluations_row()]
-
-
 def main() -> None:
     """Print all."""
     parser = argparse.ArgumentParser(description="Experiments with increments of difference Jacobians.")
@@ -532,14 +394,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer constants and tolerances")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw the pictures, too")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as markdown")
-    parser.add_argument("--figures", action="store_true", help="only what the table of figures asks for")
     arguments = parser.parse_args()
     if unknown := set(arguments.models) - set(CASES):
         parser.error(f"no model {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
-    if arguments.figures:
-        for row in figure_rows(arguments.quick):
-            print(f"{row[0]}\n    asked {row[1]}, reached {row[2]}: {'yes' if row[3] else 'NO'}")
-        return
     effort = QUICK if arguments.quick else NORMAL
     names = [name for name in CASES if not arguments.models or name in arguments.models]
     found = tables(names, effort)

@@ -229,14 +229,14 @@ def draw_sharper(folder: Path, names: list[str], effort: study.Effort) -> None:
         for column, method in enumerate(study.METHODS):
             axes = grid[row, column]
             for k, rule in enumerate(study.SHARP_RULES):
-                runs = [study.sharp_run(name, method, rule, value, effort) for value in values]
-                steps = [one.steps if one.steps is not None else np.nan for one in runs]
+                runs = [study.sharp_mean(name, method, rule, value, effort) for value in values]
+                steps = [one.steps for one in runs]
                 colour = {"default": COLOURS[0], "exact": "black", "pyfmi": COLOURS[1]}.get(rule, COLOURS[2 + k % 4])
                 style = "--" if rule == "exact" else "-"
                 axes.loglog(
                     values, steps, style, marker=marks[rule], color=colour, label=rule, markersize=4, linewidth=1.1
                 )
-                failed = [value for value, one in zip(values, runs, strict=True) if one.steps is None]
+                failed = [value for value, one in zip(values, runs, strict=True) if one.finished < one.runs]
                 axes.plot(failed, [effort.scan_limit * 1.3 * 1.25**k] * len(failed), "x", color=colour, markersize=4)
             axes.set(title=f"{name}, {NAMES[method]}", xlabel=f"{parameter}, sharper to the left", ylabel="steps")
             axes.title.set_fontsize(9)

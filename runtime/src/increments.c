@@ -14,8 +14,8 @@
  *   curvature    sqrt(U) c_j, c_j the curvature scale sqrt(|f|/|f''|) that the user gave (8.2); without: default
  * Algorithms 1-3 (4.4, 7.1) make x + sigma representable afterwards.
  *
- * The default: the power of two >= max(sqrt(U) S_j, r_j), with the sign of x, times what past differences taught
- * (jacobian_repair.c). The division is then exact, x + sigma representable and Sterbenz' condition holds.
+ * The default: the power of two >= max(sqrt(U) S_j, r_j), with the sign of x, within the bounds that past differences
+ * taught (jacobian_repair.c). The division is then exact, x + sigma representable and Sterbenz' condition holds.
  * S_j is |x_j|, or the nominal value as long as the values seen do not contradict it; for a state at zero 2 atol/rtol, near
  * the size at which both tolerances weigh alike, if that moves x by some weights at most.
  * r_j keeps the rounding of f out of Newton's iteration, as CVode's s0 does, but by the size of the terms in f, not by f
@@ -119,8 +119,11 @@ static pl_real default_rule(const pl_problem *p, int j, pl_real x, pl_real r_j) 
     pl_real sigma = SQRT_U * (given > 0.0 ? given : scale(p, j, size));
     if (!(given > 0.0)) sigma = fmax(fmax(sigma, r_j), FELL * PL_CONST_AT(lin, pl_real, lin->drowned)[j]);
     if (!(sigma > DBL_MIN)) sigma = SQRT_U * SQRT_U;
-    sigma = fmax(power_of_two(sigma), 2.0 * spacing(size)) * PL_CONST_AT(lin, pl_real, lin->factor)[j];
-    return signed_like(x, sigma);
+    sigma = fmax(sigma, PL_CONST_AT(lin, pl_real, lin->least)[j]);
+    pl_real most = PL_CONST_AT(lin, pl_real, lin->most)[j];
+    if (most > 0.0) sigma = fmin(sigma, most);
+    sigma = fmax(power_of_two(sigma), 2.0 * spacing(size));
+    return PL_CONST_AT(lin, int8_t, lin->turned)[j] ? -signed_like(x, sigma) : signed_like(x, sigma);
 }
 
 /* Algorithms 1 to 3: the increment that the addition leaves. */

@@ -2,9 +2,9 @@
  *
  * Each column is differenced three times more: with sigma 2^7, sigma 2^-7 and -sigma. Truncation grows with sigma, rounding
  * and noise with 1/sigma; f may jump on one side. So a column that agrees with its neighbours below is right; where it does
- * not, the neighbour that disagrees less tells which error rules, and the column moves towards it; where the smaller
- * increment and the other side agree, f has a jump or a kink on this side, and the other side is taken. The factor is
- * kept for the Jacobians to come: the curvature scale as past differences show it (Renstroem 2024, 8.2, proposes such a
+ * not, the neighbour that disagrees less tells which error rules, and the column moves towards it; where both sides agree
+ * with each other f bends within the increment; where the smaller increment and the other side agree, f has a jump or a kink on this side, and the other side is taken. The increment
+ * bounds those of the Jacobians to come: the curvature scale as past differences show it (Renstroem 2024, 8.2, proposes such a
  * solver; the idea of comparing two increments: Curtis & Reid, J. Inst. Maths Applics 13 (1974) 121-126). A look that finds
  * nothing makes the next ones rarer: most failures come from steps too large.
  *
@@ -16,12 +16,12 @@
 #include <float.h>
 #include <math.h>
 
-#define FAR          128.0 /* between increments that are compared */
-#define AGREE        0.05  /* of the column's size */
-#define MATERIAL     0.1   /* a column that changes by less does not explain anything */
-#define ROUNDINGS    16.0  /* of f in a difference */
+#define FAR          128.0               /* between increments that are compared */
+#define AGREE        0.05                /* of the column's size */
+#define JUMPS        (0.5 * (FAR - 1.0)) /* the slope of a jump grows as the increment falls */
+#define MATERIAL     0.1                 /* a column that changes by less does not explain anything */
+#define ROUNDINGS    16.0                /* of f in a difference */
 #define MOST_PATIENT 64
-#define MOST_FACTOR  1e6
 #define OFF          1e-3 /* share of the predicted change that may be missing */
 
 typedef struct column {
@@ -70,6 +70,8 @@ static int choose(const column *c) {
     if (c->down <= fmax(near, c->rounding_down) || c->size == 0.0) return -1;
     if (c->between <= near && c->between < AGREE * c->down) return 2;
     if (c->up <= near) return -1;
+    /* both sides agree: no noise; f bends within the increment, or jumps at the point, and then smaller ones are worse */
+    if (c->turned <= near && c->down <= HUGE_VAL) return c->down < JUMPS * c->size ? 1 : 0;
     int which = c->down < c->up ? 1 : 0;
     pl_real change = which ? c->down : c->up;
     return change <= HUGE_VAL && change > MATERIAL * c->size ? which : -1;
@@ -78,7 +80,8 @@ static int choose(const column *c) {
 static void adopt(pl_problem *p, int j, pl_real scale, const pl_real *f, const pl_real *fp, pl_real t) {
     pl_linear *lin = p->linear;
     pl_real *jac = PL_AT(lin, pl_real, lin->jac), *sigma = PL_AT(lin, pl_real, lin->sigma);
-    pl_real *factor = PL_AT(lin, pl_real, lin->factor);
+    pl_real *least = PL_AT(lin, pl_real, lin->least), *most = PL_AT(lin, pl_real, lin->most);
+    int8_t *turned = PL_AT(lin, int8_t, lin->turned);
     const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
     int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
     sigma[j] *= scale;
@@ -86,8 +89,15 @@ static void adopt(pl_problem *p, int j, pl_real scale, const pl_real *f, const p
         int i = lin->has_pattern ? row[k] : k - from;
         jac[k] = (fp[i] - f[i]) / sigma[j];
     }
-    if (fabs(factor[j] * scale) <= MOST_FACTOR && fabs(factor[j] * scale) >= 1.0 / MOST_FACTOR)
-        factor[j] *= scale;
+    if (scale < 0.0) turned[j] = (int8_t)!turned[j];
+    if (scale > 1.0) { /* noise has a size of its own */
+        least[j] = fabs(sigma[j]);
+        if (most[j] < least[j]) most[j] = 0.0;
+    }
+    if (scale > 0.0 && scale < 1.0) { /* so have bends */
+        most[j] = fabs(sigma[j]);
+        if (least[j] > most[j]) least[j] = 0.0;
+    }
     pl_note(p, PL_SAW_REPAIRED, j, scale, t);
 }
 

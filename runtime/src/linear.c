@@ -48,15 +48,10 @@ void pl_linear_trust(pl_linear *lin) {
 
 /* What was learned about increments goes, too: a run must not depend on the one before it. */
 void pl_forget_increments(pl_linear *lin) {
-    pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *seen = PL_AT(lin, pl_real, lin->seen);
-    pl_real *factor = PL_AT(lin, pl_real, lin->factor);
-    memset(PL_AT(lin, pl_real, lin->wish), 0, (size_t)lin->n * sizeof(pl_real));
-    memset(PL_AT(lin, pl_real, lin->drowned), 0, (size_t)lin->n * sizeof(pl_real));
+    const size_t numbers[] = {lin->sigma, lin->wish, lin->drowned, lin->seen, lin->least, lin->most};
+    for (int k = 0; k < 6; k++) memset(PL_AT(lin, pl_real, numbers[k]), 0, (size_t)lin->n * sizeof(pl_real));
     memset(PL_AT(lin, int8_t, lin->asked), 0, (size_t)lin->n);
-    for (int j = 0; j < lin->n; j++) {
-        sigma[j] = seen[j] = 0.0;
-        factor[j] = 1.0;
-    }
+    memset(PL_AT(lin, int8_t, lin->turned), 0, (size_t)lin->n);
     lin->evaluated = lin->extra = 0;
     lin->patience = 0;
     lin->impatience = 1;

@@ -38,22 +38,23 @@ struct pl_linear {
     size_t wish;         /* pl_real n: a far smaller increment that has to be looked at first, 0: none */
     size_t drowned;      /* pl_real n: increment that was found to drown in rounding, 0: none was */
     size_t seen;         /* pl_real n: largest |x| at Jacobians, 0: nothing known */
-    size_t
-        factor; /* pl_real n: what past differences taught, a factor of the rule's increment, its sign the side */
-    size_t given;     /* pl_real n: curvature scale, 0: not known */
-    size_t asked;     /* int8_t n: the state's own value showed nothing but rounding once */
-    size_t a_start;   /* int n + 1    (sparse) merged pattern of L and J */
-    size_t a_row;     /* int n_matrix (sparse) */
-    size_t jac_to_a;  /* int n_jac    (sparse) */
-    size_t mass_to_a; /* int entries of L, or n for the identity (sparse) */
-    size_t a;         /* pl_real n_matrix (sparse, complex: 2 n_matrix) or n * n (dense) */
-    size_t scale;     /* pl_real n: row factors of the dense matrix, algebraic systems only */
-    size_t pivot;     /* int n (dense) */
-    size_t factors;   /* pl_sparse (sparse) */
-    size_t ca;        /* pl_real 2 n * n (dense complex) */
-    size_t cscale;    /* pl_real n */
-    size_t cpivot;    /* int n */
-    size_t cfactors;  /* pl_sparse, complex */
+    size_t least;        /* pl_real n: none below, past differences showed noise there; 0: no bound */
+    size_t most;         /* pl_real n: none above, they showed a bend; 0: no bound */
+    size_t turned;       /* int8_t n: f jumps on the usual side */
+    size_t given;        /* pl_real n: curvature scale, 0: not known */
+    size_t asked;        /* int8_t n: the state's own value showed nothing but rounding once */
+    size_t a_start;      /* int n + 1    (sparse) merged pattern of L and J */
+    size_t a_row;        /* int n_matrix (sparse) */
+    size_t jac_to_a;     /* int n_jac    (sparse) */
+    size_t mass_to_a;    /* int entries of L, or n for the identity (sparse) */
+    size_t a;            /* pl_real n_matrix (sparse, complex: 2 n_matrix) or n * n (dense) */
+    size_t scale;        /* pl_real n: row factors of the dense matrix, algebraic systems only */
+    size_t pivot;        /* int n (dense) */
+    size_t factors;      /* pl_sparse (sparse) */
+    size_t ca;           /* pl_real 2 n * n (dense complex) */
+    size_t cscale;       /* pl_real n */
+    size_t cpivot;       /* int n */
+    size_t cfactors;     /* pl_sparse, complex */
 };
 
 void pl_forget_increments(pl_linear *lin);

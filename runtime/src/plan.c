@@ -139,7 +139,9 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
     head->wish = take(&at, n, sizeof(pl_real));
     head->drowned = take(&at, n, sizeof(pl_real));
     head->seen = take(&at, n, sizeof(pl_real));
-    head->factor = take(&at, n, sizeof(pl_real));
+    head->least = take(&at, n, sizeof(pl_real));
+    head->most = take(&at, n, sizeof(pl_real));
+    head->turned = take(&at, n, 1);
     head->given = take(&at, n, sizeof(pl_real));
     head->asked = take(&at, n, 1);
     if (head->has_pattern) {

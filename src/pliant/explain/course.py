@@ -22,13 +22,13 @@ from pliant.explain.findings import (
     make,
     moment,
     n_steps,
+    newton_failures,
     number,
     percent,
     plural,
     rough,
     shares,
     span,
-    step_ends,
     top,
     when,
 )
@@ -65,11 +65,10 @@ def failures(record: RunRecord) -> list[Finding]:
     """Failures of the error test and of Newton's iteration, with the states that cause them and the times."""
     found = []
     steps = max(n_steps(record), 1)
-    for kind, fails, counter, many in (
-        ("newton", record.newton_fails, "n_newton_fails", NEWTON_MANY),
-        ("error", record.error_fails, "n_error_fails", ERROR_MANY),
+    for kind, fails, total, many in (
+        ("newton", record.newton_fails, newton_failures(record), NEWTON_MANY),
+        ("error", record.error_fails, max(count(record, "n_error_fails"), int(np.sum(record.error_fails))), ERROR_MANY),
     ):
-        total = max(count(record, counter), int(np.sum(fails)))
         if total == 0:
             continue
         chosen = top(fails)
@@ -124,11 +123,12 @@ def refusals(record: RunRecord) -> list[Finding]:
         index = record.incidents.index[rows]
         counts = np.bincount(index[(index >= 0) & (index < len(record.states))], minlength=len(record.states))
         names = tuple(record.states[i] for i in top(counts))
-        many = kind == "singular" or len(rows) >= max(5, 0.02 * steps)
+        total = max(len(rows), count(record, f"n_{kind}"))  # the list of incidents is not without end
+        many = kind == "singular" or total >= max(5, 0.02 * steps)
         what = (
-            f"The model refused {plural(len(rows), 'point')}"
+            f"The model refused {plural(total, 'point')}"
             if kind == "refused"
-            else f"The iteration matrix was singular {plural(len(rows), 'time')}"
+            else f"The iteration matrix was singular {plural(total, 'time')}"
         )
         text = f"{what} {when(record.incidents.time[rows])}"
         text = f"{text}, first of all for {listing(names)}{record.place(names[0])}." if names else f"{text}."
@@ -138,7 +138,7 @@ def refusals(record: RunRecord) -> list[Finding]:
             if kind == "refused"
             else f"look whether the equations still determine {who} there"
         )
-        share = min(len(rows) / steps, 1.0)
+        share = min(total / steps, 1.0)
         weight = min(0.25 + share, 0.8) if many else 0.1
         found.append(make(kind, names, TROUBLE if many else FACT, weight, text, suggestion if many else "", share))
     return found
@@ -170,6 +170,14 @@ def stopped(record: RunRecord) -> list[Finding]:
         text += f", mostly of {listing(names)}{record.place(names[0])}." if names else "."
     who = f"the equations of {names[0]}" if names else "the model"
     suggestion = f"look at {who} near t = {moment(record.reached)}; the result up to there can be plotted"
+    # Nothing went wrong at the end: a limit of time or steps cut the run short, and the steps are the matter.
+    h = np.abs(np.asarray(record.steps.get("h", ()), dtype=np.float64))[-1000:]
+    if not len(rows) and len(h) >= 20 and np.median(h) > 0:
+        more = (record.stop - record.reached) / float(np.median(h))
+        text += f" With its last steps of about {rough(float(np.median(h)))} it would need some {rough(more)} more."
+        names = tuple(record.states[i] for i in top(record.limits))
+        if names:
+            suggestion = f"plot {listing(names)}, which limit{'s' if len(names) == 1 else ''} the step"
     return [make("stopped", names, TROUBLE, 0.95, text, suggestion, 1.0)]
 
 
@@ -192,7 +200,7 @@ def limits(record: RunRecord) -> list[Finding]:
 
 def slow_part(record: RunRecord) -> list[Finding]:
     """The part of the time interval that took most of the steps."""
-    ends = step_ends(record)
+    ends = record.step_ends
     length = span(record)
     if len(ends) < 100 or length <= 0:
         return []
@@ -230,7 +238,7 @@ def low_order(record: RunRecord) -> list[Finding]:
         return []
     bdf = methods == "bdf"
     # Restarts begin at order 1 by right: the first 25 steps after one do not count.
-    ends = step_ends(record)
+    ends = record.step_ends
     events = [float(time) for time, _ in record.events]
     begins = np.sort(np.concatenate([[-np.inf], record.incidents.time[record.incidents.of("restart")], events]))
     since = np.arange(len(ends)) - np.searchsorted(ends, begins)[np.searchsorted(begins, ends, "right") - 1]

@@ -17,7 +17,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.explain import course, scales, switching
-from pliant.explain.findings import Finding, count, moment, n_steps, number, percent, plural, shares, top
+from pliant.explain.findings import (
+    Finding,
+    count,
+    moment,
+    n_steps,
+    newton_failures,
+    number,
+    percent,
+    plural,
+    shares,
+    top,
+)
 from pliant.explain.record import RunRecord
 
 if TYPE_CHECKING:
@@ -75,10 +86,12 @@ class Explanation:
         parts = [
             f"{plural(n_steps(record), 'step')} of {record.used or record.method} in {number(record.seconds)} s",
             plural(count(record, "n_error_fails"), "failed error test"),
-            plural(count(record, "n_newton_fails"), "Newton failure"),
+            plural(newton_failures(record), "Newton failure"),
             plural(count(record, "n_jac"), "Jacobian"),
             plural(len(record.events), "event"),
         ]
+        if count(record, "n_refused"):
+            parts.append(plural(count(record, "n_refused"), "refused point"))
         if not record.complete:
             parts.append(f"ended early at t = {moment(record.reached)}")
         return f"{record.model or 'run'}: {', '.join(parts)}"

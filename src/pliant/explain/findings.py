@@ -76,23 +76,13 @@ def count(record: RunRecord, name: str) -> int:
 
 def n_steps(record: RunRecord) -> int:
     """Accepted steps."""
-    return max(count(record, "n_steps"), len(step_ends(record)))
+    return max(count(record, "n_steps"), len(record.step_ends))
 
 
-def step_ends(record: RunRecord) -> FloatArray:
-    """The end of each accepted step, ascending: a step that went beyond an event ends where the next one begins."""
-    ends = np.array(record.steps.get("time", ()), dtype=np.float64)
-    if not len(ends):
-        return ends
-    ends[:-1] = np.minimum(ends[:-1], step_begins(record)[1:])
-    ends[-1] = max(min(ends[-1], record.reached), record.start)
-    return np.maximum.accumulate(ends)
-
-
-def step_begins(record: RunRecord) -> FloatArray:
-    """The beginning of each accepted step."""
-    ends, h = record.steps.get("time", np.zeros(0)), record.steps.get("h", np.zeros(0))
-    return np.asarray(ends, dtype=np.float64) - np.abs(np.asarray(h, dtype=np.float64))
+def newton_failures(record: RunRecord) -> int:
+    """Failures of Newton's iteration. The solver's counter holds refused points and singular matrices as well."""
+    others = count(record, "n_refused") + count(record, "n_singular")
+    return max(count(record, "n_newton_fails") - others, int(np.sum(record.newton_fails)))
 
 
 def span(record: RunRecord) -> float:

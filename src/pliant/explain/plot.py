@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, OutputError
-from pliant.explain.findings import number, step_begins, step_ends
+from pliant.explain.findings import number
 from pliant.explain.record import KINDS, FloatArray, RunRecord
 from pliant.explain.switching import root_uses
 
@@ -106,7 +106,7 @@ def _methods(record: RunRecord) -> list[str]:
 def _draw_steps(upper: Axes, middle: Axes, record: RunRecord) -> None:
     upper.set_ylabel("step size")
     middle.set_ylabel("order")
-    begins, ends = step_begins(record), step_ends(record)
+    begins, ends = record.step_begins, record.step_ends
     if not len(ends):
         for axes in (upper, middle):
             axes.set_yticks([])
@@ -214,7 +214,7 @@ def _limit_time(axes: Axes, record: RunRecord, log: str) -> None:
     low, high = float(record.start), float(record.reached)
     if log == "x":
         axes.set_xscale("log")
-        ends = step_ends(record)
+        ends = record.step_ends
         ends = ends[ends > 0]
         low = max(low, float(ends[0])) if len(ends) else low
         low = low if low > 0 else high * 1e-3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,23 @@ class RunRecord:
     place: Callable[[str], str]  # " (file.mo, line 12)" for a variable, "" if not known
     # Steps that the state limited while |x| was below 0.001 of its largest value so far. None: not counted.
     near_zero: NDArray[np.int64] | None = None
+    # States that are zero or change their sign within the run. None: not known.
+    crossing: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def step_begins(self) -> FloatArray:
+        """The beginning of each accepted step."""
+        ends, h = self.steps.get("time", np.zeros(0)), self.steps.get("h", np.zeros(0))
+        return np.asarray(ends, dtype=np.float64) - np.abs(np.asarray(h, dtype=np.float64))
+
+    @cached_property
+    def step_ends(self) -> FloatArray:
+        """The end of each accepted step, ascending: one that went beyond an event ends where the next one begins."""
+        ends = np.array(self.steps.get("time", ()), dtype=np.float64)
+        if not len(ends):
+            return ends
+        ends[:-1] = np.minimum(ends[:-1], self.step_begins[1:])
+        ends[-1] = max(min(ends[-1], self.reached), self.start)
+        ends = np.maximum.accumulate(ends)
+        ends.flags.writeable = False  # shared by all rules
+        return ends

@@ -35,6 +35,7 @@ from pliant.explain.record import FloatArray, RunRecord
 
 NOMINAL_LARGE = 300.0  # nominal / largest |x| from which a nominal is too large
 NOMINAL_SMALL = 3000.0  # largest |x| / nominal from which it is too small
+NOMINAL_SMALL_FIRST = 500.0  # the same where the start value is far above the nominal too: not just a high peak
 UNEXCITED = 1e-13  # largest |x| / nominal below which the state was at rest: rounding at most
 TIGHT = 1e-5  # atol / (rtol L) below which an atol can be too tight: 1000 times tighter than the default
 VERY_TIGHT = 1e-8  # the same without any other witness than the steps that the state limits
@@ -57,6 +58,7 @@ def nominals(record: RunRecord) -> list[Finding]:
     resting = entered & (rho <= UNEXCITED)
     found = []
     large, small = (rho * NOMINAL_LARGE <= 1.0) & ~resting, rho >= NOMINAL_SMALL
+    small |= entered & (rho >= NOMINAL_SMALL_FIRST) & (np.abs(record.first) >= 0.1 * record.largest)
     if n_steps(record) == 0:  # nothing was met but the start values
         return []
     if large.any():
@@ -124,8 +126,8 @@ def _round_size(value: float) -> float:
 def tolerances(record: RunRecord) -> list[Finding]:
     """Tolerances that are too tight or too loose, of single states and rtol itself."""
     if not len(record.states) or n_steps(record) == 0:
-        return []
-    return [*_tight(record), *_loose(record), *_rtol(record)]
+        return _none_at_all(record)
+    return [*_none_at_all(record), *_tight(record), *_loose(record), *_rtol(record)]
 
 
 def _relative(record: RunRecord) -> FloatArray:
@@ -133,6 +135,22 @@ def _relative(record: RunRecord) -> FloatArray:
     ratio = np.full(len(record.states), np.inf)
     np.divide(record.atol, record.largest, out=ratio, where=(record.largest > 0) & np.isfinite(record.largest))
     return ratio
+
+
+def _none_at_all(record: RunRecord) -> list[Finding]:
+    """atol = 0 for a state that starts at zero: no error is small enough there, and the run cannot begin."""
+    if record.complete or not record.atol_given or record.reached > record.start:
+        return []
+    chosen = np.flatnonzero((record.atol == 0.0) & (record.first == 0.0))
+    if not len(chosen):
+        return []
+    names = tuple(record.states[i] for i in chosen)
+    text = f"{listing(names)}{record.place(names[0])} {'starts' if len(names) == 1 else 'start'} at 0 with atol = 0: "
+    text += "no error is small enough there, and the run cannot begin."
+    size = record.first[record.first != 0.0]
+    usual = 0.01 * (record.rtol or USUAL_RTOL) * (float(np.median(np.abs(size))) if len(size) else 1.0)
+    suggestion = f"give {names[0]} an atol of about {number(float(f'{usual:.1g}'))}, or leave atol away"
+    return [make("tolerance", names, FAULT, 0.95, text, suggestion, 1.0)]
 
 
 def _tight(record: RunRecord) -> list[Finding]:
@@ -152,7 +170,10 @@ def _tight(record: RunRecord) -> list[Finding]:
     # A state that is nothing but rounding noise, with an atol that makes the noise count.
     noise = measured & (record.largest <= 1e-9 * np.median(record.largest)) & (heavy >= 0.4)
     noise &= record.atol <= 1e-4 * np.median(record.atol)
-    accused = outlier | sure | noise
+    through = np.zeros(len(relative), dtype=bool)
+    if record.crossing is not None and record.atol_given:  # at zero nothing but atol is left, however short the time
+        through = measured & (relative < VERY_TIGHT * record.rtol) & record.crossing
+    accused = outlier | sure | noise | through
     if not record.atol_given:  # the nominal is to blame for the atol, and said so by its own rule
         nominal = np.abs(record.nominal)
         known = np.isfinite(nominal) & (nominal > 0)
@@ -194,6 +215,8 @@ def _tight_finding(
     if record.near_zero is not None and record.near_zero[i] > 0:
         part = float(record.near_zero[i]) / max(float(record.limits[i]), 1.0)
         text += f" In {percent(min(part, 1.0))} of these steps it is close to zero, where only atol counts."
+    elif record.crossing is not None and record.crossing[i]:
+        text += " It passes through zero, where only atol counts."
     if rank == TROUBLE:
         text += " It did not cost much in this run."
     if len(names) > 1:
@@ -205,7 +228,8 @@ def _tight_finding(
     else:
         usual = float(np.median(record.atol))
     if record.atol_given:
-        suggestion = f"raise the atol of {names[0]} to about {rough(float(f'{usual:.1g}'))}"
+        one = len(record.states) == 1 or (len(names) > 1 and np.all(record.atol == record.atol[0]))
+        suggestion = f"raise {'atol' if one else f'the atol of {names[0]}'} to about {rough(float(f'{usual:.1g}'))}"
     else:
         suggestion = f"enter nominal = {number(_round_size(largest))} for {names[0]}, which its default atol follows"
     weight = 0.4 + 0.55 * float(share[i]) if rank == FAULT else 0.3

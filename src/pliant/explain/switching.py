@@ -34,7 +34,6 @@ from pliant.explain.findings import (
     plural,
     rough,
     span,
-    step_ends,
     when,
 )
 from pliant.explain.record import FloatArray, RunRecord
@@ -64,7 +63,7 @@ def root_uses(record: RunRecord) -> list[RootUse]:
     for time, roots in record.events:
         for name in dict.fromkeys(roots) if roots else (TIME_EVENTS,):
             by_name.setdefault(name, []).append(float(time))
-    ends = step_ends(record)
+    ends = record.step_ends
     all_times = np.sort(np.array([float(time) for time, _ in record.events]))
     work = max(n_steps(record) + len(record.events), 1)
     length = span(record) or 1.0

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.solve import binding
 
-#: incidents between two looks, and as many as are kept of a run
+#: incidents between two looks, and as many as are kept from the beginning and from the end of a run
 CAPACITY = 2048
-MOST = 100_000
+MOST = 50_000
 INCIDENT = np.dtype(
     [("t", np.float64), ("h", np.float64), ("value", np.float64), ("kind", np.int32), ("index", np.int32)]
 )
@@ -27,8 +28,9 @@ class Notes:
         self.near_zero = np.zeros(n, dtype=np.int64)
         self.largest = np.zeros(n)
         self.room: NDArray[np.void] = np.zeros(CAPACITY, dtype=INCIDENT)
-        self.kept: list[NDArray[np.void]] = []
-        self.n_kept = 0
+        self.early: list[NDArray[np.void]] = []
+        self.late: deque[NDArray[np.void]] = deque()
+        self.n_early = self.n_late = 0
         self.struct = binding.Record(
             n=n,
             limits=self.limits.ctypes.data,
@@ -46,16 +48,26 @@ class Notes:
         used = self.struct.used
         if used == 0:
             return
-        if self.n_kept < MOST:
-            self.kept.append(self.room[:used].copy())
-            self.n_kept += used
+        new = self.room[:used].copy()
         self.struct.used = 0
+        if self.n_early < MOST:
+            self.early.append(new)
+            self.n_early += used
+            return
+        self.late.append(new)
+        self.n_late += used
+        while self.n_late - len(self.late[0]) >= MOST:
+            self.n_late -= len(self.late.popleft())
 
     @property
     def incidents(self) -> NDArray[np.void]:
-        """All that were kept, in the order in which they happened."""
+        """The first and the last ones, in the order in which they happened."""
         self.drain()
-        return np.concatenate(self.kept) if self.kept else self.room[:0]
+        return np.concatenate([*self.early, *self.late]) if self.early else self.room[:0]
+
+    def seen(self, kind: int) -> int:
+        """How many there were of one kind, kept or not."""
+        return int(self.struct.seen[kind])
 
     @property
     def lost(self) -> int:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pliant.explain import Incidents, RunRecord
+from pliant.explain import KINDS, Incidents, RunRecord
 from pliant.solve import binding
 
 if TYPE_CHECKING:
+    from pliant.solve.numeric import NumericModel
     from pliant.solve.result import Result
     from pliant.solve.simulation import Simulation
 
 #: seconds that measuring one kind of call may take
 MEASURE_SECONDS = 2e-3
 MOST_CALLS = 200
+#: seconds of a difference Jacobian from which it is reckoned, not measured
+LONG = 0.5
+_measuring = threading.Lock()  # the memory of a run serves one thread at a time
 
 
 def run_record(sim: Simulation, result: Result) -> RunRecord:
@@ -29,6 +35,9 @@ def run_record(sim: Simulation, result: Result) -> RunRecord:
     if model.x_nominal is not None:
         nominal = np.where(model.nominal_entered, model.x_nominal, np.nan)
     counters = {name: value for name, value in result.stats.as_dict().items() if not isinstance(value, str)}
+    counters |= {f"n_{kind}": notes.seen(KINDS.index(kind)) for kind in ("refused", "singular")}
+    roots = _root_names(model)
+    called = dict(zip(model.names.roots, roots, strict=True))
     return RunRecord(
         model=model.name,
         states=model.names.x,
@@ -59,34 +68,73 @@ def run_record(sim: Simulation, result: Result) -> RunRecord:
             found["value"].copy(),
         ),
         incidents_lost=notes.lost,
-        roots=model.names.roots,
-        events=tuple((event.time, event.roots) for event in result.events),
+        roots=roots,
+        events=tuple((event.time, tuple(called.get(name, name) for name in event.roots)) for event in result.events),
         jacobian=sim.source,
         increments=request.options.increments,
         colours=int(sim.layout.n_colours) if sim.source else 0,
         cost=lambda: measure_cost(sim),
         place=model.line_of,
         near_zero=notes.near_zero,
+        crossing=_crossing(sim),
     )
+
+
+def _root_names(model: NumericModel) -> tuple[str, ...]:
+    """Relations of a Modelica model by their text, `0 < x`: a number would tell nobody which one it is."""
+    names, struct = model.names.roots, model.struct
+    if not struct.root_name or struct.n_roots != len(names):
+        return names
+    texts = [struct.root_name[k] for k in range(len(names))]
+    told = tuple(text.decode() if text else name for text, name in zip(texts, names, strict=True))
+    return told if len(set(told)) == len(names) else names
+
+
+def _crossing(sim: Simulation) -> NDArray[np.bool_]:
+    """States that are zero or change their sign, as far as the output points show it."""
+    found = sim.x == 0.0
+    values = sim.rows[: sim.out.used, 1 : 1 + len(sim.x_index)]
+    if len(values):
+        index = np.asarray(sim.x_index, dtype=np.intp)
+        found[index] |= (values.min(axis=0) <= 0.0) & (values.max(axis=0) >= 0.0)
+    return found | (sim.notes.near_zero > 0)
 
 
 def measure_cost(sim: Simulation) -> dict[str, float]:
     """Seconds of one evaluation of f, one Jacobian, one factorisation and one solution, at the start values."""
-    if sim.source and sim.linear is None:
-        sim.make_linear()
+    with _measuring:
+        lent = sim.source and sim.linear is None
+        if lent:
+            sim.make_linear()
+        try:
+            return _measure(sim)
+        finally:
+            if lent:  # matrices are large: a result that was explained must not keep them
+                sim.release()
+
+
+def _measure(sim: Simulation) -> dict[str, float]:
     lib, problem, t = binding.lib, ctypes.byref(sim.problem), sim.request.start
     x = sim.x.copy()
     f, b = np.empty_like(x), np.ones_like(x)
     kept = sim.problem.record
     sim.problem.record = None
-    calls: dict[str, Callable[[], object]] = {"rhs": lambda: lib.pl_rhs(problem, t, x.ctypes.data, f.ctypes.data)}
-    if sim.source:
-        h = (sim.request.stop - t) / max(int(sim.count.n_steps), 1)
-        calls["jacobian"] = lambda: lib.pl_jacobian(problem, t, x.ctypes.data, f.ctypes.data, h)
-        calls["factor"] = lambda: lib.pl_linear_factor(problem, 1.0, h)
-        calls["solve"] = lambda: lib.pl_linear_solve(problem, b.ctypes.data)
+    h = (sim.request.stop - t) / max(int(sim.count.n_steps), 1)
+    calls: dict[str, Callable[[], object]] = {
+        "jacobian": lambda: lib.pl_jacobian(problem, t, x.ctypes.data, f.ctypes.data, h),
+        "factor": lambda: lib.pl_linear_factor(problem, 1.0, h),
+        "solve": lambda: lib.pl_linear_solve(problem, b.ctypes.data),
+    }
     try:
-        return {name: _seconds(call) for name, call in calls.items()}
+        each = {"rhs": _seconds(lambda: lib.pl_rhs(problem, t, x.ctypes.data, f.ctypes.data))}
+        if not sim.source:
+            return each
+        slow = (int(sim.layout.n_colours) + 1) * each["rhs"]
+        if sim.source == "differences" and slow > LONG:
+            # What the run took beyond its evaluations went into the linear algebra.
+            rest = sim.seconds - each["rhs"] * int(sim.count.n_rhs)
+            return {**each, "jacobian": slow, "factor": max(rest, 0.0) / max(int(sim.count.n_factor), 1), "solve": 0.0}
+        return each | {name: _seconds(call) for name, call in calls.items()}
     finally:
         sim.problem.record = kept
         sim.instance.raised = None

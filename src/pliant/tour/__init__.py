@@ -1,7 +1,7 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 story.py      what a section consists of: text, tables, pictures, code
-modelica.py, realtime.py, coupling.py, stiff.py, native.py, hybrid.py, sparse.py, results.py
+modelica.py, realtime.py, coupling.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py, results.py
               the sections, each a function that runs and tells
 terminal.py, page.py      the same story for the terminal and for the browser
 models/       the Modelica and C models of the tour
@@ -16,6 +16,7 @@ from rich.console import Console
 
 from pliant.errors import OutputError
 from pliant.tour.coupling import coupling
+from pliant.tour.explain import explained
 from pliant.tour.hybrid import events, inputs
 from pliant.tour.modelica import circuit, operating_point, pendulum
 from pliant.tour.native import c_model, dae
@@ -34,6 +35,7 @@ SECTIONS = (
     realtime,
     coupling,
     stiff,
+    explained,
     c_model,
     dae,
     events,
