@@ -19,6 +19,7 @@ from pathlib import Path
 import against_cvode
 import generated_code
 import heat
+import increments_figures
 import jumps_figures
 import msl
 import numpy as np
@@ -361,6 +362,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "msl": msl_figures,
     "jumps": lambda _: [Figure(*row) for row in jumps_figures.rows()],
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
+    "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
 }
 
 

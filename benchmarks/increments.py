@@ -222,6 +222,12 @@ class Mean:
         return f"{self.steps:.0f}" + ("" if self.finished == self.runs else f" ({self.finished}/{self.runs})")
 
 
+def mean_title(effort: Effort, limit: int) -> str:
+    """What the cells of a table of means say."""
+    runs = len(effort.tolerances())
+    return f"Steps, mean over {runs} tolerances within 2 %; (k/{runs}): only k finish in {limit} steps; –: none"
+
+
 def mean_steps(
     name: str, method: str, rule: str, effort: Effort, limit: int = 0, given: tuple[tuple[str, float], ...] = ()
 ) -> Mean:
@@ -288,9 +294,7 @@ def rules_table(names: list[str], effort: Effort) -> Table:
     for name, method in itertools.product(names, METHODS):
         progress(f"all rules: {name}, {method}")
         rows.append((f"{name}, {method}", *(str(mean_steps(name, method, rule, effort)) for rule in RULES)))
-    runs = len(effort.tolerances())
-    title = f"Steps, mean over {runs} tolerances within 2 %; (k/{runs}): only k finish in {effort.limit} steps; –: none"
-    return Table(title, ("model, method", *RULES), rows)
+    return Table(mean_title(effort, effort.limit), ("model, method", *RULES), rows)
 
 
 def constants_of(experiment: int, effort: Effort) -> list[float]:
@@ -370,7 +374,7 @@ def sharper_table(names: list[str], effort: Effort) -> Table:
             progress(f"sharper bends: {name}, {parameter} = {value:g}, {method}")
             runs = [str(sharp_mean(name, method, rule, value, effort)) for rule in SHARP_RULES]
             rows.append((f"{name}, {parameter} = {value:g}, {method}", *runs))
-    title = f"Experiment 6: sharper bends; means and (k/{len(effort.tolerances())}) as above, {effort.scan_limit} steps"
+    title = f"Experiment 6: sharper bends. {mean_title(effort, effort.scan_limit)}"
     return Table(title, ("model, method", *SHARP_RULES), rows)
 
 

@@ -129,7 +129,8 @@ def draw_step_lengths(grid: np.ndarray, effort: study.Effort) -> None:
             upper.vlines(at, smallest, largest, color=colour, linewidth=0.8, alpha=0.5)
         upper.set(yscale="log", xlim=(first, last), ylabel="step length" if column == 0 else "")
         upper.set_title("nominal 10⁶, whole run" if column == 0 else "where the steps are", fontsize=10)
-        upper.legend(frameon=False, fontsize=7, loc="lower left" if column == 0 else "center right")
+        place = {"loc": "lower left"} if column == 0 else {"loc": "center left", "bbox_to_anchor": (0.14, 0.5)}
+        upper.legend(frameon=False, fontsize=7, **place)
         for k, key in enumerate(("y1", "y2")):
             lower.plot(solution.time, solution[key], color=COLOURS[2 + k], linewidth=1.0, label=key)
         lower.set(xlabel="time", xlim=(first, last), ylim=(-2.2, 2.2))
@@ -230,7 +231,7 @@ def draw_sharper(folder: Path, names: list[str], effort: study.Effort) -> None:
             axes = grid[row, column]
             for k, rule in enumerate(study.SHARP_RULES):
                 runs = [study.sharp_mean(name, method, rule, value, effort) for value in values]
-                steps = [one.steps for one in runs]
+                steps = [one.steps if 2 * one.finished > one.runs else np.nan for one in runs]  # few tell nothing
                 colour = {"default": COLOURS[0], "exact": "black", "pyfmi": COLOURS[1]}.get(rule, COLOURS[2 + k % 4])
                 style = "--" if rule == "exact" else "-"
                 axes.loglog(
@@ -245,6 +246,8 @@ def draw_sharper(folder: Path, names: list[str], effort: study.Effort) -> None:
             tidy(axes)
     handles, labels = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=8)
+    marks = f"×: some do not finish in {effort.scan_limit} steps, without a mean: most"
+    figure.suptitle(f"Means over {len(effort.tolerances())} tolerances within 2 %.  {marks}", fontsize=10)
     save(figure, folder, "sharper")
 
 

@@ -1,4 +1,4 @@
-"""The study of increments: its functions work, and a bad rule is shown as bad.
+"""The study of increments and its figures: the functions work, and what is bad is shown as bad.
 
 Oracles: what T. Renström (Lund 2024:E8) found on the stiff Van der Pol oscillator (about 100 steps, 1.6 million with
 PyFMI's increments and nominal 1e6, 16 000 with algorithm 3), and its reference solution.
@@ -14,6 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import increments as study
+import increments_figures as figures
 import increments_plots
 
 import pliant
@@ -70,8 +71,7 @@ def test_algorithm_3_helps_where_the_state_is_negative() -> None:
     assert turned.steps is not None
 
 
-def test_colours_and_evaluations() -> None:
-    assert study.colours_of("VanDerPol") == 2
+def test_evaluations_per_jacobian() -> None:
     plain = study.run("VanDerPol", "radau5", "radau5", FEW.limit)
     assert plain.source == "differences"
     assert plain.evaluations == 2.0
@@ -79,14 +79,77 @@ def test_colours_and_evaluations() -> None:
 
 
 def test_oscillator_as_c_has_no_derivatives() -> None:
-    found = study.oscillator_in_c(1e6).simulate(2e6, method="radau5", rtol=1e-9, atol=1e-3, points=2)
+    found = figures.oscillator_in_c(1e6).simulate(2e6, method="radau5", rtol=1e-9, atol=1e-3, points=2)
     assert found.stats.jacobian == "differences"
-    assert study.oscillator_in_c(1e6).variables["y1"].nominal == 1e6
-    assert np.abs(found.values[-1] - study.problem("vdpol_stiff").reference).max() < 1e-2
+    assert figures.oscillator_in_c(1e6).variables["y1"].nominal == 1e6
+    assert np.abs(found.values[-1] - figures.problem("vdpol_stiff").reference).max() < 1e-2
     with pytest.raises(pliant.StepLimitError):
-        study.oscillator_in_c(1e6).simulate(
+        figures.oscillator_in_c(1e6).simulate(
             2e6, method="radau5", rtol=1e-9, atol=1e-3, points=2, options={"increments": "pyfmi", "max_steps": 10_000}
         )
+
+
+def test_means_count_the_runs_that_finish() -> None:
+    found = study.mean_steps("VanDerPol", "radau5", "exact", FEW)
+    steps = [
+        study.run("VanDerPol", "radau5", "exact", FEW.limit, given=(("tolerance", s),)).steps for s in (0.98, 1.0, 1.02)
+    ]
+    assert found.steps == pytest.approx(np.prod(np.array(steps, dtype=float)) ** (1 / 3))
+    assert str(found) == f"{found.steps:.0f}"
+    assert str(study.Mean(2, 3, 100.4)) == "100 (2/3)"
+    assert str(study.mean_steps("VanDerPol", "radau5", "pyfmi", FEW, 500)) == "–"
+
+
+def test_random_systems_know_their_jacobian() -> None:
+    """Oracle: complex steps, which have no cancellation."""
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        system = figures.random_system(rng)
+        n = len(system.size)
+        x = system.size * rng.uniform(0.2, 2.0, n) * rng.choice([-1, 1], n)
+        exact = system.jacobian(x)
+        for j in range(n):
+            moved = x.astype(complex)
+            moved[j] += 1e-30j * system.size[j]
+            values = np.zeros(n, dtype=complex)
+            np.add.at(values, system.row, system.terms(moved)[0])
+            np.testing.assert_allclose(exact[:, j], system.rate * values.imag * 1e30, rtol=1e-12, atol=1e-300)
+
+
+def test_figures_show_a_bad_jacobian(monkeypatch: pytest.MonkeyPatch) -> None:
+    good, _ = figures.entry_errors(np.random.default_rng(1), "nominal", 0.3)
+    assert np.mean(good <= 1e-6) > 0.9
+    take = pliant.Model.jacobian
+    bad_rule = {"increments": "experiment2", "increment_constant": 1e6}  # 1.5 % of the size
+    monkeypatch.setattr(pliant.Model, "jacobian", lambda model, **given: take(model, options=bad_rule, **given))
+    bad, _ = figures.entry_errors(np.random.default_rng(1), "nominal", 0.3)
+    assert bad.max() > 1e-3
+    assert np.mean(bad <= 1e-6) < 0.9
+
+
+def test_patterns_need_as_many_colours_as_their_longest_row() -> None:
+    for name, pattern in figures.patterns(12).items():
+        dense = pattern.toarray() != 0
+        longest = int(dense.sum(axis=1).max())
+        colours, evaluations = figures.colours_of_pattern(pattern)
+        assert colours == longest, name
+        assert evaluations <= colours + 1, name
+
+
+def test_large_patterns_are_what_they_say() -> None:
+    for name, pattern in figures.large_patterns(1000).items():
+        assert pattern.shape == (1000, 1000), name
+        assert np.all(pattern.diagonal() != 0), name
+        assert 4 * 1000 < pattern.nnz <= 5 * 1000, name
+        for measure in (figures.seconds_in_c, figures.seconds_in_python):
+            seconds, colours = measure(pattern)
+            assert seconds < 1.0
+            assert int(np.diff(pattern.tocsr().indptr).max()) <= colours <= 40, name
+
+
+def test_explain_row_sees_a_culprit_that_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "first_named", lambda model, **given: ("limits", "p"))
+    assert not figures.explain_row()[3]
 
 
 def test_pictures(tmp_path: Path) -> None:

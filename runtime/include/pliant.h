@@ -381,6 +381,7 @@ typedef struct pl_linear_options {
     int increment;             /* PL_INCREMENT_... */
     int representable;         /* 0, or 1 .. 3: algorithm applied to the increments of a rule */
     int central;               /* 1: central differences */
+    int fallback;              /* 1: differences where the source asked for gives no numbers */
     int verify;                /* 1: the pattern is somebody's word, check it now and then */
     double increment_constant; /* c0 of the experiments */
     double lu_room;            /* room for fill by pivoting: n_lu = lu_room * predicted; <= 0: 1.3 */
@@ -421,6 +422,8 @@ pl_status pl_jacobian(pl_problem *p, pl_real t, const pl_real *x, const pl_real 
 /* Newton did not converge with the Jacobian just taken at (t, x): difference it again with other increments where
  * that makes a difference. *changed: columns that did change; 0 also where there is nothing to repair. */
 pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *changed);
+/* It did not help: what was learned from it is forgotten. */
+void pl_jacobian_vain(pl_problem *p);
 /* Increments of the last differences, n_x; 0 in columns that were not differenced. */
 const pl_real *pl_linear_increments(const pl_linear *lin);
 /* The point where they were taken, n_x. */

@@ -187,7 +187,9 @@ static pl_status repair(pl_bdf *s, pl_problem *p) {
     s->factor_valid = 1;
     s->gamma_factored = s->gamma;
     s->rate = 1.0;
-    return iterate(s, p);
+    status = iterate(s, p);
+    if (status == PL_CONVERGENCE) pl_jacobian_vain(p);
+    return status;
 }
 
 pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how) {

@@ -3,8 +3,8 @@
  * A step is looked at in root_samples + 1 equal parts; a part in which a root function changes sign (in a
  * wanted direction) is narrowed, for all its root functions together, by the secant rule in Illinois form
  * with bisection whenever it does not halve the bracket in two trials, until the bracket is a few units of
- * rounding of t. The event is its right end, where the sign has changed. A function that leaves zero does not
- * fire: it fired on arriving. (Hiebert & Shampine, Implicitly Defined Output Points for Solutions of ODEs,
+ * rounding of t. The event is its right end, where the sign has changed; a function that fired on arriving exactly at
+ * zero counts as having passed it. One that begins at zero does not fire by leaving it. (Hiebert & Shampine, Implicitly Defined Output Points for Solutions of ODEs,
  * Sandia 1980.)
  */
 #include "run.h"
@@ -17,8 +17,8 @@ static int8_t sign_of(pl_real v) {
     return (int8_t)((v > 0.0) - (v < 0.0));
 }
 
-/* +1, -1 if the root function fires going from sign `from` to the value g, else 0. A sign of +-2 stands for "put on
- * zero by an update": arriving at zero is no news then, only the other side is. */
+/* +1, -1 if the root function fires going from sign `from` to the value g, else 0. A sign of +-2 stands for "on zero,
+ * by an update or by an event": arriving at zero is no news then, only the other side is. */
 static int8_t fires(const pl_model *m, int i, int8_t from, pl_real g) {
     int direction = m->root_direction ? m->root_direction[i] : 0;
     int8_t to = sign_of(g), way = from < 0 ? 1 : -1;
@@ -58,7 +58,7 @@ void pl_event_put_back(pl_run *r) {
     const int8_t *fired = pl_run_fired(r);
     int8_t *sign = pl_run_sign(r);
     for (int i = 0; i < r->n_roots; i++)
-        if (fired[i] && at_event[i] != 0.0 && now[i] == 0.0) sign[i] = (int8_t)(-2 * fired[i]);
+        if (fired[i] && now[i] == 0.0) sign[i] = (int8_t)(at_event[i] != 0.0 ? -2 * fired[i] : 2 * fired[i]);
 }
 
 /* Next trial point in (a, b): secant on the function that crosses soonest, halves weighting the stuck side.
@@ -130,7 +130,9 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
             for (int i = 0; i < r->n_roots; i++) fired[i] = fires(m, i, sign[i], right[i]);
         }
         for (int i = 0; i < r->n_roots; i++) {
-            sign[i] = next_sign(sign[i], right[i]);
+            /* an event exactly on zero counts as beyond it: the way back is another one */
+            int8_t next = next_sign(sign[i], right[i]);
+            sign[i] = *found && fired[i] && right[i] == 0.0 ? (int8_t)(2 * fired[i]) : next;
             left[i] = right[i];
         }
         r->t_left = b;

@@ -16,7 +16,7 @@
  *
  * The default: the power of two >= max(sqrt(U) S_j, r_j), with the sign of x, within the bounds that past differences
  * taught (jacobian_repair.c). The division is then exact, x + sigma representable and Sterbenz' condition holds.
- * S_j is |x_j|, or the nominal value as long as the values seen do not contradict it; for a state at zero 2 atol/rtol, near
+ * S_j is |x_j|, or the nominal value as long as the values seen do not contradict it; for a state at zero atol/rtol,
  * the size at which both tolerances weigh alike, if that moves x by some weights at most.
  * r_j keeps the rounding of f out of Newton's iteration, as CVode's s0 does, but by the size of the terms in f, not by f
  * itself, which is small where large terms cancel: row i is rounded by N_i = U (|f_i| + sum_k |J_ik x_k|), with the Jacobian
@@ -30,12 +30,11 @@
 
 #define SQRT_U       1.4901161193847656e-8 /* 2^-26 */
 #define PLAUSIBLE    1e4                   /* a nominal value may exceed the values seen by this factor */
-#define SHARE        2.0                   /* atol is often chosen below rtol * size */
 #define WITHOUT_RTOL 1e-3                  /* share of atol to move by where rtol is zero */
 #define MOST_WEIGHTS 64.0                  /* what atol/rtol tells is not believed beyond so many weights */
 #define MATTERS      10.0                  /* what Newton's iteration bears easily: 1/10 of h J in weights */
 #define PRECISE      1e3                   /* roundings that make an entry precise to a thousandth */
-#define FELL         1024.0 /* an increment so much smaller than the last one is looked at first */
+#define FELL         32.0 /* an increment so much smaller than the last one is looked at first */
 
 #define CENTRAL      512.0 /* U^(1/3) instead of U^(1/2), as a power of two */
 #define SMALL_BOUND  1e-5
@@ -88,7 +87,7 @@ static pl_real thesis(pl_real x) {
 
 /* Scale that atol tells for a state that is, or begins, at zero. */
 static pl_real scale_of_tolerance(const pl_problem *p, int j) {
-    return p->rtol > 0.0 ? SHARE * p->atol[j] / p->rtol : WITHOUT_RTOL * p->atol[j] / SQRT_U;
+    return p->rtol > 0.0 ? p->atol[j] / p->rtol : WITHOUT_RTOL * p->atol[j] / SQRT_U;
 }
 
 /* The scale of a state whose present value proved to be none: where it was before, or what nominal value and tolerance
@@ -164,11 +163,23 @@ static pl_real increment(const pl_problem *p, int j, pl_real x, pl_real s0) {
     }
 }
 
-/* Turn the side where x + sigma would leave [x_min, x_max], unless the other side would, too, and further. */
+/* Turn the side where x + sigma would leave [x_min, x_max]; where both do, as far as there is room. */
 pl_real pl_within_bounds(const pl_model *m, int j, pl_real x, pl_real sigma) {
     pl_real below = m->x_min ? x - m->x_min[j] : HUGE_VAL, above = m->x_max ? m->x_max[j] - x : HUGE_VAL;
     pl_real room = sigma > 0.0 ? above : below, other = sigma > 0.0 ? below : above;
-    return fabs(sigma) > room && other > room ? -sigma : sigma;
+    if (fabs(sigma) <= room) return sigma;
+    if (fabs(sigma) <= other) return -sigma;
+    pl_real most = fmax(room, other), side = (sigma > 0.0) == (room >= other) ? 1.0 : -1.0;
+    return most > 2.0 * spacing(fabs(x)) ? side * most : sigma; /* no room at all: f must bear it */
+}
+
+int pl_stays_inside(const pl_model *m, const pl_real *x, pl_group g, const pl_real *sigma, pl_real scale) {
+    for (int c = 0; c < g.count; c++) {
+        int j = g.column[c];
+        pl_real moved = x[j] + scale * sigma[j];
+        if ((m->x_min && moved < m->x_min[j]) || (m->x_max && moved > m->x_max[j])) return 0;
+    }
+    return 1;
 }
 
 static pl_real floor_factor(const pl_problem *p, const pl_real *x, const pl_real *f, pl_real h) {

@@ -15,9 +15,11 @@
 #define ATTEMPTS  8
 #define SHRINK    (1.0 / 32.0)
 #define FELL      1024.0 /* an increment so much smaller than the last one is looked at */
-#define CHANGED   1e-4   /* ... if its column changed by this share */
-#define AS_BEFORE 0.1    /* ... and did not with the last increment */
-#define CLEAR     256.0  /* roundings that a difference must exceed to show more than them */
+#define SEVERAL   16.0   /* quanta of rounding give the same slope to twice an increment, not to this many */
+#define HALF      0.5
+#define CHANGED   1e-4  /* ... if its column changed by this share */
+#define AS_BEFORE 0.1   /* ... and did not with the last increment */
+#define CLEAR     256.0 /* roundings that a difference must exceed to show more than them */
 
 /* Columns of colour c; without a pattern each column is its own. */
 pl_group pl_group_of(const pl_linear *lin, const int *natural, int c) {
@@ -34,6 +36,7 @@ pl_status pl_moved(pl_problem *p, pl_real t, const pl_real *x, pl_group g, const
                    pl_real scale, pl_real *fp) {
     pl_linear *lin = p->linear;
     pl_real *y = PL_AT(lin, pl_real, lin->scratch); /* equal to x between calls */
+    if (scale != 1.0 && !pl_stays_inside(p->model, x, g, sigma, scale)) return PL_RETRY;
     for (int c = 0; c < g.count; c++) y[g.column[c]] = x[g.column[c]] + scale * sigma[g.column[c]];
     pl_status status = pl_rhs(p, t, y, fp);
     for (int c = 0; c < g.count; c++) y[g.column[c]] = x[g.column[c]];
@@ -105,21 +108,23 @@ static int doubt(pl_problem *p, const pl_real *x, pl_group g, pl_real *sigma, co
     return count;
 }
 
-/* How far differences of column j are from its entries before, and how large these were, both in weights. */
+/* How far differences of column j are from its entries before, how large these were, and where it lost most of an entry:
+ * where the new slope is smaller; all in weights. */
 static pl_real change(const pl_problem *p, int j, pl_real sigma, const pl_real *x, const pl_real *fp,
-                      const pl_real *f, pl_real *size) {
+                      const pl_real *f, pl_real *size, pl_real *lost) {
     const pl_linear *lin = p->linear;
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
     const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
     int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
     pl_real most = 0.0;
-    *size = 0.0;
+    *size = *lost = 0.0;
     for (int k = from; k < to; k++) {
         int i = lin->has_pattern ? row[k] : k - from;
-        pl_real w = p->rtol * fabs(x[i]) + p->atol[i];
+        pl_real w = p->rtol * fabs(x[i]) + p->atol[i], slope = (fp[i] - f[i]) / sigma;
         if (!(w > 0.0)) continue;
-        most = fmax(most, fabs((fp[i] - f[i]) / sigma - jac[k]) / w);
+        most = fmax(most, fabs(slope - jac[k]) / w);
         *size = fmax(*size, fabs(jac[k]) / w);
+        *lost = fmax(*lost, (fabs(jac[k]) - fabs(slope)) / w);
     }
     return most;
 }
@@ -136,7 +141,7 @@ static void take_over(const pl_linear *lin, int j, const pl_real *from, pl_real 
 /* Largest disagreement, in weights, of the slopes that two increments show; a row that shows nothing where the stored column
  * has an entry disagrees by that entry. */
 static pl_real disagreement(const pl_problem *p, int j, const pl_real *x, const pl_real *f, pl_real sigma,
-                            const pl_real *near, const pl_real *twice) {
+                            const pl_real *near, const pl_real *far) {
     const pl_linear *lin = p->linear;
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
     const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
@@ -145,20 +150,22 @@ static pl_real disagreement(const pl_problem *p, int j, const pl_real *x, const 
     for (int k = from; k < to; k++) {
         int i = lin->has_pattern ? row[k] : k - from;
         pl_real w = p->rtol * fabs(x[i]) + p->atol[i], slope = (near[i] - f[i]) / sigma;
-        pl_real other = near[i] == f[i] ? slope + jac[k] : 0.5 * (twice[i] - f[i]) / sigma;
+        pl_real other = near[i] == f[i] ? slope + jac[k] : (far[i] - f[i]) / (SEVERAL * sigma);
         if (w > 0.0) most = fmax(most, fabs(other - slope) / w);
     }
     return most;
 }
 
 /* Columns whose increment is to fall far below the last one: does the smaller one drown in rounding? Where it changes the
- * column and the last one does not, twice the smaller one decides: rounding gives another slope, a bend of f the same. The
+ * column and the last one does not: if it loses slope, part of f drowned; else several times the smaller one decides:
+ * rounding gives another slope, a bend of f the same. The
  * next wish then is halfway from one that drowned. One evaluation beyond the colours is allowed for each Jacobian; until it is
  * a column's turn its increment falls in smaller strides. */
 static pl_status descend(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_group g) {
     pl_linear *lin = p->linear;
     const pl_real *wish = PL_AT(lin, pl_real, lin->wish);
-    pl_real *fp = PL_AT(lin, pl_real, lin->scratch) + lin->n, *low = fp + lin->n, *twice = low + lin->n, size;
+    pl_real *fp = PL_AT(lin, pl_real, lin->scratch) + lin->n, *low = fp + lin->n, *more = low + lin->n, size,
+            lost, other;
     pl_real *sigma = PL_AT(lin, pl_real, lin->sigma), *drowned = PL_AT(lin, pl_real, lin->drowned);
     int any = 0, compared = 0;
     for (int c = 0; c < g.count; c++) any |= wish[g.column[c]] != 0.0;
@@ -168,16 +175,17 @@ static pl_status descend(pl_problem *p, pl_real t, const pl_real *x, const pl_re
     for (int c = 0; c < g.count && status == PL_OK; c++) {
         int j = g.column[c];
         if (wish[j] == 0.0) continue;
-        pl_real smaller = change(p, j, wish[j], x, low, f, &size);
-        if (smaller > CHANGED * size && change(p, j, sigma[j], x, fp, f, &size) <= AS_BEFORE * smaller) {
+        pl_real smaller = change(p, j, wish[j], x, low, f, &size, &lost);
+        if (smaller > CHANGED * size &&
+            change(p, j, sigma[j], x, fp, f, &size, &other) <= AS_BEFORE * smaller) {
+            if (!compared && !may_ask(lin)) continue; /* undecided: the last increment serves once more */
             if (!compared) {
-                lin->extra++; /* the next Jacobian has to do without */
                 p->count->n_rhs_jac++;
-                status = pl_moved(p, t, x, g, wish, 2.0, twice);
+                status = pl_moved(p, t, x, g, wish, SEVERAL, more);
                 compared = 1;
                 if (status != PL_OK) break;
             }
-            if (disagreement(p, j, x, f, wish[j], low, twice) > AS_BEFORE * smaller) {
+            if (lost > HALF * smaller || disagreement(p, j, x, f, wish[j], low, more) > AS_BEFORE * smaller) {
                 drowned[j] = fabs(wish[j]);
                 continue;
             }
@@ -273,6 +281,11 @@ pl_status pl_jacobian(pl_problem *p, pl_real t, const pl_real *x, const pl_real 
     if (bad >= 0) {
         status = PL_NONFINITE;
         bad = lin->has_pattern ? PL_AT(lin, int, lin->jac_row)[bad] : bad % lin->n;
+    }
+    if ((status == PL_NONFINITE || status == PL_RETRY) && lin->fallback) {
+        /* derivatives may overflow where f does not: exp(a)/(1 + exp(a))^2 */
+        pl_status differenced = differences(p, t, x, f, h);
+        if (differenced == PL_OK) return PL_OK;
     }
     if (status != PL_OK) failed(p, status, t, bad);
     return status;

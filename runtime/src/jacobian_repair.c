@@ -19,16 +19,20 @@
 #define FAR          128.0               /* between increments that are compared */
 #define AGREE        0.05                /* of the column's size */
 #define JUMPS        (0.5 * (FAR - 1.0)) /* the slope of a jump grows as the increment falls */
-#define MATERIAL     0.1                 /* a column that changes by less does not explain anything */
-#define ROUNDINGS    16.0                /* of f in a difference */
+#define MOST_SHARE   1e-3
+#define MOST_WEIGHTS 64.0
+#define MATERIAL     0.1  /* a column that changes by less does not explain anything */
+#define ROUNDINGS    16.0 /* of f in a difference */
 #define MOST_PATIENT 64
 #define OFF          1e-3 /* share of the predicted change that may be missing */
 
 typedef struct column {
-    pl_real size;             /* of the entries, in weights */
+    pl_real size, up_size;    /* of the entries, and of those that the larger increment shows, in weights */
     pl_real up, down, turned; /* distance of the neighbours from it */
     pl_real between;          /* distance of down and turned */
     pl_real rounding_down;    /* what rounding makes of the smaller increment */
+    pl_real lost;             /* slope that the smaller increment does not show any more */
+    pl_real silent; /* entries that only the larger increment shows: drowned in quanta of rounding */
 } column;
 
 static pl_real weight_of(const pl_problem *p, const pl_real *x, int i) {
@@ -43,7 +47,7 @@ static column compare(const pl_problem *p, int j, const pl_real *x, const pl_rea
     const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
     pl_real sigma = PL_CONST_AT(lin, pl_real, lin->sigma)[j];
     int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
-    column c = {0.0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0};
+    column c = {0.0, 0.0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0, 0.0, 0.0};
     if (fp[0]) c.up = 0.0;
     if (fp[1]) c.down = 0.0;
     if (fp[2]) c.turned = 0.0;
@@ -55,18 +59,53 @@ static column compare(const pl_problem *p, int j, const pl_real *x, const pl_rea
         pl_real down = fp[1] ? (fp[1][i] - f[i]) * FAR / sigma : v;
         pl_real turned = fp[2] ? (f[i] - fp[2][i]) / sigma : v;
         c.size = fmax(c.size, fabs(v) * w);
+        c.up_size = fmax(c.up_size, fabs(up) * w);
         if (fp[0]) c.up = fmax(c.up, fabs(up - v) * w);
         if (fp[1]) c.down = fmax(c.down, fabs(down - v) * w);
+        if (fp[1]) c.lost = fmax(c.lost, (fabs(v) - fabs(down)) * w);
         if (fp[2]) c.turned = fmax(c.turned, fabs(turned - v) * w);
         if (fp[1] && fp[2]) c.between = fmax(c.between, fabs(turned - down) * w);
+        if (fp[0] && fp[0][i] != f[i] && fp[1] && fp[1][i] == f[i]) c.silent = fmax(c.silent, fabs(up) * w);
         c.rounding_down = fmax(c.rounding_down, ROUNDINGS * DBL_EPSILON * fabs(f[i]) * FAR / fabs(sigma) * w);
     }
     return c;
 }
 
+/* A column that agrees below and shows more slope above: f bends, or part of it drowns in rounding. */
+static int may_drown(const column *c) {
+    return c->down <= fmax(AGREE * c->size, c->rounding_down) && c->up <= HUGE_VAL &&
+           c->up > AGREE * c->size && c->up_size > c->size;
+}
+
+/* Do the slopes of the larger increment and of one as much larger again agree? A bend would go on. */
+static int levels_off(const pl_problem *p, int j, const pl_real *x, const pl_real *f, const pl_real *up,
+                      const pl_real *beyond) {
+    const pl_linear *lin = p->linear;
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
+    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_real size = 0.0, apart = 0.0;
+    for (int k = from; k < to; k++) {
+        int i = lin->has_pattern ? row[k] : k - from;
+        pl_real w = weight_of(p, x, i), near = up[i] - f[i], far = (beyond[i] - f[i]) / FAR;
+        size = fmax(size, fabs(far) * w);
+        apart = fmax(apart, fabs(far - near) * w);
+    }
+    return apart <= MATERIAL * size;
+}
+
+/* Increments grow to a thousandth of the state, or to some weights, and not beyond. */
+static int may_grow(const pl_problem *p, int j, pl_real x) {
+    const pl_linear *lin = p->linear;
+    pl_real size = fmax(fabs(x), PL_CONST_AT(lin, pl_real, lin->seen)[j]);
+    pl_real most = fmax(MOST_SHARE * size, MOST_WEIGHTS * (p->rtol * size + p->atol[j]));
+    return FAR * fabs(PL_CONST_AT(lin, pl_real, lin->sigma)[j]) <= most;
+}
+
 /* Which neighbour to take: 0 up, 1 down, 2 turned, -1 none. */
 static int choose(const column *c) {
     pl_real near = AGREE * c->size;
+    /* the smaller increment shows nothing where the larger one does, and the column is not what that shows */
+    if (c->silent > near && c->up <= HUGE_VAL) return c->up > near ? 0 : -1;
     if (c->down <= fmax(near, c->rounding_down) || c->size == 0.0) return -1;
     if (c->between <= near && c->between < AGREE * c->down) return 2;
     if (c->up <= near) return -1;
@@ -84,6 +123,7 @@ static void adopt(pl_problem *p, int j, pl_real scale, const pl_real *f, const p
     int8_t *turned = PL_AT(lin, int8_t, lin->turned);
     const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
     int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    PL_AT(lin, int8_t, lin->touched)[j] = 1;
     sigma[j] *= scale;
     for (int k = from; k < to; k++) {
         int i = lin->has_pattern ? row[k] : k - from;
@@ -111,11 +151,15 @@ pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *cha
         return PL_OK;
     }
     int n = lin->n;
-    pl_real *y = PL_AT(lin, pl_real, lin->scratch), *work = y + n, *f = y + 4 * n;
+    pl_real *y = PL_AT(lin, pl_real, lin->scratch), *work = y + n, *f = y + 4 * n, *beyond = y + 5 * n;
     pl_real *sigma = PL_AT(lin, pl_real, lin->sigma);
     pl_status status = pl_rhs(p, t, x, f);
     if (status != PL_OK) return status;
-    for (int j = 0; j < n; j++) y[j] = x[j];
+    int8_t *touched = PL_AT(lin, int8_t, lin->touched);
+    for (int j = 0; j < n; j++) {
+        y[j] = x[j];
+        touched[j] = 0;
+    }
     p->count->n_rediff++;
     for (int c = 0; c < lin->n_colours; c++) {
         pl_group g = pl_group_of(lin, &c, c);
@@ -125,18 +169,40 @@ pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *cha
             if (status != PL_OK && status != PL_RETRY && status != PL_NONFINITE) return status;
             fp[k] = status == PL_OK ? work + (size_t)k * n : NULL;
         }
+        int looked = 0;
         for (int k = 0; k < g.count; k++) {
             int j = g.column[k];
             column found = compare(p, j, x, f, fp);
             int which = choose(&found);
+            int less = which == 1 && found.lost > 0.5 * found.down && fp[0];
+            if (less || (which < 0 && may_drown(&found))) {
+                if (!looked) looked = pl_moved(p, t, x, g, sigma, FAR * FAR, beyond) == PL_OK ? 1 : -1;
+                if (looked > 0 && levels_off(p, j, x, f, fp[0], beyond)) which = 0;
+            }
             if (which < 0 || !fp[which]) continue;
+            if (which == 0 && !may_grow(p, j, x[j])) continue;
             adopt(p, j, scales[which], f, fp[which], t);
             ++*changed;
         }
     }
-    lin->impatience = *changed ? 1 : (lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT);
-    lin->patience = *changed ? 0 : lin->impatience;
+    if (*changed) return PL_OK;
+    lin->impatience = lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT;
+    lin->patience = lin->impatience;
     return PL_OK;
+}
+
+void pl_jacobian_vain(pl_problem *p) {
+    pl_linear *lin = p->linear;
+    pl_real *least = PL_AT(lin, pl_real, lin->least), *most = PL_AT(lin, pl_real, lin->most);
+    int8_t *turned = PL_AT(lin, int8_t, lin->turned);
+    const int8_t *touched = PL_AT(lin, int8_t, lin->touched);
+    for (int j = 0; j < lin->n; j++) {
+        if (!touched[j]) continue;
+        least[j] = most[j] = 0.0;
+        turned[j] = 0;
+    }
+    lin->impatience = lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT;
+    lin->patience = lin->impatience;
 }
 
 /* Between 1/2 and 1, up or down: another one for every column and Jacobian, the same in every run. */
@@ -156,7 +222,7 @@ pl_status pl_verify_pattern(pl_problem *p, pl_real t, const pl_real *x, const pl
     pl_real *y = PL_AT(lin, pl_real, lin->scratch), *fp = y + n, *predicted = fp + n, *size = predicted + n;
     for (int i = 0; i < n; i++) predicted[i] = size[i] = 0.0;
     for (int j = 0; j < n; j++) {
-        pl_real move = share(lin->evaluated, j) * sigma[j];
+        pl_real move = pl_within_bounds(p->model, j, x[j], share(lin->evaluated, j) * sigma[j]);
         y[j] = x[j] + move;
         for (int k = start[j]; k < start[j + 1]; k++) {
             predicted[row[k]] += jac[k] * move;

@@ -52,6 +52,7 @@ void pl_forget_increments(pl_linear *lin) {
     for (int k = 0; k < 6; k++) memset(PL_AT(lin, pl_real, numbers[k]), 0, (size_t)lin->n * sizeof(pl_real));
     memset(PL_AT(lin, int8_t, lin->asked), 0, (size_t)lin->n);
     memset(PL_AT(lin, int8_t, lin->turned), 0, (size_t)lin->n);
+    memset(PL_AT(lin, int8_t, lin->touched), 0, (size_t)lin->n);
     lin->evaluated = lin->extra = 0;
     lin->patience = 0;
     lin->impatience = 1;

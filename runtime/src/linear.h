@@ -20,6 +20,7 @@ struct pl_linear {
     int representable;   /* algorithm applied to increments, 0: none */
     int central;         /* central differences */
     int verify;          /* the pattern may be wrong */
+    int fallback;        /* differences where the source gives no numbers */
     int patience;        /* failures until increments are looked at again */
     int impatience;      /* ... after the next look without a finding */
     int64_t evaluated;   /* Jacobians since init or reset */
@@ -40,6 +41,7 @@ struct pl_linear {
     size_t seen;         /* pl_real n: largest |x| at Jacobians, 0: nothing known */
     size_t least;        /* pl_real n: none below, past differences showed noise there; 0: no bound */
     size_t most;         /* pl_real n: none above, they showed a bend; 0: no bound */
+    size_t touched;      /* int8_t n: changed by the last second look */
     size_t turned;       /* int8_t n: f jumps on the usual side */
     size_t given;        /* pl_real n: curvature scale, 0: not known */
     size_t asked;        /* int8_t n: the state's own value showed nothing but rounding once */
@@ -59,17 +61,20 @@ struct pl_linear {
 
 void pl_forget_increments(pl_linear *lin);
 
+/* Columns of one colour. */
+typedef struct pl_group {
+    const int *column;
+    int count;
+} pl_group;
+
 /* increments.c */
+int pl_stays_inside(const pl_model *m, const pl_real *x, pl_group g, const pl_real *sigma, pl_real scale);
 void pl_increments(pl_problem *p, const pl_real *x, const pl_real *f, pl_real h);
 pl_real pl_within_bounds(const pl_model *m, int j, pl_real x, pl_real sigma);
 pl_real pl_other_scale(const pl_problem *p, int j, pl_real size);
 pl_real pl_second_guess(const pl_problem *p, int j, pl_real x);
 
-/* jacobian.c: columns of one colour, and f with all of them moved by sigma * scale. */
-typedef struct pl_group {
-    const int *column;
-    int count;
-} pl_group;
+/* jacobian.c: the columns of a colour, and f with all of them moved by scale * sigma; refused outside the bounds. */
 pl_group pl_group_of(const pl_linear *lin, const int *natural, int c);
 pl_status pl_moved(pl_problem *p, pl_real t, const pl_real *x, pl_group g, const pl_real *sigma,
                    pl_real scale, pl_real *fp);

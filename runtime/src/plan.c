@@ -128,6 +128,7 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
     head->increment = opt->increment;
     head->representable = opt->representable;
     head->central = opt->central;
+    head->fallback = opt->fallback;
     head->verify = opt->verify && head->has_pattern;
     head->constant = opt->increment_constant;
     head->n_lu = layout->n_lu;
@@ -142,6 +143,7 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
     head->least = take(&at, n, sizeof(pl_real));
     head->most = take(&at, n, sizeof(pl_real));
     head->turned = take(&at, n, 1);
+    head->touched = take(&at, n, 1);
     head->given = take(&at, n, sizeof(pl_real));
     head->asked = take(&at, n, 1);
     if (head->has_pattern) {

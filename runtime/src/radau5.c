@@ -353,11 +353,15 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             pl_note_failure(p, status, pl_largest(s->head.n, array(s, Z3), array(s, SCALE)), s->rate,
                             s->head.t);
             s->rate_sum = 1.0;
+            if (status == PL_CONVERGENCE && repaired == 1) pl_jacobian_vain(p);
+            if (repaired) repaired = 2; /* looked, and told whether it helped */
             if (status == PL_CONVERGENCE && s->jacobian_current && !repaired) {
                 /* are the increments to blame? Asked once in a step */
-                pl_status again = pl_jacobian_again(p, s->head.t, array(s, X), &repaired);
+                int changed;
+                pl_status again = pl_jacobian_again(p, s->head.t, array(s, X), &changed);
                 if (again != PL_OK) return again;
-                if (repaired) {
+                repaired = changed ? 1 : 2;
+                if (changed) {
                     s->h_factored = 0.0;
                     continue;
                 }

@@ -482,79 +482,6 @@ static void test_differences(void) {
     close_run(&s);
 }
 
-/* f falls by 1 within 3e-9 of x = 1: an increment of sqrt(U) does not see the slope there. */
-static pl_status bend_rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *f) {
-    (void)self, (void)t, (void)u;
-    f[0] = -tanh((x[0] - 1.0) / 3e-9);
-    return PL_OK;
-}
-static const pl_real bend_start[1] = {1.0};
-static const pl_model bend = {.abi = PL_ABI, .n_x = 1, .x_start = bend_start, .rhs = bend_rhs};
-
-static void test_second_look(void) {
-    simulation s;
-    pl_real x[1] = {1.0}, f[1];
-    int changed = -1;
-    setting of = {&bend, NULL, PL_BDF, PL_DENSE, 1.0, 1e-6, 1e-6, 0, 0, 0, 0, 0};
-    open_run(&s, &of);
-    int64_t limits[1] = {0}, errors[1] = {0}, newton[1] = {0}, zero[1] = {0};
-    pl_real largest[1] = {0.0};
-    pl_incident incident[1];
-    pl_record record = {1, limits, errors, newton, zero, largest, {0}, 1, 0, incident};
-    s.problem.record = &record;
-    CHECK(pl_rhs(&s.problem, 0.0, x, f) == PL_OK);
-    CHECK(pl_jacobian(&s.problem, 0.0, x, f, 0.0) == PL_OK);
-    pl_real before = pl_linear_jacobian(s.linear, NULL)[0], sigma = pl_linear_increments(s.linear)[0];
-    CHECK(fabs(before) < 1e8);
-    CHECK(pl_jacobian_again(&s.problem, 0.0, x, &changed) == PL_OK);
-    CHECK(changed == 1 && s.count.n_rediff == 1);
-    CHECK(pl_linear_increments(s.linear)[0] == sigma / 128.0);
-    CHECK(fabs(pl_linear_jacobian(s.linear, NULL)[0] * 3e-9 + 1.0) < 1e-2);
-    CHECK(record.seen[PL_SAW_REPAIRED] == 1 && record.used == 1); /* there was room for the Jacobian only */
-    CHECK(pl_jacobian(&s.problem, 0.0, x, f, 0.0) == PL_OK);      /* learned */
-    CHECK(pl_linear_increments(s.linear)[0] == sigma / 128.0);
-    pl_linear_reset(s.linear);
-    CHECK(pl_jacobian(&s.problem, 0.0, x, f, 0.0) == PL_OK);
-    CHECK(pl_linear_increments(s.linear)[0] == sigma); /* forgotten */
-    close_run(&s);
-}
-
-/* The line, but f_0 depends on the last state, too, which the pattern does not say. */
-static pl_status ring_rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *f) {
-    pl_status status = line_rhs(self, t, x, u, f);
-    f[0] += 0.5 * x[LINE - 1];
-    return status;
-}
-
-static void test_pattern(void) {
-    pl_model ring = line;
-    ring.rhs = ring_rhs;
-    const pl_linear_options want = {.storage = PL_SPARSE, .verify = 1};
-    static pl_real x[LINE], f[LINE], atol[LINE];
-    for (int i = 0; i < LINE; i++) x[i] = 1.0 + uniform(), atol[i] = 1e-8;
-    for (int wrong = 0; wrong < 2; wrong++) {
-        const pl_model *m = wrong ? &ring : &line;
-        pl_linear_layout layout;
-        void *work = malloc(pl_linear_work_size(m));
-        CHECK(pl_linear_plan(m, &want, &layout, work) == PL_OK);
-        void *memory = malloc(layout.size);
-        pl_counters count = {0};
-        pl_problem p = {.model = m, .rtol = 1e-6, .atol = atol, .count = &count};
-        p.linear = pl_linear_init(memory, m, &want, &layout, work);
-        CHECK(pl_rhs(&p, 0.0, x, f) == PL_OK);
-        pl_status status = pl_jacobian(&p, 0.0, x, f, 1e-3);
-        CHECK(status == (wrong ? PL_PATTERN : PL_OK));
-        if (wrong) {
-            CHECK(p.failure.index == 0);
-            CHECK(pl_linear_point(p.linear)[LINE - 1] == x[LINE - 1]);
-            pl_linear_trust(p.linear);
-            CHECK(pl_jacobian(&p, 0.0, x, f, 1e-3) == PL_OK);
-        }
-        CHECK(count.n_rhs_jac == (wrong ? 6 : 3));
-        free(memory), free(work);
-    }
-}
-
 /* -------------------------------------------------------------------------------------------- orders */
 
 /* x' = lambda (x - cos t) - sin t, x = cos t. */
@@ -647,8 +574,6 @@ int main(void) {
     test_lu_singular();
     test_colour();
     test_differences();
-    test_second_look();
-    test_pattern();
     test_orders();
     test_moves();
     test_moves_across_handover();

@@ -68,13 +68,16 @@ class Report:
         console.print(f"[bold red]{type(error).__name__}[/]: {escape(message)}", highlight=False, soft_wrap=True)
         if hint:
             console.print(f"  [bold]try:[/] {escape(hint)}", highlight=False, soft_wrap=True)
-        if result is not None:
-            self._why(result, Console(stderr=True))
         if self.files:
             where = f"up to t = {result.time[-1]:.10g}" if result is not None and len(result) else "so far"
             console.print(f"  saved the result {where}: {escape(', '.join(self.files))}", highlight=False)
         if late is not None:
             console.print(f"  the result so far could not be saved: {escape(late.message)}", highlight=False)
+        if result is not None:
+            try:
+                self._why(result, console)
+            except pliant.PliantError as failure:
+                console.print(f"  it could not be explained: {escape(failure.message)}", highlight=False)
         if self.as_json:
             told = {"type": type(error).__name__, "message": message, "hint": hint}
             told["time"] = getattr(error, "time", None)

@@ -35,6 +35,7 @@ from pliant.explain.findings import (
 from pliant.explain.record import KINDS, FloatArray, RunRecord
 
 NEWTON_MANY = 0.04  # failures per step
+NEWTON_MANY_RADAU5 = 0.12  # whose long steps lean on a Jacobian and a guess from far away
 ERROR_MANY = 0.25
 EXPLICIT = ("dopri5", "rk4", "euler")
 
@@ -65,8 +66,9 @@ def failures(record: RunRecord) -> list[Finding]:
     """Failures of the error test and of Newton's iteration, with the states that cause them and the times."""
     found = []
     steps = max(n_steps(record), 1)
+    newton_many = NEWTON_MANY if record.used == "bdf" else NEWTON_MANY_RADAU5
     for kind, fails, total, many in (
-        ("newton", record.newton_fails, newton_failures(record), NEWTON_MANY),
+        ("newton", record.newton_fails, newton_failures(record), newton_many),
         ("error", record.error_fails, max(count(record, "n_error_fails"), int(np.sum(record.error_fails))), ERROR_MANY),
     ):
         if total == 0:
@@ -170,15 +172,27 @@ def stopped(record: RunRecord) -> list[Finding]:
         text += f", mostly of {listing(names)}{record.place(names[0])}." if names else "."
     who = f"the equations of {names[0]}" if names else "the model"
     suggestion = f"look at {who} near t = {moment(record.reached)}; the result up to there can be plotted"
-    # Nothing went wrong at the end: a limit of time or steps cut the run short, and the steps are the matter.
-    h = np.abs(np.asarray(record.steps.get("h", ()), dtype=np.float64))[-1000:]
-    if not len(rows) and len(h) >= 20 and np.median(h) > 0:
-        more = (record.stop - record.reached) / float(np.median(h))
-        text += f" With its last steps of about {rough(float(np.median(h)))} it would need some {rough(more)} more."
-        names = tuple(record.states[i] for i in top(record.limits))
-        if names:
-            suggestion = f"plot {listing(names)}, which limit{'s' if len(names) == 1 else ''} the step"
+    if not len(rows):
+        text, names, suggestion = _cut_short(record, text, suggestion)
     return [make("stopped", names, TROUBLE, 0.95, text, suggestion, 1.0)]
+
+
+def _cut_short(record: RunRecord, text: str, suggestion: str) -> tuple[str, tuple[str, ...], str]:
+    """Nothing failed at the end: events came without end, or a limit of time or steps was reached."""
+    late = [roots for time, roots in record.events if time >= record.reached - 0.01 * max(span(record), 1e-300)]
+    names = tuple(dict.fromkeys(name for roots in late for name in roots))
+    if len(late) >= 6 and names:
+        return f"{text} Its last steps lie between events of {listing(names)}.", names, f"look at {listing(names)}"
+    h = np.abs(np.asarray(record.steps.get("h", ()), dtype=np.float64))[-1000:]
+    if len(h) < 20 or np.median(h) == 0:
+        return text, (), suggestion
+    size = float(np.median(h))
+    text += f" With steps of about {rough(size)} as at the end it would need some "
+    text += f"{rough((record.stop - record.reached) / size)} more."
+    names = tuple(record.states[i] for i in top(record.limits))
+    if names:
+        suggestion = f"plot {listing(names)}, which limit{'s' if len(names) == 1 else ''} the step"
+    return text, names, suggestion
 
 
 # -- steps ---------------------------------------------------------------------------------------------------
@@ -187,12 +201,15 @@ def stopped(record: RunRecord) -> list[Finding]:
 def limits(record: RunRecord) -> list[Finding]:
     """Which states limit the step: some state does in every run."""
     chosen = top(record.limits)
-    if not len(chosen):
+    if not len(chosen) or record.states[chosen[0]] == "$dummy":  # stands in where a model has no states
         return []
     share = shares(record.limits)
     names = tuple(record.states[i] for i in chosen)
     parts = [f"{name} in {percent(float(share[i]))}" for name, i in zip(names, chosen, strict=True)]
-    text = f"The step is limited by {', '.join(parts)} of the steps{record.place(names[0]) if len(names) == 1 else ''}."
+    if names[0].startswith("$"):  # a name that the user has never seen
+        parts[0] = parts[0].replace(names[0], f"{names[0]}{record.place(names[0])}", 1)
+    text = f"The step is limited by {', '.join(parts)} of the steps"
+    text += f"{record.place(names[0])}." if len(names) == 1 and not names[0].startswith("$") else "."
     suggestion = f"if {names[0]} need not be so accurate, raise its atol" if len(record.states) > 1 else ""
     i = int(chosen[0])
     return [make("limits", names, FACT, 0.4 + 0.4 * float(share[i]), text, suggestion, float(share[i]))]
@@ -310,6 +327,11 @@ def measured_cost(record: RunRecord) -> dict[str, float]:
     return total if all(np.isfinite(value) for value in total.values()) else {}
 
 
+def _about(share: float) -> str:
+    words = percent(share)
+    return f"about {words}" if words[0].isdigit() else words
+
+
 def jacobians(record: RunRecord) -> list[Finding]:
     """Number, age and cost of the Jacobians."""
     n_jac, steps = count(record, "n_jac"), n_steps(record)
@@ -326,7 +348,7 @@ def jacobians(record: RunRecord) -> list[Finding]:
     age = steps / n_jac
     text = f"{plural(n_jac, 'Jacobian')} ({source}), "
     text += f"one every {rough(age)} steps" if age > 1.05 else "a new one for every step"
-    text += f", about {percent(share)} of the computing time." if total > 0 else "."
+    text += f", {_about(share)} of the computing time." if total > 0 else "."
     suggestion = ""
     if share > 0.4:
         if record.jacobian == "differences" and record.colours >= min(len(record.states), 5):

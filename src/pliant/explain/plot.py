@@ -218,8 +218,12 @@ def _limit_time(axes: Axes, record: RunRecord, log: str) -> None:
         ends = ends[ends > 0]
         low = max(low, float(ends[0])) if len(ends) else low
         low = low if low > 0 else high * 1e-3
-    if low < high:
+    if low >= high:
+        axes.set_xticks([high])
+    elif log == "x":
         axes.set_xlim(low, high)
+    else:  # a little more: much happens at the very ends, where ticks would be cut
+        axes.set_xlim(low - 0.005 * (high - low), high + 0.005 * (high - low))
 
 
 def _wants_window(show: bool | None, file: str | os.PathLike[str] | None) -> bool:

@@ -44,6 +44,8 @@ LOOSE = 0.1  # atol / L above which a state is not controlled
 RTOL_TIGHT = 2e-10
 RTOL_LOOSE = 0.02
 USUAL_RTOL = 1e-6
+FIXED_STEP = ("rk4", "euler", "lieuler")  # methods that no tolerance speaks to
+EPS = 2.2e-16
 
 
 # -- nominals ------------------------------------------------------------------------------------------------
@@ -125,6 +127,8 @@ def _round_size(value: float) -> float:
 
 def tolerances(record: RunRecord) -> list[Finding]:
     """Tolerances that are too tight or too loose, of single states and rtol itself."""
+    if record.used in FIXED_STEP:
+        return []
     if not len(record.states) or n_steps(record) == 0:
         return _none_at_all(record)
     return [*_none_at_all(record), *_tight(record), *_loose(record), *_rtol(record)]
@@ -138,17 +142,20 @@ def _relative(record: RunRecord) -> FloatArray:
 
 
 def _none_at_all(record: RunRecord) -> list[Finding]:
-    """atol = 0 for a state that starts at zero: no error is small enough there, and the run cannot begin."""
-    if record.complete or not record.atol_given or record.reached > record.start:
+    """Tolerances below the rounding of the start values, atol = 0 at zero above all: the run cannot begin."""
+    if record.complete or not record.atol_given or n_steps(record) > 0:
         return []
-    chosen = np.flatnonzero((record.atol == 0.0) & (record.first == 0.0))
+    size = np.abs(record.first)
+    chosen = np.flatnonzero(record.rtol * size + record.atol <= np.maximum(EPS * size, 1e-200))
     if not len(chosen):
         return []
     names = tuple(record.states[i] for i in chosen)
-    text = f"{listing(names)}{record.place(names[0])} {'starts' if len(names) == 1 else 'start'} at 0 with atol = 0: "
-    text += "no error is small enough there, and the run cannot begin."
-    size = record.first[record.first != 0.0]
-    usual = 0.01 * (record.rtol or USUAL_RTOL) * (float(np.median(np.abs(size))) if len(size) else 1.0)
+    i = int(chosen[0])
+    text = f"{names[0]}{record.place(names[0])} starts at {number(record.first[i])} with the absolute tolerance "
+    text += f"{number(record.atol[i])}: no error is so small, and the run cannot begin."
+    if len(names) > 1:
+        text += f" The same holds for {listing(names[1:])}."
+    usual = 0.01 * max(record.rtol, USUAL_RTOL) * (float(np.median(size[size > 0])) if np.any(size > 0) else 1.0)
     suggestion = f"give {names[0]} an atol of about {number(float(f'{usual:.1g}'))}, or leave atol away"
     return [make("tolerance", names, FAULT, 0.95, text, suggestion, 1.0)]
 
@@ -184,8 +191,12 @@ def _tight(record: RunRecord) -> list[Finding]:
     order = np.flatnonzero(accused)
     order = order[np.argsort(-(share[order] - 0.01 * np.log10(relative[order] + 1e-300)), kind="stable")]
     seen = np.ones(len(relative), dtype=bool) if record.near_zero is None else close >= 0.005
-    costly = [int(i) for i in order if (share[i] >= 0.2 and seen[i]) or sure[i] or noise[i]]
+    # Without any atol the run ends where the state is zero.
+    deadly = through & (record.atol <= 1e-200) & (not record.complete)
+    costly = [int(i) for i in order if (share[i] >= 0.2 and seen[i]) or sure[i] or noise[i] or deadly[i]]
     idle = [int(i) for i in order if int(i) not in costly]
+    if costly and not chosen_one_by_one:  # one atol for all is one fault
+        costly, idle = costly + idle, []
     found = []
     if costly:
         found.append(_tight_finding(record, costly, relative, share, FAULT))
@@ -200,9 +211,8 @@ def _tight_finding(
     names = tuple(record.states[i] for i in order)
     i = order[0]
     largest, atol = float(record.largest[i]), float(record.atol[i])
-    text = (
-        f"{names[0]}{record.place(names[0])} has the absolute tolerance {number(atol)}, "
-        f"{number(relative[i])} of its largest value {number(largest)}"
+    text = f"{names[0]}{record.place(names[0])} has the absolute tolerance {number(atol)}" + (
+        f", {number(relative[i])} of its largest value {number(largest)}" if atol > 0 else ""
     )
     if len(record.states) > 1:
         other = float(_median_of_others(relative, np.isfinite(relative))[i])

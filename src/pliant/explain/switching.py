@@ -3,7 +3,7 @@
 For every event of a root function, the gap to its next event is looked at. The gap is short if the method does not get
 away from the event before it comes again:
 
-    gap < 1/50 of the run    and  at most 12 steps per event in it (a restart takes as many to reach its step size), or
+    gap < 1/100 of the run   and  at most 12 steps per event in it (a restart takes as many to reach its step size), or
     gap < 1e-6 of the run    and  at most 100 steps: it comes again at once, whatever the method does
 
 The share of a root function is the work within its short gaps, where an event counts like a step,
@@ -38,7 +38,7 @@ from pliant.explain.findings import (
 )
 from pliant.explain.record import FloatArray, RunRecord
 
-SHORT_STEPS, SHORT_TIME = 12, 1.0 / 50.0  # steps per event, part of the run
+SHORT_STEPS, SHORT_TIME = 12, 1.0 / 100.0  # steps per event, part of the run
 INSTANT_STEPS, INSTANT_TIME = 100, 1e-6
 CERTAIN_TIME = 1.0 / 500.0  # gaps so short that it is chatter, not merely frequent switching
 FEWEST = 12  # short gaps that make a case
@@ -123,8 +123,8 @@ def _chatter_finding(record: RunRecord, uses: list[RootUse], certain: bool) -> F
     if len(names) > 1:
         text += f" {listing(names[1:])} {'switches' if len(names) == 2 else 'switch'} along with it."
     suggestion = (
-        "give the switch a hysteresis, or replace it by a smooth transition (in Modelica noEvent or smooth, where the "
-        "expression is continuous)"
+        "give the switch a hysteresis or a wider one, or replace it by a smooth transition (in Modelica noEvent or "
+        "smooth, where the expression is continuous)"
     )
     if not certain:
         suggestion = "nothing, if it is meant to switch so often; otherwise give the switch a hysteresis"

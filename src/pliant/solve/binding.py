@@ -259,6 +259,7 @@ class LinearOptions(Structure):
         ("increment", c_int),
         ("representable", c_int),
         ("central", c_int),
+        ("fallback", c_int),
         ("verify", c_int),
         ("increment_constant", c_double),
         ("lu_room", c_double),

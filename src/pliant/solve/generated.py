@@ -58,7 +58,9 @@ class GeneratedModel(NativeModel):
         library = ctypes.CDLL(str(path))
         struct = binding.Model.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
-        model = cls(struct, name=system.name, digest=digest, names=_names(generated), keep=(library,))
+        model = cls(
+            struct, name=system.name, digest=digest, names=_names(generated, _root_names(struct)), keep=(library,)
+        )
         model.generated = generated
         model.library = library
         visible = [i for i, name in enumerate(model.names.x) if not is_hidden(name)]
@@ -316,7 +318,15 @@ class GeneratedModel(NativeModel):
         raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
 
 
-def _names(generated: Generated) -> Names:
+def _root_names(struct: binding.Model) -> tuple[str, ...]:
+    """Relations by their text, `0 < x`. Texts end with their number, `x < 1 [2]`, which only equal ones need."""
+    texts = [struct.root_name[k].decode() for k in range(struct.n_roots)]
+    short = [text.removesuffix(f" [{k}]") for k, text in enumerate(texts)]
+    told = [brief if short.count(brief) == 1 else text for brief, text in zip(short, texts, strict=True)]
+    return tuple(told) if len(set(told)) == len(told) else tuple(texts)
+
+
+def _names(generated: Generated, roots: tuple[str, ...]) -> Names:
     program = generated.program
     system = program.sorted.system
     variables, g = system.variables, system.graph
@@ -340,7 +350,7 @@ def _names(generated: Generated) -> Names:
         u=tuple(variables[v].name for v in program.u),
         p=tuple(variables[v].name for v in program.p),
         y=tuple(variables[v].name for v in generated.y),
-        roots=tuple(f"relation {k + 1}" for k in range(generated.n_relations)),
+        roots=roots,
         algebraic=frozenset(x[program.n_states :]),
         aliases=aliases,
     )

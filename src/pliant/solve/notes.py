@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from pliant.solve import binding
 
-#: incidents between two looks, and as many as are kept from the beginning and from the end of a run
+#: room for incidents between two looks, at first and at most
 CAPACITY = 2048
+MOST_CAPACITY = 65_536
+#: incidents kept of the beginning of a run, and of its end
 MOST = 50_000
 INCIDENT = np.dtype(
     [("t", np.float64), ("h", np.float64), ("value", np.float64), ("kind", np.int32), ("index", np.int32)]
@@ -27,7 +29,6 @@ class Notes:
         self.newton_fails = np.zeros(n, dtype=np.int64)
         self.near_zero = np.zeros(n, dtype=np.int64)
         self.largest = np.zeros(n)
-        self.room: NDArray[np.void] = np.zeros(CAPACITY, dtype=INCIDENT)
         self.early: list[NDArray[np.void]] = []
         self.late: deque[NDArray[np.void]] = deque()
         self.n_early = self.n_late = 0
@@ -38,10 +39,14 @@ class Notes:
             newton_fails=self.newton_fails.ctypes.data,
             near_zero=self.near_zero.ctypes.data,
             largest=self.largest.ctypes.data,
-            capacity=CAPACITY,
-            incident=self.room.ctypes.data,
         )
         self.address = ctypes.addressof(self.struct)
+        self._take_room(CAPACITY)
+
+    def _take_room(self, capacity: int) -> None:
+        self.room: NDArray[np.void] = np.zeros(min(capacity, MOST_CAPACITY), dtype=INCIDENT)
+        self.struct.incident = self.room.ctypes.data
+        self.struct.capacity = len(self.room)
 
     def drain(self) -> None:
         """Keep what was noted since the last call."""
@@ -50,6 +55,8 @@ class Notes:
             return
         new = self.room[:used].copy()
         self.struct.used = 0
+        if used == len(self.room) < MOST_CAPACITY:  # some did not fit: more room for the next time
+            self._take_room(4 * used)
         if self.n_early < MOST:
             self.early.append(new)
             self.n_early += used

@@ -137,12 +137,21 @@ class Point:
 
     def derivatives(self, x: Matrix, f: Matrix) -> None:
         """Evaluate df/dx into the memory of the linear algebra."""
-        status = binding.lib.pl_jacobian(
-            ctypes.byref(self.sim.problem), self.t, x.ctypes.data, f.ctypes.data, ctypes.c_double(0.0)
-        )
+        problem = ctypes.byref(self.sim.problem)
+        status = binding.lib.pl_jacobian(problem, self.t, x.ctypes.data, f.ctypes.data, ctypes.c_double(0.0))
         self.sim.raise_user_error()
+        if status == binding.PATTERN:
+            self.sim.check_pattern()  # raises, unless the pattern is right after all
+            status = binding.lib.pl_jacobian(problem, self.t, x.ctypes.data, f.ctypes.data, ctypes.c_double(0.0))
         if status != binding.OK:
-            raise ModelEvaluationError(f"{self.model.name}: the Jacobian cannot be evaluated", time=self.t)
+            index = int(self.sim.problem.failure.index)
+            name = f" for {self.model.names.x[index]}" if 0 <= index < len(x) else ""
+            words = self.model.error_text(self.sim.instance) or binding.status_text(status)
+            raise ModelEvaluationError(
+                f"{self.model.name}: the Jacobian cannot be evaluated at t = {self.t:g}{name}: {words}",
+                hint="f must be defined around the point, on one side of each state at least",
+                time=self.t,
+            )
 
     def jacobian(self, x: Matrix, f: Matrix) -> Matrix:
         """df/dx, dense."""

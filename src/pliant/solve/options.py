@@ -84,13 +84,15 @@ class SolverOptions:
                     f"there is no option {name!r}",
                     hint=suggestion(name, known),
                 )
-            if name in cls.CHOICES and value not in cls.CHOICES[name]:
+            if name in cls.CHOICES and (not isinstance(value, str) or value not in cls.CHOICES[name]):
                 raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
         options = cls(**dict(given or {}))
         for name in ("first_step", "max_step", "increment_constant"):
             value = getattr(options, name)
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value >= 0):
                 raise ArgumentError(f"option {name} must be a positive number, not {value!r}")
+        if not isinstance(options.central, (bool, np.bool_)):
+            raise ArgumentError(f"option central must be True or False, not {options.central!r}")
         whole = (("max_order", 1, 5), ("max_steps", 0, 2**62), ("root_samples", 0, 1000), ("representable", 0, 3))
         for name, low, high in whole:
             value = getattr(options, name)

@@ -423,8 +423,8 @@ class Result:
 
         if self.record is None:
             raise ArgumentError(
-                "this result does not know how it was computed: it was read from a file, or made by hand",
-                hint="call explain() on what simulate returns",
+                "this result does not know how it was computed: it was read from a file, or comes from a coupling",
+                hint="call explain() on what model.simulate returns",
             )
         return explain(self.record(self))
 

@@ -52,7 +52,13 @@ def _bytes(size: int) -> NDArray[np.float64]:
 
 def _enlarged(old: NDArray[np.float64], used: int, factor: int) -> tuple[NDArray[np.float64], int, int]:
     """A larger copy, its address and its length."""
-    new = np.empty((factor * len(old), old.shape[1]))
+    try:
+        new = np.empty((factor * len(old), old.shape[1]))
+    except MemoryError:
+        raise SolverError(
+            f"no memory is left after {used} steps or rows",
+            hint="ask for fewer points=, or end the run with options={'max_steps': ...} or timeout=",
+        ) from None
     new[:used] = old[:used]
     return new, int(new.ctypes.data), len(new)
 
@@ -149,6 +155,7 @@ class Simulation:
             increment=binding.INCREMENTS[options.increments],
             representable=options.representable,
             central=int(bool(options.central)),
+            fallback=int(options.jacobian == "auto"),
             verify=int(self.model.doubtful_pattern),
             increment_constant=options.increment_constant,
             lu_room=self.lu_room,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: seconds that measuring one kind of call may take
 MEASURE_SECONDS = 2e-3
 MOST_CALLS = 200
-#: seconds of a difference Jacobian from which it is reckoned, not measured
+#: seconds of one Jacobian or factorisation from which it is reckoned, not measured
 LONG = 0.5
 _measuring = threading.Lock()  # the memory of a run serves one thread at a time
 
@@ -36,8 +36,6 @@ def run_record(sim: Simulation, result: Result) -> RunRecord:
         nominal = np.where(model.nominal_entered, model.x_nominal, np.nan)
     counters = {name: value for name, value in result.stats.as_dict().items() if not isinstance(value, str)}
     counters |= {f"n_{kind}": notes.seen(KINDS.index(kind)) for kind in ("refused", "singular")}
-    roots = _root_names(model)
-    called = dict(zip(model.names.roots, roots, strict=True))
     return RunRecord(
         model=model.name,
         states=model.names.x,
@@ -68,36 +66,41 @@ def run_record(sim: Simulation, result: Result) -> RunRecord:
             found["value"].copy(),
         ),
         incidents_lost=notes.lost,
-        roots=roots,
-        events=tuple((event.time, tuple(called.get(name, name) for name in event.roots)) for event in result.events),
+        roots=model.names.roots,
+        events=tuple((event.time, event.roots) for event in result.events),
         jacobian=sim.source,
         increments=request.options.increments,
         colours=int(sim.layout.n_colours) if sim.source else 0,
         cost=lambda: measure_cost(sim),
-        place=model.line_of,
+        place=lambda name: _choice(model, name) or model.line_of(name),
         near_zero=notes.near_zero,
         crossing=_crossing(sim),
     )
 
 
-def _root_names(model: NumericModel) -> tuple[str, ...]:
-    """Relations of a Modelica model by their text, `0 < x`: a number would tell nobody which one it is."""
-    names, struct = model.names.roots, model.struct
-    if not struct.root_name or struct.n_roots != len(names):
-        return names
-    texts = [struct.root_name[k] for k in range(len(names))]
-    told = tuple(text.decode() if text else name for text, name in zip(texts, names, strict=True))
-    return told if len(set(told)) == len(names) else names
+def _choice(model: NumericModel, name: str) -> str:
+    """What a state stands for that pliant chooses during the run: " (one of x, y)"."""
+    generated = getattr(model, "generated", None)
+    if generated is None or not name.startswith("$set"):
+        return ""
+    told = generated.program.sorted
+    variables = told.system.variables
+    for one in told.sets:
+        for candidates, slots in zip(one.candidates, one.slots, strict=True):
+            if any(variables[v].name == name for v in slots):
+                return f" (one of {', '.join(variables[v].name for v in candidates)})"
+    return ""
 
 
 def _crossing(sim: Simulation) -> NDArray[np.bool_]:
     """States that are zero or change their sign, as far as the output points show it."""
-    found = sim.x == 0.0
+    found: NDArray[np.bool_] = sim.x == 0.0
     values = sim.rows[: sim.out.used, 1 : 1 + len(sim.x_index)]
     if len(values):
         index = np.asarray(sim.x_index, dtype=np.intp)
         found[index] |= (values.min(axis=0) <= 0.0) & (values.max(axis=0) >= 0.0)
-    return found | (sim.notes.near_zero > 0)
+    found |= sim.notes.near_zero > 0
+    return found
 
 
 def measure_cost(sim: Simulation) -> dict[str, float]:
@@ -129,25 +132,34 @@ def _measure(sim: Simulation) -> dict[str, float]:
         each = {"rhs": _seconds(lambda: lib.pl_rhs(problem, t, x.ctypes.data, f.ctypes.data))}
         if not sim.source:
             return each
-        slow = (int(sim.layout.n_colours) + 1) * each["rhs"]
-        if sim.source == "differences" and slow > LONG:
-            # What the run took beyond its evaluations went into the linear algebra.
-            rest = sim.seconds - each["rhs"] * int(sim.count.n_rhs)
-            return {**each, "jacobian": slow, "factor": max(rest, 0.0) / max(int(sim.count.n_factor), 1), "solve": 0.0}
-        return each | {name: _seconds(call) for name, call in calls.items()}
+        return each | _measure_linear(sim, calls, each["rhs"])
     finally:
         sim.problem.record = kept
         sim.instance.raised = None
 
 
+def _measure_linear(sim: Simulation, calls: dict[str, Callable[[], object]], rhs: float) -> dict[str, float]:
+    """Jacobian, factorisation and solution; what would take long is reckoned from the time of the run."""
+    count = sim.count
+    slow = (int(sim.layout.n_colours) + 1) * rhs
+    lasting = sim.source == "differences" and slow > LONG
+    jacobian = slow if lasting else _seconds(calls["jacobian"])
+    if not lasting and sim.seconds < LONG * max(int(count.n_factor), 1):
+        return {"jacobian": jacobian, "factor": _seconds(calls["factor"]), "solve": _seconds(calls["solve"])}
+    # What the run took beyond its evaluations went into the linear algebra.
+    rest = sim.seconds - rhs * (int(count.n_rhs) - int(count.n_rhs_jac)) - jacobian * int(count.n_jac)
+    return {"jacobian": jacobian, "factor": max(rest, 0.0) / max(int(count.n_factor), 1), "solve": 0.0}
+
+
 def _seconds(call: Callable[[], object]) -> float:
     """Of one call, the fastest of several."""
     best, begin = float("inf"), time.perf_counter()
-    for _ in range(MOST_CALLS):
+    for calls in range(1, MOST_CALLS + 1):
         before = time.perf_counter()
         call()
         now = time.perf_counter()
         best = min(best, now - before)
-        if now - begin > MEASURE_SECONDS:
+        # A single call may have been interrupted by another process.
+        if now - begin > (MEASURE_SECONDS if calls >= 3 else 10.0 * MEASURE_SECONDS):
             break
     return best
