@@ -366,3 +366,23 @@ def test_noise_is_answered_by_larger_increments() -> None:
     result = pliant.ode(f, [1.0, 0.0]).simulate(stop=10.0, method="radau5", rtol=1e-4, timeout=60)
     assert result.stats.n_steps <= 3 * expected.stats.n_steps
     assert result.final["x[0]"] == pytest.approx(expected.final["x[0]"], abs=1e-3)
+
+
+OVERFLOW = """
+model Steep
+  Real x(start = 0, fixed = true), y(start = 0.5, fixed = true);
+equation
+  der(x) = cos(time);
+  der(y) = 1e5*(1/(1 + exp(-x/1e-3)) - y);
+end Steep;
+"""
+
+
+def test_derivatives_that_overflow_where_f_does_not() -> None:
+    """exp(a)/(1 + exp(a))^2 is Inf/Inf for large a."""
+    model = pliant.load(OVERFLOW)
+    result = model.simulate(stop=10.0)
+    assert result.complete
+    assert result.stats.n_rhs_jac > 0
+    with pytest.raises(pliant.NonFiniteError):
+        model.simulate(stop=10.0, options={"jacobian": "exact"})

@@ -392,3 +392,15 @@ def test_each_simulation_has_its_own_memory() -> None:
         result = model.simulate(8, inputs={"source": lambda t: 2 * math.sin(t)}, parameters={"level": 0.5})
         assert result["crossings"][-1] == 2.0
     assert compiled("vdpol_mild").simulate(1).events == ()
+
+
+def test_way_back_from_an_event_exactly_on_zero_is_seen() -> None:
+    """A relay that toggles at x + v = 0 slides along it; a lost switch would let it escape without a word."""
+    toggle = pliant.Root(lambda t, x: x[0] + x[1], update=lambda t, x: [x[0], x[1], -x[2]], name="s")
+    model = pliant.ode(
+        lambda t, x: [x[1], x[2] - 0.1 * x[1] + 0.2 * np.sin(t), 0.0], [1.0, 0.0, -1.0], names=list("xvu"), roots=toggle
+    )
+    with pytest.raises(pliant.ChatterError, match="s") as caught:
+        model.simulate(stop=10.0)
+    assert caught.value.result is not None
+    assert abs(caught.value.result["x"][-1] + caught.value.result["v"][-1]) < 1e-3

@@ -152,7 +152,7 @@ def examine(
 
 
 def trusted(exact: FloatArray, own: FloatArray, given: FloatArray, own_error: FloatArray) -> FloatArray:
-    """`exact`, but `own` where that and the differences agree with each other and not with it: the derivative is wrong."""
+    """`exact`, but `own` where the differences agree with that and not with it: the derivative is wrong."""
     with np.errstate(all="ignore"):
         off = np.abs(exact - own)
         wrong = (off > 100.0 * own_error) & (np.abs(given - own) < 0.01 * off)

@@ -46,6 +46,11 @@ class GeneratedModel(NativeModel):
     generated: Generated
 
     @property
+    def derived(self) -> bool:
+        """They come from the equations."""
+        return True
+
+    @property
     def doubtful_pattern(self) -> bool:
         """It comes from the equations."""
         return False

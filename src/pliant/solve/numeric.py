@@ -93,6 +93,11 @@ class NumericModel(ABC):
         return True
 
     @property
+    def derived(self) -> bool:
+        """Are the derivatives pliant's own? Where these overflow and f does not, differences serve instead."""
+        return False
+
+    @property
     def doubtful_pattern(self) -> bool:
         """Is the pattern of the Jacobian somebody's word, which a wrong one would break silently?"""
         return False

@@ -77,6 +77,7 @@ class Stats:
             ("n_newton_fails", f"{self.n_newton_fails:,}", "Newton iterations that did not converge"),
             ("n_rhs", f"{self.n_rhs:,}", "evaluations of f, all of them"),
             ("n_rhs_jac", f"{self.n_rhs_jac:,}", "of these for difference Jacobians"),
+            ("jacobian", self.jacobian or "-", "where Jacobians come from"),
             ("n_jac", f"{self.n_jac:,}", "Jacobians"),
             ("n_rediff", f"{self.n_rediff:,}", "Jacobians differenced again after bad convergence"),
             ("n_jvp", f"{self.n_jvp:,}", "directional derivatives"),

@@ -155,7 +155,7 @@ class Simulation:
             increment=binding.INCREMENTS[options.increments],
             representable=options.representable,
             central=int(bool(options.central)),
-            fallback=int(options.jacobian == "auto"),
+            fallback=int(options.jacobian == "auto" and self.model.derived),
             verify=int(self.model.doubtful_pattern),
             increment_constant=options.increment_constant,
             lu_room=self.lu_room,
