@@ -175,6 +175,18 @@ def make_cosim() -> None:
     plot_strategies(found, "left", FOLDER / "cosim_steps.png")
 
 
+def make_timeline() -> None:
+    """What explain() draws: a heater with hardly any hysteresis beside a slow wall."""
+
+    def room(t: float, x: np.ndarray) -> list[float]:
+        return [30.0 * x[1] - 3.0 * (x[0] - x[2]), 0.0, 0.1 * (x[0] - x[2]) - 0.05 * (x[2] - 5.0)]
+
+    off = pliant.Root(lambda t, x: x[0] - 20.2, direction=+1, update=lambda t, x: [x[0], 0.0, x[2]], name="too warm")
+    on = pliant.Root(lambda t, x: x[0] - 19.8, direction=-1, update=lambda t, x: [x[0], 1.0, x[2]], name="too cold")
+    model = pliant.ode(room, [15.0, 1.0, 10.0], names=["T", "heater", "wall"], roots=[off, on])
+    model.simulate(stop=5.0).explain().plot(file=FOLDER / "timeline.png")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     make_modelica()
@@ -183,3 +195,4 @@ if __name__ == "__main__":
     make_jumps()
     make_predictor()
     make_cosim()
+    make_timeline()
