@@ -435,6 +435,8 @@ def test_an_explained_result_keeps_no_matrices() -> None:
 def test_first_and_last_incidents_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notes_module, "MOST", 200)
     notes = notes_module.Notes(2)
+    notes._take_room(100)
+    assert notes.room is not None
     for place in range(1000):  # ten incidents between two looks
         notes.room["t"][:10] = np.arange(10) + 10 * place
         notes.struct.used = 10
@@ -451,6 +453,7 @@ def test_room_for_incidents_grows_where_it_is_too_small() -> None:
     notes = notes_module.Notes(2)
     notes.struct.used = notes.struct.capacity
     notes.drain()
+    assert notes.room is not None
     assert notes.struct.capacity == len(notes.room) > notes_module.CAPACITY
     assert notes.struct.incident == notes.room.ctypes.data
     assert notes.struct.used == 0

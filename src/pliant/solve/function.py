@@ -69,6 +69,7 @@ class FunctionModel(NumericModel):
         self.struct.jac = _pattern(structure, kept)
         self.keep = (*self.keep, *kept)
         self.plans.clear()
+        self.ready.clear()
         self.blocks.clear()
         return True
 

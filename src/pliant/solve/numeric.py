@@ -71,6 +71,9 @@ class NumericModel(ABC):
         # plans of the linear algebra by options, made by the first simulation, and blocks ready to be used again
         self.plans: dict[Any, Any] = {}
         self.blocks: dict[Any, list[Any]] = {}
+        self.ready: dict[
+            bool | None, Any
+        ] = {}  # what runs without options need, by the method's need of complex factors
 
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:

@@ -74,7 +74,7 @@ class SolverOptions:
     def of(cls, given: Mapping[str, Any] | None) -> SolverOptions:
         """Options from a mapping; unknown names and values are refused."""
         if not given:
-            return cls()
+            return DEFAULTS
         if not isinstance(given, Mapping):
             raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'max_step': 0.1}")
         known = {f.name: f for f in fields(cls)}
@@ -119,6 +119,10 @@ class SolverOptions:
         for i in np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[:1]:
             raise ArgumentError(f"curvature of {model.names.x[i]} must be finite and not negative, not {values[i]}")
         return values
+
+
+#: one object for all runs without options: what follows from it is kept with the model
+DEFAULTS = SolverOptions()
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,7 @@ def check_request(
     if timeout is not None and not _number("timeout", timeout) > 0:
         raise ArgumentError(f"timeout must be positive, not {timeout:g}")
     checked.curvature_of(model)
-    if method in binding.IMPLICIT:
+    if checked.jacobian != "auto" and method in binding.IMPLICIT:
         model.jacobian_source(checked.jacobian)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(

@@ -29,7 +29,7 @@ from pliant.solve.look import jacobian_places
 from pliant.solve.names import suggestion
 from pliant.solve.notes import Notes
 from pliant.solve.numeric import NumericModel
-from pliant.solve.options import Request
+from pliant.solve.options import DEFAULTS, Request
 from pliant.solve.pattern import missing_entries, pattern_error
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event
@@ -118,15 +118,13 @@ class Simulation:
     def make_linear(self) -> None:
         """Plan and lay out the iteration matrix; again with more room after PL_MEMORY."""
         options = self.request.options
-        self.source = self.model.jacobian_source(options.jacobian)
-        wanted, key = self._linear_options()
-        layout, work = self._planned(wanted, key)
-        if options.jacobian == "auto":
-            best = self.model.cheapest_source(int(layout.n_colours), self.instance, self.request.x, self.u)
-            if best != self.source:
-                self.source = best
-                wanted, key = self._linear_options()
-                layout, work = self._planned(wanted, key)
+        usual = (self.request.method in ("auto", "radau5")) if options is DEFAULTS and not self.lu_room else None
+        ready = self.model.ready.get(usual)
+        if ready is None:
+            ready = self._prepare_linear()
+            if usual is not None:
+                self.model.ready[usual] = ready
+        self.source, wanted, key, layout, work = ready
         lib, address = binding.lib, self.model.address
         try:
             block = self.model.blocks.setdefault(key, []).pop()
@@ -143,6 +141,20 @@ class Simulation:
         self.layout = layout
         if options.mask is not None:
             self._set_mask(options.mask)
+
+    def _prepare_linear(self) -> tuple[str, binding.LinearOptions, Any, binding.LinearLayout, NDArray[np.float64]]:
+        """Source of the Jacobian, options and plan of the linear algebra."""
+        asked = self.request.options.jacobian
+        self.source = self.model.jacobian_source(asked)
+        wanted, key = self._linear_options()
+        layout, work = self._planned(wanted, key)
+        if asked == "auto":
+            best = self.model.cheapest_source(int(layout.n_colours), self.instance, self.request.x, self.u)
+            if best != self.source:
+                self.source = best
+                wanted, key = self._linear_options()
+                layout, work = self._planned(wanted, key)
+        return self.source, wanted, key, layout, work
 
     def _linear_options(self) -> tuple[binding.LinearOptions, Any]:
         """What the linear algebra shall be like, and the key under which its plan is kept."""
@@ -396,7 +408,7 @@ class Simulation:
             ctypes.byref(self.out),
             steps,
         )
-        self.notes.drain()
+        self.notes.make_room()
         if self.instance.raised is not None:
             self.raise_user_error()
         if self.y_index.size:
