@@ -393,3 +393,18 @@ def test_options_that_make_no_sense(options: dict[str, object]) -> None:
     model = pliant.ode(lambda t, x: -x, [1.0, 2.0])
     with pytest.raises(pliant.ArgumentError):
         model.simulate(1.0, method="bdf", options=options)
+
+
+HAMMER = """model Hammer
+  Real p(start = 5e5, fixed = true, nominal = 1e5), q(start = 0.01, fixed = true, nominal = 1e6);
+equation
+  der(p) = 4e9*(q - 1.5e-5*sqrt(abs(p) + 1));
+  der(q) = 1e-5*(5e5 - p) - 50*q*abs(q);
+end Hammer;"""
+
+
+def test_a_wrong_nominal_value_does_not_blind_the_check() -> None:
+    """Its scale would find a kink far away, at zero, instead of the increment that is too large."""
+    worst = pliant.load(HAMMER).check_jacobian(options={"increments": "pyfmi"}).worst
+    assert worst is not None
+    assert (worst.kind, worst.names) == ("increment", ("q",))

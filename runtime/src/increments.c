@@ -197,7 +197,6 @@ static void roundings(const pl_problem *p, const pl_real *x, const pl_real *f, p
                       pl_real *unit) {
     const pl_linear *lin = p->linear;
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
     const int8_t *algebraic = pl_linear_algebraic(lin);
     int n = lin->n;
     for (int i = 0; i < n; i++) {
@@ -205,10 +204,10 @@ static void roundings(const pl_problem *p, const pl_real *x, const pl_real *f, p
         unit[i] = algebraic[i] ? 0.0 : (p->rtol * fabs(x[i]) + p->atol[i]) / fabs(h);
     }
     for (int j = 0; j < n; j++) {
-        int from = lin->has_pattern ? start[j] : j * n, to = lin->has_pattern ? start[j + 1] : from + n;
+        pl_entries e = pl_entries_of(lin, j);
         pl_real size = fabs(x[j]), weight = p->rtol * size + p->atol[j];
-        for (int k = from; k < to; k++) {
-            int i = lin->has_pattern ? row[k] : k - from;
+        for (int k = e.first; k < e.last; k++) {
+            int i = pl_row_of(&e, k);
             rounding[i] += DBL_EPSILON * fabs(jac[k]) * size;
             if (algebraic[i]) unit[i] = fmax(unit[i], fabs(jac[k]) * weight);
         }
@@ -219,11 +218,10 @@ static void roundings(const pl_problem *p, const pl_real *x, const pl_real *f, p
 static pl_real above_rounding(const pl_linear *lin, int j, pl_real weight, const pl_real *rounding,
                               const pl_real *unit) {
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
-    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_entries e = pl_entries_of(lin, j);
     pl_real most = 0.0;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k - from;
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         pl_real size = fabs(jac[k]), needed = unit[i] > 0.0 ? MATTERS * rounding[i] / unit[i] * weight : 0.0;
         if (size > 0.0) needed = fmin(needed, PRECISE * rounding[i] / size);
         most = fmax(most, needed);
@@ -237,7 +235,7 @@ void pl_increments(pl_problem *p, const pl_real *x, const pl_real *f, pl_real h)
     pl_real *wish = PL_AT(lin, pl_real, lin->wish), last;
     const pl_real *drowned = PL_CONST_AT(lin, pl_real, lin->drowned);
     int own = lin->increment == PL_INCREMENT_DEFAULT || lin->increment == PL_INCREMENT_CURVATURE;
-    pl_real s0 = own ? 0.0 : floor_factor(p, x, f, h);
+    pl_real least = own ? 0.0 : floor_factor(p, x, f, h); /* s0, or r_j of each column */
     pl_real *rounding = PL_AT(lin, pl_real, lin->scratch) + lin->n;
     if (own && h != 0.0) roundings(p, x, f, h, rounding, rounding + lin->n);
     for (int j = 0; j < lin->n; j++) {
@@ -246,13 +244,13 @@ void pl_increments(pl_problem *p, const pl_real *x, const pl_real *f, pl_real h)
         last = sigma[j];
         wish[j] = 0.0;
         if (own && h != 0.0)
-            s0 = above_rounding(lin, j, p->rtol * size + p->atol[j], rounding, rounding + lin->n);
-        sigma[j] = representable(lin->representable, x[j], increment(p, j, x[j], s0));
+            least = above_rounding(lin, j, p->rtol * size + p->atol[j], rounding, rounding + lin->n);
+        sigma[j] = representable(lin->representable, x[j], increment(p, j, x[j], least));
         if (lin->central) sigma[j] *= CENTRAL;
         if (lin->increment == PL_INCREMENT_DEFAULT && FELL * fabs(sigma[j]) < fabs(last)) {
             /* halfway to one that drowned */
-            pl_real least = power_of_two(fmax(fabs(sigma[j]), sqrt(drowned[j] * fabs(last))));
-            wish[j] = pl_within_bounds(p->model, j, x[j], signed_like(sigma[j], least));
+            pl_real halfway = power_of_two(fmax(fabs(sigma[j]), sqrt(drowned[j] * fabs(last))));
+            wish[j] = pl_within_bounds(p->model, j, x[j], signed_like(sigma[j], halfway));
             sigma[j] = signed_like(sigma[j], fabs(last));
         }
         sigma[j] = pl_within_bounds(p->model, j, x[j], sigma[j]);

@@ -65,19 +65,18 @@ static pl_status perturbed(pl_problem *p, pl_real t, const pl_real *x, pl_group 
 /* Entries of column j from fp - from, over the distance. Divided, not multiplied: the distance may be subnormal. */
 static void recover(pl_linear *lin, int j, pl_real distance, const pl_real *fp, const pl_real *from) {
     pl_real *jac = PL_AT(lin, pl_real, lin->jac);
-    const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
-    if (lin->has_pattern)
-        for (int e = start[j]; e < start[j + 1]; e++) jac[e] = (fp[row[e]] - from[row[e]]) / distance;
-    else
-        for (int i = 0; i < lin->n; i++) jac[(size_t)j * lin->n + i] = (fp[i] - from[i]) / distance;
+    pl_entries e = pl_entries_of(lin, j);
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
+        jac[k] = (fp[i] - from[i]) / distance;
+    }
 }
 
 /* Do the differences of column j show anything but rounding? */
 static int shows(const pl_linear *lin, int j, const pl_real *fp, const pl_real *f) {
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
-    int from = lin->has_pattern ? start[j] : 0, to = lin->has_pattern ? start[j + 1] : lin->n;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k;
+    pl_entries e = pl_entries_of(lin, j);
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         if (fabs(fp[i] - f[i]) > CLEAR * DBL_EPSILON * fmax(fabs(fp[i]), fabs(f[i]))) return 1;
     }
     return 0;
@@ -114,12 +113,11 @@ static pl_real change(const pl_problem *p, int j, pl_real sigma, const pl_real *
                       const pl_real *f, pl_real *size, pl_real *lost) {
     const pl_linear *lin = p->linear;
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
-    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_entries e = pl_entries_of(lin, j);
     pl_real most = 0.0;
     *size = *lost = 0.0;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k - from;
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         pl_real w = p->rtol * fabs(x[i]) + p->atol[i], slope = (fp[i] - f[i]) / sigma;
         if (!(w > 0.0)) continue;
         most = fmax(most, fabs(slope - jac[k]) / w);
@@ -131,11 +129,8 @@ static pl_real change(const pl_problem *p, int j, pl_real sigma, const pl_real *
 
 /* The rows of column j; no other column of its colour has them. */
 static void take_over(const pl_linear *lin, int j, const pl_real *from, pl_real *to) {
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
-    if (lin->has_pattern)
-        for (int k = start[j]; k < start[j + 1]; k++) to[row[k]] = from[row[k]];
-    else
-        for (int i = 0; i < lin->n; i++) to[i] = from[i];
+    pl_entries e = pl_entries_of(lin, j);
+    for (int k = e.first; k < e.last; k++) to[pl_row_of(&e, k)] = from[pl_row_of(&e, k)];
 }
 
 /* Largest disagreement, in weights, of the slopes that two increments show; a row that shows nothing where the stored column
@@ -144,11 +139,10 @@ static pl_real disagreement(const pl_problem *p, int j, const pl_real *x, const 
                             const pl_real *near, const pl_real *far) {
     const pl_linear *lin = p->linear;
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
-    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_entries e = pl_entries_of(lin, j);
     pl_real most = 0.0;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k - from;
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         pl_real w = p->rtol * fabs(x[i]) + p->atol[i], slope = (near[i] - f[i]) / sigma;
         pl_real other = near[i] == f[i] ? slope + jac[k] : (far[i] - f[i]) / (SEVERAL * sigma);
         if (w > 0.0) most = fmax(most, fabs(other - slope) / w);
@@ -158,9 +152,8 @@ static pl_real disagreement(const pl_problem *p, int j, const pl_real *x, const 
 
 /* Columns whose increment is to fall far below the last one: does the smaller one drown in rounding? Where it changes the
  * column and the last one does not: if it loses slope, part of f drowned; else several times the smaller one decides:
- * rounding gives another slope, a bend of f the same. The
- * next wish then is halfway from one that drowned. One evaluation beyond the colours is allowed for each Jacobian; until it is
- * a column's turn its increment falls in smaller strides. */
+ * rounding gives another slope, a bend of f the same. The next wish then is halfway from one that drowned. One evaluation
+ * beyond the colours is allowed for each Jacobian; until it is a column's turn the last increment serves. */
 static pl_status descend(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_group g) {
     pl_linear *lin = p->linear;
     const pl_real *wish = PL_AT(lin, pl_real, lin->wish);

@@ -1,15 +1,14 @@
-/* When Newton does not converge though the Jacobian is new: are the increments to blame? And is the pattern right?
+/* When Newton does not converge though the Jacobian is new: are the increments to blame?
  *
  * Each column is differenced three times more: with sigma 2^7, sigma 2^-7 and -sigma. Truncation grows with sigma, rounding
- * and noise with 1/sigma; f may jump on one side. So a column that agrees with its neighbours below is right; where it does
- * not, the neighbour that disagrees less tells which error rules, and the column moves towards it; where both sides agree
- * with each other f bends within the increment; where the smaller increment and the other side agree, f has a jump or a kink on this side, and the other side is taken. The increment
- * bounds those of the Jacobians to come: the curvature scale as past differences show it (Renstroem 2024, 8.2, proposes such a
- * solver; the idea of comparing two increments: Curtis & Reid, J. Inst. Maths Applics 13 (1974) 121-126). A look that finds
- * nothing makes the next ones rarer: most failures come from steps too large.
- *
- * The pattern is checked by moving all states at once, each by another share of its increment: J must predict the
- * change of f. A missing entry makes the compressed differences mix two columns, and that shows.
+ * and noise with 1/sigma; f may jump on one side. So a column that agrees with its neighbour below is right; where it does
+ * not, the neighbour that disagrees less tells which error rules, and the column moves towards it. Exceptions: where both
+ * sides agree with each other f bends within the increment; where the smaller increment and the other side agree, f has a
+ * jump or a kink on this side, and the other is taken; where a smaller increment shows less slope, and larger ones agree on
+ * more, part of f drowned in rounding.
+ * The increment taken bounds those of the Jacobians to come: the curvature scale as past differences show it (Renstroem 2024,
+ * 8.2, proposes such a solver; comparing two increments: Curtis & Reid, J. Inst. Maths Applics 13 (1974) 121-126). What did
+ * not help is forgotten, and a look in vain makes the next ones rarer: most failures come from steps too large.
  */
 #include "linear.h"
 
@@ -19,12 +18,12 @@
 #define FAR          128.0               /* between increments that are compared */
 #define AGREE        0.05                /* of the column's size */
 #define JUMPS        (0.5 * (FAR - 1.0)) /* the slope of a jump grows as the increment falls */
-#define MOST_SHARE   1e-3
-#define MOST_WEIGHTS 64.0
+#define MOST_SHARE   1e-3                /* of a state that an increment may grow to */
+#define MOST_WEIGHTS 64.0                /* ... or so many weights */
+#define HALF         0.5
 #define MATERIAL     0.1  /* a column that changes by less does not explain anything */
 #define ROUNDINGS    16.0 /* of f in a difference */
 #define MOST_PATIENT 64
-#define OFF          1e-3 /* share of the predicted change that may be missing */
 
 typedef struct column {
     pl_real size, up_size;    /* of the entries, and of those that the larger increment shows, in weights */
@@ -44,16 +43,15 @@ static pl_real weight_of(const pl_problem *p, const pl_real *x, int i) {
 static column compare(const pl_problem *p, int j, const pl_real *x, const pl_real *f, pl_real *const fp[3]) {
     const pl_linear *lin = p->linear;
     const pl_real *jac = PL_CONST_AT(lin, pl_real, lin->jac);
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
     pl_real sigma = PL_CONST_AT(lin, pl_real, lin->sigma)[j];
-    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_entries e = pl_entries_of(lin, j);
     column c = {0.0, 0.0, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, 0.0, 0.0, 0.0};
     if (fp[0]) c.up = 0.0;
     if (fp[1]) c.down = 0.0;
     if (fp[2]) c.turned = 0.0;
     if (fp[1] && fp[2]) c.between = 0.0;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k - from;
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         pl_real w = weight_of(p, x, i), v = jac[k];
         pl_real up = fp[0] ? (fp[0][i] - f[i]) / (FAR * sigma) : v;
         pl_real down = fp[1] ? (fp[1][i] - f[i]) * FAR / sigma : v;
@@ -81,11 +79,10 @@ static int may_drown(const column *c) {
 static int levels_off(const pl_problem *p, int j, const pl_real *x, const pl_real *f, const pl_real *up,
                       const pl_real *beyond) {
     const pl_linear *lin = p->linear;
-    const int *start = PL_CONST_AT(lin, int, lin->jac_start), *row = PL_CONST_AT(lin, int, lin->jac_row);
-    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_entries e = pl_entries_of(lin, j);
     pl_real size = 0.0, apart = 0.0;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k - from;
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         pl_real w = weight_of(p, x, i), near = up[i] - f[i], far = (beyond[i] - f[i]) / FAR;
         size = fmax(size, fabs(far) * w);
         apart = fmax(apart, fabs(far - near) * w);
@@ -121,12 +118,11 @@ static void adopt(pl_problem *p, int j, pl_real scale, const pl_real *f, const p
     pl_real *jac = PL_AT(lin, pl_real, lin->jac), *sigma = PL_AT(lin, pl_real, lin->sigma);
     pl_real *least = PL_AT(lin, pl_real, lin->least), *most = PL_AT(lin, pl_real, lin->most);
     int8_t *turned = PL_AT(lin, int8_t, lin->turned);
-    const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
-    int from = lin->has_pattern ? start[j] : j * lin->n, to = lin->has_pattern ? start[j + 1] : from + lin->n;
+    pl_entries e = pl_entries_of(lin, j);
     PL_AT(lin, int8_t, lin->touched)[j] = 1;
     sigma[j] *= scale;
-    for (int k = from; k < to; k++) {
-        int i = lin->has_pattern ? row[k] : k - from;
+    for (int k = e.first; k < e.last; k++) {
+        int i = pl_row_of(&e, k);
         jac[k] = (fp[i] - f[i]) / sigma[j];
     }
     if (scale < 0.0) turned[j] = (int8_t)!turned[j];
@@ -139,6 +135,12 @@ static void adopt(pl_problem *p, int j, pl_real scale, const pl_real *f, const p
         if (least[j] > most[j]) least[j] = 0.0;
     }
     pl_note(p, PL_SAW_REPAIRED, j, scale, t);
+}
+
+/* The next look comes after twice as many failures. */
+static void be_patient(pl_linear *lin) {
+    lin->impatience = lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT;
+    lin->patience = lin->impatience;
 }
 
 pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *changed) {
@@ -174,7 +176,7 @@ pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *cha
             int j = g.column[k];
             column found = compare(p, j, x, f, fp);
             int which = choose(&found);
-            int less = which == 1 && found.lost > 0.5 * found.down && fp[0];
+            int less = which == 1 && found.lost > HALF * found.down && fp[0];
             if (less || (which < 0 && may_drown(&found))) {
                 if (!looked) looked = pl_moved(p, t, x, g, sigma, FAR * FAR, beyond) == PL_OK ? 1 : -1;
                 if (looked > 0 && levels_off(p, j, x, f, fp[0], beyond)) which = 0;
@@ -185,9 +187,7 @@ pl_status pl_jacobian_again(pl_problem *p, pl_real t, const pl_real *x, int *cha
             ++*changed;
         }
     }
-    if (*changed) return PL_OK;
-    lin->impatience = lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT;
-    lin->patience = lin->impatience;
+    if (!*changed) be_patient(lin);
     return PL_OK;
 }
 
@@ -201,46 +201,5 @@ void pl_jacobian_vain(pl_problem *p) {
         least[j] = most[j] = 0.0;
         turned[j] = 0;
     }
-    lin->impatience = lin->impatience < MOST_PATIENT ? 2 * lin->impatience : MOST_PATIENT;
-    lin->patience = lin->impatience;
-}
-
-/* Between 1/2 and 1, up or down: another one for every column and Jacobian, the same in every run. */
-static pl_real share(int64_t evaluated, int j) {
-    uint64_t z = (uint64_t)evaluated * 0x9E3779B97F4A7C15u + (uint64_t)j * 0xBF58476D1CE4E5B9u + 1u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    pl_real size = 0.5 + 0.5 * (pl_real)(z >> 40) / 16777216.0;
-    return (z >> 33) & 1u ? size : -size;
-}
-
-pl_status pl_verify_pattern(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f) {
-    pl_linear *lin = p->linear;
-    int n = lin->n, bad = -1;
-    const pl_real *jac = PL_AT(lin, pl_real, lin->jac), *sigma = PL_AT(lin, pl_real, lin->sigma);
-    const int *start = PL_AT(lin, int, lin->jac_start), *row = PL_AT(lin, int, lin->jac_row);
-    pl_real *y = PL_AT(lin, pl_real, lin->scratch), *fp = y + n, *predicted = fp + n, *size = predicted + n;
-    for (int i = 0; i < n; i++) predicted[i] = size[i] = 0.0;
-    for (int j = 0; j < n; j++) {
-        pl_real move = pl_within_bounds(p->model, j, x[j], share(lin->evaluated, j) * sigma[j]);
-        y[j] = x[j] + move;
-        for (int k = start[j]; k < start[j + 1]; k++) {
-            predicted[row[k]] += jac[k] * move;
-            size[row[k]] += OFF * fabs(jac[k] * move) + ROUNDINGS * DBL_EPSILON * fabs(jac[k] * x[j]);
-        }
-    }
-    pl_status status = pl_rhs(p, t, y, fp);
-    for (int j = 0; j < n; j++) y[j] = x[j];
-    if (status == PL_RETRY || status == PL_NONFINITE) return PL_OK; /* cannot be asked here */
-    if (status != PL_OK) return status;
-    for (int i = 0; i < n && bad < 0; i++) {
-        pl_real off = fabs(fp[i] - f[i] - predicted[i]);
-        if (off > size[i] + ROUNDINGS * DBL_EPSILON * (fabs(f[i]) + fabs(fp[i]))) bad = i;
-    }
-    if (bad < 0) return PL_OK;
-    p->failure.status = PL_PATTERN;
-    p->failure.what = PL_IN_JACOBIAN;
-    p->failure.index = bad;
-    p->failure.t = t;
-    return PL_PATTERN;
+    be_patient(lin);
 }

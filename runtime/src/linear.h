@@ -59,7 +59,27 @@ struct pl_linear {
     size_t cfactors;     /* pl_sparse, complex */
 };
 
+#define PL_AT(block, type, offset)       ((type *)(void *)((char *)(block) + (offset)))
+#define PL_CONST_AT(block, type, offset) ((const type *)(const void *)((const char *)(block) + (offset)))
+
 void pl_forget_increments(pl_linear *lin);
+
+/* Entries of one column of the stored Jacobian: jac[first] .. jac[last - 1]. */
+typedef struct pl_entries {
+    int first, last;
+    const int *row; /* of all entries; NULL: dense */
+} pl_entries;
+
+static inline pl_entries pl_entries_of(const pl_linear *lin, int j) {
+    const int *start = PL_CONST_AT(lin, int, lin->jac_start);
+    pl_entries dense = {j * lin->n, (j + 1) * lin->n, NULL};
+    if (!lin->has_pattern) return dense;
+    pl_entries sparse = {start[j], start[j + 1], PL_CONST_AT(lin, int, lin->jac_row)};
+    return sparse;
+}
+static inline int pl_row_of(const pl_entries *e, int k) {
+    return e->row ? e->row[k] : k - e->first;
+}
 
 /* Columns of one colour. */
 typedef struct pl_group {
@@ -79,10 +99,7 @@ pl_group pl_group_of(const pl_linear *lin, const int *natural, int c);
 pl_status pl_moved(pl_problem *p, pl_real t, const pl_real *x, pl_group g, const pl_real *sigma,
                    pl_real scale, pl_real *fp);
 
-/* jacobian_repair.c */
+/* pattern.c */
 pl_status pl_verify_pattern(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f);
-
-#define PL_AT(block, type, offset)       ((type *)(void *)((char *)(block) + (offset)))
-#define PL_CONST_AT(block, type, offset) ((const type *)(const void *)((const char *)(block) + (offset)))
 
 #endif

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+import pliant
 
 # ------------------------------------------------------------------------------------- options of Modelica
 
@@ -111,3 +113,20 @@ def literal(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+def load_model(
+    file: Path,
+    define: list[str] | None,
+    options: Mapping[str, Any] | None,
+    *,
+    name: str | None = None,
+    path: list[Path] | None = None,
+    tear: list[str] | None = None,
+) -> pliant.Model:
+    """A Modelica file or folder, or a C file with its macros."""
+    if file.suffix == ".mo" or file.is_dir() or name or path or tear or options:
+        if define:
+            raise typer.BadParameter("macros are for C files", param_hint="--define")
+        return pliant.load(file, name=name, path=path, tear=tear, options=options)
+    return pliant.native(file, defines=dict(pairs("--define", define)))

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-import pliant
 from pliant.cli.answer import Report
 from pliant.cli.app import app
 from pliant.cli.arguments import (
@@ -26,6 +25,7 @@ from pliant.cli.arguments import (
     StartValue,
     input_value,
     literal,
+    load_model,
     numbers,
     pairs,
     structure_options,
@@ -57,10 +57,7 @@ def jacobian(
     report = Report(as_json)
     with report.errors():
         chosen = structure_options(form, "max-causal", False, False)
-        if file.suffix == ".c":
-            model = pliant.native(file, defines=dict(pairs("--define", define)))
-        else:
-            model = pliant.load(file, name=name, path=path, options=chosen)
+        model = load_model(file, define, chosen, name=name, path=path)
         given: dict[str, Any] = {
             "inputs": {name: input_value(text) for name, text in pairs("--input", input_)},
             "parameters": dict(numbers("--param", param)),

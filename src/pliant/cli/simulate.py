@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
-import pliant
 from pliant.cli.answer import Report
 from pliant.cli.app import app
 from pliant.cli.arguments import (
@@ -39,6 +36,7 @@ from pliant.cli.arguments import (
     Timeout,
     input_value,
     literal,
+    load_model,
     numbers,
     pairs,
     structure_options,
@@ -85,12 +83,7 @@ def simulate(
     report = Report(as_json, tuple(save or ()), explain=explain, explain_plot=explain_plot)
     with report.errors():
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
-        if file.suffix == ".mo" or file.is_dir() or name or path or tear or chosen:
-            if define:
-                raise typer.BadParameter("macros are for C files", param_hint="--define")
-            model = pliant.load(file, name=name, path=path, tear=tear, options=chosen)
-        else:
-            model = pliant.native(file, defines=dict(pairs("--define", define)))
+        model = load_model(file, define, chosen, name=name, path=path, tear=tear)
         report.model = model.name
         result = model.simulate(
             stop=stop,

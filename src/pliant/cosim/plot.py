@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.cosim.record import CouplingResult
+from pliant.drawing import COLOURS, STYLE, import_optional
 from pliant.errors import ArgumentError
-from pliant.solve.plot import _STYLE, COLOURS, _finish
-from pliant.solve.result import import_optional
+from pliant.solve.plot import finish
 from pliant.structure.blt import sort_blocks
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def plot_graph(coupling: Coupling, file: str | Path | None = None) -> Figure:
     edges = _edges(coupling)
     in_layers = layers(coupling.parts, list(edges))
     tall = max((len(one) for one in in_layers), default=1)
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + GAP[0] * len(in_layers), 1.0 + GAP[1] * tall), layout="constrained")
         axes = figure.subplots()
         axes.axis("off")
@@ -83,7 +83,7 @@ def plot_graph(coupling: Coupling, file: str | Path | None = None) -> Figure:
         axes.set(xlim=(-1.2, width + 1.2), ylim=(-height / 2 - 1.1, height / 2 + 1.1), aspect="equal")
         if coupling.loops:
             axes.set_title("loops of direct feed-through in colour", fontsize=9, loc="left", color=LOOP)
-        _finish(figure, file, False)
+        finish(figure, file, False)
     return figure
 
 
@@ -138,7 +138,7 @@ def plot_strategies(results: dict[str, CouplingResult], part: str, file: str | P
 
     if not results:
         raise ArgumentError("there is nothing to draw", hint="give results by the name of their strategy")
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.0 + 4.2 * len(results), 4.6), layout="constrained")
         grid = figure.subplots(2, len(results), sharex=True, sharey="row", squeeze=False, height_ratios=(2, 1))
         for column, (name, result) in enumerate(results.items()):
@@ -147,7 +147,7 @@ def plot_strategies(results: dict[str, CouplingResult], part: str, file: str | P
             _steps(grid[0, column], grid[1, column], result, part, name)
         grid[0, 0].set_ylabel("step size")
         grid[1, 0].set_ylabel("order")
-        _finish(figure, file, False)
+        finish(figure, file, False)
     return figure
 
 

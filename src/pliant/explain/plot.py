@@ -6,7 +6,6 @@ a window is wanted, so that nothing needs a display or leaves state behind.
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drawing import COLOURS, STYLE, picture_kind, wants_window
 from pliant.errors import ArgumentError, OutputError
 from pliant.explain.findings import number
 from pliant.explain.record import KINDS, FloatArray, RunRecord
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart with any kind of colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LANES = {  # kind of incident -> label, colour
     "error": ("error test failed", "#D55E00"),
     "newton": ("Newton failed", "#CC79A7"),
@@ -38,31 +36,7 @@ LANES = {  # kind of incident -> label, colour
 ALWAYS = ("error", "newton", "jacobian")  # lanes that stand even when empty: an empty lane is good news
 MOST_ROOTS = 8
 EVENTS_COLOUR = "#555555"
-_STYLE: Any = {
-    "font.size": 10.0,
-    "axes.labelsize": 10.0,
-    "axes.titlesize": 10.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "axes.labelcolor": "#222222",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.formatter.limits": (-4, 5),
-    "axes.formatter.useoffset": False,
-    "axes.formatter.use_mathtext": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.7,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "xtick.labelcolor": "#222222",
-    "ytick.labelcolor": "#222222",
-    "legend.frameon": False,
-    "legend.fontsize": 9.0,
-    "figure.facecolor": "white",
-    "savefig.dpi": 150,
-    "text.usetex": False,
-}
+_STYLE: Any = {**STYLE, "axes.titlesize": 10.0, "grid.color": "#E4E4E4"}
 _MOST_POINTS = 8000  # steps drawn one by one; more are drawn as the range within each of so many groups
 _MOST_TICKS = 1500  # places along a lane: more could not be told apart
 
@@ -75,8 +49,8 @@ def timeline(
 
     if log not in ("", "x"):
         raise ArgumentError(f"log={log!r} makes no sense", hint='use log="x" for a logarithmic time axis')
-    kind = _picture_format(file)
-    visible = _wants_window(show, file)
+    kind = picture_kind(Path(file).expanduser()) if file is not None else ""
+    visible = wants_window(show, file)
     lanes = _lanes(record)
     with mpl.rc_context(_STYLE):
         figure, (upper, middle, lower) = _new_axes([2.6, 1.1, 0.3 + 0.26 * len(lanes)], visible)
@@ -224,31 +198,6 @@ def _limit_time(axes: Axes, record: RunRecord, log: str) -> None:
         axes.set_xlim(low, high)
     else:  # a little more: much happens at the very ends, where ticks would be cut
         axes.set_xlim(low - 0.005 * (high - low), high + 0.005 * (high - low))
-
-
-def _wants_window(show: bool | None, file: str | os.PathLike[str] | None) -> bool:
-    if show is not None:
-        return show
-    if file is not None:
-        return False
-    import matplotlib as mpl
-
-    registry: Any = importlib.import_module("matplotlib.backends")
-    interactive = registry.backend_registry.list_builtin(registry.BackendFilter.INTERACTIVE)
-    return str(mpl.get_backend()).lower() in {str(name).lower() for name in interactive}
-
-
-def _picture_format(file: str | os.PathLike[str] | None) -> str:
-    if file is None:
-        return ""
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    kind = Path(file).suffix.lower().lstrip(".")
-    kinds = FigureCanvasBase.get_supported_filetypes()
-    if kind not in kinds:
-        known = ", ".join(f".{name}" for name in sorted(kinds))
-        raise ArgumentError(f"cannot draw {file}: {Path(file).suffix!r} names no format", hint=f"use one of {known}")
-    return kind
 
 
 def _write(figure: Figure, path: Path, kind: str) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.drawing import COLOURS
 from pliant.errors import OutputError
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import predicted_error
-from pliant.solve.plot import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,6 +16,8 @@ from pliant.solve.look import jacobian_places
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Point, states_by_name
 
+#: a nominal value that exceeds a state more often says nothing about its scale, as in increments.c
+PLAUSIBLE = 1e4
 Matrix = NDArray[np.float64]
 
 
@@ -103,6 +105,7 @@ def check_jacobian(
     atol, entered = point.sim.request.atol, model.nominal_entered
 
     nominal = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
+    size = np.abs(differenced.x)
     assert differenced.increments is not None
     found = examine(
         lambda at: point.rhs(np.ascontiguousarray(at)),
@@ -112,7 +115,7 @@ def check_jacobian(
         exact=others["exact"],
         directional=others["directional"],
         names=differenced.names,
-        scale=np.maximum(np.abs(differenced.x), np.where(entered, nominal, 0.0)),
+        scale=np.maximum(size, np.where(entered & ((size == 0.0) | (nominal <= PLAUSIBLE * size)), nominal, 0.0)),
         rtol=point.sim.request.rtol,
         atol=atol,
     )

@@ -13,44 +13,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drawing import COLOURS, STYLE, import_optional, picture_kind, wants_window
 from pliant.errors import ArgumentError
-from pliant.solve.result import FloatArray, Result, import_optional
+from pliant.solve.result import FloatArray, Result
 from pliant.solve.save import write_files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart with any kind of colour vision; their yellow, faint on white, left out.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _STYLES = ("-", "--", "-.", ":")
 
-_STYLE = {
-    "font.size": 10.0,
-    "axes.labelsize": 10.0,
-    "axes.titlesize": 11.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "axes.labelcolor": "#222222",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.formatter.limits": (-4, 5),
-    "axes.formatter.useoffset": False,
-    "axes.formatter.use_mathtext": True,
-    "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.7,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "xtick.labelcolor": "#222222",
-    "ytick.labelcolor": "#222222",
-    "lines.linewidth": 1.6,
-    "legend.frameon": False,
-    "legend.fontsize": 9.0,
-    "figure.facecolor": "white",
-    "savefig.dpi": 150,
-    "text.usetex": False,
-}
 
 _MAX_DEFAULT = 8  # variables drawn when none is named
 _MAX_LINES = 60  # events drawn as lines over the whole height; more become ticks at the bottom
@@ -82,8 +55,8 @@ def plot(
     if log not in ("", "x", "y", "xy"):
         raise ArgumentError(f"log={log!r} makes no sense", hint='use log="x", "y" or "xy"')
     groups, note = _make_groups(result, names, one_axis=ax is not None)
-    visible = _wants_window(show, file) and ax is None
-    with matplotlib.rc_context({} if ax is not None else _STYLE):
+    visible = wants_window(show, file) and ax is None
+    with matplotlib.rc_context({} if ax is not None else STYLE):
         if ax is not None:
             figure, all_axes = _figure_of(ax), [ax]
         else:
@@ -97,7 +70,7 @@ def plot(
             ax.set_title(title)
         elif title or note:
             figure.suptitle(title or note, x=0.02, ha="left", fontsize="large")
-        _finish(figure, file, visible)
+        finish(figure, file, visible)
     return figure
 
 
@@ -113,10 +86,10 @@ def plot_steps(
     if steps is None or not len(steps["time"]):
         raise ArgumentError("the result has no record of its steps", hint="files do not keep it: simulate again")
     matplotlib = import_optional("matplotlib", "plotting", "result.steps has the numbers")
-    visible = _wants_window(show, file)
+    visible = wants_window(show, file)
     ends, sizes, orders = (np.asarray(steps[key]) for key in ("time", "h", "order"))
     methods = np.asarray(steps.get("method", np.full(len(ends), result.stats.method)))
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure, (upper, lower) = _new_axes([2.0, 1.0], visible)
         for number, method in enumerate(dict.fromkeys(methods.tolist())):
             colour = COLOURS[number % len(COLOURS)]
@@ -134,7 +107,7 @@ def plot_steps(
             _draw_events(axes, result)
             _limit_time(axes, np.append(ends[0] - sizes[0], ends), log)
         _legend_above(upper)
-        _finish(figure, file, visible)
+        finish(figure, file, visible)
     return figure
 
 
@@ -312,27 +285,12 @@ def _time_label(result: Result) -> str:
     return f"time [{unit}]" if unit else "time"
 
 
-def _wants_window(show: bool | None, file: str | os.PathLike[str] | None) -> bool:
-    if show is not None:
-        return show
-    if file is not None:
-        return False
-    # get_backend() also wakes a notebook's inline backend, which then draws the figure that plot() returns.
-    matplotlib = import_optional("matplotlib", "plotting", "")
-    registry = import_optional("matplotlib.backends", "plotting", "")
-    interactive = registry.backend_registry.list_builtin(registry.BackendFilter.INTERACTIVE)
-    return str(matplotlib.get_backend()).lower() in {str(name).lower() for name in interactive}
-
-
-def _finish(figure: Figure, file: str | os.PathLike[str] | None, visible: bool) -> None:
+def finish(figure: Figure, file: str | os.PathLike[str] | None, visible: bool) -> None:
+    """Write the figure, or show it."""
     figure.align_ylabels()
     if file is not None:
         path = Path(file).expanduser()
-        kinds = figure.canvas.get_supported_filetypes()
-        kind = path.suffix.lower().lstrip(".")
-        if kind not in kinds:
-            known = ", ".join(f".{name}" for name in sorted(kinds))
-            raise ArgumentError(f"cannot draw {path}: {path.suffix!r} names no format", hint=f"use one of {known}")
+        kind = picture_kind(path)
 
         def write(stream: BinaryIO) -> None:
             figure.savefig(stream, format=kind)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import importlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.errors import ArgumentError, OutputError, UnknownNameError
+from pliant.drawing import import_optional
+from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve.names import nearest
 
 if TYPE_CHECKING:
@@ -476,17 +476,6 @@ class Result:
         from pliant.solve.plot import plot  # matplotlib is slow to load
 
         return plot(self, *names, ax=ax, show=show, file=file, log=log, title=title, events=events)
-
-
-def import_optional(module: str, purpose: str, otherwise: str) -> Any:
-    """Import a package that pliant can do without, or say what to install."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise OutputError(
-            f"{purpose} needs the package {package}: {error}", hint=f"pip install {package}; or: {otherwise}"
-        ) from error
 
 
 def _read_only(array: ArrayLike) -> FloatArray:

@@ -31,9 +31,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
 from pliant.solve.manifest import to_json
-from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind, import_optional
+from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind
 
 _CHUNK = 1 << 20  # numbers gathered at a time while writing rows
 _PARQUET_KEY = b"pliant.manifest"
