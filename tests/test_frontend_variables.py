@@ -292,26 +292,7 @@ def test_boolean_and_integer_equations_without_memory_are_put_in() -> None:
     assert names(system, Kind.DISCRETE) == ["b", "c", "n"]
 
 
-def test_when_clauses_that_reach_the_continuous_part_are_refused() -> None:
-    system = system_of(
-        """
-  Real x(start = 0, fixed = true); discrete Real d(start = 1);
-equation
-  when time > 1 then
-    d = 2;
-  end when;
-  der(x) = d;
-"""
-    )
-    (refusal,) = system.refusals
-    assert "`d`" in refusal.what
-    assert "when" in refusal.what
-    assert refusal.span is not None
-    assert names(system, Kind.DISCRETE) == ["d"]
-    assert len(system.equations) == 1
-
-
-def test_when_clauses_that_nothing_reads_are_dropped() -> None:
+def test_when_clauses_are_memories() -> None:
     system = system_of(
         """
   Real x(start = 0, fixed = true); discrete Real d(start = 1); Integer n(start = 0);
@@ -319,47 +300,60 @@ equation
   when x > 1 then
     d = 2; n = pre(n) + 1;
   end when;
-  der(x) = 1;
+  der(x) = d;
 """
     )
     assert system.refusals == []
-    assert system.relations == []
-    assert names(system, Kind.DISCRETE) == []
+    assert len(system.relations) == 1
+    assert len(system.equations) == 1
+    assert {"d", "n"} <= set(names(system, Kind.DISCRETE))
+    assert {system.variables[one.variable].name for one in system.events.memories} == {"d", "n", "$when 1"}
+    assert all(one.span is not None and one.span.line in (5, 6) for one in system.events.memories)
 
 
-def test_reinit_terminate_and_delay_are_refused() -> None:
+def test_reinit_terminate_and_clocks() -> None:
     system = system_of(
         """
-  Real h(start = 1, fixed = true), v(start = 0, fixed = true); Real y = delay(h, 0.1);
+  Real h(start = 1, fixed = true), v(start = 0, fixed = true);
 equation
-  der(h) = v; der(v) = -9.81 + 0*y;
+  der(h) = v; der(v) = -9.81;
   when h < 0 then
     reinit(v, -0.8*pre(v));
+  end when;
+  when sample(0.05, 0.1) then
+    reinit(h, 1);
   end when;
   when h > 100 then
     terminate("far");
   end when;
 """
     )
-    texts = " | ".join(r.what for r in system.refusals)
-    assert "reinit of `v`" in texts
-    assert "terminate" in texts
-    assert "delay" in texts
-    assert all(r.span is not None for r in system.refusals)
+    assert [one.kind for one in system.events.actions] == ["reset", "reset", "stop"]
+    assert system.events.actions[2].message == "far"
+    (clock,) = system.events.clocks
+    assert (clock.first, clock.numerator, clock.denominator) == (0.05, 1, 10)
+    assert [system.variables[one.variable].name for one in system.events.kept] == ["pre(v)"]
 
 
-def test_pre_and_sample_are_refused() -> None:
+def test_what_is_still_refused() -> None:
     system = system_of(
         """
-  Integer n(start = 0, fixed = true); Real y = n*time;
+  Real h(start = 1, fixed = true); Real y = delay(h, 0.1); discrete Real last(start = 0);
 equation
-  when sample(0, 0.1) then
-    n = pre(n) + 1;
+  der(h) = y;
+  when terminal() then
+    last = h;
+  end when;
+  when terminal() then
+    terminate("done");
   end when;
 """
     )
-    assert len(system.refusals) == 1
-    assert "`n`" in system.refusals[0].what
+    texts = " | ".join(r.what for r in system.refusals)
+    assert "delay" in texts
+    assert "terminal" in texts
+    assert all(r.span is not None for r in system.refusals)
+    assert system.events.actions == []
 
 
 # ------------------------------------------------------------------------------- assertions, initial equations

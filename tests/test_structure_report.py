@@ -55,15 +55,13 @@ equation
   c + exp(c) = b;
 end Nonlinear;
 """
-WHEN = """
+DELAYED = """
 model Counter
   Real x(start = 0, fixed = true);
-  discrete Real n(start = 0, fixed = true);
+  Real n;
 equation
   der(x) = 1 - n;
-  when x > 0.5 then
-    n = pre(n) + 1;
-  end when;
+  n = delay(x, 0.5);
 end Counter;
 """
 SNAKE = "'</script><script>alert(1)</script><!-- & \"x'"
@@ -232,7 +230,7 @@ end Two;
 
 
 def test_models_that_cannot_be_simulated() -> None:
-    found = pliant.inspect(WHEN)
+    found = pliant.inspect(DELAYED)
     assert found.refusals
     assert "Cannot be simulated yet" in str(found)
     assert "refusals" in render_page(found)

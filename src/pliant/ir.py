@@ -10,7 +10,8 @@ expressions are the same integer. :mod:`pliant.expr` builds and differentiates t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -121,6 +122,7 @@ class Kind(IntEnum):
     DISCRETE = 4  # changes at events only
     DERIVATIVE = 5  # der(v) of an unknown v
     SELECTION = 6  # coefficient of a dynamic state set: changes when the states are chosen anew
+    BEFORE = 7  # read at events only: pre(v), the tick of a clock, initial()
 
 
 @dataclass(slots=True, eq=False)
@@ -212,6 +214,94 @@ class Check:
     span: Span | None = None
 
 
+@dataclass(slots=True, eq=False)
+class Memory:
+    """A discrete variable that only events change: at an event ``variable := expression``."""
+
+    variable: int
+    before: int  # variable that holds its value before the event, pre(v)
+    expression: int
+    start: int  # its value before the first event
+    span: Span | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """``variable`` holds the value that a continuous expression has when an event begins, pre(x)."""
+
+    variable: int
+    expression: int
+
+
+@dataclass(slots=True, eq=False)
+class Clock:
+    """``tick`` is true at ``first + k * numerator / denominator``, k = 0, 1, ... and nowhere else."""
+
+    tick: int
+    first: float
+    numerator: int
+    denominator: int
+    span: Span | None = None
+
+    @property
+    def interval(self) -> float:
+        """Time between two ticks."""
+        return self.numerator / self.denominator
+
+
+@dataclass(slots=True, eq=False)
+class Action:
+    """What an event does besides setting memories, where ``active`` holds: reset, stop or fail."""
+
+    kind: str
+    active: int
+    variable: int = -1  # reset: the state
+    value: int = -1  # ... and its new value
+    message: str = ""
+    span: Span | None = None
+
+
+@dataclass(eq=False)
+class Events:
+    """What happens at events. ``initial``: the variable initial(), -1 if nobody reads it."""
+
+    memories: list[Memory] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    clocks: list[Clock] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    initial: int = -1
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.clocks or self.actions)
+
+    def expressions(self) -> list[int]:
+        """All expressions in it."""
+        found = [e for one in self.memories for e in (one.expression, one.start)]
+        found += [one.expression for one in self.kept]
+        return found + [e for one in self.actions for e in (one.active, one.value) if e >= 0]
+
+    def rewritten(self, new: Callable[[int], int], number: Callable[[int], int] = lambda v: v) -> Events:
+        """A copy with other expressions, and other numbers of variables."""
+        return Events(
+            [
+                Memory(number(one.variable), number(one.before), new(one.expression), new(one.start), one.span)
+                for one in self.memories
+            ],
+            [Kept(number(one.variable), new(one.expression)) for one in self.kept],
+            [replace(one, tick=number(one.tick)) for one in self.clocks],
+            [
+                replace(
+                    one,
+                    active=new(one.active),
+                    variable=number(one.variable) if one.variable >= 0 else -1,
+                    value=new(one.value) if one.value >= 0 else -1,
+                )
+                for one in self.actions
+            ],
+            number(self.initial) if self.initial >= 0 else -1,
+        )
+
+
 @dataclass(eq=False)
 class System:
     """Flat scalar model. ``derivative[v]`` is the variable der(v)."""
@@ -226,6 +316,7 @@ class System:
     functions: list[Function] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    events: Events = field(default_factory=Events)
     refusals: list[Refusal] = field(default_factory=list)
     fixed_parameters: dict[str, str] = field(default_factory=dict)  # name -> why it cannot be changed
     digest: str = ""
@@ -296,3 +387,4 @@ class SortedSystem:
     notes: list[str] = field(default_factory=list)
     extras: list[Step] = field(default_factory=list)  # discrete variables that follow from the others, for outputs only
     integrals: dict[int, int] = field(default_factory=dict)  # derivative variable -> the variable it derives
+    events: Events = field(default_factory=Events)

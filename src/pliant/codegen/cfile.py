@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.cprint import number
 from pliant.codegen.function import FunctionWriter
+from pliant.codegen.hybrid import hybrid_fields, hybrid_text
+from pliant.codegen.hybrid import messages as hybrid_messages
 from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import (
@@ -14,17 +16,19 @@ from pliant.codegen.shells import (
     ASSERTIONS,
     CHOOSE,
     CONDITIONS,
-    EVENTS,
     LOOPS,
     OUTPUTS,
     PICK,
     PICK_HEAD,
+    RELATIONS,
+    SETTLE,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
     c_comment,
     c_place,
     c_string,
+    filled,
     pattern,
     table_data,
     wrap,
@@ -50,7 +54,7 @@ class File:
         self.s, self.g, self.c = emitter.s, emitter.g, emitter.c
         self.program, self.variables, self.initial = emitter.program, emitter.variables, emitter.initial
         self.y, self.outputs, self.values = emitter.y, emitter.outputs, emitter.values
-        self.n_tears, self.discrete = emitter.n_tears, emitter.discrete
+        self.n_tears = emitter.n_tears
 
     def text(self, entries: Entries, entries_u: Entries, linear: bool) -> str:
         """The whole file."""
@@ -74,7 +78,7 @@ class File:
         fields = [
             ("pl_real p[{}];", len(p.p), "parameters"),
             ("pl_real c[{}];", len(self.c.constants), "expressions of parameters"),
-            ("pl_real d[{}];", len(self.discrete), "discrete variables"),
+            *hybrid_fields(self.e),
             ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
             ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
             ("pl_real zero[{}];", max(len(p.x), len(p.u)), "zeros"),
@@ -83,7 +87,6 @@ class File:
             ("pl_real zz[{}];", self.n_tears, "the same of everything else"),
             ("pl_real r[{}];", max(self.c.loop_size.values(), default=0), "residuals of a loop"),
             ("pl_real select[{}];", n_select, "selection matrices of state sets"),
-            ("int relation[{}];", len(self.s.relations), "relations, held between events"),
         ]
         lines = [f"    {text.format(n)} /* {what} */" for text, n, what in fields if n]
         for k, size in self.c.loop_size.items():
@@ -139,6 +142,7 @@ class File:
             texts.append(f"assertion failed: {check.message}{place}")
         texts.append("the relations of the model do not come to rest: they switch each other back and forth")
         self.n_messages = len(texts)
+        texts += hybrid_messages(self.e)
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         if self.program.loops:
             lines += [
@@ -208,7 +212,7 @@ class File:
             return text if name in self.e.after_values else ""
 
         out = [
-            _filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional")}),
+            filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional")}),
             wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
             wrap("model_jac_value", "pl_real *value", "jac_value", "value", first("jac_value")),
         ]
@@ -218,23 +222,25 @@ class File:
         if p.u:
             out.append(wrap("model_jac_u_value", "pl_real *value", "jac_u_value", "value", first("jac_u_value")))
         if self.e.has_taylor:
-            out.append(_filled(TAYLOR, {"@order": ORDER, "@n": len(p.x), "@first": first("taylor")}))
+            out.append(filled(TAYLOR, {"@order": ORDER, "@n": len(p.x), "@first": first("taylor")}))
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
-        if self.s.relations:
-            out.append(self._events())
+        out += self._events()
         if self._watches_steps():
             out.append(self._step_done())
         if self.initial.conditions:
             words = {"@n": len(self.initial.conditions), "@first": len(self.y)}
-            out.append(_filled(CONDITIONS, words))
+            out.append(filled(CONDITIONS, words))
         return "\n".join(out)
 
-    def _events(self) -> str:
+    def _events(self) -> list[str]:
         n = len(self.s.relations)
+        out = [filled(RELATIONS, {"@n": n})] if n else []
+        if self.s.events:
+            return [*out, hybrid_text(self.e, self.n_messages)]
         strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
         words = {"@n": n, "@strict": strict, "@restless": self.n_messages - 1}
-        return _filled(EVENTS, words)
+        return [*out, filled(SETTLE, words)] if n else out
 
     def _watches_steps(self) -> bool:
         return bool(self.n_tears or self.s.sets or self.e.checks)
@@ -249,7 +255,7 @@ class File:
                 for k, block in enumerate(self.program.loops)
                 for _ in block.tears
             ]
-            text.append(_filled(LOOPS, {"@flags": wrapped(flags, 30), "@n": self.n_tears}))
+            text.append(filled(LOOPS, {"@flags": wrapped(flags, 30), "@n": self.n_tears}))
             body.append("    if (m->t_last == t) pliant_accept(m);\n")
         picks = ""
         select = 0
@@ -264,14 +270,14 @@ class File:
                 "@select": select,
                 "@slots": ", ".join(str(place[v]) for row in one.slots for v in row),
             }
-            text.append(_filled(CHOOSE, words))
-            picks += _filled(PICK, words)
+            text.append(filled(CHOOSE, words))
+            picks += filled(PICK, words)
             body.append(f"    if (choose_{k}(m, t, x, u, 0) > 0) *request |= PL_STEP_RESTART;\n")
             select += (n - m) * n
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
             words = {"@n": len(self.e.checks), "@first": first}
-            body.append(_filled(ASSERTIONS, words))
+            body.append(filled(ASSERTIONS, words))
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
             cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))
@@ -309,8 +315,9 @@ class File:
         if self.s.relations:
             texts = [self._relation_text(k) for k in range(len(self.s.relations))]
             array("const char *const", "root_name", [c_string(one) for one in texts])
-            fields += [f".n_roots = {len(texts)}", ".roots = model_roots", ".event = model_event"]
-            fields += [".initialise = model_initialise"]
+            fields += [f".n_roots = {len(texts)}", ".roots = model_roots"]
+        if self.s.relations or self.s.events:
+            fields += [".event = model_event", ".initialise = model_initialise"]
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
         if len(p.x) > p.n_states:
@@ -321,7 +328,7 @@ class File:
         known = (
             ("PL_MODEL_LINEAR", linear),
             ("PL_MODEL_AUTONOMOUS", self._autonomous()),
-            ("PL_MODEL_SETTLES", bool(self.s.relations)),
+            ("PL_MODEL_SETTLES", bool(self.s.relations or self.s.events)),
         )
         flags = [flag for flag, on in known if on]
         fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]
@@ -365,9 +372,3 @@ class File:
 
         left, right = modelica(self.g, r.lhs, name, 60), modelica(self.g, r.rhs, name, 60)
         return f"{left} {'<' if r.strict else '<='} {right}" + (f" [{k}]" if k else "")
-
-
-def _filled(template: str, words: Mapping[str, object]) -> str:
-    for word in sorted(words, key=len, reverse=True):
-        template = template.replace(word, str(words[word]))
-    return template

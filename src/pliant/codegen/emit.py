@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pliant.codegen.cfile import File
 from pliant.codegen.function import Context, FunctionWriter
+from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
 from pliant.codegen.plan import Item, Plan, Shared, Target
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
@@ -20,10 +21,11 @@ from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
 from pliant.expr.build import collector_paused, var
 from pliant.expr.evaluate import parameter_values
-from pliant.ir import Kind, Op, SortedSystem
+from pliant.ir import Op, SortedSystem
 
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 600  # items of a function that compilers should not ponder
+HIDDEN = ("$set", "der($set", "$when", "$floor")  # variables that pliant made for itself
 
 
 @dataclass(eq=False)
@@ -56,8 +58,8 @@ class Emitter:
         self.has_taylor = taylor
         self.notes = list(s.notes)
         self.g = s.system.graph
-        self.program = build_program(s, form)
         self.variables = s.system.variables
+        self.program = build_program(s, form)
         self.initial = initial_problem(self.program)
         self.tangent = Tangent(self.program)
         self.values = parameter_values(s.system)
@@ -73,7 +75,8 @@ class Emitter:
         self.functions: list[str] = []
         self.shared = Shared(self.g, self.variables)
 
-        self.y = [v for v in self.program.computed if not self.variables[v].name.startswith(("$set", "der($set"))]
+        computed = [*self.program.computed, *(one.variable for one in s.events.memories)]
+        self.y = [v for v in computed if not self.variables[v].name.startswith(HIDDEN)]
         self.outputs = [
             s.replaced.get(v, var(self.g, v)) for v, variable in enumerate(self.variables) if variable.is_output
         ]
@@ -83,12 +86,7 @@ class Emitter:
         places = {v: f"x[{i}]" for i, v in enumerate(p.x)}
         places |= {v: f"u[{j}]" for j, v in enumerate(p.u)}
         places |= {v: f"m->p[{k}]" for k, v in enumerate(p.p)}
-        extras = {step.variable for step in self.s.extras}
-        discrete = [
-            v for v, variable in enumerate(self.variables) if variable.kind == Kind.DISCRETE and v not in extras
-        ]
-        self.discrete = discrete
-        places |= {v: f"m->d[{k}]" for k, v in enumerate(discrete)}
+        places |= hybrid_places(self)
         k = 0
         for state_set in self.s.sets:
             for row in state_set.coefficients:
@@ -145,6 +143,7 @@ class Emitter:
             targets = [(f"g[{k}]", r.lhs) for k, r in enumerate(self.s.relations)]
             targets += [(f"g[{n + k}]", r.rhs) for k, r in enumerate(self.s.relations)]
             self._function("relation_sides", self._plan([targets]), "pl_real *g", "g")
+        write_functions(self)
         self._sets()
         self._checks()
         if self.has_taylor:
@@ -215,7 +214,7 @@ class Emitter:
         if n_own <= LARGE or self.s.sets:
             return self.c, plan
         self.after_values.add(name)
-        kept = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
+        kept = self._memory()
         return replace(self.c, places=self.c.places | kept), Plan(self.shared, statements, groups)
 
     def _taylor(self) -> None:
@@ -260,12 +259,16 @@ class Emitter:
         if not self.y and not self.initial.conditions:
             return
         first = len(self.y)
-        memory = {v: f"m->y[{k}]" for k, v in enumerate(self.y)}
+        memory = self._memory()
         kept = [(f"m->y[{k}]", var(self.g, v)) for k, v in enumerate(self.y)]
         more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
         plan = self._plan([kept + more])
         plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
         self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, attribute="PL_COLD").write())
+
+    def _memory(self) -> dict[int, str]:
+        """Places of the variables that all_values computes; discrete ones have a place of their own."""
+        return {v: f"m->y[{k}]" for k, v in enumerate(self.y) if not self.c.places.get(v, "").startswith("m->d")}
 
     def _is_kept(self, item: Item, memory: dict[int, str]) -> bool:
         """The value is in its place already."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from pliant.codegen.cprint import number
@@ -15,6 +15,13 @@ def c_string(value: str) -> str:
     """A C string literal."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return '"' + escaped.encode("ascii", "replace").decode().replace("??", "?") + '"'
+
+
+def filled(template: str, words: Mapping[str, object]) -> str:
+    """A template with its words, the longest first."""
+    for word in sorted(words, key=len, reverse=True):
+        template = template.replace(word, str(words[word]))
+    return template
 
 
 def c_comment(value: str) -> str:
@@ -82,9 +89,7 @@ OUTPUTS = """static pl_status model_outputs(void *self, pl_real t, const pl_real
 }
 """
 
-EVENTS = """static const int8_t relation_strict[] = {@strict};
-
-/* lhs - rhs of each relation */
+RELATIONS = """/* lhs - rhs of each relation */
 static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real *u, pl_real *g, pl_real *band) {
     pl_real side[2 * @n];
     pl_status status = relation_sides(m, t, x, u, side);
@@ -104,6 +109,10 @@ static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_r
     for (int k = 0; k < @n; k++) g[k] += m->relation[k] ? -band[k] : band[k];
     return status;
 }
+
+"""
+
+SETTLE = """static const int8_t relation_strict[] = {@strict};
 
 /* Relations anew, those that fired by their direction, until they are at rest. */
 static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u, const int8_t *fired, int *changed) {

@@ -1,8 +1,8 @@
 """Modelica's built-in functions on values.
 
 ``mod(x, y) = x - floor(x/y) y``, ``rem(x, y) = x - div(x, y) y``, ``div`` truncates towards zero (Modelica language
-specification 3.6, section 3.7.1). Those that jump make events in Modelica; where they depend on something that moves
-the event is reported as not supported, and the value stays right between events.
+specification 3.6, section 3.7.1). Those that jump make events in Modelica: where they depend on something that moves,
+``floor`` is a discrete variable that events set (events.py).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from pliant.frontend.values import (
     scalars,
     transpose,
 )
-from pliant.ir import Graph, Op
+from pliant.ir import Graph, Op, Span
 
 Args = list[Value]
 
 
 class Builtins:
-    """The table of built-in functions; ``jump`` is told about those that would make events."""
+    """The table of built-in functions; ``floor`` gives the one that makes events."""
 
-    def __init__(self, run: Interpreter, jump: Callable[[str, int], None]) -> None:
-        self.run, self.g, self.jump = run, run.g, jump
+    def __init__(self, run: Interpreter, floor: Callable[[int, Span | None], int]) -> None:
+        self.run, self.g, self.floor = run, run.g, floor
         self.table: dict[str, Callable[[Args], Value]] = {
             "min": lambda a: self._extreme(Op.MIN, a),
             "max": lambda a: self._extreme(Op.MAX, a),
@@ -76,12 +76,12 @@ class Builtins:
         """Value of a call; ``number`` is the expression id."""
         g = self.g
         if name in JUMPS:
-            self._report_jump(name, number, args)
+            whole = self._whole(number, args)
             if name in ("integer", "floor"):
-                return map1(lambda e: apply(g, Op.FLOOR, e), args[0])
+                return map1(whole, args[0])
             if name == "ceil":
-                return map1(lambda e: apply(g, Op.CEIL, e), args[0])
-            return map2(g, QUOTIENTS[name], args[0], args[1])
+                return map1(lambda e: neg(g, whole(neg(g, e))), args[0])
+            return map2(g, lambda g, x, y: _quotient(g, name, x, y, whole), args[0], args[1])
         op = FUNCTIONS.get(name)
         if op is not None:
             value = args[0]
@@ -93,13 +93,15 @@ class Builtins:
             )
         return known(args)
 
-    def _report_jump(self, name: str, number: int, args: Args) -> None:
-        """floor and its kind make events where they depend on something that moves, but not inside functions."""
+    def _whole(self, number: int, args: Args) -> Callable[[int], int]:
+        """floor: with events where its argument moves, but not inside functions and noEvent."""
         run = self.run
-        if not run.events or number in run.quiet or run.nodes.depends[number] & FUNCTION_BIT:
-            return
-        if any(run.masks.of(e) & (TIME | UNKNOWN) for value in args for e in scalars(value)):
-            self.jump(name, number)
+        quiet = not run.events or number in run.quiet or run.nodes.depends[number] & FUNCTION_BIT
+        moves = any(run.masks.of(e) & (TIME | UNKNOWN) for value in args for e in scalars(value))
+        if quiet or not moves:
+            return lambda e: apply(self.g, Op.FLOOR, e)
+        span = run.spans.span(run.nodes.span(number))
+        return lambda e: self.floor(e, span)
 
     def _extreme(self, op: int, args: Args) -> Value:
         g = self.g
@@ -192,18 +194,14 @@ def _rank(values: Args) -> int:
     return max(2, *(len(v.shape) if isinstance(v, Arr) else 0 for v in values))
 
 
-def _mod(g: Graph, x: int, y: int) -> int:
-    return sub(g, x, mul(g, apply(g, Op.FLOOR, div(g, x, y)), y))
-
-
-def _div(g: Graph, x: int, y: int) -> int:
+def _quotient(g: Graph, name: str, x: int, y: int, whole: Callable[[int], int]) -> int:
+    """mod, div or rem, made from ``whole`` (floor)."""
     q = div(g, x, y)
-    return choose(g, binary(g, Op.LT, q, const(g, 0.0)), apply(g, Op.CEIL, q), apply(g, Op.FLOOR, q))
+    if name == "mod":
+        return sub(g, x, mul(g, whole(q), y))
+    down = whole(q)
+    towards_zero = choose(g, binary(g, Op.LT, q, const(g, 0.0)), neg(g, whole(neg(g, q))), down)
+    return towards_zero if name == "div" else sub(g, x, mul(g, towards_zero, y))
 
 
-def _rem(g: Graph, x: int, y: int) -> int:
-    return sub(g, x, mul(g, _div(g, x, y), y))
-
-
-QUOTIENTS = {"mod": _mod, "rem": _rem, "div": _div}
-JUMPS = frozenset({"integer", "floor", "ceil", *QUOTIENTS})
+JUMPS = frozenset({"integer", "floor", "ceil", "mod", "rem", "div"})

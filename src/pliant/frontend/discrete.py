@@ -1,8 +1,9 @@
-"""Discrete variables, conditions and event actions.
+"""Discrete variables: what an expression gets that reads one.
 
 A discrete variable that is an ordinary function of other values (``b = x > 1``) is replaced by its expression. One
-that has a memory (set in a when-clause, reading ``pre``, clocked) is a leaf. pliant cannot run memories yet, so each
-leaf that reaches a continuous equation becomes a refusal; those that nothing continuous reads are dropped.
+that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``, or
+part of a loop of discrete variables. What pliant cannot run (delay, terminal, clocks of other kinds) becomes a symbol,
+too, with a refusal; it counts where an equation or an event reads it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pliant.expr.build import const, logical_and, logical_not, logical_or, value
 from pliant.frontend.interpret import Interpreter
 from pliant.frontend.symbols import DISCRETE_ROLES, Symbols, element_names
 from pliant.frontend.values import Arr, Value, scalars
-from pliant.ir import Kind, Refusal, Span, Variable
+from pliant.ir import Clock, Kept, Kind, Refusal, Span, Variable
 
-_MEMORY = frozenset({"pre_discrete_real", "pre_discrete_value", "pre_state", "previous", "delay", "clock_interval"})
+BEFORE = frozenset({"pre_discrete_real", "pre_discrete_value"})
 
 
 class Discretes:
@@ -25,58 +26,63 @@ class Discretes:
 
     def __init__(self, run: Interpreter, symbols: Symbols, storage: dict[str, Any]) -> None:
         self.run, self.g, self.symbols, self.storage = run, run.g, symbols, storage
-        self.reasons: dict[int, Refusal] = {}  # number of a leaf -> why it cannot be run
-        self.leaves: dict[tuple[str, int], Value] = {}
+        self.reasons: dict[int, Refusal] = {}  # number of a symbol -> why it cannot be run
+        self.specials: dict[str, int] = {}  # name -> node of a symbol that no variable of rumoca stands for
+        self.kept: list[Kept] = []
+        self.clocks: dict[int, Clock] = {}
+        self.initial = -1
         self.values: dict[int, Value] = {}
+        self.before_nodes: dict[int, Value] = {}
         self.dropped: set[int] = set()
-        self.assigned, self.why = self._assignments()
+        self.clocked = {one["variable"] for one in storage["clock_ownerships"]}
+        self.assigned = self._assignments()
         self.order: dict[int, list[int] | None] = {}
+        self.memory: set[int] = set()  # positions in rumoca's list
 
     # ------------------------------------------------------------------------------------ who sets what
 
-    def _assignments(self) -> tuple[dict[int, int], dict[int, tuple[str, Any]]]:
-        """Variable -> expression that it always equals; variable -> why it has none."""
+    def _assignments(self) -> dict[int, int]:
+        """Variable -> expression that it always equals."""
         assigned: dict[int, int] = {}
-        why: dict[int, tuple[str, Any]] = {}
         for owner in self.storage["discrete_value_owners"]:
             branches = owner["branches"]
-            for k, target in enumerate(owner["targets"]):
-                first = branches[0]
-                value = first["values"][k].get("value") if len(branches) == 1 else None
-                if len(branches) == 1 and first["activation"] == "always" and isinstance(value, int):
-                    assigned[target] = value
-                else:
-                    why[target] = ("is set in a when-clause", first.get("provenance") or owner.get("provenance"))
-        for row in self.storage["discrete_real_equations"]:
-            for number in self.run.nodes.reachable([row["residual"]]):
-                raw = self.run.nodes.raw[number]
-                if self.run.nodes.kind[number] == "coordinate" and isinstance(raw, dict) and "discrete_real" in raw:
-                    text = "is set in a when-clause" if row["activation"] != "always" else "is a clocked variable"
-                    why.setdefault(raw["discrete_real"], (text, row.get("provenance")))
-        for entry in self.storage["clock_ownerships"]:
-            why[entry["variable"]] = ("belongs to a clock", entry.get("provenance"))
-            assigned.pop(entry["variable"], None)
-        return assigned, why
+            if len(branches) != 1 or branches[0]["activation"] != "always":
+                continue
+            for target, entry in zip(owner["targets"], branches[0]["values"], strict=True):
+                if isinstance(entry.get("value"), int) and target not in self.clocked:
+                    assigned[target] = entry["value"]
+        return assigned
 
-    def _reads(self, position: int) -> tuple[list[int], bool]:
-        """Discrete variables that an assignment reads, and whether it needs a memory."""
+    def _reads(self, position: int) -> list[int]:
+        """Discrete variables that an assignment reads."""
         nodes = self.run.nodes
         found: list[int] = []
         for number in nodes.reachable([self.assigned[position]]):
-            kind, raw = nodes.kind[number], nodes.raw[number]
-            if kind == "clock_transfer":
-                return found, True
-            if kind != "coordinate" or isinstance(raw, str):
-                continue
-            ((name, which),) = raw.items()
-            if name in _MEMORY or name == "condition":
-                return found, True
-            if name in DISCRETE_ROLES:
-                found.append(which)
-        return found, False
+            raw = nodes.raw[number]
+            if nodes.kind[number] == "coordinate" and isinstance(raw, dict):
+                ((name, which),) = raw.items()
+                if name in DISCRETE_ROLES:
+                    found.append(which)
+        return found
+
+    def declare(self) -> None:
+        """Find the variables with a memory and give them numbers."""
+        for position, raw in enumerate(self.symbols.raw):
+            if raw["role"] in DISCRETE_ROLES and position not in self.assigned:
+                self.memory.add(position)
+        nodes = self.run.nodes
+        for kind, raw in zip(nodes.kind, nodes.raw, strict=True):
+            if kind == "coordinate" and isinstance(raw, dict):
+                self.memory.update(which for name, which in raw.items() if name in BEFORE)
+        for position in self.assigned:
+            if self.evaluation_order(position) is None:
+                self.memory.add(position)
+        for position in sorted(self.memory):
+            if self.symbols.scalar_type(position) != "string":
+                self.symbols._bounds(position, self.symbols.add(position, Kind.DISCRETE))
 
     def evaluation_order(self, root: int) -> list[int] | None:
-        """Assignments to evaluate for this variable, operands first; None if there is a memory or a loop."""
+        """Assignments to evaluate for this variable, operands first; None if it is part of a loop."""
         stack = [(root, False)]
         reads: dict[int, list[int]] = {}
         open_now: set[int] = set()
@@ -84,34 +90,32 @@ class Discretes:
             position, ready = stack.pop()
             if ready:
                 open_now.discard(position)
-                parts = [self.order[p] for p in reads[position]]
-                pure = [p for p in parts if p is not None]
-                if len(pure) < len(parts):
-                    self.order[position] = None
-                else:
+                if position not in self.order:
                     self.order[position] = [*reads[position], position]
             elif position in open_now:
                 for each in open_now:  # a loop: none of them has a value of its own
                     self.order[each] = None
             elif position not in self.order:
-                needs, has_memory = self._reads(position) if position in self.assigned else ([], True)
-                if has_memory:
-                    self.order[position] = None
+                if position in self.memory or position not in self.assigned:
+                    self.order[position] = [position]
                     continue
-                reads[position] = needs
+                reads[position] = [p for p in self._reads(position) if p not in self.memory]
                 open_now.add(position)
                 stack.append((position, True))
-                stack.extend((p, False) for p in needs)
+                stack.extend((p, False) for p in reads[position])
         return self.order[root]
 
     # --------------------------------------------------------------------------------------------- values
 
     def value(self, position: int) -> Value:
-        """Value of a discrete variable: its expression, or a leaf."""
+        """Value of a discrete variable: its expression, or a symbol."""
         if position in self.values:
             return self.values[position]
-        if self.evaluation_order(position) is None:
-            return self.leaf(position, "{}")
+        if position in self.memory:
+            is_text = self.symbols.scalar_type(position) == "string"
+            self.values[position] = "…" if is_text else self.symbols.value(position)
+            return self.values[position]
+        self.evaluation_order(position)
         todo = [position]
         while todo:
             current = todo[-1]
@@ -121,58 +125,63 @@ class Discretes:
                 continue
             todo.pop()
             if current not in self.values:
-                self.values[current] = self._evaluate(current)
+                self.values[current] = (
+                    self.value(current) if current in self.memory else self.shaped(current, self.assigned[current])
+                )
         return self.values[position]
 
-    def _evaluate(self, position: int) -> Value:
-        value = self.run.value(self.assigned[position])
+    def shaped(self, position: int, expression: int) -> Value:
+        """Value of an expression in the form of a variable: a scalar stands for every element."""
+        value = self.run.value(expression)
         shape = self.symbols.shape(position)
         if shape and not isinstance(value, Arr):
             return Arr(shape, [value] * prod(shape))
         return value
 
-    def leaf(self, position: int, form: str) -> Value:
-        """A symbol for a discrete variable with a memory, or for its value before the event."""
-        known = self.leaves.get((form, position))
-        if known is not None:
-            return known
-        symbols = self.symbols
-        raw = symbols.raw[position]
-        shape = symbols.shape(position)
-        if symbols.scalar_type(position) == "string":
-            value: Value = "…"
-        else:
-            text, provenance = self.why.get(position, ("has a memory: it depends on its value before the event", None))
-            if form != "{}":
-                text = "is read as pre(...)"
-            span = symbols.spans.of(provenance) or symbols.spans.of(raw["declaration"])
-            refusal = Refusal(f"`{raw['name']}` {text}", span)
-            first = symbols.add(position, Kind.DISCRETE, form)
-            numbers = range(first, first + prod(shape))
-            self.reasons.update(dict.fromkeys(numbers, refusal))
-            symbols._bounds(position, first)
-            nodes = [var(self.g, number) for number in numbers]
-            value = Arr(shape, nodes) if shape else nodes[0]
-        self.leaves[form, position] = value
-        return value
-
-    def special(self, name: str, text: str, span: Span | None) -> Value:
-        """A symbol for something that has no variable: initial(), delay(...), a clock's interval."""
-        known = self.leaves.get((name, -1))
+    def before(self, position: int) -> Value:
+        """pre(v) of a discrete variable."""
+        known = self.before_nodes.get(position)
         if known is None:
-            number = len(self.symbols.variables)
-            self.symbols.variables.append(Variable(name, Kind.DISCRETE, span=span))
-            self.symbols.owner.append(-1)
-            self.reasons[number] = Refusal(text, span)
-            known = var(self.g, number)
-            self.leaves[name, -1] = known
+            symbols, shape = self.symbols, self.symbols.shape(position)
+            if symbols.scalar_type(position) == "string":
+                return "…"
+            first = symbols.add(position, Kind.BEFORE, "pre({})")
+            nodes = [var(self.g, number) for number in range(first, first + prod(shape))]
+            known = Arr(shape, nodes) if shape else nodes[0]
+            self.before_nodes[position] = known
+        return known
+
+    def _before_state(self, position: int) -> Value:
+        """pre(x) of a continuous variable: its value when the event begins."""
+        known = self.before_nodes.get(position)
+        if known is None:
+            nodes = []
+            for e in scalars(self.symbols.value(position)):
+                name = self.symbols.variables[self.g.nodes[e][1]].name
+                nodes.append(self.new_symbol(f"pre({name})", Kind.BEFORE, None))
+                self.kept.append(Kept(self.g.nodes[nodes[-1]][1], e))
+            shape = self.symbols.shape(position)
+            known = Arr(shape, list(nodes)) if shape else nodes[0]
+            self.before_nodes[position] = known
+        return known
+
+    def new_symbol(self, name: str, kind: Kind, span: Span | None, type_: str = "real") -> int:
+        """Node of a new variable that rumoca does not know."""
+        self.symbols.variables.append(Variable(name, kind, type_, span=span))
+        self.symbols.owner.append(-1)
+        return var(self.g, len(self.symbols.variables) - 1)
+
+    def special(self, name: str, text: str, span: Span | None) -> int:
+        """A symbol for something that pliant cannot run."""
+        known = self.specials.get(name)
+        if known is None:
+            known = self.specials[name] = self.new_symbol(name, Kind.BEFORE, span)
+            self.reasons[self.g.nodes[known][1]] = Refusal(text, span)
         return known
 
     def coordinate(self, kind: str, which: Any, number: int) -> Value:
         """What a coordinate node reads."""
-        if kind in {"algebraic", "state", "input"}:
-            return self.symbols.value(which)
-        if kind == "parameter":
+        if kind in {"algebraic", "state", "input", "parameter"}:
             return self.symbols.value(which)
         if kind == "derivative":
             return self.symbols.derivative_of(which)
@@ -180,43 +189,73 @@ class Discretes:
             return self.symbols.time()
         if kind in DISCRETE_ROLES:
             return self.value(which)
+        if kind in BEFORE:
+            return self.before(which)
+        if kind == "pre_state":
+            return self._before_state(which)
+        if kind == "previous":
+            return self.before(self.storage["previous_values"][which]["variable"])
         span = self.symbols.spans.span(self.run.nodes.span(number))
-        if kind in {"pre_discrete_real", "pre_discrete_value", "pre_state"}:
-            return self.leaf(which, "pre({})")
         if kind == "condition":
-            return self.condition(which, span)
-        if kind == "terminal":
-            return const(self.g, 0.0)
+            return self.holds(which, span)
+        if kind == "clock_interval" and "periodic" in self.storage["clocks"][which]["kind"]:
+            period = self.storage["clocks"][which]["kind"]["periodic"]["lattice"]["period"]
+            return const(self.g, period["num"] / period["den"])
         texts = {
             "delay": (f"delay({which})", "delay(...) is not supported"),
-            "previous": (f"previous({which})", "previous(...) of a clocked variable is not supported"),
-            "clock_interval": (f"interval({which})", "interval(...) of a clock is not supported"),
+            "clock_interval": (f"interval({which})", "interval(...) of this clock is not supported"),
+            "terminal": ("terminal()", "terminal() is not supported"),
         }
         name, text = texts.get(kind, (f"{kind}({which})", f"`{kind}` is not supported"))
         return self.special(name, text, span)
 
-    def condition(self, which: int, span: Span | None = None) -> int:
+    # ----------------------------------------------------------------------------------------- conditions
+
+    def holds(self, which: int, span: Span | None = None) -> int:
         """A condition of rumoca's list as an expression."""
-        node = self.storage["conditions"][which]["node"]
-        g = self.g
+        entry = self.storage["conditions"][which]
+        node, g = entry["node"], self.g
+        span = span or self.symbols.spans.of(entry.get("provenance"))
         if node == "always":
             return const(g, 1.0)
         if node == "initial":
-            return scalars(self.special("initial()", "initial() in an equation is not supported", span))[0]
+            return self._initial()
         ((kind, inner),) = node.items()
         if kind == "relation":
-            entry = self.storage["relations"][inner]
-            if "relation" in entry:
-                return self.run.scalar(entry["relation"]["expression"])
+            relation = self.storage["relations"][inner]
+            if "relation" in relation:
+                return self.run.scalar(relation["relation"]["expression"])
         elif kind == "discrete":
             return self.run.scalar(inner)
+        elif kind == "clock":
+            return self.tick(inner, span)
         elif kind == "not":
-            return logical_not(g, self.condition(inner, span))
-        elif kind in ("and", "or"):
+            return logical_not(g, self.holds(inner, span))
+        elif kind in ("and", "or", "any_rise"):
             combine = logical_and if kind == "and" else logical_or
-            return combine(g, self.condition(inner["lhs"], span), self.condition(inner["rhs"], span))
-        text = "sample(...) is not supported" if kind == "clock" else f"an event of kind `{kind}` is not supported"
-        return scalars(self.special(f"{kind}({which})", text, span))[0]
+            return combine(g, self.holds(inner["lhs"], span), self.holds(inner["rhs"], span))
+        return self.special(f"{kind}({which})", f"an event of kind `{kind}` is not supported", span)
+
+    def _initial(self) -> int:
+        if self.initial < 0:
+            node = self.new_symbol("initial()", Kind.BEFORE, None, "boolean")
+            self.initial = self.g.nodes[node][1]
+        return var(self.g, self.initial)
+
+    def tick(self, which: int, span: Span | None) -> int:
+        """True at the instants of a clock."""
+        known = self.clocks.get(which)
+        if known is None:
+            entry = self.storage["clocks"][which]
+            ((kind, content),) = entry["kind"].items()
+            if kind != "periodic":
+                return self.special(f"clock({which})", f"a clock of kind `{kind}` is not supported", span)
+            period, phase = content["lattice"]["period"], content["lattice"]["phase"]
+            node = self.new_symbol(f"tick({which + 1})", Kind.BEFORE, span, "boolean")
+            number = self.g.nodes[node][1]
+            known = Clock(number, phase["num"] / phase["den"], int(period["num"]), int(period["den"]), span)
+            self.clocks[which] = known
+        return var(self.g, known.tick)
 
     # ----------------------------------------------------------------------------------------- the end
 
@@ -225,9 +264,7 @@ class Discretes:
         for position, raw in enumerate(self.symbols.raw):
             if raw["role"] not in DISCRETE_ROLES or self.symbols.scalar_type(position) == "string":
                 continue
-            if self.evaluation_order(position) is None:
-                continue
-            if not self._try(position):
+            if position in self.memory or not self._try(position):
                 continue
             first = self.symbols.add(position, Kind.DISCRETE)
             names = element_names(raw["name"], self.symbols.shape(position))
@@ -238,16 +275,17 @@ class Discretes:
                     variable.kind = Kind.CONSTANT
 
     def _try(self, position: int) -> bool:
-        """Evaluate one that nothing reads; False if it would need an event that is not supported."""
+        """Evaluate one that nothing reads; False if it would need something that is not supported."""
         if position in self.values:
             return True
+        self.evaluation_order(position)
         if position in self.dropped or not all(self._try(p) for p in (self.order[position] or [])[:-1]):
             return False
-        refusals, variables = self.symbols.refusals, self.symbols.variables
-        n_refusals, n_variables = len(refusals), len(variables)
+        refusals, n_reasons = self.symbols.refusals, len(self.reasons)
+        n_refusals = len(refusals)
         try:
             self.value(position)
-            if len(refusals) == n_refusals and len(variables) == n_variables:
+            if len(refusals) == n_refusals and len(self.reasons) == n_reasons:
                 return True
         except PliantError:
             pass

@@ -21,6 +21,7 @@ _OF_KIND = {
     Kind.PARAMETER: PARAM,
     Kind.CONSTANT: 0,
     Kind.SELECTION: DISCRETE,
+    Kind.BEFORE: DISCRETE,
 }
 
 

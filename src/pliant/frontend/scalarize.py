@@ -24,6 +24,7 @@ from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import logical_not, value_of, variables_of
 from pliant.frontend.builtins import Builtins
 from pliant.frontend.discrete import Discretes
+from pliant.frontend.events import EventBuilder, clock_parameters
 from pliant.frontend.externals import Externals, table_owners
 from pliant.frontend.functions import Calls
 from pliant.frontend.interpret import Interpreter
@@ -67,7 +68,8 @@ def scalarize(dae: dict[str, Any], *, fold_parameters: bool = False) -> System:
 def _scalarize(dae: dict[str, Any], fold_parameters: bool) -> System:
     nodes = Nodes(dae["storage"]["expressions"])
     spans = Spans(dae["source_map"]["files"])
-    forced = _with_sources(dae, nodes, _table_parameters(dae, nodes))
+    used = _table_parameters(dae, nodes) | clock_parameters(dae["storage"], nodes, spans)
+    forced = _with_sources(dae, nodes, used)
     for _ in range(_MAX_PASSES):
         builder = _Builder(dae, nodes, spans, forced, fold_parameters)
         system = builder.build()
@@ -133,10 +135,11 @@ class _Builder:
         self.run = run = Interpreter(g, nodes, masks, spans, self.storage)
         self.symbols = Symbols(run, self.storage, forced, fold_parameters)
         self.discretes = Discretes(run, self.symbols, self.storage)
+        self.events = EventBuilder(self.discretes)
         self.externals = Externals(run, self.symbols, dae.get("external_tables") or [])
         self.calls = Calls(run, self.storage["functions"], self.externals)
         run.coordinate, run.call, run.numeric = self.discretes.coordinate, self.calls, self.symbols.numeric
-        run.builtin = Builtins(run, self._jump)
+        run.builtin = Builtins(run, self.events.floor)
 
     def build(self) -> System:
         """The whole system."""
@@ -145,12 +148,16 @@ class _Builder:
             symbols.declare()
             symbols.evaluate_parameters()
             symbols.attributes()
+            self.discretes.declare()
         for operation in self.storage["continuous_equation_operations"]:
             self._equation(operation, system.equations)
         for operation in self.storage["initialization_equation_operations"]:
             self._equation(operation, system.initial_equations)
+        self._when_actions()
+        with self._at(None):
+            system.events = self.events.finish()
         self.discretes.finish()
-        self._actions()
+        self._assertions()
         system.derivative = symbols.derivative
         system.relations = self.run.relations
         system.functions = self.calls.entries
@@ -231,43 +238,42 @@ class _Builder:
                 hint="write it in a simpler way, and report the model",
             ) from error
 
-    def _jump(self, name: str, number: int) -> None:
-        """floor(x) and its kind with an argument that moves."""
-        span = self.spans.span(self.nodes.span(number))
-        text = f"{name}(...) of a variable generates events"
-        if not any(r.what == text and r.span is span for r in self.symbols.refusals):
-            self.symbols.refusals.append(Refusal(text, span))
-
     # ------------------------------------------------------------------------------- assertions, actions
 
-    def _actions(self) -> None:
+    def _when_actions(self) -> None:
+        """reinit, terminate and assertions in when-clauses."""
+        for action in self.storage["event_actions"]:
+            if not self._is_standing(action):
+                span = self.spans.of(action.get("provenance"))
+                with self._at(span):
+                    self.events.action(action, span)
+
+    def _is_standing(self, action: dict[str, Any]) -> bool:
+        """An assertion that holds always, outside of when-clauses."""
+        always = self.storage["conditions"][action["trigger"]]["node"] == "always"
+        return always and next(iter(action["kind"])) in ("assert", "warning")
+
+    def _assertions(self) -> None:
         self.run.events = False
         for action in self.storage["event_actions"]:
-            ((kind, content),) = action["kind"].items()
-            span = self.spans.of(action.get("provenance"))
-            if kind == "reinitialize":
-                name = self.symbols.raw[content["state"]]["name"]
-                self.symbols.refusals.append(Refusal(f"reinit of `{name}` is not supported", span))
-            elif kind == "terminate":
-                self.symbols.refusals.append(Refusal("terminate(...) is not supported", span))
-            elif kind in ("assert", "warning"):
+            if self._is_standing(action):
+                ((kind, content),) = action["kind"].items()
+                span = self.spans.of(action.get("provenance"))
                 with self._at(span):
                     self._check(action, content, kind == "assert", span)
-            else:
-                self.symbols.refusals.append(Refusal(f"the event action `{kind}` is not supported", span))
 
     def _check(self, action: dict[str, Any], content: dict[str, Any], is_error: bool, span: Span | None) -> None:
         run, g = self.run, self.system.graph
-        n_variables, n_refusals = len(self.symbols.variables), len(self.symbols.refusals)
+        n_refusals, n_reasons = len(self.symbols.refusals), len(self.discretes.reasons)
         condition = content.get("condition")
         if condition is not None:
             holds = run.scalar(condition)
         else:
-            holds = logical_not(g, self.discretes.condition(action["guard"]))
+            holds = logical_not(g, self.discretes.holds(action["guard"]))
         del self.symbols.refusals[n_refusals:]  # an assertion is only looked at, it makes no events
         known = value_of(g, holds)
-        if known or len(self.symbols.variables) > n_variables:
-            return  # true, or about something that only events change
+        if known or len(self.discretes.reasons) > n_reasons:
+            return  # true, or about something that is not supported
         message = run.value(content["message"])
         if known is None:
             self.system.checks.append(Check(holds, str(message), is_error, span))

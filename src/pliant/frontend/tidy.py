@@ -41,7 +41,7 @@ def roots_of(system: System) -> list[int]:
         for e in (variable.start, variable.nominal, variable.min, variable.max, variable.binding):
             if e is not None:
                 found.append(e)
-    return found
+    return found + system.events.expressions()
 
 
 def read_variables(system: System, marks: bytearray) -> set[int]:
@@ -82,6 +82,7 @@ def drop_unused(system: System, unwanted: set[int]) -> None:
         check.condition = new(check.condition)
     for variable in system.variables:
         _renew(variable, new)
+    system.events = system.events.rewritten(new, lambda v: new_variable[v])
 
 
 def _numbering(n: int, dropped: set[int]) -> tuple[dict[int, int], list[int]]:
@@ -106,11 +107,14 @@ def unread(system: System) -> tuple[set[int], set[int]]:
             roots.append(variable.start)
         if variable.binding is not None:
             roots.append(variable.binding)
+    roots += system.events.expressions()
+    held = {one.variable for one in system.events.memories}
     read = read_variables(system, marked(system.graph, system.relations, roots))
     unwanted = {
         number
         for number, variable in enumerate(system.variables)
         if number not in read
+        and number not in held
         and (variable.kind == Kind.DERIVATIVE or (variable.kind == Kind.DISCRETE and variable.binding is None))
     }
     return unwanted, read

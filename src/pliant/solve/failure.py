@@ -96,6 +96,8 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         )
     if status in (binding.RETRY, binding.FATAL):
         words = sim.model.error_text(sim.instance) or "it gave no reason"
+        if failure.what == binding.IN_EVENT:
+            common["time"] = failure.t
         where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
         return ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",

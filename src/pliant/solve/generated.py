@@ -140,8 +140,7 @@ class GeneratedModel(NativeModel):
             more = f"\n    ... and {len(refusals) - 6} more" if len(refusals) > 6 else ""
             raise NotSupportedError(
                 f"{self.name} cannot be simulated yet, because of" + "".join(first) + more,
-                hint="models with discrete memory (when, pre, sample, reinit) follow in a later version; "
-                "if-expressions, noEvent, smooth, min, max and abs work",
+                hint="write it another way: when, sample, pre, reinit, terminate, if-expressions, floor and mod work",
             )
 
     # ------------------------------------------------------------------ names
@@ -179,7 +178,7 @@ class GeneratedModel(NativeModel):
         states = set(program.x[: program.n_states])
         out: dict[str, VariableInfo] = {}
         for v, variable in enumerate(system.variables):
-            if variable.kind == Kind.SELECTION or is_hidden(variable.name.removeprefix("der(")):
+            if variable.kind in (Kind.SELECTION, Kind.BEFORE) or is_hidden(variable.name.removeprefix("der(")):
                 continue
             out[variable.name] = self._info(v, variable, v in states)
         return out

@@ -72,6 +72,7 @@ class InitialSolver:
         self.self_ = sim.instance.address
         self.t = sim.request.start
         self.found = Start()
+        self.next_time = math.inf
         given = list(self.initial.given)
         for place in sim.request.x_given:
             given[place] = True
@@ -126,7 +127,28 @@ class InitialSolver:
         self._accept()
         if self.parameters:
             self.sim.request = replace(self.sim.request, parameters=self.p)
-        return math.inf
+        return self._first_events()
+
+    def _first_events(self) -> float:
+        """Events at the very start, such as the first tick of a clock; the time of the next one."""
+        struct, sim = self.model.struct, self.sim
+        for _ in range(MAX_ROUNDS):
+            if self.next_time > self.t or not struct.event:
+                break
+            info = binding.EventInfo(next_time=math.inf)
+            call = binding.EVENT_CALL(struct.event)
+            status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
+            if status != binding.OK:
+                raise self._error(_NoSolution(self.model.error_text(sim.instance) or "the first event fails"))
+            self.next_time = float(info.next_time)
+            if self.algebraic and info.f_changed:
+                try:
+                    self._solve_algebraic()
+                except _NoSolution as why:
+                    raise self._error(why) from None
+            self._evaluate()
+            self._accept()
+        return self.next_time
 
     def _settle(self) -> None:
         """Solve with relations held, take them anew, until both are at rest."""
@@ -164,6 +186,7 @@ class InitialSolver:
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
         if status != binding.OK:
             raise _NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
+        self.next_time = float(info.next_time)
         return bool(info.f_changed)
 
     def _accept(self) -> None:

@@ -103,12 +103,15 @@ class Event:
     before: FloatArray
     after: FloatArray
     terminal: bool = False
+    message: str = ""  # what the model says when it ends the run
 
     def __str__(self) -> str:
         arrows = {1: "rising", -1: "falling"}
         pairs = zip(self.roots, self.directions, strict=False)
         causes = ", ".join(f"{root} {arrows.get(direction, '')}".rstrip() for root, direction in pairs)
-        return f"t = {self.time:.9g}: {causes or 'time event'}{', ends the run' if self.terminal else ''}"
+        return f"t = {self.time:.9g}: {causes or 'time event'}{', ends the run' if self.terminal else ''}" + (
+            f" ({self.message})" if self.message else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)

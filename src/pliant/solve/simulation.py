@@ -461,6 +461,7 @@ class Simulation:
             binding.doubles_at(lib.pl_run_event_before(run), n),
             binding.doubles_at(lib.pl_run_event_after(run), n),
             terminal,
+            self.model.error_text(self.instance) if terminal else "",
         )
         self.events.append(self.last_event)
 

@@ -162,7 +162,8 @@ class AliasPass:
                 return self._set_value(v, const(self.g, -constant / c))
             if len(known) == 1 and constant == 0.0:
                 ((p, k),) = known.items()
-                if abs(k) == abs(c):
+                hidden = self.variables[p].kind == Kind.BEFORE or self.variables[p].name.startswith("$")
+                if abs(k) == abs(c) and not hidden:  # results are told under a name of the modeller
                     e = var(self.g, p)
                     return self._set_value(v, e if k == -c else neg(self.g, e), of=self.variables[p].kind)
             return False

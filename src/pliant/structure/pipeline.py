@@ -63,6 +63,7 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
         reduced.notes,
         _extras(system, substitution),
         reduced.integrals,
+        system.events.rewritten(lambda e: _final(system, e, substitution)),
     )
     check_rank(found, sorter.rows, generic_points(found, sorter.numbers))
     return found
@@ -163,6 +164,7 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
         relation.lhs, relation.rhs = substitute(g, [relation.lhs, relation.rhs], leaf, memo)
     for check in system.checks:
         (check.condition,) = substitute(g, [check.condition], leaf, memo)
+    system.events = system.events.rewritten(lambda e: substitute(g, [e], leaf, memo)[0])
     for function in system.functions:
         function.outputs = substitute(g, function.outputs, leaf, memo)
     for variable in system.variables:

@@ -36,6 +36,12 @@ def check_supported(s: SortedSystem) -> None:
             f"{s.system.name} cannot become a real-time step: {one.what}" + (f"  {one.span}" if one.span else ""),
             hint="models with discrete memory (when, pre, sample, reinit) are not supported here",
         )
+    for memory in s.events.memories:
+        raise NotSupportedError(
+            f"{s.system.name} cannot become a real-time step: {s.system.variables[memory.variable].name} is set in a "
+            f"when-clause or by sample" + (f"  {memory.span}" if memory.span else ""),
+            hint="models with discrete memory (when, pre, sample, reinit) are not supported here",
+        )
     for one_set in s.sets:
         names = ", ".join(s.system.variables[v].name for v in one_set.candidates[0])
         raise NotSupportedError(

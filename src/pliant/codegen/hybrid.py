@@ -1,0 +1,371 @@
+"""Events of models with discrete memory as C: when-clauses, clocks, reinit.
+
+    m->d     memories                  m->b     their values before the event, pre(v)
+    m->kept  pre(x) of continuous x    m->tick  which clocks tick in this round
+
+One event is a number of rounds. In a round pre(v) holds; relations and memories are evaluated until they are at rest,
+then states are set anew where the model says so. A round that changed a memory or a state is followed by another one
+with pre(v) = v. Ticks and initial() hold in the first round only. (Modelica language specification 3.6, appendix B.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pliant.codegen.cprint import number
+from pliant.codegen.plan import Target, inner_nodes, nodes_of
+from pliant.codegen.program import Newton
+from pliant.codegen.shells import c_place, filled, wrapped
+from pliant.errors import ModelError
+from pliant.expr.build import neg, reachable, var
+from pliant.ir import Action, Kind, Op
+
+if TYPE_CHECKING:
+    from pliant.codegen.emit import Emitter
+
+
+def hybrid_places(emitter: Emitter) -> dict[int, str]:
+    """Where generated code finds what events set; what nobody sets reads as 0."""
+    events = emitter.s.events
+    places = {
+        v: "0.0"
+        for v, one in enumerate(emitter.variables)
+        if one.kind == Kind.BEFORE or (one.kind == Kind.DISCRETE and one.binding is None)
+    }
+    places |= {one.variable: f"m->d[{k}]" for k, one in enumerate(events.memories)}
+    places |= {one.before: f"m->b[{k}]" for k, one in enumerate(events.memories)}
+    places |= {one.variable: f"m->kept[{k}]" for k, one in enumerate(events.kept)}
+    places |= {one.tick: f"m->tick[{k}]" for k, one in enumerate(events.clocks)}
+    if events.initial >= 0:
+        places[events.initial] = "m->initial"
+    return places
+
+
+def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
+    """Fields of the instance: text, size, meaning."""
+    events = emitter.s.events
+    if not events:
+        return [("int relation[{}];", len(emitter.s.relations), "relations, held between events")]
+    n, clocks = max(len(events.memories), 1), max(len(events.clocks), 1)
+    return [
+        ("int relation[{}];", max(len(emitter.s.relations), 1), "relations, held between events"),
+        ("pl_real d[{}];", n, "discrete variables"),
+        ("pl_real b[{}];", n, "the same before the event: pre(v)"),
+        ("pl_real kept[{}];", max(len(events.kept), 1), "pre(x) of continuous variables"),
+        ("pl_real tick[{}];", clocks, "clocks that tick in this round of an event"),
+        ("pl_real ticks[{}];", clocks, "ticks since the first"),
+        ("pl_real initial;", 1, "1: the first round at the start"),
+    ]
+
+
+def write_functions(emitter: Emitter) -> None:
+    """The generated functions that the fixed text calls."""
+    events = emitter.s.events
+    if not events:
+        return
+    memories: list[Target] = [(f"value[{k}]", one.expression) for k, one in enumerate(events.memories)]
+    starts: list[Target] = [(f"value[{k}]", one.start) for k, one in enumerate(events.memories)]
+    emitter._function("memory_values", emitter._plan([memories]), "pl_real *value", "value")
+    emitter._function("memory_starts", emitter._plan([starts]), "pl_real *value", "value")
+    kept: list[Target] = [(f"value[{k}]", one.expression) for k, one in enumerate(events.kept)]
+    emitter._function("kept_values", emitter._plan([kept]), "pl_real *value", "value")
+    actions: list[Target] = [(f"value[{2 * k}]", one.active) for k, one in enumerate(events.actions)]
+    for k, one in enumerate(events.actions):
+        if one.kind == "reset":
+            actions.append((f"value[{2 * k + 1}]", _reset(emitter, one)[1]))
+    emitter._function("action_values", emitter._plan([actions]), "pl_real *value", "value")
+
+
+def messages(emitter: Emitter) -> list[str]:
+    """Texts of what can go wrong at events: two per memory, one per action, one for endless rounds."""
+    events, out = emitter.s.events, []
+    for memory in events.memories:
+        name = _told(emitter, memory.variable)
+        place = f" ({c_place(memory.span)})" if memory.span else ""
+        out.append(f"at an event {name}{place} does not come to rest: it depends on itself, without pre(...)")
+        out.append(f"at an event {name}{place} is not a number")
+    for action in events.actions:
+        place = f" ({c_place(action.span)})" if action.span else ""
+        word = "terminated" if action.kind == "stop" else "assertion failed"
+        out.append(f"{word}: {action.message}{place}" if action.kind != "reset" else "")
+    return [*out, "an event sets off others without end"] if events else []
+
+
+def _told(emitter: Emitter, v: int) -> str:
+    name = emitter.variables[v].name
+    return "the condition of a when-clause" if name.startswith("$when") else name.removeprefix("$")
+
+
+def _reset(emitter: Emitter, action: Action) -> tuple[int, int]:
+    """(place in x, its new value) of a reinit."""
+    g, program = emitter.g, emitter.program
+    e = emitter.s.replaced.get(action.variable, var(g, action.variable))
+    root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
+    v = g.nodes[root][1] if g.nodes[root][0] == Op.VAR else -1
+    if v not in program.x[: program.n_states]:
+        name, place = emitter.variables[action.variable].name, f"{action.span}: " if action.span else ""
+        raise ModelError(
+            f"{place}reinit({name}, ...): {name} is not a state of the model",
+            hint="reinit a variable that the model is free to choose; here other equations determine it",
+        )
+    return program.x.index(v), neg(g, action.value) if negative else action.value
+
+
+def _read_by_f(emitter: Emitter) -> tuple[set[int], set[int]]:
+    """Variables and relations that f or the sides of relations read."""
+    g = emitter.g
+    roots = list(emitter.program.f)
+    for statement in emitter.program.statements:
+        roots += inner_nodes(statement) if isinstance(statement, Newton) else nodes_of(statement)
+    roots += [e for r in emitter.s.relations for e in (r.lhs, r.rhs)]
+    nodes = [g.nodes[i] for i in reachable(g, roots)]
+    return {n[1] for n in nodes if n[0] == Op.VAR}, {n[1] for n in nodes if n[0] == Op.REL}
+
+
+def hybrid_text(emitter: Emitter, first_message: int) -> str:
+    """The fixed text, filled in."""
+    s, events = emitter.s, emitter.s.events
+    n, n_relations, n_actions = len(events.memories), len(s.relations), len(events.actions)
+    variables, relations = _read_by_f(emitter)
+    words = {
+        "@n_memory": n,
+        "@n_relation": n_relations,
+        "@n_clock": len(events.clocks),
+        "@n_action": n_actions,
+        "@rounds": 2 * n + 100,
+        "@passes": 2 * (n + n_relations) + 10,
+        "@memory_error": first_message,
+        "@action_error": first_message + 2 * n,
+        "@endless": first_message + 2 * n + n_actions,
+        "@memory_in_f": wrapped(
+            ["1" if {one.variable, one.before} & variables else "0" for one in events.memories] or ["0"], 30
+        ),
+        "@relation_in_f": wrapped(["1" if k in relations else "0" for k in range(n_relations)] or ["0"], 30),
+        "@strict": wrapped(["1" if r.strict else "0" for r in s.relations] or ["0"], 30),
+        "@clock_first": ", ".join(number(one.first) for one in events.clocks) or "1.0",
+        "@clock_numerator": ", ".join(number(float(one.numerator)) for one in events.clocks) or "1.0",
+        "@clock_denominator": ", ".join(number(float(one.denominator)) for one in events.clocks) or "1.0",
+        "@action_kind": ", ".join(str(("reset", "stop", "fail").index(one.kind)) for one in events.actions) or "0",
+        "@action_place": ", ".join(
+            str(_reset(emitter, one)[0] if one.kind == "reset" else -1) for one in events.actions
+        )
+        or "0",
+        "@size_memory": max(n, 1),
+        "@size_relation": max(n_relations, 1),
+        "@size_action": max(n_actions, 1),
+    }
+    parts = (HEAD, CLOCKS, RELATIONS_IN_EVENTS if n_relations else NO_RELATIONS, MEMORIES, ACTIONS, EVENT)
+    return filled("\n".join(parts), words)
+
+
+CLOCKS = """static const pl_real clock_first[] = {@clock_first};
+static const pl_real clock_numerator[] = {@clock_numerator};
+static const pl_real clock_denominator[] = {@clock_denominator};
+
+static pl_real clock_time(const model *m, int k) {
+    return clock_first[k] + m->ticks[k] * clock_numerator[k] / clock_denominator[k];
+}
+
+static pl_real next_tick(const model *m) {
+    pl_real next = HUGE_VAL;
+    for (int k = 0; k < @n_clock; k++) next = fmin(next, clock_time(m, k));
+    return next;
+}
+
+/* Clocks whose time has come; those that differ by rounding only tick together. */
+static void clocks_due(model *m, pl_real t) {
+    for (int k = 0; k < @n_clock; k++) {
+        const pl_real interval = clock_numerator[k] / clock_denominator[k];
+        m->tick[k] = clock_time(m, k) <= t + 1e-12 * fmax(fabs(t), interval);
+        m->ticks[k] += m->tick[k];
+    }
+}
+
+static void clocks_done(model *m) {
+    for (int k = 0; k < @n_clock; k++) m->tick[k] = 0.0;
+}
+
+static void clocks_begin(model *m, pl_real t) {
+    for (int k = 0; k < @n_clock; k++) {
+        const pl_real interval = clock_numerator[k] / clock_denominator[k];
+        m->ticks[k] = fmax(0.0, ceil((t - clock_first[k]) / interval - 1e-9));
+        m->tick[k] = 0.0;
+    }
+}
+"""
+
+HEAD = """typedef struct before_event {
+    pl_real d[@size_memory];
+    int relation[@size_relation];
+} before_event;
+
+static void remember(const model *m, before_event *old) {
+    memcpy(old->relation, m->relation, sizeof old->relation);
+    memcpy(old->d, m->d, sizeof old->d);
+}
+"""
+
+RELATIONS_IN_EVENTS = """static const int8_t relation_strict[] = {@strict};
+static const int8_t relation_in_f[] = {@relation_in_f};
+
+/* Relations once. One that fired, or that the event stands on, keeps its side while its own sides do not change:
+ * rounding must not turn it back. g0: the sides when the event began. */
+static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, const int8_t *fired, int first,
+                               pl_real *g0, int *moved) {
+    pl_real g[@n_relation], band[@n_relation];
+    pl_status status = relations(m, t, x, u, g, band);
+    if (status != PL_OK) return status;
+    if (first) memcpy(g0, g, sizeof g);
+    for (int k = 0; k < @n_relation; k++) {
+        int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
+        int stands = fired && (fired[k] || fabs(g0[k]) <= band[k]);
+        if (stands && fabs(g[k] - g0[k]) <= band[k]) {
+            if (!first || !fired[k]) continue;
+            now = fired[k] < 0;
+        }
+        *moved |= now != m->relation[k];
+        m->relation[k] = now;
+    }
+    return PL_OK;
+}
+
+static int relation_changed(const model *m, const before_event *old) {
+    for (int k = 0; k < @n_relation; k++)
+        if (relation_in_f[k] && m->relation[k] != old->relation[k]) return 1;
+    return 0;
+}
+"""
+
+NO_RELATIONS = """static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_real *u,
+                               const int8_t *fired, int first, pl_real *g0, int *moved) {
+    (void)m, (void)t, (void)x, (void)u, (void)fired, (void)first, (void)g0, (void)moved;
+    return PL_OK;
+}
+
+static int relation_changed(const model *m, const before_event *old) {
+    (void)m, (void)old;
+    return 0;
+}
+"""
+
+MEMORIES = """static const int8_t memory_in_f[] = {@memory_in_f};
+
+static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
+    pl_real v[@size_memory];
+    pl_status status = memory_values(m, t, x, u, v);
+    if (status != PL_OK) return status;
+    for (int k = 0; k < @n_memory; k++) {
+        if (v[k] == m->d[k]) continue;
+        if (!(fabs(v[k]) <= HUGE_VAL)) {
+            m->error = @memory_error + 2 * k + 1;
+            return PL_FATAL;
+        }
+        m->d[k] = v[k];
+        m->error = @memory_error + 2 * k; /* if this goes on and on */
+        *moved = 1;
+    }
+    return PL_OK;
+}
+
+static int memory_changed(const model *m, const before_event *old) {
+    for (int k = 0; k < @n_memory; k++)
+        if (memory_in_f[k] && m->d[k] != old->d[k]) return 1;
+    return 0;
+}
+
+/* pre(v) = v; 0 if it is so already */
+static int next_round(model *m) {
+    int moved = memcmp(m->b, m->d, sizeof m->d) != 0;
+    memcpy(m->b, m->d, sizeof m->d);
+    return moved;
+}
+
+static pl_status memory_begin(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real v[@size_memory];
+    pl_status status = memory_starts(m, t, x, u, v);
+    memcpy(m->d, v, sizeof v);
+    memcpy(m->b, v, sizeof v);
+    return status;
+}
+"""
+
+ACTIONS = """static const int8_t action_kind[] = {@action_kind}; /* 0: a state anew, 1: stop, 2: fail */
+static const int action_place[] = {@action_place};
+
+static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info, int *moved) {
+    pl_real v[2 * @size_action];
+    pl_status status = action_values(m, t, x, u, v);
+    if (status != PL_OK) return status;
+    for (int k = 0; k < @n_action; k++) {
+        if (v[2 * k] == 0.0) continue;
+        if (action_kind[k] == 0) {
+            x[action_place[k]] = v[2 * k + 1];
+            info->x_changed = *moved = 1;
+            continue;
+        }
+        m->error = @action_error + k;
+        if (action_kind[k] == 2) return PL_FATAL;
+        info->terminate = 1;
+    }
+    return PL_OK;
+}
+"""
+
+EVENT = """static pl_status at_rest(model *m, pl_real t, const pl_real *x, const pl_real *u,
+                         const int8_t *fired, int first, pl_real *g0) {
+    for (int pass = 0; pass < @passes; pass++) {
+        int moved = 0;
+        pl_status status = relation_pass(m, t, x, u, fired, first && pass == 0, g0, &moved);
+        if (status == PL_OK) status = memory_pass(m, t, x, u, &moved);
+        if (status != PL_OK || !moved) return status;
+    }
+    return PL_FATAL;
+}
+
+static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired, pl_event_info *info) {
+    pl_real g0[@n_relation + 1];
+    pl_status status = kept_values(m, t, x, u, m->kept);
+    for (int round = 0; status == PL_OK && round < @rounds; round++) {
+        int moved = 0;
+        status = at_rest(m, t, x, u, fired, round == 0, g0);
+        if (status == PL_OK) status = act(m, t, x, u, info, &moved);
+        clocks_done(m);
+        m->initial = 0.0;
+        if (status == PL_OK && !next_round(m) && !moved) {
+            if (!info->terminate) m->error = 0;
+            return PL_OK;
+        }
+    }
+    if (status == PL_OK) m->error = @endless;
+    return status == PL_OK ? PL_FATAL : status;
+}
+
+static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
+                             pl_event_info *info) {
+    model *m = self;
+    before_event old;
+    remember(m, &old);
+    clocks_due(m, t);
+    pl_status status = rounds(m, t, x, u, fired, info);
+    info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
+    info->next_time = next_tick(m);
+    return status;
+}
+
+/* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
+static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    model *m = self;
+    before_event old;
+    pl_real g0[@n_relation + 1];
+    int moved = 0;
+    remember(m, &old);
+    clocks_begin(m, t);
+    m->initial = 1.0;
+    pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
+    if (status == PL_OK) status = memory_begin(m, t, x, u);
+    if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
+    info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
+    info->next_time = next_tick(m);
+    return status;
+}
+"""

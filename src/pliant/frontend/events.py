@@ -1,0 +1,284 @@
+"""What happens at events: when-clauses, clocks, discrete equations, reinit, terminate.
+
+Every discrete variable with a memory gets one expression for its value after an event, over values, values before the
+event (``pre``), relations and ticks of clocks:
+
+    when c then v = a; elsewhen d then v = b; end when;   v := if rise(c) then a else if rise(d) then b else pre(v)
+    v = a                                                 v := a
+    v = a, clocked                                        v := if tick then a else pre(v)
+
+``rise(c)`` is ``c and not pre(c)``; the condition itself is a memory of its own for that. A clock's tick and initial()
+hold for one round of the event iteration only, so they rise by themselves. At the start of a simulation a when-clause
+acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
+
+``floor(x)`` outside noEvent is a memory F with the relations x < F and F + 1 <= x, so it changes at events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pliant.errors import ModelError
+from pliant.expr.build import add, apply, choose, const, logical_and, logical_not, logical_or, variables_of
+from pliant.frontend.discrete import Discretes
+from pliant.frontend.nodes import Nodes
+from pliant.frontend.spans import Spans
+from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
+from pliant.frontend.values import Value, scalars
+from pliant.ir import Action, Events, Kind, Memory, Op, Span, StateSelect
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+Branch = tuple[Any, int, Span | None]  # activation, value of one scalar, place
+
+
+class EventBuilder:
+    """Collects the events of one model."""
+
+    def __init__(self, discretes: Discretes) -> None:
+        self.d = discretes
+        self.run, self.g, self.symbols, self.storage = discretes.run, discretes.g, discretes.symbols, discretes.storage
+        self.events = Events()
+        self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
+        self.floors: dict[int, int] = {}
+
+    def finish(self) -> Events:
+        """All memories, after the equations have been read."""
+        found = self._branches()
+        for position in sorted(self.d.memory):
+            if self.symbols.scalar_type(position) != "string":
+                self._memories(position, found.get(position, []))
+        self.events.kept = self.d.kept
+        self.events.clocks = list(self.d.clocks.values())
+        self.events.initial = self.d.initial
+        return self.events
+
+    # ------------------------------------------------------------------------------------- assignments
+
+    def _branches(self) -> dict[int, list[list[Branch]]]:
+        """Variable with a memory -> per scalar its branches, the first active one counts."""
+        found: dict[int, list[list[Branch]]] = {}
+        for owner in self.storage["discrete_value_owners"]:
+            for branch in owner["branches"]:
+                span = self.symbols.spans.of(branch.get("provenance") or owner.get("provenance"))
+                for target, entry in zip(owner["targets"], branch["values"], strict=True):
+                    if target not in self.d.memory or self.symbols.scalar_type(target) == "string":
+                        continue
+                    if not isinstance(entry.get("value"), int):
+                        name = self.symbols.raw[target]["name"]
+                        raise ModelError(f"`{name}` is set in a form that pliant does not know")
+                    values = scalars(self.d.shaped(target, entry["value"]))
+                    self._add(found, target, range(len(values)), values, (branch["activation"], span))
+        for row in self.storage["discrete_real_equations"]:
+            self._equation(found, row)
+        return found
+
+    def _equation(self, found: dict[int, list[list[Branch]]], row: dict[str, Any]) -> None:
+        nodes = self.run.nodes
+        span = self.symbols.spans.of(row.get("provenance"))
+        root = row["residual"]
+        raw = nodes.raw[root]
+        left: Value | None = None
+        if nodes.kind[root] == "binary" and raw["operator"] in ("subtract", "elementwise_subtract"):
+            left = self.run.value(raw["lhs"])
+        targets = [] if left is None else [self.g.nodes[e] for e in scalars(left)]
+        if left is None or any(t[0] != Op.VAR or self.symbols.variables[t[1]].kind != Kind.DISCRETE for t in targets):
+            place = f"{span}: " if span else ""
+            raise ModelError(
+                f"{place}an equation for discrete variables must have one of them alone on its left side",
+                hint="solve it for the variable: v = ...",
+            )
+        values = scalars(self.run.value(raw["rhs"]))
+        if len(values) == 1:
+            values = values * len(targets)
+        for target, value in zip(targets, values, strict=True):
+            position = self.symbols.owner[target[1]]
+            k = target[1] - self.symbols.base[position]
+            self._add(found, position, [k], [value], (row["activation"], span))
+
+    def _add(
+        self,
+        found: dict[int, list[list[Branch]]],
+        position: int,
+        places: Any,
+        values: list[int],
+        how: tuple[Any, Span | None],
+    ) -> None:
+        lists = found.setdefault(position, [[] for _ in scalars(self.symbols.value(position))])
+        for k, value in zip(places, values, strict=True):
+            lists[k].append((how[0], value, how[1]))
+
+    def _memories(self, position: int, branches: list[list[Branch]]) -> None:
+        before = scalars(self.d.before(position))
+        starts = self._starts(position)
+        clock = next((o["clock"] for o in self.storage["clock_ownerships"] if o["variable"] == position), None)
+        for k, own in enumerate(branches or [[] for _ in before]):
+            number = self.symbols.base[position] + k
+            value = before[k]
+            for activation, new, span in reversed(own):
+                if activation != "always":
+                    value = choose(self.g, self._active(activation["when"]), new, value)
+                elif clock is not None:
+                    value = choose(self.g, self.d.tick(clock, span), new, value)
+                else:
+                    value = new
+            span = own[0][2] if own else self.symbols.variables[number].span
+            self.events.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
+
+    def _starts(self, position: int) -> list[int]:
+        """Values before the first event."""
+        for entry in self.storage["initial_discrete_values"]:
+            if entry["target"] == position:
+                return scalars(self.d.shaped(position, entry["value"]))
+        first = self.symbols.base[position]
+        n = len(scalars(self.symbols.value(position)))
+        starts = (self.symbols.variables[number].start for number in range(first, first + n))
+        return [const(self.g, 0.0) if e is None else e for e in starts]
+
+    # ----------------------------------------------------------------------------------------- activation
+
+    def _active(self, when: dict[str, int]) -> int:
+        active = self._rise(when["trigger"])
+        if when["guard"] != when["trigger"]:
+            active = logical_and(self.g, active, self.d.holds(when["guard"]))
+        return active
+
+    def _rise(self, which: int) -> int:
+        """True in the round of an event in which a condition becomes true."""
+        known = self.triggers.get(which)
+        if known is not None:
+            return known
+        node, g = self.storage["conditions"][which]["node"], self.g
+        if node in ("initial", "always") or "clock" in node:
+            known = self.d.holds(which)
+        elif "any_rise" in node:
+            inner = node["any_rise"]
+            known = logical_or(g, self._rise(inner["lhs"]), self._rise(inner["rhs"]))
+        else:
+            condition = self.d.holds(which)
+            span = self.symbols.spans.of(self.storage["conditions"][which].get("provenance"))
+            now, before = self._memory(f"when {len(self.events.memories) + 1}", condition, const(g, 0.0), span)
+            known = logical_and(g, now, logical_not(g, before))
+            if self.d.initial not in variables_of(g, condition):
+                known = logical_and(g, known, logical_not(g, self.d._initial()))
+        self.triggers[which] = known
+        return known
+
+    def _memory(self, name: str, expression: int, start: int, span: Span | None) -> tuple[int, int]:
+        """A memory that the model does not name: nodes of its value and of the value before."""
+        now = self.d.new_symbol(f"${name}", Kind.DISCRETE, span)
+        before = self.d.new_symbol(f"pre(${name})", Kind.BEFORE, span)
+        memory = Memory(self.g.nodes[now][1], self.g.nodes[before][1], expression, start, span)
+        self.events.memories.append(memory)
+        return now, before
+
+    def floor(self, e: int, span: Span | None) -> int:
+        """floor(e) that changes at events only."""
+        known = self.floors.get(e)
+        if known is None:
+            g = self.g
+            value = apply(g, Op.FLOOR, e)
+            known, _ = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
+            memory = self.events.memories[-1]
+            above = self.run.event(add(g, known, const(g, 1.0)), e, False, span)
+            outside = logical_or(g, self.run.event(e, known, True, span), above)
+            memory.expression = choose(g, outside, value, known)
+            self.floors[e] = known
+        return known
+
+    # -------------------------------------------------------------------------------------------- actions
+
+    def action(self, entry: dict[str, Any], span: Span | None) -> None:
+        """reinit, terminate or an assertion in a when-clause."""
+        ((kind, content),) = entry["kind"].items()
+        at_end = self._reads_terminal(entry["trigger"])
+        if kind == "warning" or (at_end and kind != "reinitialize"):
+            return  # nothing that the run depends on
+        active = self._active(entry)
+        if kind == "reinitialize":
+            states = scalars(self.symbols.value(content["state"]))
+            values = scalars(self.run.value(content["value"]))
+            for state, value in zip(states, values if len(values) > 1 else values * len(states), strict=True):
+                number = self.g.nodes[state][1]
+                self.symbols.variables[number].state_select = StateSelect.ALWAYS
+                self.events.actions.append(Action("reset", active, number, value, span=span))
+            return
+        if "condition" in content:
+            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(content["condition"])))
+        message = str(self.run.value(content["message"]))
+        word = "stop" if kind == "terminate" else "fail"
+        self.events.actions.append(Action(word, active, message=message, span=span))
+
+    def _reads_terminal(self, which: int) -> bool:
+        node = self.storage["conditions"][which]["node"]
+        if not isinstance(node, dict) or "discrete" not in node:
+            return False
+        nodes = self.run.nodes
+        numbers = nodes.reachable([node["discrete"]])
+        return any(nodes.kind[n] == "coordinate" and "terminal" in nodes.raw[n] for n in numbers)
+
+
+# ------------------------------------------------------------------------------------- parameters of clocks
+
+
+def clock_parameters(storage: dict[str, Any], nodes: Nodes, spans: Spans) -> dict[int, str]:
+    """Parameters that name the instants of a clock: rumoca took their values, so they cannot be changed any more."""
+    clocks = storage["clocks"]
+    if not clocks:
+        return {}
+    positions = {raw["name"]: k for k, raw in enumerate(storage["variables"]) if raw["role"] in PARAMETER_ROLES}
+    found: dict[int, str] = {}
+    for which, prefix in _clock_scopes(storage, nodes):
+        span = spans.of(clocks[which].get("provenance"))
+        if span is None:
+            continue
+        for name in _DOTTED.findall(span.text):
+            scope = prefix
+            while True:  # the component itself, then those around it
+                position = positions.get(f"{scope}.{name}" if scope else name)
+                if position is not None:
+                    found[position] = "its value was used for the times of a clock"
+                if position is not None or not scope:
+                    break
+                scope = scope.rpartition(".")[0]
+    return found
+
+
+def _clock_scopes(storage: dict[str, Any], nodes: Nodes) -> Iterator[tuple[int, str]]:
+    """(clock, component whose text mentions it)."""
+    variables = storage["variables"]
+    for entry in storage["clock_ownerships"]:
+        yield entry["clock"], variables[entry["variable"]]["name"].rpartition(".")[0]
+    clock_of: dict[int, set[int]] = {}
+    for which, condition in enumerate(storage["conditions"]):
+        clock_of[which] = _clocks_in(storage, which, condition["node"])
+    targets: list[tuple[Any, int]] = []
+    for owner in storage["discrete_value_owners"]:
+        targets += [(branch["activation"], target) for branch in owner["branches"] for target in owner["targets"]]
+    for row in storage["discrete_real_equations"]:
+        for number in nodes.reachable([row["residual"]]):
+            raw = nodes.raw[number]
+            if nodes.kind[number] == "coordinate" and isinstance(raw, dict):
+                targets += [(row["activation"], which) for name, which in raw.items() if name in DISCRETE_ROLES]
+    for action in storage["event_actions"]:
+        state = action["kind"].get("reinitialize", {}).get("state")
+        if state is not None:
+            targets.append(({"when": action}, state))
+    for activation, target in targets:
+        if activation != "always":
+            for clock in clock_of[activation["when"]["trigger"]] | clock_of[activation["when"]["guard"]]:
+                yield clock, variables[target]["name"].rpartition(".")[0]
+
+
+def _clocks_in(storage: dict[str, Any], which: int, node: Any) -> set[int]:
+    if not isinstance(node, dict):
+        return set()
+    ((kind, inner),) = node.items()
+    if kind == "clock":
+        return {inner}
+    children = [inner] if kind == "not" else list(inner.values()) if kind in ("and", "or", "any_rise") else []
+    found: set[int] = set()
+    for child in children:
+        found |= _clocks_in(storage, child, storage["conditions"][child]["node"])
+    return found
