@@ -300,3 +300,17 @@ def test_reinit_of_something_that_is_no_state() -> None:
             "  Real x, y(start = 0, fixed = true);\nequation\n  x = sin(time); der(x) = y + der(y);\n"
             "  when y > 0.5 then\n    reinit(x, 0);\n  end when;"
         )
+
+
+def test_sample_rates_that_meet() -> None:
+    """The front end refuses a when-clause that reads what another rate sets; the hint says how to go on."""
+    body = """
+  discrete Real a(start = 0, fixed = true), b(start = 0, fixed = true); Real held = a;
+equation
+  when sample(0, 0.1) then a = time; end when;
+  when sample(0, 0.25) then b = {0}; end when;
+"""
+    with pytest.raises(pliant.NotSupportedError, match=r"another sample") as caught:
+        load(body.format("a"))
+    assert "held" in str(caught.value.hint)
+    assert load(body.format("held")).simulate(1.1, points=None)["b"][-1] == pytest.approx(1.0)

@@ -241,19 +241,15 @@ def test_functions_can_be_planned_but_not_written() -> None:
 def test_models_that_a_step_cannot_express() -> None:
     with pytest.raises(NotSupportedError, match=r"states on the way"):
         pliant.load(EXAMPLES / "pendulum.mo").realtime(step=1e-3, stop=1.0)
-    sampled = """
-    model Sampled
-      Real x(start = 0, fixed = true);
-      discrete Real u(start = 0);
+    delayed = """
+    model Delayed
+      Real x(start = 0, fixed = true), y = delay(x, 0.1);
     equation
-      der(x) = u - x;
-      when sample(0, 0.1) then
-        u = 1 - x;
-      end when;
-    end Sampled;
+      der(x) = 1 - y;
+    end Delayed;
     """
-    with pytest.raises(NotSupportedError, match=r"when|sample"):
-        pliant.load(sampled).realtime(step=1e-3, stop=1.0)
+    with pytest.raises(NotSupportedError, match=r"delay"):
+        pliant.load(delayed).realtime(step=1e-3, stop=1.0)
 
 
 def test_wrong_names_are_told(tanks_plan: pliant.Plan, tanks: pliant.Model) -> None:

@@ -335,9 +335,9 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
         if (status == PL_OK && out->n_points < 0) status = write_row(p, out, t, after);
         if (status != PL_OK) return status;
     }
-    if (out->n_points > 0 && last_time(out) == t) {
-        out->used--; /* a requested point exactly at the event: what holds from here on */
-        status = write_row(p, out, t, after);
+    if (out->n_points > 0 && t - last_time(out) <= 4.0 * DBL_EPSILON * fabs(t)) {
+        out->used--; /* a requested point at the event, but for rounding: what holds from here on */
+        status = write_row(p, out, out->point[r->next_point - 1], after);
         if (status != PL_OK) return status;
     }
     if (!end) return PL_EVENT;

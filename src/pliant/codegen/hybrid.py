@@ -352,6 +352,21 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     return status;
 }
 
+/* Relations anew with discrete variables held, for those who make their own steps. */
+PL_EXPORT pl_status pliant_settle(void *self, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real g0[@n_relation + 1];
+    for (int pass = 0; pass < @passes; pass++) {
+        int moved = 0;
+        pl_status status = relation_pass(self, t, x, u, NULL, 1, g0, &moved);
+        if (status != PL_OK || !moved) return status;
+    }
+    return PL_RETRY;
+}
+
+PL_EXPORT pl_real *pliant_memory(void *self, int before) {
+    return before ? ((model *)self)->b : ((model *)self)->d;
+}
+
 /* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
 static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
     model *m = self;

@@ -162,6 +162,13 @@ RULES = (
         r"\bpre\s*\(",
     ),
     Rule(
+        r"is not owned by clock identity",
+        NotSupportedError,
+        "a sampled equation reads a variable that another sample(...) sets",
+        "pass the value through an ordinary variable: `Real held = v;`, and read `held` in the when-clause",
+        r"\bsample\s*\(",
+    ),
+    Rule(
         r"(?s)clock|sample\(|previous|outside the checked DAE lowering grammar",
         NotSupportedError,
         "this use of clocks (synchronous Modelica) is not supported",

@@ -21,6 +21,7 @@ from pliant.realtime.linearise import Mask
 from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
+from pliant.realtime.stepper.events import check_events
 from pliant.realtime.stepper.lower import check_supported
 from pliant.realtime.stepper.make import StepCode
 from pliant.solve.generated import GeneratedModel
@@ -310,6 +311,8 @@ def make_plan(
             )
     if isinstance(model, GeneratedModel):
         check_supported(model.generated.program.sorted)
+        for one in wanted:
+            check_events(model.generated.program.sorted, tau, one.start)
     begin = time.perf_counter()
 
     def tell(part: float, text: str) -> None:

@@ -18,7 +18,7 @@ from pliant.solve.initial import InitialSolver, Start
 from pliant.solve.inputs import count_jumps
 from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
-from pliant.solve.numeric import Names, NumericModel, Vector
+from pliant.solve.numeric import Instance, Names, NumericModel, Vector
 from pliant.solve.result import VariableInfo, VariableKind
 from pliant.structure.diagnosis import describe_equation
 
@@ -102,6 +102,36 @@ class GeneratedModel(NativeModel):
             self._with_taylor = GeneratedModel.compile(generated, self.digest)
             self._with_taylor._with_taylor = self._with_taylor  # also where there are none: asked once only
         return self._with_taylor
+
+    @property
+    def has_memory(self) -> bool:
+        """Events set discrete variables or states."""
+        return bool(self.generated.program.sorted.events)
+
+    def _memory(self, instance: Instance, before: int) -> Vector:
+        """Discrete variables in the instance itself, or their values before the last event."""
+        self.library.pliant_memory.restype = ctypes.c_void_p
+        n = len(self.generated.program.sorted.events.memories)
+        place = self.library.pliant_memory(ctypes.c_void_p(instance.address), before)
+        return np.ctypeslib.as_array((ctypes.c_double * n).from_address(place))
+
+    def memories(self, instance: Instance) -> tuple[float, ...]:
+        """Values of discrete variables in the order of the model's events."""
+        return tuple(self._memory(instance, 0).tolist()) if self.has_memory else ()
+
+    def set_memories(self, instance: Instance, values: Vector) -> None:
+        """Give discrete variables other values."""
+        for before in (0, 1):
+            self._memory(instance, before)[:] = values
+
+    def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:
+        """Relations anew at (t, x, u); discrete variables hold."""
+        self.library.pliant_settle(
+            ctypes.c_void_p(instance.address),
+            ctypes.c_double(t),
+            ctypes.c_void_p(x.ctypes.data),
+            ctypes.c_void_p(u.ctypes.data),
+        )
 
     def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
         """With Taylor coefficients where the history of BDF will be corrected often; compiled once for a model."""

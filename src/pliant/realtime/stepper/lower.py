@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement, build_program
@@ -34,13 +35,7 @@ def check_supported(s: SortedSystem) -> None:
     for one in s.system.refusals:
         raise NotSupportedError(
             f"{s.system.name} cannot become a real-time step: {one.what}" + (f"  {one.span}" if one.span else ""),
-            hint="models with discrete memory (when, pre, sample, reinit) are not supported here",
-        )
-    for memory in s.events.memories:
-        raise NotSupportedError(
-            f"{s.system.name} cannot become a real-time step: {s.system.variables[memory.variable].name} is set in a "
-            f"when-clause or by sample" + (f"  {memory.span}" if memory.span else ""),
-            hint="models with discrete memory (when, pre, sample, reinit) are not supported here",
+            hint="write it another way; when, sample, pre and reinit can become part of a step",
         )
     for one_set in s.sets:
         names = ", ".join(s.system.variables[v].name for v in one_set.candidates[0])
@@ -63,6 +58,7 @@ class Lowering(Algebra):
         self.relations = [self.temporary(f"relation_{k + 1}") for k in range(len(self.s.relations))]
         self.integers = set(self.relations)  # variables that are 0 or 1
         self.kept: list[int] = []  # relations with memory
+        self.loose: set[int] = set()  # discrete variables in a loop: events read their values of the step before
         self.first_last: dict[int, int] = {}  # tear of a Newton loop -> its value after the first evaluation
         self.guess: dict[int, int] = {}  # tear of a Newton loop -> variable that holds its last value
         self.statements = self._sorted_with_relations()
@@ -153,9 +149,12 @@ class Lowering(Algebra):
     # ------------------------------------------------------------------ expressions
 
     def leaves(self) -> dict[int, int]:
-        """Replacement of leaves that no step knows: time and relations."""
-        g = self.g
+        """Replacement of leaves that no step knows: time, relations, and between events what only they change."""
+        g, events = self.g, self.s.events
         leaf = {g.intern((Op.TIME,)): var(g, self.clock)}
+        leaf |= {var(g, one.before): var(g, one.variable) for one in events.memories}
+        if events.initial >= 0:
+            leaf[var(g, events.initial)] = self.zero
         return leaf | {g.intern((Op.REL, k)): var(g, v) for k, v in enumerate(self.relations)}
 
     def rewrite(self, e: int, leaf: Mapping[int, int], memo: dict[int, int]) -> int:
@@ -223,13 +222,20 @@ class Lowering(Algebra):
 class Evaluation:
     """One pass through the model at one x, t and u."""
 
-    def __init__(self, lowering: Lowering, leaf: dict[int, int], fresh: bool, frozen: bool) -> None:
+    def __init__(
+        self,
+        lowering: Lowering,
+        leaf: dict[int, int],
+        fresh: bool,
+        frozen: bool,
+        order: Sequence[Any] | None = None,
+    ) -> None:
         self.w, self.g = lowering, lowering.g
         self.leaf, self.fresh, self.frozen = leaf, fresh, frozen
         self.memo: dict[int, int] = {}
         self.factors: dict[int, Factors] = {}
         self.last: dict[int, int] = {}  # tear of a Newton loop -> its value
-        for one in lowering.statements:
+        for one in lowering.statements if order is None else order:
             self._add(one)
 
     def of(self, e: int) -> int:
