@@ -190,6 +190,20 @@ def test_dae_form_of_a_model_loaded_as_ode() -> None:
     assert np.abs(result["v[3,3]"] - accurate["v[3,3]"]).max() < 0.05 * np.ptp(accurate["v[3,3]"])
 
 
+def test_both_forms_are_compared() -> None:
+    model = pliant.load(EXAMPLES / "DiodeGrid.mo")
+    options = {"reference": False, "certificate": False}
+    plans = {form: model.realtime(step=1e-4, stop=0.01, options={"form": form, **options}) for form in ("ode", "dae")}
+    best = model.realtime(step=1e-4, stop=0.01, options={"form": "best", **options})
+    costs = {form: plan.code.operations["step"].total for form, plan in plans.items()}
+    assert best.code.operations["step"].total == min(costs.values())
+    assert [one.split(":")[0] for one in best.forms] == ["ode", "dae"]
+    assert all(str(cost) in told for cost, told in zip(costs.values(), best.forms, strict=True))
+    assert best.forms[0] in best.summary
+    alone = pliant.load(EXAMPLES / "heat_rod.mo").realtime(step=1e-3, stop=0.1, options={"form": "best", **options})
+    assert "no loops" in alone.forms[1]
+
+
 def test_explicit_pattern_of_a_model_with_loops() -> None:
     """No entry of the Jacobian is needed, but the loops inside f are."""
     model = pliant.load(EXAMPLES / "transistor_amplifier.mo")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -252,13 +253,13 @@ class Model:
         >>> plan.entries < plan.full_entries, plan.evidence.violators
         (True, 0)
         """
-        from pliant.realtime.form import in_form
+        from pliant.realtime.form import plan_in_form
         from pliant.realtime.plan import make_plan
         from pliant.realtime.progress import PlanReporter
 
         with PlanReporter(progress) as reporter:
-            return make_plan(
-                in_form(self._numeric, options),
+            make = partial(
+                make_plan,
                 step=step,
                 stop=stop,
                 tolerance=tolerance,
@@ -268,6 +269,7 @@ class Model:
                 options=options,
                 report=reporter.report,
             )
+            return plan_in_form(self._numeric, options, make)
 
     def steady_state(
         self,

@@ -46,6 +46,7 @@ class Plan:
     margin_kept  least share of the stability margin that stays
     bias         largest error that the pattern is predicted to add, in units of a state's range
     evidence     what was checked, and what was not
+    forms        options={"form": "best"}: what each form would cost
     """
 
     def __init__(self, outcome: Outcome, evidence: Evidence, code: StepCode | None = None) -> None:
@@ -53,6 +54,7 @@ class Plan:
         self._code = code
         self.step = outcome.request.step
         self.timing: Timing | None = None  # of the last measurement
+        self.forms: tuple[str, ...] = ()
 
     # --------------------------------------------------------------------------------------------- figures
 
@@ -136,6 +138,7 @@ class Plan:
             lines.append("  no search was asked for: the plan keeps all entries")
         elif o.mask.all():
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
+        lines += [f"  form {one}" for one in self.forms]
         return "\n".join(lines)
 
     def as_dict(self, baselines: bool = False) -> dict[str, Any]:
@@ -158,6 +161,7 @@ class Plan:
             "kept": [[int(i), int(j)] for i, j in np.argwhere(self.mask)],
             "evidence": self.evidence.as_dict(),
             "seconds": o.seconds,
+            "forms": list(self.forms),
         }
         if baselines:
             out["baselines"] = [
