@@ -238,6 +238,17 @@ def test_terminate_tells_why() -> None:
     assert result.events[-1].terminal
     assert "the tank is full" in result.events[-1].message
     assert "the tank is full" in str(result.events[-1])
+    result = load(
+        "  Real x(start = 0, fixed = true); Integer n(start = 0, fixed = true);\nequation\n  der(x) = 2;\n"
+        "  when x >= 0.5 then\n    n = pre(n) + 1;\n  end when;\n"
+        '  when n >= 1 then\n    terminate("counted");\n  end when;'
+    ).simulate(5.0)
+    assert "counted" in result.events[-1].message  # although further rounds of the event follow
+    result = load(
+        "  Real x(start = 0, fixed = true);\nequation\n  der(x) = 2;\n"
+        '  when x >= 0.5 then\n    reinit(x, 0.1);\n    terminate("set back");\n  end when;'
+    ).simulate(5.0)
+    assert "set back" in result.events[-1].message  # although the solver begins anew
 
 
 def test_assertion_in_a_when_clause() -> None:

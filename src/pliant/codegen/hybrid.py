@@ -55,6 +55,7 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real tick[{}];", clocks, "clocks that tick in this round of an event"),
         ("pl_real ticks[{}];", clocks, "ticks since the first"),
         ("pl_real initial;", 1, "1: the first round at the start"),
+        ("int ended;", 1, "number of the message that ended the run"),
     ]
 
 
@@ -305,6 +306,7 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
         }
         m->error = @action_error + k;
         if (action_kind[k] == 2) return PL_FATAL;
+        m->ended = m->error;
         info->terminate = 1;
     }
     return PL_OK;
@@ -332,7 +334,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
         clocks_done(m);
         m->initial = 0.0;
         if (status == PL_OK && !next_round(m) && !moved) {
-            if (!info->terminate) m->error = 0;
+            m->error = m->ended;
             return PL_OK;
         }
     }
@@ -376,6 +378,7 @@ static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_re
     remember(m, &old);
     clocks_begin(m, t);
     m->initial = 1.0;
+    m->ended = 0;
     pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
     if (status == PL_OK) status = memory_begin(m, t, x, u);
     if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
