@@ -73,8 +73,8 @@ def sampled(folder: Path) -> Section:
     return Section(
         "sampled",
         "Sampled parts",
-        "`when sample(...)` in Modelica: the solver stops exactly at the instants of the clock. In a real-time step the "
-        "clock is a counter, and every step costs the same.",
+        "`when sample(...)` in Modelica: the solver stops exactly at the instants of the clock. In a real-time step "
+        "the clock is a counter, and every step costs the same.",
         [
             Code((MODELS / "sampled_drive.mo").read_text(encoding="utf-8"), "The model."),
             Table(
