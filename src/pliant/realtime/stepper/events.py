@@ -14,15 +14,13 @@ the same event sees it one step later. Variables in a loop with each other read 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.plan import targets_of
-from pliant.codegen.program import Newton, Statement
+from pliant.codegen.program import Statement
 from pliant.errors import NotSupportedError
 from pliant.expr.build import choose, neg, substitute, var
 from pliant.ir import Clock, Memory, Op, SortedSystem
-from pliant.realtime.stepper.lower import Evaluation, Lowering
+from pliant.realtime.stepper.lower import Evaluation, Lowering, operands_first, reaches_itself
 
 NEAR = 1e-6  # share of a step by which the times of a clock may miss the ends of steps
 
@@ -119,45 +117,14 @@ class _EventEvaluation(Evaluation):
 
 def _order(w: Lowering, kept: dict[int, int]) -> list[Statement | int | Memory]:
     """Statements, relations and memories, operands first; memories in a loop (``w.loose``) are read as they were."""
-    g, s, program = w.g, w.s, w.program.statements
+    s, program = w.s, w.program.statements
     n, n_relations = len(program), len(s.relations)
-    definer = {v: k for k, one in enumerate(program) for v in targets_of(one)}
-    memories = {one.variable: n + n_relations + k for k, one in enumerate(s.events.memories)}
-    roots: list[list[int]] = [w._expressions(one) for one in program]
-    roots += [[r.lhs, r.rhs] for r in s.relations]
-    roots += [substitute(g, [one.expression], kept) for one in s.events.memories]
-    memo: dict[int, frozenset[int]] = {}
-    needs: list[list[int]] = []
-    for k, expressions in enumerate(roots):
-        one = program[k] if k < n else None
-        inner = {step.target for step in one.steps} if isinstance(one, Newton) else set()
-        used = {v for e in expressions for v in w.shared.uses(e)} - inner
-        found = {definer[v] for v in used if v in definer} | {memories[v] for v in used if v in memories}
-        found |= {n + r for r in w._relations_in(expressions, memo)} - {n + r for r in w.kept}
-        found.discard(k if k < n else -1)
-        needs.append(sorted(found))
-    loose = {v: k for v, k in memories.items() if w._reaches(needs, k)}
+    places = {one.variable: n + n_relations + k for k, one in enumerate(s.events.memories)}
+    needs = w.needs([substitute(w.g, [one.expression], kept) for one in s.events.memories], places)
+    held = {n + r for r in w.kept}
+    needs = [[d for d in row if d not in held] for row in needs]
+    loose = {v: k for v, k in places.items() if reaches_itself(needs, k)}
     w.loose = set(loose)
     cut = set(loose.values())
-    wanted = [[d for d in row if d not in cut] for row in needs]
     items: list[Statement | int | Memory] = [*program, *range(n_relations), *s.events.memories]
-    return [items[k] for k in _sorted(wanted, {n + r for r in w.kept})]
-
-
-def _sorted(needs: Sequence[Sequence[int]], without: set[int]) -> list[int]:
-    """Depth first, operands before users."""
-    done = set(without)
-    order: list[int] = []
-    for first in range(len(needs)):
-        stack = [(first, iter(needs[first]))] if first not in done else []
-        done.add(first)
-        while stack:
-            k, rest = stack[-1]
-            following = next((d for d in rest if d not in done), None)
-            if following is None:
-                stack.pop()
-                order.append(k)
-            else:
-                done.add(following)
-                stack.append((following, iter(needs[following])))
-    return order
+    return [items[k] for k in operands_first([[d for d in row if d not in cut] for row in needs], held)]

@@ -45,6 +45,39 @@ def check_supported(s: SortedSystem) -> None:
         )
 
 
+def operands_first(needs: Sequence[Sequence[int]], without: set[int]) -> list[int]:
+    """An order of evaluation, depth first; those in ``without`` are left out."""
+    done = set(without)
+    order: list[int] = []
+    for first in range(len(needs)):
+        stack = [(first, iter(needs[first]))] if first not in done else []
+        done.add(first)
+        while stack:
+            k, rest = stack[-1]
+            following = next((d for d in rest if d not in done), None)
+            if following is None:
+                stack.pop()
+                order.append(k)
+            else:
+                done.add(following)
+                stack.append((following, iter(needs[following])))
+    return order
+
+
+def reaches_itself(needs: Sequence[Sequence[int]], start: int) -> bool:
+    """Does it need itself, through others?"""
+    seen: set[int] = set()
+    stack = list(needs[start])
+    while stack:
+        k = stack.pop()
+        if k == start:
+            return True
+        if k not in seen:
+            seen.add(k)
+            stack.extend(needs[k])
+    return False
+
+
 class Lowering(Algebra):
     """One evaluation after the other, as assignments in ``out``."""
 
@@ -98,16 +131,16 @@ class Lowering(Algebra):
             memo[i] = frozenset().union(*(memo[a] for a in below))
         return memo[e]
 
-    def _sorted_with_relations(self) -> list[Statement | int]:
-        """Statements and numbers of relations in an order of evaluation; relations that depend on themselves are
-        left out and kept in memory."""
+    def needs(self, more: Sequence[Sequence[int]] = (), known: Mapping[int, int] | None = None) -> list[list[int]]:
+        """What each statement, then each relation, then each list of expressions in ``more`` needs, as places in this
+        order; ``known``: variables that ``more`` gives values to, with their places."""
         memo: dict[int, frozenset[int]] = {}
         program = self.program.statements
-        definer = {v: k for k, one in enumerate(program) for v in targets_of(one)}
         n = len(program)
+        definer = {v: k for k, one in enumerate(program) for v in targets_of(one)} | dict(known or {})
         sides = [[r.lhs, r.rhs] for r in self.s.relations]
         needs: list[list[int]] = []
-        for k, roots in enumerate([*map(self._expressions, program), *sides]):
+        for k, roots in enumerate([*map(self._expressions, program), *sides, *more]):
             # an iteration computes its steps itself; the assignments of the same variables come after it
             one = program[k] if k < n else None
             inner = {step.target for step in one.steps} if isinstance(one, Newton) else set()
@@ -115,36 +148,16 @@ class Lowering(Algebra):
             found |= {n + r for r in self._relations_in(roots, memo)}
             found.discard(k if k < n else -1)
             needs.append(sorted(found))
-        self.kept = [r for r in range(len(sides)) if self._reaches(needs, n + r)]
-        kept = {n + r for r in self.kept}
-        done: set[int] = set(kept)
-        order: list[Statement | int] = []
-        for first in range(n + len(sides)):
-            stack = [(first, iter(needs[first]))] if first not in done else []
-            done.add(first)
-            while stack:
-                k, rest = stack[-1]
-                following = next((d for d in rest if d not in done), None)
-                if following is None:
-                    stack.pop()
-                    order.append(program[k] if k < n else k - n)
-                else:
-                    done.add(following)
-                    stack.append((following, iter(needs[following])))
-        return order
+        return needs
 
-    @staticmethod
-    def _reaches(needs: Sequence[Sequence[int]], start: int) -> bool:
-        seen: set[int] = set()
-        stack = list(needs[start])
-        while stack:
-            k = stack.pop()
-            if k == start:
-                return True
-            if k not in seen:
-                seen.add(k)
-                stack.extend(needs[k])
-        return False
+    def _sorted_with_relations(self) -> list[Statement | int]:
+        """Statements and numbers of relations in an order of evaluation; relations that depend on themselves are
+        left out and kept in memory."""
+        program, needs = self.program.statements, self.needs()
+        n = len(program)
+        self.kept = [r for r in range(len(self.s.relations)) if reaches_itself(needs, n + r)]
+        order = operands_first(needs, {n + r for r in self.kept})
+        return [program[k] if k < n else k - n for k in order]
 
     # ------------------------------------------------------------------ expressions
 
