@@ -159,7 +159,8 @@ class Model:
     ) -> Linearization:
         """Linearise at time t: matrices A, B, C, D with the names of states, inputs and outputs.
 
-        x: states as a mapping or in order; None: the model's start values, initial equations solved.
+        x: states as a mapping, those not named at their start values, or in order; None: the model's start values,
+        initial equations solved.
 
         >>> import pliant
         >>> model = pliant.ode(lambda t, x: [x[1], -4 * x[0]], [1.0, 0.0], names=["x", "v"])

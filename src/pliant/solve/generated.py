@@ -14,6 +14,7 @@ from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Equation, Kind, Op, Variable
 from pliant.solve import binding
+from pliant.solve.held import HeldSolver
 from pliant.solve.initial import InitialSolver, Start
 from pliant.solve.inputs import count_jumps
 from pliant.solve.names import suggestion
@@ -125,7 +126,7 @@ class GeneratedModel(NativeModel):
 
     def consistent_start(self, sim: Simulation) -> float | None:
         """Initial equations, fixed start values and algebraic equations solved."""
-        solver = InitialSolver(self, sim)
+        solver = (HeldSolver if sim.request.held else InitialSolver)(self, sim)
         next_time = solver.run()
         self.last_start = solver.found
         if self.reports_to is not None:

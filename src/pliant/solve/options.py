@@ -145,6 +145,7 @@ class Request:
     outputs: tuple[str, ...] | None
     options: SolverOptions
     timeout: float | None
+    held: bool = False  # the given values are a point of a user, not a start: initial equations do not count
 
 
 def check_request(
