@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support_modelica import model_of
+from support_modelica import model_of, numeric
 
 import pliant
 
@@ -78,3 +78,22 @@ def test_wishes_that_do_not_go_together() -> None:
     assert result["yc"] == pytest.approx(t - 9.81 * t**2 / 2, abs=1e-6)
     assert result["c"] == pytest.approx(np.cos(2 * t), abs=1e-6)
     assert result["v2"][0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_line_of_a_derivative_that_is_an_alias() -> None:
+    """der(phi) = w leaves no equation that computes der(phi), if w is a state; errors name its line all the same."""
+    body = """  Real phi(start = 1), w, a, y;
+equation
+  der(phi) = w;
+  a = der(w);
+  a = -sqrt(phi);
+  y = phi;"""
+    found = numeric(model_of(body))
+    lines = {name: found.line_of(name) for name in ("phi", "w", "a", "y")}
+    assert lines == {
+        "phi": " (model.mo, line 4)",
+        "w": " (model.mo, line 6)",
+        "a": " (model.mo, line 6)",
+        "y": " (model.mo, line 7)",
+    }
+    assert "der(phi) = w" in found.place_of("phi")

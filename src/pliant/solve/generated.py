@@ -11,6 +11,7 @@ import numpy as np
 from pliant.codegen.compiler import compile_text
 from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
+from pliant.expr.build import variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Equation, Kind, Op, Variable
 from pliant.solve import binding
@@ -279,15 +280,23 @@ class GeneratedModel(NativeModel):
         s = self.generated.program.sorted
         variables = s.system.variables
         wanted = {name, f"der({name})"}
-        target, _ = self.names.aliases.get(f"der({name})", ("", 1))
-        wanted.add(target)
+        for one in (name, f"der({name})"):
+            wanted.add(self.names.aliases.get(one, ("", 1))[0])
         for block in s.blocks:
             for v, e in zip(block.variables, block.equations, strict=True):
                 if variables[v].name not in wanted:
                     continue
                 step = [one.equation for one in block.steps if one.variable == v]
                 return s.equations[step[0] if step else e]
-        return None
+        return self._alias_equation(f"der({name})") or self._alias_equation(name)
+
+    def _alias_equation(self, name: str) -> Equation | None:
+        """The equation that made an alias of a variable: of those as written that contain it, the shortest."""
+        system = self.generated.program.sorted.system
+        number = next((v for v, variable in enumerate(system.variables) if variable.name == name), None)
+        sizes = [variables_of(system.graph, equation.residual) for equation in system.equations]
+        found = [(len(known), k) for k, known in enumerate(sizes) if number in known]
+        return system.equations[min(found)[1]] if found else None
 
     def check_parameter(self, name: str, value: float) -> None:
         """Integers must be whole, min and max hold."""
