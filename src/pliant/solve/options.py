@@ -145,6 +145,7 @@ class Request:
     outputs: tuple[str, ...] | None
     options: SolverOptions
     timeout: float | None
+    held: bool = False  # the given values are a point of a user, not a start: initial equations do not count
 
 
 def check_request(
@@ -194,6 +195,8 @@ def check_request(
     checked.curvature_of(model)
     if checked.jacobian != "auto" and method in binding.IMPLICIT:
         model.jacobian_source(checked.jacobian)
+    chosen = _parameters(model, parameters)
+    model = model.scaled_for(chosen)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(
         start=start,
@@ -208,7 +211,7 @@ def check_request(
         x=x,
         x_given=x_given,
         others_given=others_given,
-        parameters=_parameters(model, parameters),
+        parameters=chosen,
         outputs=_names(outputs),
         options=checked,
         timeout=timeout,

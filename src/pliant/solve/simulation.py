@@ -67,6 +67,7 @@ class Simulation:
     """One run: owns all memory of the runtime. ``begin``, ``advance`` until ``done``, then collect."""
 
     def __init__(self, model: NumericModel, request: Request, inputs: Mapping[str, Any]) -> None:
+        model = model.scaled_for(request.parameters)
         self.model, self.request = model, request
         self.instance = model.instance(request.parameters)
         self.inputs = make_inputs(model, inputs, self.instance, request.start)
