@@ -65,6 +65,7 @@ class NumericModel(ABC):
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
         self.has_mass = bool(struct.mass.start)
+        self.ones = np.ones(self.n_x)
         self.all_x = np.arange(self.n_x, dtype=np.int32)
         self.columns: dict[str, int] | None = None  # of a result with all variables
         self.all_y = np.arange(struct.n_y, dtype=np.int32)
@@ -74,6 +75,7 @@ class NumericModel(ABC):
         self.ready: dict[
             bool | None, Any
         ] = {}  # what runs without options need, by the method's need of complex factors
+        self.run_memory: dict[str, tuple[binding.RunOptions, int, int]] = {}  # the same of the step loop, by method
 
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:
