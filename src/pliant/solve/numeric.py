@@ -61,6 +61,7 @@ class NumericModel(ABC):
         self.p_start = self._vector(struct.p_start, struct.n_p)
         self.read_scales()
         self.has_mass = bool(struct.mass.start)
+        self.ones = np.ones(self.n_x)
         self.all_x = np.arange(self.n_x, dtype=np.int32)
         self.columns: dict[str, int] | None = None  # of a result with all variables
         self.all_y = np.arange(struct.n_y, dtype=np.int32)
@@ -70,6 +71,7 @@ class NumericModel(ABC):
         self.ready: dict[
             bool | None, Any
         ] = {}  # what runs without options need, by the method's need of complex factors
+        self.run_memory: dict[str, tuple[binding.RunOptions, int, int]] = {}  # the same of the step loop, by method
 
     def read_scales(self) -> None:
         """Nominal values and bounds of the states as the description has them."""
