@@ -415,7 +415,7 @@ equation
   der(x) = k;
 """
     found = sorted_model(text_of(body), None, [], (), StructureOptions())
-    with pytest.raises(NotSupportedError, match=r"delay.*model.mo:2"):
+    with pytest.raises(NotSupportedError, match=r"delay.*model.mo:3"):
         make_stepper(found, "auto", 1e-2, eliminate(1, [(0, 0)]))
 
 
