@@ -390,10 +390,10 @@ class InitialSolver:
 
     def _scale(self, unknowns: list[int]) -> Vector:
         nominal = self.model.x_nominal
-        base = np.concatenate([np.ones(len(self.program.x)), self.p_size])
+        base: Vector = np.concatenate([np.ones(len(self.program.x)), self.p_size])
         if nominal is not None:
             base[: len(nominal)] = nominal
-        return np.maximum(base[unknowns], np.abs(self._read(unknowns)))
+        return np.asarray(np.maximum(base[unknowns], np.abs(self._read(unknowns))))
 
     def _note_rank(self, j: Vector, rank: int, unknowns: list[int]) -> None:
         """Names for what the null spaces of the Jacobian hold."""
