@@ -55,6 +55,8 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real tick[{}];", clocks, "clocks that tick in this round of an event"),
         ("pl_real ticks[{}];", clocks, "ticks since the first"),
         ("pl_real initial;", 1, "1: the first round at the start"),
+        ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
+        ("int ending;", 1, "1: the model ended the run at its start"),
     ]
 
 
@@ -294,6 +296,7 @@ static const int action_place[] = {@action_place};
 
 static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info, int *moved) {
     pl_real v[2 * @size_action];
+    if (m->quiet) return PL_OK;
     pl_status status = action_values(m, t, x, u, v);
     if (status != PL_OK) return status;
     for (int k = 0; k < @n_action; k++) {
@@ -324,6 +327,7 @@ EVENT = """static pl_status at_rest(model *m, pl_real t, const pl_real *x, const
 
 static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired, pl_event_info *info) {
     pl_real g0[@n_relation + 1];
+    const int told = m->error;
     pl_status status = kept_values(m, t, x, u, m->kept);
     for (int round = 0; status == PL_OK && round < @rounds; round++) {
         int moved = 0;
@@ -332,7 +336,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
         clocks_done(m);
         m->initial = 0.0;
         if (status == PL_OK && !next_round(m) && !moved) {
-            if (!info->terminate) m->error = 0;
+            if (!info->terminate) m->error = told;
             return PL_OK;
         }
     }
@@ -348,24 +352,41 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     clocks_due(m, t);
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
+    info->terminate = m->ending |= info->terminate;
     info->next_time = next_tick(m);
     return status;
 }
 
 /* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
-static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
-    model *m = self;
+static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
     before_event old;
     pl_real g0[@n_relation + 1];
     int moved = 0;
     remember(m, &old);
     clocks_begin(m, t);
     m->initial = 1.0;
+    m->ending = 0;
     pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
     if (status == PL_OK) status = memory_begin(m, t, x, u);
     if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
-    info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
-    info->next_time = next_tick(m);
+    /* initial equations may read what f does not */
+    info->f_changed |= memcmp(old.d, m->d, sizeof old.d) || memcmp(old.relation, m->relation, sizeof old.relation);
+    m->ending = info->terminate;
+    info->next_time = m->ending ? t : next_tick(m);
     return status;
+}
+
+/* Called again and again while start values are searched: reinit, terminate and assertions wait. */
+static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    model *m = self;
+    m->quiet = 1;
+    pl_status status = begin(m, t, x, u, info);
+    m->quiet = 0;
+    return status;
+}
+
+/* The same once more, with the start values found. */
+PL_EXPORT int pliant_begin(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    return (int)begin(self, t, x, u, info);
 }
 """
