@@ -360,3 +360,106 @@ def test_a_sampled_controller_coupled_to_its_plant() -> None:
         u = i + 2 * (1 - x)
         x = x * math.exp(-0.1) + u * (1 - math.exp(-0.1))
     assert result["p.y"][-1] == pytest.approx(x, abs=5e-3)
+
+
+# ------------------------------------------------------------------------------------ time, exactly
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau5", "dopri5"])
+def test_relations_of_time_turn_exactly(method: str) -> None:
+    """The solver steps onto their times: a point there shows the new side, strict or not."""
+    model = load(
+        """Real x(start = 0, fixed = true); Integer n(start = 0, fixed = true), k(start = 0, fixed = true);
+  parameter Real p = 0.7; discrete Real next(start = 0.25, fixed = true); Boolean a, b, c;
+equation
+  der(x) = if time >= 1 then 1 elseif time > 0.5 then 2 else 0; a = time > p; b = time < p; c = time <= p;
+  when time >= pre(next) then next = pre(next) + 0.25; n = pre(n) + 1; end when;
+  when time > 0.5 then k = pre(k) + 1; end when;"""
+    )
+    result = model.simulate(1.3, points=[0, 0.25, 0.5, 0.7, 1.0, 1.25], method=method)
+    assert list(result["n"]) == [0, 1, 2, 2, 4, 5]
+    assert list(result["k"]) == [0, 0, 1, 1, 1, 1]
+    assert list(result["a"]) == [0, 0, 0, 1, 1, 1]
+    assert list(result["b"]) == list(result["c"]) == [1, 1, 1, 0, 0, 0]
+    assert result["x"][-1] == pytest.approx(1.25, abs=1e-7)
+    assert [event.time for event in result.events] == [0.25, 0.5, 0.7, 0.75, 1.0, 1.25]
+    later = model.simulate(1.3, parameters={"p": 0.2}, points=[0.1, 0.2, 0.3])
+    assert list(later["a"]) == [0, 1, 1]
+
+
+def test_relations_of_time_at_the_start() -> None:
+    """`time > 0` becomes true right behind 0, `time >= 0` is true all along, `time > t0` after every tick."""
+    result = load(
+        """Integer n(start = 0, fixed = true), k(start = 0, fixed = true), j(start = 0, fixed = true);
+  discrete Real t0(start = 0, fixed = true);
+equation
+  when time > 0 then n = pre(n) + 1; end when;
+  when time >= 0 then k = pre(k) + 1; end when;
+  when sample(0, 0.5) then t0 = time; end when;
+  when time > t0 then j = pre(j) + 1; end when;"""
+    ).simulate(1.2, points=[0, 0.1, 0.6, 1.1])
+    assert list(result["n"]) == [0, 1, 1, 1]
+    assert list(result["k"]) == [0, 0, 0, 0]
+    assert list(result["j"]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("form", ["ode", "dae"])
+def test_initial_in_continuous_equations(form: str) -> None:
+    """initial() holds while the start is solved, and nowhere else."""
+    model = load(
+        "Real x, y; equation der(x) = if initial() then x - 3 else -x;\n"
+        "y + 0.1*sin(y) = x + (if initial() then 1 else 0);\n"
+        "initial equation der(x) = 0;",
+        form=form,
+    )
+    result = model.simulate(1, rtol=1e-8)
+    x, y = result["x"], result["y"]
+    assert x == pytest.approx(3 * np.exp(-result.time), abs=1e-6)
+    assert y + 0.1 * np.sin(y) == pytest.approx(x, abs=1e-6)
+    assert model.linearize().A[0, 0] == pytest.approx(-1)
+
+
+# ---------------------------------------------------------------------------------------- to look at
+
+
+def test_the_structure_tells_of_events(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    found = pliant.inspect(
+        """
+model M
+  parameter Real Ts = 0.1; Real x(start = 0, fixed = true);
+  discrete Real u(start = 0, fixed = true); Boolean on(start = true, fixed = true), high;
+equation
+  der(x) = u + floor(x);
+  high = x > 2;
+  on = x < 1 or pre(on) and x < 2;
+  when sample(0.05, Ts) then
+    u = pre(u) + 1;
+  elsewhen x > 5 then
+    u = 0;
+  end when;
+  when x > 3 then
+    reinit(x, 0);
+  end when;
+  when x > 30 then
+    terminate("full");
+  end when;
+end M;
+"""
+    )
+    assert [(one.name, one.changes) for one in found.discrete] == [
+        ("u", "when x > 5, at ticks of clock 1"),
+        ("on", "on = x < 1 or pre(on) and x < 2"),
+    ]
+    (clock,) = found.clocks
+    assert (clock.number, clock.first, clock.interval, clock.span.line) == (1, 0.05, 0.1, 9)
+    assert [(one.kind, one.variable, one.message, one.when) for one in found.actions] == [
+        ("reset", "x", "", "when x > 3"),
+        ("stop", "", "full", "when x > 30"),
+    ]
+    told = str(found)
+    assert "clock 1  every 0.1 from t = 0.05  model.mo:9" in told
+    assert "sets x anew  when x > 3  model.mo:15" in told
+    assert [len(found.as_dict()[key]) for key in ("discrete", "clocks", "actions")] == [2, 1, 2]
+    page = found.write_page(tmp_path / "m.html").read_text()
+    assert "clock 1  every 0.1" in page
+    assert "What else the model does at events" in page

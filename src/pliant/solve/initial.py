@@ -197,6 +197,8 @@ class InitialSolver:
         if status != binding.OK:
             raise _NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
         self.next_time = float(info.next_time)
+        if hasattr(self.model.library, "pliant_initially"):
+            self.model.library.pliant_initially(ctypes.c_void_p(self.self_), 1)
         return bool(info.f_changed)
 
     def _accept(self) -> None:
