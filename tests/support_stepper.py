@@ -39,7 +39,7 @@ class Case:
         self.sorted = generated.generated.program.sorted
         self.point = Point(generated, 0.0, point.get("inputs", {}), point.get("parameters", {}), {})
         self.n = len(self.point.x)
-        self.start = start_of(self.point)
+        self.start = start_of(self.point, tau)
         self.mass = mass_matrix(self.point.sim)
 
     @property

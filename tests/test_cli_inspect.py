@@ -27,14 +27,10 @@ equation
   c = b + a;
 end Loop;
 """
-WHEN = """model Counter
-  Real x(start = 0, fixed = true);
-  discrete Real n(start = 0, fixed = true);
+DELAYED = """model Counter
+  Real x(start = 0, fixed = true), n = delay(x, 0.5);
 equation
   der(x) = 1 - n;
-  when x > 0.5 then
-    n = pre(n) + 1;
-  end when;
 end Counter;
 """
 C_MODEL = str(Path(__file__).parents[1] / "examples" / "rc_input.c")
@@ -93,7 +89,7 @@ def test_page(file: str, tmp_path: Path) -> None:
 
 def test_models_that_cannot_be_simulated(tmp_path: Path) -> None:
     path = tmp_path / "counter.mo"
-    path.write_text(WHEN)
+    path.write_text(DELAYED)
     done = run("inspect", str(path))
     assert done.exit_code == 0, done.stderr
     assert "Cannot be simulated yet" in done.stdout

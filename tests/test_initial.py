@@ -318,3 +318,29 @@ def test_start_time_counts() -> None:
     result = model_of(body).simulate(start=2.0, stop=3.0)
     assert result["x"][0] == 2
     assert result["y"] == pytest.approx(np.zeros(500), abs=1e-9)
+
+
+SCALED = """  parameter Real p = 1e5;
+  Real x(start = p, fixed = true, nominal = p, max = 3*p), y(start = 1, fixed = true, nominal = 2, min = -1);
+equation
+  der(x) = -x; der(y) = -2*y;"""
+
+
+def test_nominal_values_and_bounds_follow_the_parameters() -> None:
+    """atol is 0.01 rtol nominal: with the nominal value as loaded a small x would not be resolved."""
+    model = model_of(SCALED)
+    for p in (1e5, 1e-8, 1e12):
+        result = model.simulate(stop=1, rtol=1e-7, parameters={"p": p})
+        assert result["x"] / p == pytest.approx(np.exp(-result.time), abs=1e-6)
+    assert model.simulate(stop=1, parameters={"p": 1e7}, start_values={"x": 2e7})["x"][0] == 2e7
+    assert model.last_start is not None
+    with pytest.raises(pliant.InitialValueError, match=r"outside max = 3e\+07"):
+        model.simulate(stop=1, parameters={"p": 1e7}, start_values={"x": 4e7})
+    differences = {"jacobian": "differences"}
+    small = model.jacobian(parameters={"p": 1e-8}, options=differences).increments
+    large = model.jacobian(parameters={"p": 1e8}, options=differences).increments
+    assert small is not None
+    assert large is not None
+    assert small[0] < 1e-8 * large[0]
+    assert small[1] == large[1]
+    assert model.variables["x"].nominal == 1e5

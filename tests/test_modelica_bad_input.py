@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +229,33 @@ def test_a_divisor_in_a_branch_that_is_not_taken_is_fine() -> None:
     body = "  parameter Real p = 2;\n  Real x(start = 1, fixed = true);\nequation\n"
     model = model_of(body + "  der(x) = if noEvent(p > 0) then -x/p else -x;")
     assert model.simulate(stop=1, parameters={"p": 0.0})["x"][-1] == pytest.approx(0.367879, rel=1e-4)
+
+
+def test_text_in_one_line() -> None:
+    model = pliant.load("model M Real x(start = 2, fixed = true); equation der(x) = -x; end M;")
+    assert model.name == "M"
+    assert pliant.inspect("  within A; partial model M Real x; equation x = time; end M; ").n_equations == 1
+    for source in ("model M Real x; equation x = 1; end M", "model", "Real x"):
+        for call in (pliant.load, pliant.inspect):
+            with pytest.raises(pliant.ModelError, match=r"(?s)there is no file.*text must contain a line break"):
+                call(source)
+    with pytest.raises(pliant.ModelError, match=r'(?s)by its name: pliant.load\("\\n", name="A.B.C"\)'):
+        pliant.load("A.B.C")
+    with pytest.raises(pliant.ModelError, match="the source is empty"):
+        pliant.load("")
+
+
+@pytest.mark.parametrize(
+    ("unit", "why"),
+    [("V/Hz(1/2)", "unexpected `(1/2)`"), ("m0.5", "before `5`"), ("kg m", "white-space is not allowed")],
+)
+def test_unit_that_cannot_be_read(unit: str, why: str) -> None:
+    """The place is that of the first one, and the hint tells how units are written."""
+    text = (
+        f'model M\n  Real x(unit = "{unit}");\n  parameter Real p(unit = "{unit}") = 2;\nequation\n  x = p;\nend M;\n'
+    )
+    with pytest.raises(pliant.ModelError) as caught:
+        pliant.load(text)
+    assert re.search(rf"model.mo:2:\d+: the unit of `x` cannot be read: .*{re.escape(why)}", str(caught.value))
+    assert "whole exponents" in str(caught.value)
+    assert "`p`" not in str(caught.value)

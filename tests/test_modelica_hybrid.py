@@ -238,6 +238,17 @@ def test_terminate_tells_why() -> None:
     assert result.events[-1].terminal
     assert "the tank is full" in result.events[-1].message
     assert "the tank is full" in str(result.events[-1])
+    result = load(
+        "  Real x(start = 0, fixed = true); Integer n(start = 0, fixed = true);\nequation\n  der(x) = 2;\n"
+        "  when x >= 0.5 then\n    n = pre(n) + 1;\n  end when;\n"
+        '  when n >= 1 then\n    terminate("counted");\n  end when;'
+    ).simulate(5.0)
+    assert "counted" in result.events[-1].message  # although further rounds of the event follow
+    result = load(
+        "  Real x(start = 0, fixed = true);\nequation\n  der(x) = 2;\n"
+        '  when x >= 0.5 then\n    reinit(x, 0.1);\n    terminate("set back");\n  end when;'
+    ).simulate(5.0)
+    assert "set back" in result.events[-1].message  # although the solver begins anew
 
 
 def test_assertion_in_a_when_clause() -> None:
@@ -300,3 +311,17 @@ def test_reinit_of_something_that_is_no_state() -> None:
             "  Real x, y(start = 0, fixed = true);\nequation\n  x = sin(time); der(x) = y + der(y);\n"
             "  when y > 0.5 then\n    reinit(x, 0);\n  end when;"
         )
+
+
+def test_sample_rates_that_meet() -> None:
+    """The front end refuses a when-clause that reads what another rate sets; the hint says how to go on."""
+    body = """
+  discrete Real a(start = 0, fixed = true), b(start = 0, fixed = true); Real held = a;
+equation
+  when sample(0, 0.1) then a = time; end when;
+  when sample(0, 0.25) then b = {0}; end when;
+"""
+    with pytest.raises(pliant.NotSupportedError, match=r"another sample") as caught:
+        load(body.format("a"))
+    assert "held" in str(caught.value.hint)
+    assert load(body.format("held")).simulate(1.1, points=None)["b"][-1] == pytest.approx(1.0)

@@ -87,3 +87,20 @@ def test_tables() -> None:
     assert result["y"][5:-5] == pytest.approx(slope[5:-5], abs=0.05)
     exact = np.trapezoid(np.interp(u, [0, 1, 3, 4], [0, 2, 2, -1]), t)
     assert result["x"][-1] == pytest.approx(exact, abs=1e-4)
+
+
+@needs_msl
+@pytest.mark.parametrize(
+    ("name", "ours", "reference"),
+    [
+        ("Constraints.UniversalConstraint", "bodyOfConstraint.frame_b.r_0[{}]", "bodyOfJoint.frame_b.r_0[{}]"),
+        ("Constraints.PrismaticConstraint", "bodyOfConstraint.r_0[{}]", "bodyOfJoint.r_0[{}]"),
+        ("Elementary.PointGravityWithPointMasses2", "pointMass{}.r_0[1]", "referenceSystem.pointMass{}.r_0[1]"),
+    ],
+)
+def test_models_that_contain_their_own_reference(name: str, ours: str, reference: str) -> None:
+    """The same motion, once by constraints or point masses, once by joints or bodies."""
+    result = pliant.load(TOP, name=f"Modelica.Mechanics.MultiBody.Examples.{name}").simulate(stop=2, rtol=1e-8)
+    for k in (1, 2, 3):
+        assert result[ours.format(k)] == pytest.approx(result[reference.format(k)], abs=1e-5)
+        assert np.ptp(result[ours.format(k)]) > 1e-3

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support_modelica import model_of
+from support_modelica import model_of, numeric
 
 import pliant
+from pliant.solve.operating import Point
 
 Array = NDArray[np.float64]
 
@@ -94,6 +95,83 @@ def test_linearize_uses_the_branch_at_the_point() -> None:
     assert pytest.approx(np.array([[-5.0]])) == model.linearize(x={"x": 3.0}).A
 
 
+AT_REST = """  parameter Real k = 2, gain(fixed = false, start = 1);
+  input Real u(start = 1);
+  Real x(start = 3), v(start = 0), y;
+  output Real z;
+initial equation
+  der(x) = 0; der(v) = 0; gain*x = 4;
+equation
+  der(x) = v; der(v) = u - k*x - gain*v - y; y + y^3 = x*v; z = y + x;"""
+
+
+@pytest.mark.parametrize("options", [{"form": "ode"}, {"form": "dae"}], ids=str)
+def test_linearize_away_from_the_initial_equations(options: dict[str, Any]) -> None:
+    """Initial equations determine the start (x = u/k, gain = 4/x) and what is not given, not the point."""
+    model = model_of(AT_REST, **options)
+    assert model.linearize().x == pytest.approx([0.5, 0.0], abs=1e-9)
+    for x, wanted in (({"x": 1.0, "v": 2.0}, (1.0, 2.0)), ({"v": 2.0}, (0.5, 2.0)), ([1.0, 2.0], (1.0, 2.0))):
+        found = model.linearize(x=x)
+        at, v = wanted
+        assert found.x == pytest.approx([at, v], abs=1e-9)
+        (y,) = (root.real for root in np.roots([1.0, 0.0, 1.0, -at * v]) if abs(root.imag) < 1e-9)
+        dy = np.array([v, at]) / (1 + 3 * y**2)
+        assert np.array([[0, 1], [-2 - dy[0], -8 - dy[1]]]) == pytest.approx(found.A, abs=1e-8)
+        assert np.array([[1 + dy[0], dy[1]]]) == pytest.approx(found.C, abs=1e-8)
+        assert np.array([[0], [1]]) == pytest.approx(found.B, abs=1e-8)
+    assert model.jacobian(x={"x": 1.0, "v": 2.0}).x[:2] == pytest.approx([1.0, 2.0])
+
+
+def test_linearize_the_robot_elsewhere() -> None:
+    """Its initial equations want rest; the accelerations depend on all angles through a torn loop."""
+    model = pliant.load("examples/Robot.mo")
+    start = model.linearize()
+    x = dict(zip(start.states, start.x.tolist(), strict=True))
+    moved = x | {"axis[2].q": x["axis[2].q"] + 0.2, "axis[3].qd": 0.5}
+    part = model.linearize(x={name: moved[name] for name in ("axis[2].q", "axis[3].qd")})
+    whole = model.linearize(x=moved)
+    assert part.x == pytest.approx(whole.x, abs=1e-8)
+    assert pytest.approx(whole.A, rel=1e-6, abs=1e-4) == part.A
+    assert np.abs(whole.A - start.A).max() > 1.0
+    column, h = whole.states.index("axis[2].q"), 1e-5
+    name = "axis[2].q"
+    shifted = [model.jacobian(x=moved | {name: moved[name] + s * h}) for s in (-1.0, 1.0)]
+    rates = [_rates(model, one.x) for one in shifted]
+    slope = (rates[1] - rates[0]) / (2 * h)
+    assert slope == pytest.approx(whole.A[:, column], rel=1e-5, abs=1e-3)
+
+
+def _rates(model: pliant.Model, x: Array) -> Array:
+    point = Point(numeric(model), 0.0, {}, {}, {})
+    return point.rhs(np.ascontiguousarray(x))
+
+
+PENDULUM = """  Real x(start = 1, fixed = true), y(start = -0.1), vx, vy(start = 0, fixed = true), F;
+equation
+  der(x) = vx; der(vx) = -F*x; der(y) = vy; der(vy) = -F*y - 9.81; x^2 + y^2 = 1.01;"""
+
+
+def test_linearize_by_candidates_of_a_state_set() -> None:
+    model = model_of(PENDULUM)
+    r = math.sqrt(1.01)
+    for given in ({"y": -r, "vy": 0.0, "x": 0.0, "vx": 0.0}, {"x": 0.0, "vx": 0.0}):
+        rest = model.linearize(x=given)
+        assert rest.states == ("x", "vx")
+        assert np.abs(rest.eigenvalues.imag) == pytest.approx([math.sqrt(9.81 / r)] * 2)
+    assert model.linearize(x={"x": 0.6}).x[0] == pytest.approx(0.6)
+    with pytest.raises(pliant.InitialValueError, match=r"was asked for, but with the other values the constraints"):
+        model.linearize(x={"x": 0.6, "y": -0.6})
+
+
+def test_linearize_by_a_fixed_variable_that_is_no_state() -> None:
+    body = """  Real phi(start = 0.1), w(start = 0, fixed = true), height(start = -0.9, fixed = true);
+equation
+  der(phi) = w; der(w) = -9.81*sin(phi); height = -cos(phi);"""
+    found = model_of(body).linearize(x={"height": -math.cos(0.7)})
+    assert abs(found.x[found.states.index("phi")]) == pytest.approx(0.7)
+    assert found.A[1, 0] == pytest.approx(-9.81 * math.cos(0.7))
+
+
 # ----------------------------------------------------------------------------------------------- steady states
 
 
@@ -173,8 +251,8 @@ equation
 
 
 def test_what_cannot_be_simulated_has_no_operating_point() -> None:
-    body = "  Real x(start = 1), e;\nequation\n  der(x) = -x;\n  when terminal() then\n    e = x;\n  end when;"
+    body = "  Real x(start = 1), y = delay(x, 0.1);\nequation\n  der(x) = -y;"
     model = model_of(body)
     for call in (model.linearize, model.steady_state):
-        with pytest.raises(pliant.NotSupportedError, match="terminal"):
+        with pytest.raises(pliant.NotSupportedError, match="delay"):
             call()

@@ -190,6 +190,20 @@ def test_dae_form_of_a_model_loaded_as_ode() -> None:
     assert np.abs(result["v[3,3]"] - accurate["v[3,3]"]).max() < 0.05 * np.ptp(accurate["v[3,3]"])
 
 
+def test_both_forms_are_compared() -> None:
+    model = pliant.load(EXAMPLES / "DiodeGrid.mo")
+    options = {"reference": False, "certificate": False}
+    plans = {form: model.realtime(step=1e-4, stop=0.01, options={"form": form, **options}) for form in ("ode", "dae")}
+    best = model.realtime(step=1e-4, stop=0.01, options={"form": "best", **options})
+    costs = {form: plan.code.operations["step"].total for form, plan in plans.items()}
+    assert best.code.operations["step"].total == min(costs.values())
+    assert [one.split(":")[0] for one in best.forms] == ["ode", "dae"]
+    assert all(str(cost) in told for cost, told in zip(costs.values(), best.forms, strict=True))
+    assert best.forms[0] in best.summary
+    alone = pliant.load(EXAMPLES / "heat_rod.mo").realtime(step=1e-3, stop=0.1, options={"form": "best", **options})
+    assert "no loops" in alone.forms[1]
+
+
 def test_explicit_pattern_of_a_model_with_loops() -> None:
     """No entry of the Jacobian is needed, but the loops inside f are."""
     model = pliant.load(EXAMPLES / "transistor_amplifier.mo")
@@ -241,19 +255,15 @@ def test_functions_can_be_planned_but_not_written() -> None:
 def test_models_that_a_step_cannot_express() -> None:
     with pytest.raises(NotSupportedError, match=r"states on the way"):
         pliant.load(EXAMPLES / "pendulum.mo").realtime(step=1e-3, stop=1.0)
-    sampled = """
-    model Sampled
-      Real x(start = 0, fixed = true);
-      discrete Real u(start = 0);
+    delayed = """
+    model Delayed
+      Real x(start = 0, fixed = true), y = delay(x, 0.1);
     equation
-      der(x) = u - x;
-      when sample(0, 0.1) then
-        u = 1 - x;
-      end when;
-    end Sampled;
+      der(x) = 1 - y;
+    end Delayed;
     """
-    with pytest.raises(NotSupportedError, match=r"when|sample"):
-        pliant.load(sampled).realtime(step=1e-3, stop=1.0)
+    with pytest.raises(NotSupportedError, match=r"delay"):
+        pliant.load(delayed).realtime(step=1e-3, stop=1.0)
 
 
 def test_wrong_names_are_told(tanks_plan: pliant.Plan, tanks: pliant.Model) -> None:

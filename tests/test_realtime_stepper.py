@@ -405,21 +405,17 @@ def test_state_sets_are_refused_by_name() -> None:
         make_stepper(case.sorted, "auto", 1e-2, case.elimination())
 
 
-def test_discrete_memory_is_refused_by_place() -> None:
+def test_what_cannot_run_is_refused_by_place() -> None:
     from pliant.model import sorted_model
     from pliant.structure.options import StructureOptions
 
     body = """
-  Real x(start = 0, fixed = true);
-  discrete Real k(start = 0);
+  Real x(start = 0, fixed = true), k = delay(x, 0.1);
 equation
   der(x) = k;
-  when x > 1 then
-    k = 2;
-  end when;
 """
     found = sorted_model(text_of(body), None, [], (), StructureOptions())
-    with pytest.raises(NotSupportedError, match="when"):
+    with pytest.raises(NotSupportedError, match=r"delay.*model.mo:3"):
         make_stepper(found, "auto", 1e-2, eliminate(1, [(0, 0)]))
 
 

@@ -19,6 +19,7 @@ from support import MODELS, compiled, compiled_file
 
 import pliant
 from pliant import Progress, SimulationInterrupted, SimulationTimeout
+from pliant.solve import binding
 
 METHODS = ["auto", "bdf", "radau5", "dopri5", "rk4", "lieuler", "euler"]
 
@@ -390,3 +391,26 @@ def test_ctrl_c_in_a_long_run(points: str, wait: float, tmp_path: Path) -> None:
     assert output.split() == ["True", "True", "True", "False"]
     assert time.perf_counter() - sent < 4.0  # two on a quiet machine
     assert child.returncode == 0
+
+
+@pytest.mark.parametrize(("start", "stop", "count"), [(0.0, 1.0, 2), (-1.0, 1e-3, 7), (0.1, 0.7, 500), (5.0, 5.0, 3)])
+def test_equidistant_points_are_those_of_linspace(start: float, stop: float, count: int) -> None:
+    result = pliant.ode(lambda t, x: -x, [1.0]).simulate(stop, start, points=count)
+    assert result.time.tolist() == np.linspace(start, stop, count).tolist()
+
+
+def test_address_of_any_array() -> None:
+    for array in (np.zeros(3), np.zeros((2, 4)), np.zeros(0), np.arange(4, dtype=np.int32)):
+        assert binding.address_of(array) == array.ctypes.data
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    assert binding.address_of(frozen) == frozen.ctypes.data
+
+
+def test_settings_of_one_run_do_not_reach_the_next() -> None:
+    model = pliant.ode(lambda t, x: -x, [1.0])
+    usual = model.simulate(1.0, method="bdf").stats.n_steps
+    assert model.simulate(1.0, method="bdf", options={"max_step": 1e-3}).stats.n_steps >= 1000
+    assert model.simulate(1.0, method="bdf").stats.n_steps == usual
+    assert model.simulate(1.0, method="rk4", step=0.1).stats.n_steps == 10
+    assert model.simulate(1.0, method="rk4", step=0.05).stats.n_steps == 20

@@ -4,7 +4,7 @@
  * with L (z_1 + l_1 e) = h f(t, z_0 + e) (bdf_newton.c), tests the local error and corrects z <- z + l e
  * (bdf_order.c has l, the error constants and the choice of order and step).
  * Literature: see bdf_order.c; strategy constants as documented for CVODE (Hindmarsh et al., ACM TOMS 31
- * (2005)). Where we deviate: the predicted history goes to a second copy, so a failed step needs no undoing;
+ * (2005)). Where we deviate: the new history goes to a second copy, so a failed step needs no undoing;
  * the step that would end within a thousandth of the limit ends on it.
  */
 #include "bdf.h"
@@ -64,18 +64,19 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     return PL_OK;
 }
 
-/* to = P from for a constant order q: all columns in one sweep over memory. */
+/* The first two columns of P from, for a constant order q: all that the iteration needs. */
 static inline void predict_order(int q, int n, const pl_real *restrict from, pl_real *restrict to) {
     INDEPENDENT for (int i = 0; i < n; i++) {
         pl_real c[BDF_COLUMNS];
         for (int j = 0; j <= q; j++) c[j] = from[(size_t)j * n + i];
-        for (int k = 1; k <= q; k++)
+        for (int k = 1; k <= q && k <= 2; k++)
             for (int j = q; j >= k; j--) c[j - 1] += c[j];
-        for (int j = 0; j <= q; j++) to[(size_t)j * n + i] = c[j];
+        to[i] = c[0];
+        to[(size_t)n + i] = c[1];
     }
 }
 
-/* z of the other copy = P z. */
+/* x and h x' of the other copy = those of P z. */
 static void predict(pl_bdf *s) {
     int n = s->head.n;
     const pl_real *from = pl_bdf_z(s, s->valid, 0);
@@ -99,34 +100,39 @@ static void predict(pl_bdf *s) {
     }
 }
 
-/* z += l e for a constant order q. */
+/* to = P from + l e for a constant order q: all columns in one sweep over memory. */
 static inline void correct_order(int q, int n, const pl_real *l, const pl_real *restrict e,
-                                 pl_real *restrict z) {
-    INDEPENDENT for (int i = 0; i < n; i++) for (int j = 0; j <= q; j++) z[(size_t)j * n + i] += l[j] * e[i];
+                                 const pl_real *restrict from, pl_real *restrict to) {
+    INDEPENDENT for (int i = 0; i < n; i++) {
+        pl_real c[BDF_COLUMNS];
+        for (int j = 0; j <= q; j++) c[j] = from[(size_t)j * n + i];
+        for (int k = 1; k <= q; k++)
+            for (int j = q; j >= k; j--) c[j - 1] += c[j];
+        for (int j = 0; j <= q; j++) to[(size_t)j * n + i] = c[j] + l[j] * e[i];
+    }
 }
 
 static void accept(pl_bdf *s) {
     int n = s->head.n, q = s->q;
-    const pl_real *e = pl_bdf_array(s, BDF_E);
-    pl_real l[BDF_COLUMNS];
+    const pl_real *e = pl_bdf_array(s, BDF_E), *from = pl_bdf_z(s, s->valid, 0);
+    pl_real l[BDF_COLUMNS], *z = pl_bdf_z(s, 1 - s->valid, 0);
     for (int j = 0; j <= q; j++) l[j] = s->l[j];
     s->valid = 1 - s->valid;
-    pl_real *z = pl_bdf_z(s, s->valid, 0);
     switch (q) {
     case 1:
-        correct_order(1, n, l, e, z);
+        correct_order(1, n, l, e, from, z);
         break;
     case 2:
-        correct_order(2, n, l, e, z);
+        correct_order(2, n, l, e, from, z);
         break;
     case 3:
-        correct_order(3, n, l, e, z);
+        correct_order(3, n, l, e, from, z);
         break;
     case 4:
-        correct_order(4, n, l, e, z);
+        correct_order(4, n, l, e, from, z);
         break;
     default:
-        correct_order(5, n, l, e, z);
+        correct_order(5, n, l, e, from, z);
         break;
     }
     for (int i = q; i >= 2; i--) s->tau[i] = s->tau[i - 1];

@@ -12,6 +12,7 @@
  */
 #include "lu_sparse_dense.h"
 
+#include <math.h>
 #include <string.h>
 
 #if defined(__GNUC__) && defined(__x86_64__) && defined(__linux__) && !defined(PL_NARROW)
@@ -88,7 +89,7 @@ INLINE pair pair_sub(pair a, pair b) {
 
 /* max(|a|, b); b where a is not a number */
 INLINE double larger(double a, double b) {
-    a = a < 0.0 ? -a : a;
+    a = fabs(a);
     return a > b ? a : b;
 }
 
@@ -119,6 +120,7 @@ INLINE pair pair_join(pair a, pair b, int count) {
 #define FOUR(p)         pair_load(p)
 #define ADDMUL(c, a, b) ((c) = pair_add((c), pair_mul((a), (b))))
 #define SUBMUL(c, a, b) ((c) = pair_sub((c), pair_mul((a), (b))))
+#define LESS(c, a, b)   ((c) - (a) * (b))
 #define SUB(a, b)       pair_sub((a), (b))
 #define MUL(a, b)       pair_mul((a), (b))
 #define ADD(a, b)       pair_add((a), (b))
@@ -144,6 +146,7 @@ INLINE pair pair_join(pair a, pair b, int count) {
 #undef ADDMUL
 #undef SUB
 #undef SUBMUL
+#undef LESS
 #undef MUL
 #undef ADD
 #undef LARGER
@@ -180,6 +183,7 @@ AVX2 wide wide_keep(wide a, int count) {
 #define FOUR(p)         ((wide){(p)[0], (p)[1], (p)[2], (p)[3]})
 #define ADDMUL(c, a, b) ((c) = (wide)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define SUBMUL(c, a, b) ((c) = (wide)_mm256_fnmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#define LESS(c, a, b)   __builtin_fma(-(a), (b), (c))
 #define SUB(a, b)       ((a) - (b))
 #define MUL(a, b)       ((a) * (b))
 #define ADD(a, b)       ((a) + (b))

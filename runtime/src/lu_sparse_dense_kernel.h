@@ -1,7 +1,7 @@
 /* The dense kernels of the factorisation, included by lu_sparse_dense.c once for each width of vector:
  * VARIANT(name), TARGET, INLINE, UNROLL, v4 and its operations LOAD, STORE, ALL, ADDMUL, SUBMUL, ADD, SUB, MUL,
- * LARGER (|a| or b), KEEP (first lanes, else zero), JOIN (first lanes, else those of another), SUM..,
- * VECTORS_16 (vectors hold two reals). */
+ * LESS (c - a b, scalars), LARGER (|a| or b), KEEP (first lanes, else zero), JOIN (first lanes, else those of another),
+ * SUM.., VECTORS_16 (vectors hold two reals). */
 
 /* ------------------------------------------------------------------------------------------------ tiles */
 
@@ -360,17 +360,17 @@ INLINE TARGET void VARIANT(upper_rows)(int w, int m, double *y, int ld, double t
 INLINE TARGET int VARIANT(factor_block)(int w, const pl_dense_panel *p, int from, pl_dense_tests *test) {
     int ld = p->w + p->r;
     double *l = p->l + from * ld + from, t[8][8], d[8], most[2] = {test->growth, 0.0}, least = 1.0;
-    for (int j = 0; j < w; j++) {
+    UNROLL for (int j = 0; j < w; j++) {
         UNROLL for (int i = 0; i < w; i++) t[j][i] = l[j * ld + i];
-        for (int k = 0; k < j; k++)
-            for (int i = k + 1; i < w; i++) t[j][i] -= t[k][i] * t[j][k];
-        double size = t[j][j] < 0.0 ? -t[j][j] : t[j][j];
+        UNROLL for (int k = 0; k < j; k++) UNROLL for (int i = k + 1; i < w; i++) t[j][i] =
+            LESS(t[j][i], t[k][i], t[j][k]);
+        double size = fabs(t[j][j]);
         least = size > 0.0 ? least : 0.0; /* so written that NaN fails */
         d[j] = 1.0 / t[j][j];
         most[0] = larger(size, most[0]);
         l[j * ld + j] = d[j];
-        for (int i = 0; i < j; i++) l[j * ld + i] = t[j][i];
-        for (int i = j + 1; i < w; i++) {
+        UNROLL for (int i = 0; i < j; i++) l[j * ld + i] = t[j][i];
+        UNROLL for (int i = j + 1; i < w; i++) {
             most[0] = larger(t[j][i], most[0]);
             t[j][i] *= d[j];
             most[1] = larger(t[j][i], most[1]);

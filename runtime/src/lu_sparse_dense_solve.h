@@ -106,10 +106,21 @@ INLINE TARGET void VARIANT(scatter_wide)(int w, int m, const double *a, int lda,
     }
 }
 
-/* One panel: y are its own unknowns, x all of them, x[row_i] those of its rows. */
-INLINE TARGET void VARIANT(forward_panel)(const pl_dense_panel *p, double *y, const int *row, double *x) {
-    int w = p->w, m = p->r, ld = w + m, from = 0;
-    const double *a = p->l + w;
+/* A whole panel of w <= 8 columns, constant: its unknowns stay in registers. */
+INLINE TARGET void VARIANT(forward_narrow)(int w, int m, const double *l, double *y, const int *row,
+                                           double *x) {
+    int ld = w + m;
+    double t[8];
+    UNROLL for (int j = 0; j < w; j++) {
+        t[j] = y[j];
+        UNROLL for (int k = 0; k < j; k++) t[j] = LESS(t[j], l[k * ld + j], t[k]);
+        y[j] = t[j];
+    }
+    VARIANT(scatter_rows)(w, m, l + w, ld, t, row, x);
+}
+
+INLINE TARGET void VARIANT(forward_blocks)(const pl_dense_panel *p, double *y, const int *row, double *x) {
+    int w = p->w, from = 0;
     for (; from + 4 < w; from += 4) VARIANT(lower_block)(4, p, from, y);
     switch (w - from) {
     case 1:
@@ -125,33 +136,38 @@ INLINE TARGET void VARIANT(forward_panel)(const pl_dense_panel *p, double *y, co
         VARIANT(lower_block)(4, p, from, y);
         break;
     }
-    switch (w) {
+    VARIANT(scatter_wide)(w, p->r, p->l + w, w + p->r, y, row, x);
+}
+
+/* One panel: y are its own unknowns, x all of them, x[row_i] those of its rows. */
+INLINE TARGET void VARIANT(forward_panel)(const pl_dense_panel *p, double *y, const int *row, double *x) {
+    switch (p->w) {
     case 1:
-        VARIANT(scatter_rows)(1, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(1, p->r, p->l, y, row, x);
         break;
     case 2:
-        VARIANT(scatter_rows)(2, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(2, p->r, p->l, y, row, x);
         break;
     case 3:
-        VARIANT(scatter_rows)(3, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(3, p->r, p->l, y, row, x);
         break;
     case 4:
-        VARIANT(scatter_rows)(4, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(4, p->r, p->l, y, row, x);
         break;
     case 5:
-        VARIANT(scatter_rows)(5, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(5, p->r, p->l, y, row, x);
         break;
     case 6:
-        VARIANT(scatter_rows)(6, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(6, p->r, p->l, y, row, x);
         break;
     case 7:
-        VARIANT(scatter_rows)(7, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(7, p->r, p->l, y, row, x);
         break;
     case 8:
-        VARIANT(scatter_rows)(8, m, a, ld, y, row, x);
+        VARIANT(forward_narrow)(8, p->r, p->l, y, row, x);
         break;
     default:
-        VARIANT(scatter_wide)(w, m, a, ld, y, row, x);
+        VARIANT(forward_blocks)(p, y, row, x);
         break;
     }
 }
@@ -211,38 +227,25 @@ INLINE TARGET void VARIANT(backward_wide)(int m, int w, const double *a, double 
     if (k < w) VARIANT(dot_rows)(1, m, a + k * m, y + k, g);
 }
 
-INLINE TARGET void VARIANT(backward_panel)(const pl_dense_panel *p, double *y, const int *row,
-                                           const double *x, double *g) {
-    int w = p->w, m = p->r, from = (w - 1) / 4 * 4;
-    switch (w) {
-    case 1:
-        VARIANT(gather_rows)(1, m, p->u, m, y, row, x);
-        break;
-    case 2:
-        VARIANT(gather_rows)(2, m, p->u, m, y, row, x);
-        break;
-    case 3:
-        VARIANT(gather_rows)(3, m, p->u, m, y, row, x);
-        break;
-    case 4:
-        VARIANT(gather_rows)(4, m, p->u, m, y, row, x);
-        break;
-    case 5:
-        VARIANT(gather_rows)(5, m, p->u, m, y, row, x);
-        break;
-    case 6:
-        VARIANT(gather_rows)(6, m, p->u, m, y, row, x);
-        break;
-    case 7:
-        VARIANT(gather_rows)(7, m, p->u, m, y, row, x);
-        break;
-    case 8:
-        VARIANT(gather_rows)(8, m, p->u, m, y, row, x);
-        break;
-    default:
-        VARIANT(backward_wide)(m, w, p->u, y, row, x, g);
-        break;
+/* A whole panel of w <= 8 columns, constant. */
+INLINE TARGET void VARIANT(backward_narrow)(int w, const pl_dense_panel *p, double *y, const int *row,
+                                            const double *x) {
+    int m = p->r, ld = w + m;
+    const double *l = p->l;
+    double t[8];
+    UNROLL for (int k = 0; k < w; k++) t[k] = y[k];
+    VARIANT(gather_rows)(w, m, p->u, m, t, row, x);
+    UNROLL for (int j = w - 1; j >= 0; j--) {
+        UNROLL for (int k = w - 1; k > j; k--) t[j] = LESS(t[j], l[k * ld + j], t[k]);
+        t[j] *= l[j * ld + j];
+        y[j] = t[j];
     }
+}
+
+INLINE TARGET void VARIANT(backward_blocks)(const pl_dense_panel *p, double *y, const int *row,
+                                            const double *x, double *g) {
+    int w = p->w, from = (w - 1) / 4 * 4;
+    VARIANT(backward_wide)(p->r, w, p->u, y, row, x, g);
     switch (w - from) {
     case 1:
         VARIANT(upper_block)(1, p, from, y);
@@ -258,6 +261,39 @@ INLINE TARGET void VARIANT(backward_panel)(const pl_dense_panel *p, double *y, c
         break;
     }
     for (from -= 4; from >= 0; from -= 4) VARIANT(upper_block)(4, p, from, y);
+}
+
+INLINE TARGET void VARIANT(backward_panel)(const pl_dense_panel *p, double *y, const int *row,
+                                           const double *x, double *g) {
+    switch (p->w) {
+    case 1:
+        VARIANT(backward_narrow)(1, p, y, row, x);
+        break;
+    case 2:
+        VARIANT(backward_narrow)(2, p, y, row, x);
+        break;
+    case 3:
+        VARIANT(backward_narrow)(3, p, y, row, x);
+        break;
+    case 4:
+        VARIANT(backward_narrow)(4, p, y, row, x);
+        break;
+    case 5:
+        VARIANT(backward_narrow)(5, p, y, row, x);
+        break;
+    case 6:
+        VARIANT(backward_narrow)(6, p, y, row, x);
+        break;
+    case 7:
+        VARIANT(backward_narrow)(7, p, y, row, x);
+        break;
+    case 8:
+        VARIANT(backward_narrow)(8, p, y, row, x);
+        break;
+    default:
+        VARIANT(backward_blocks)(p, y, row, x, g);
+        break;
+    }
 }
 
 static TARGET void VARIANT(dense_backward_real)(const pl_dense_walk *t, double *x, double *g) {

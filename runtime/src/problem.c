@@ -116,18 +116,31 @@ pl_real pl_norm(const pl_problem *p, const pl_real *v, const pl_real *x) {
     return sqrt(sum / n);
 }
 
+/* An error below a tenth of the rounding of x cannot be asked for; zero and NaN end here too. */
+static inline int reachable(pl_real scale, pl_real size) {
+    return (scale > 0.1 * DBL_EPSILON * size) & (scale >= DBL_MIN);
+}
+
 pl_status pl_weights(pl_problem *p, pl_real t, const pl_real *x, pl_real *weight) {
-    int n = p->model->n_x, fine = 1;
+    int n = p->model->n_x, i = 0;
     const pl_real rtol = p->rtol, *atol = p->atol;
-    for (int i = 0; i < n; i++) {
+    pl_real lane[LANES] = {0.0},
+            out_of_reach; /* counted in reals: they stay in the registers of the scales */
+    for (; n >= LONG_SUM && i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            pl_real size = fabs(x[i + k]), scale = rtol * size + atol[i + k];
+            lane[k] += reachable(scale, size) ? 0.0 : 1.0;
+            weight[i + k] = 1.0 / scale;
+        }
+    out_of_reach = total(lane);
+    for (; i < n; i++) {
         pl_real size = fabs(x[i]), scale = rtol * size + atol[i];
-        /* an error below a tenth of the rounding of x cannot be asked for; zero and NaN end here too */
-        fine &= (scale > 0.1 * DBL_EPSILON * size) & (scale >= DBL_MIN);
+        out_of_reach += reachable(scale, size) ? 0.0 : 1.0;
         weight[i] = 1.0 / scale;
     }
-    for (int i = 0; !fine; i++) {
+    for (i = 0; out_of_reach > 0.0; i++) {
         pl_real size = fabs(x[i]), scale = rtol * size + atol[i];
-        if (!(scale > 0.1 * DBL_EPSILON * size && scale >= DBL_MIN))
+        if (!reachable(scale, size))
             return note(p, x[i] - x[i] == 0.0 ? PL_TOO_ACCURATE : PL_NONFINITE, PL_IN_NOTHING, i, t);
     }
     return PL_OK;

@@ -18,6 +18,12 @@
 #include <math.h>
 #include <string.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#define INDEPENDENT _Pragma("GCC ivdep") /* the arrays of a state do not overlap */
+#else
+#define INDEPENDENT
+#endif
+
 #define MAX_ITERATIONS 7
 #define SAFETY         0.9
 #define GOOD_RATE      1e-3 /* below: the Jacobian is kept */
@@ -42,6 +48,7 @@ static const pl_real TI[3][3] = {{4.3255798900631553510, 0.33919925181580986954,
 
 typedef struct pl_radau5 {
     pl_stepper head;
+    pl_real rtol;       /* converted */
     pl_real h_max;      /* 0: no bound */
     pl_real h;          /* step to try */
     pl_real h_factored; /* step the factors belong to; 0: none */
@@ -76,12 +83,12 @@ static pl_real *radau5_x(void *state) {
 /* Scale of the converted tolerances. */
 static void set_scale(pl_radau5 *s, const pl_problem *p) {
     int n = s->head.n;
-    const pl_real *x = array(s, X);
-    pl_real *scale = array(s, SCALE), rtol = 0.1 * pow(p->rtol, 2.0 / 3.0);
-    for (int i = 0; i < n; i++) {
-        pl_real atol = p->rtol > 0.0 ? p->atol[i] * (rtol / p->rtol) : 0.1 * pow(p->atol[i], 2.0 / 3.0);
-        scale[i] = 1.0 / (rtol * fabs(x[i]) + atol);
-    }
+    const pl_real *x = array(s, X), *atol = p->atol;
+    pl_real *scale = array(s, SCALE), rtol = s->rtol, share = p->rtol > 0.0 ? rtol / p->rtol : 0.0;
+    if (p->rtol > 0.0)
+        for (int i = 0; i < n; i++) scale[i] = 1.0 / (rtol * fabs(x[i]) + atol[i] * share);
+    else
+        for (int i = 0; i < n; i++) scale[i] = 1.0 / (0.1 * pow(atol[i], 2.0 / 3.0));
 }
 
 static pl_status radau5_start(void *state, pl_problem *p, const pl_method_options *opt, pl_real t,
@@ -92,6 +99,7 @@ static pl_status radau5_start(void *state, pl_problem *p, const pl_method_option
     s->head.t = s->head.t_old = t;
     s->head.n = n;
     s->head.order = 5;
+    s->rtol = 0.1 * pow(p->rtol, 2.0 / 3.0);
     s->h_max = opt->h_max;
     s->first = 1;
     s->rate = s->rate_sum = 1.0;
@@ -126,10 +134,14 @@ static void guess(pl_radau5 *s) {
     }
     const pl_real *a1 = array(s, CONT1), *a2 = array(s, CONT2), *a3 = array(s, CONT3);
     pl_real ratio = s->h / s->head.h, c[3] = {C1 * ratio, C2 * ratio, ratio};
-    for (int i = 0; i < n; i++) {
+    INDEPENDENT for (int i = 0; i < n; i++) {
+        pl_real y[3];
         for (int k = 0; k < 3; k++)
-            z[k][i] = c[k] * (a1[i] + (c[k] - (C2 - 1.0)) * (a2[i] + (c[k] - (C1 - 1.0)) * a3[i]));
-        for (int k = 0; k < 3; k++) w[k][i] = TI[k][0] * z[0][i] + TI[k][1] * z[1][i] + TI[k][2] * z[2][i];
+            y[k] = c[k] * (a1[i] + (c[k] - (C2 - 1.0)) * (a2[i] + (c[k] - (C1 - 1.0)) * a3[i]));
+        for (int k = 0; k < 3; k++) {
+            z[k][i] = y[k];
+            w[k][i] = TI[k][0] * y[0] + TI[k][1] * y[1] + TI[k][2] * y[2];
+        }
     }
 }
 
@@ -146,13 +158,12 @@ static pl_status newton_correction(pl_radau5 *s, pl_problem *p) {
         if (status != PL_OK) return status;
     }
     int mass = p->model->mass.start != NULL;
-    for (int i = 0; i < n; i++) {
-        pl_real f1 = z[0][i], f2 = z[1][i], f3 = z[2][i];
-        for (int k = 0; k < 3; k++) z[k][i] = TI[k][0] * f1 + TI[k][1] * f2 + TI[k][2] * f3;
-        if (mass) continue;
-        z[0][i] -= g * w[0][i];
-        z[1][i] -= a * w[1][i] - b * w[2][i];
-        z[2][i] -= a * w[2][i] + b * w[1][i];
+    pl_real own_g = mass ? 0.0 : g, own_a = mass ? 0.0 : a, own_b = mass ? 0.0 : b;
+    INDEPENDENT for (int i = 0; i < n; i++) {
+        pl_real f1 = z[0][i], f2 = z[1][i], f3 = z[2][i], w1 = w[0][i], w2 = w[1][i], w3 = w[2][i];
+        z[0][i] = TI[0][0] * f1 + TI[0][1] * f2 + TI[0][2] * f3 - own_g * w1;
+        z[1][i] = TI[1][0] * f1 + TI[1][1] * f2 + TI[1][2] * f3 - (own_a * w2 - own_b * w3);
+        z[2][i] = TI[2][0] * f1 + TI[2][1] * f2 + TI[2][2] * f3 - (own_a * w3 + own_b * w2);
     }
     if (mass) {
         pl_real *lw = array(s, WORK), *lw3 = array(s, WORK2);
@@ -176,21 +187,25 @@ static pl_real apply_correction(pl_radau5 *s) {
     const pl_real *scale = array(s, SCALE);
     pl_real *z[3] = {array(s, Z1), array(s, Z2), array(s, Z3)},
             *w[3] = {array(s, W1), array(s, W2), array(s, W3)};
-    pl_real sum = 0.0;
-    for (int i = 0; i < n; i++) {
+    pl_real sum[3] = {0.0, 0.0, 0.0}; /* none waits for the others */
+    for (int i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) {
             pl_real v = z[k][i] * scale[i];
-            sum += v * v;
-            w[k][i] += z[k][i];
+            sum[k] += v * v;
         }
-        for (int k = 0; k < 3; k++) z[k][i] = T[k][0] * w[0][i] + T[k][1] * w[1][i] + T[k][2] * w[2][i];
+    INDEPENDENT for (int i = 0; i < n; i++) {
+        pl_real w1 = w[0][i] + z[0][i], w2 = w[1][i] + z[1][i], w3 = w[2][i] + z[2][i];
+        w[0][i] = w1;
+        w[1][i] = w2;
+        w[2][i] = w3;
+        for (int k = 0; k < 3; k++) z[k][i] = T[k][0] * w1 + T[k][1] * w2 + T[k][2] * w3;
     }
-    return sqrt(sum / (3 * n));
+    return sqrt((sum[0] + sum[1] + sum[2]) / (3 * n));
 }
 
 /* Simplified Newton. PL_CONVERGENCE: *shrink is the factor for the next attempt. */
 static pl_status iterate(pl_radau5 *s, pl_problem *p, int *iterations, pl_real *shrink) {
-    pl_real rtol = fmax(0.1 * pow(p->rtol, 2.0 / 3.0), DBL_EPSILON), last = 0.0, last_ratio = 0.0;
+    pl_real rtol = fmax(s->rtol, DBL_EPSILON), last = 0.0, last_ratio = 0.0;
     pl_real bound = fmax(10.0 * DBL_EPSILON / rtol, fmin(0.03, sqrt(rtol)));
     s->rate_sum = pow(fmax(s->rate_sum, DBL_EPSILON), 0.8);
     s->rate = GOOD_RATE;

@@ -348,9 +348,11 @@ static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real 
 
 /* Rows for what holds after an event at t whose restart is done. */
 static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
-    if (out->n_points > 0 && last_time(out) != t) return PL_OK;
-    if (out->n_points > 0) out->used--; /* a requested point exactly at the event: what holds from here on */
-    return out->n_points != 0 ? write_row(p, out, t, pl_run_x(r, RUN_AFTER)) : PL_OK;
+    const pl_real *x = pl_run_x(r, RUN_AFTER);
+    if (out->n_points < 0) return write_row(p, out, t, x);
+    if (out->n_points == 0 || t - last_time(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
+    out->used--; /* a requested point at the event, but for rounding: what holds from here on */
+    return write_row(p, out, out->point[r->next_point - 1], x);
 }
 
 /* The run ends at t with what is in RUN_AFTER; a last row unless t has one. */

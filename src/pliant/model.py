@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
+from pliant.frontend.classes import is_text
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
@@ -159,7 +162,8 @@ class Model:
     ) -> Linearization:
         """Linearise at time t: matrices A, B, C, D with the names of states, inputs and outputs.
 
-        x: states as a mapping or in order; None: the model's start values, initial equations solved.
+        x: states as a mapping, those not named at their start values, or in order; None: the model's start values,
+        initial equations solved.
 
         >>> import pliant
         >>> model = pliant.ode(lambda t, x: [x[1], -4 * x[0]], [1.0, 0.0], names=["x", "v"])
@@ -252,13 +256,13 @@ class Model:
         >>> plan.entries < plan.full_entries, plan.evidence.violators
         (True, 0)
         """
-        from pliant.realtime.form import in_form
+        from pliant.realtime.form import plan_in_form
         from pliant.realtime.plan import make_plan
         from pliant.realtime.progress import PlanReporter
 
         with PlanReporter(progress) as reporter:
-            return make_plan(
-                in_form(self._numeric, options),
+            make = partial(
+                make_plan,
                 step=step,
                 stop=stop,
                 tolerance=tolerance,
@@ -268,6 +272,7 @@ class Model:
                 options=options,
                 report=reporter.report,
             )
+            return plan_in_form(self._numeric, options, make)
 
     def steady_state(
         self,
@@ -331,7 +336,9 @@ def load(
     tear: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Model:
-    """Load a model: a Modelica file, directory or text (a string with a newline), or a C file (see :func:`native`).
+    """Load a model: a Modelica file, directory or text, or a C file (see :func:`native`).
+
+    A text is a string with a line break, or one of the form ``model M ... end M;``.
 
     name     the class to load, by default the last one of the file; names inside libraries work too.
     path     folders with libraries, by default those of the environment variable MODELICAPATH.
@@ -355,8 +362,8 @@ def load(
         return load_modelica(source, name, path, tear or (), options)
     if text.endswith(".fmu"):
         raise NotSupportedError("FMUs cannot be read yet", hint="use Modelica text, pliant.ode or pliant.native")
-    if not Path(text).exists():
-        raise ModelError(f"there is no file {text}", hint="check the path")
+    if not text or not Path(text).exists():
+        raise ModelError(f"there is no file {text}" if text else "the source is empty", hint=source_hint(text, name))
     if text.endswith(".c"):
         if name is not None or path is not None or tear is not None or options is not None:
             raise ArgumentError(
@@ -383,6 +390,11 @@ def inspect(
     ['x']
     """
     if not is_modelica(source):
+        if not str(source) or not Path(source).exists():
+            raise ModelError(
+                f"there is no file {source}" if str(source) else "the source is empty",
+                hint=source_hint(str(source), name),
+            )
         raise NotSupportedError(
             f"{source}: the equations are not known, because this is no Modelica text",
             hint="give a .mo file, the folder of a package, or a text",
@@ -391,10 +403,17 @@ def inspect(
     return Structure(sorted_model(source, name, path, tear or (), chosen), chosen.form)
 
 
+def source_hint(text: str, name: str | None) -> str:
+    """What may have been meant by something that is no file."""
+    if re.fullmatch(r"\w+(\.\w+)+", text) and name is None:
+        return f'check the path; a class of a library is given by its name: pliant.load("\\n", name="{text}")'
+    return "check the path; a Modelica text must contain a line break, or be of the form `model M ... end M;`"
+
+
 def is_modelica(source: str | Path) -> bool:
     """A text, a .mo file or a folder."""
     text = str(source)
-    return "\n" in text or text.endswith(".mo") or (Path(text).is_dir() and not text.endswith(".fmu"))
+    return is_text(source) or text.endswith(".mo") or (bool(text) and Path(text).is_dir() and not text.endswith(".fmu"))
 
 
 def sorted_model(

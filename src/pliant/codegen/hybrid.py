@@ -61,7 +61,7 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real due;", 1, "when the next relation of time alone turns"),
         ("int starting;", 1, "1: the event at the start"),
         ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
-        ("int ending;", 1, "1: the model ended the run at its start"),
+        ("int ended;", 1, "number of the message that ended the run"),
     ]
 
 
@@ -354,6 +354,7 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
         }
         m->error = @action_error + k;
         if (action_kind[k] == 2) return PL_FATAL;
+        m->ended = m->error;
         info->terminate = 1;
     }
     return PL_OK;
@@ -373,7 +374,6 @@ EVENT = """static pl_status at_rest(model *m, pl_real t, const pl_real *x, const
 
 static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired, pl_event_info *info) {
     pl_real g0[@n_relation + 1];
-    const int told = m->error;
     pl_status status = kept_values(m, t, x, u, m->kept);
     for (int round = 0; status == PL_OK && round < @rounds; round++) {
         int moved = 0;
@@ -382,7 +382,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
         clocks_done(m);
         m->initial = 0.0;
         if (status == PL_OK && !next_round(m) && !moved) {
-            if (!info->terminate) m->error = told;
+            m->error = m->ended;
             return PL_OK;
         }
     }
@@ -398,9 +398,24 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     clocks_due(m, t);
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
-    info->terminate = m->ending |= info->terminate;
+    info->terminate = m->ended != 0; /* also for a run that ended at its start */
     info->next_time = next_event(m, t, x, u);
     return status;
+}
+
+/* Relations anew with discrete variables held, for those who make their own steps. */
+PL_EXPORT pl_status pliant_settle(void *self, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real g0[@n_relation + 1];
+    for (int pass = 0; pass < @passes; pass++) {
+        int moved = 0;
+        pl_status status = relation_pass(self, t, x, u, NULL, 1, g0, &moved);
+        if (status != PL_OK || !moved) return status;
+    }
+    return PL_RETRY;
+}
+
+PL_EXPORT pl_real *pliant_memory(void *self, int before) {
+    return before ? ((model *)self)->b : ((model *)self)->d;
 }
 
 /* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
@@ -411,7 +426,7 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     remember(m, &old);
     clocks_begin(m, t);
     m->initial = 1.0;
-    m->ending = 0;
+    m->ended = 0;
     m->starting = 1;
     pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
     if (status == PL_OK) status = memory_begin(m, t, x, u);
@@ -420,9 +435,8 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     info->f_changed |= memcmp(old.d, m->d, sizeof old.d) || memcmp(old.relation, m->relation, sizeof old.relation);
     info->f_changed |= @initial_in_f && !m->quiet;
     m->starting = 0;
-    m->ending = info->terminate;
     info->next_time = next_event(m, t, x, u);
-    if (m->ending) info->next_time = t;
+    if (m->ended) info->next_time = t;
     return status;
 }
 

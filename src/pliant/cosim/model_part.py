@@ -20,7 +20,7 @@ from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
 from pliant.solve.generated import LARGEST_SERIES, GeneratedModel, is_hidden
-from pliant.solve.initial import _NoSolution, directional
+from pliant.solve.initial import NoSolution, directional
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request, check_request
@@ -264,7 +264,7 @@ class ModelPart:
         for j in np.flatnonzero(pattern.any(axis=0)):
             try:
                 more = directional(model, sim.instance.address, t, x, u, model.n_x + int(j))[1]
-            except _NoSolution:
+            except NoSolution:
                 return None
             for k, row in rows.items():
                 out[k, j] = more[row]

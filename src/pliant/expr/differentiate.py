@@ -126,8 +126,10 @@ def _chosen(g: Graph, i: int, one: int, other: int) -> int:
     return choose(g, binary(g, Op.LE, low, high), one, other)
 
 
-def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
+def gradient(g: Graph, e: int, wanted: Callable[[int], bool], under: list[int] | None = None) -> dict[int, int]:
     """Partial derivatives of e: number of the variable -> expression, for the variables that are wanted.
+
+    ``under``: the nodes below e, ascending, if they are known already.
 
     Variables whose derivative is identically zero are left out. ``wanted(CLOCK)`` asks for the explicit derivative by
     time. Alternatives are differentiated apart and chosen between as wholes: the derivative of a branch that is not
@@ -135,12 +137,12 @@ def gradient(g: Graph, e: int, wanted: Callable[[int], bool]) -> dict[int, int]:
     """
     zero = const(g, 0.0)
     choices: dict[int, dict[int, int]] = {}
-    for i in reachable(g, (e,)):
-        node = g.nodes[i]
-        if node[0] in _CHOICES and i != e:
+    nodes = g.nodes
+    under = reachable(g, (e,)) if under is None else under
+    for i in under:
+        if nodes[i][0] in _CHOICES and i != e:
             choices[i] = _of_choice(g, i, wanted, choices)
-    is_choice = g.nodes[e][0] in _CHOICES
-    found = (_of_choice if is_choice else _backwards)(g, e, wanted, choices)
+    found = _of_choice(g, e, wanted, choices) if nodes[e][0] in _CHOICES else _backwards(g, e, wanted, choices, under)
     return {v: p for v, p in found.items() if p != zero}
 
 
@@ -156,10 +158,16 @@ def _of_choice(g: Graph, i: int, wanted: Callable[[int], bool], choices: dict[in
     }
 
 
-def _backwards(g: Graph, e: int, wanted: Callable[[int], bool], choices: dict[int, dict[int, int]]) -> dict[int, int]:
+def _backwards(
+    g: Graph,
+    e: int,
+    wanted: Callable[[int], bool],
+    choices: dict[int, dict[int, int]],
+    under: list[int] | None = None,
+) -> dict[int, int]:
     """Adjoints from e down to the variables; gradients of choices are known."""
     nodes = g.nodes
-    under = reachable(g, (e,))
+    under = reachable(g, (e,)) if under is None else under
     active: set[int] = set()
     by_time = wanted(CLOCK)
     for i in under:
@@ -171,7 +179,7 @@ def _backwards(g: Graph, e: int, wanted: Callable[[int], bool], choices: dict[in
         elif op == Op.TIME:
             if by_time:
                 active.add(i)
-        elif op > Op.ARG and any(a in active for a in operands(g, i)):
+        elif op > Op.ARG and not active.isdisjoint(operands(g, i)):
             active.add(i)
     if e not in active:
         return {}

@@ -13,6 +13,10 @@ _TOKEN = re.compile(
     rf"(?P<short>\s*=)?|\bend\s+(?P<end>{_IDENT})\s*;"
 )
 _WORDS = frozenset({"model", "class", "block", "package", "function", "record", "connector", "type", "operator"})
+_ONE_LINE = re.compile(
+    rf"\s*(?:within\s+[\w.]*\s*;\s*)?(?:(?:partial|encapsulated|final|expandable|pure|impure)\s+)*"
+    rf"(?:{'|'.join(sorted(_WORDS))})\s+.*\bend\s+{_IDENT}\s*;\s*$"
+)
 SIMULATED = frozenset({"model", "class", "block"})
 
 
@@ -23,6 +27,13 @@ class Class:
     name: str
     kind: str
     is_partial: bool
+
+
+def is_text(source: object) -> bool:
+    """A Modelica text: it has a line break, or plainly is a class from its first word to the semicolon at its end."""
+    if not isinstance(source, str):
+        return False
+    return "\n" in source or (_ONE_LINE.match(without_comments(source)) is not None)
 
 
 def without_comments(text: str) -> str:

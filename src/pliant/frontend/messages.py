@@ -51,6 +51,13 @@ _LIBRARY = "give the folder of the library: path=[...] or the environment variab
 
 RULES = (
     Rule(
+        r"invalid unit for `([^`]*)`: (?:malformed unit expression: )?(.*?)(?:\s*\(MLS[^)]*\))?(?:\s*\[|;|$)",
+        ModelError,
+        "the unit of `{0}` cannot be read: {1}",
+        'write it as in "kg.m2/(s2.K)", with whole exponents; for others, as in V/Hz^(1/2), leave the unit out and '
+        "name it in the description",
+    ),
+    Rule(
         r"`(Modelica\.Utilities\.[\w.]+)` contains a statement",
         NotSupportedError,
         "`{0}` of the Standard Library works with strings or files, which is not supported",
@@ -160,6 +167,13 @@ RULES = (
         "pre({0}) of a continuous variable is allowed in when-clauses only",
         "read `{0}` itself, or move the equation into a when-clause",
         r"\bpre\s*\(",
+    ),
+    Rule(
+        r"is not owned by clock identity",
+        NotSupportedError,
+        "a sampled equation reads a variable that another sample(...) sets",
+        "pass the value through an ordinary variable: `Real held = v;`, and read `held` in the when-clause",
+        r"\bsample\s*\(",
     ),
     Rule(
         r"(?s)clock|sample\(|previous|outside the checked DAE lowering grammar",
@@ -352,7 +366,7 @@ def translate(text: str, source: Source, *, is_panic: bool = False) -> PliantErr
     """The error to raise for a message of rumoca."""
     place = ""
     plain = text.strip()
-    first = plain.split("\n", 1)[0]
+    first = plain.split("\n", 1)[0].split("; invalid unit for", 1)[0]
     match = _PLACE.search(first)
     if match:
         place = match.group(1)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import ModelError
-from pliant.frontend.classes import SIMULATED, classes, within
+from pliant.frontend.classes import SIMULATED, classes, is_text, within
 from pliant.frontend.messages import Source, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 
@@ -31,8 +31,8 @@ STACKS = (4 << 30, 1 << 30, 256 << 20)  # bytes of address space; memory is take
 def read(source: str | Path, name: str | None = None, path: Sequence[str | Path] | None = None) -> dict[str, Any]:
     """rumoca's ``dae`` dictionary of a model, with the key ``model_name`` added.
 
-    ``source`` is a file, the folder of a package, or a text with a line break in it. ``name`` says which class;
-    without it the last model of the text. ``path`` lists folders with libraries, by default those of MODELICAPATH.
+    ``source`` is a file, the folder of a package, or a text (see ``is_text``). ``name`` says which class; without it
+    the last model of the text. ``path`` lists folders with libraries, by default those of MODELICAPATH.
     """
     roots = _roots(path)
     text, file, own = _text(source)
@@ -94,7 +94,7 @@ def _roots(path: Sequence[str | Path] | None) -> list[str]:
 
 def _text(source: str | Path) -> tuple[str, str, list[str]]:
     """Text, its file name, and the folders that the source itself needs."""
-    if isinstance(source, str) and "\n" in source:
+    if isinstance(source, str) and is_text(source):
         return source, "model.mo", []
     file = Path(source)
     if file.is_dir():

@@ -46,6 +46,7 @@ class Drive:
     inputs: Matrix | None  # (N, n_u)
     seconds: float
     start: StartValues
+    memories: Matrix  # (N + 1, number of discrete variables)
 
 
 def generated(model: NumericModel) -> GeneratedModel:
@@ -115,7 +116,7 @@ def write_code(outcome: Outcome, precision: str | None = None, newton_steps: int
             monitor=watched,
             fallback=options.monitor == "fallback",
         ),
-        start_of(walker.point),
+        start_of(walker.point, outcome.request.step),
         full=outcome.full,
         limits=monitor_limits(outcome) if watched else None,
     )
@@ -128,7 +129,7 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     assert scenario.stop is not None
     count = max(1, round((scenario.stop - scenario.start) / code.tau))
     times = np.asarray(scenario.start + code.tau * np.arange(count + 1), dtype=np.float64)
-    start = start_of(walker.point)
+    start = start_of(walker.point, code.tau)
     stepper = Stepper(code, start.parameters)
     stepper.start_at(start)
     table = np.array(walker.sim.inputs.value(times[1:])) if code.u_names else None
@@ -136,4 +137,5 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     history = stepper.run(table, count, kind=kind)
     seconds = time.perf_counter() - begin
     x = np.vstack([walker.point.x[None, :], history.astype(np.float64)])
-    return Drive(times, x, walker, stepper, table, seconds, start)
+    memories = np.vstack([np.reshape(start.memories, (1, -1)), stepper.memories.astype(np.float64)])
+    return Drive(times, x, walker, stepper, table, seconds, start, memories)

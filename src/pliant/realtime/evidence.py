@@ -516,5 +516,10 @@ class Collector:
             "the model itself: whether its equations describe the plant",
             "the target: timing there, its compiler, its arithmetic beyond the precision named above",
         ]
+        if isinstance(o.model, GeneratedModel) and o.model.has_memory:
+            e.not_checked.append(
+                "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
+                "variables, only the runs show what they do; events between steps take place at the end of the step"
+            )
         if self.e.lyapunov is None or not self.e.lyapunov.found:
             e.not_checked.append("arbitrary sequences of the linearisations: no common Lyapunov function is known")

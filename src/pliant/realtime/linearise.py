@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pliant.errors import ModelEvaluationError, NonFiniteError, SingularError
 from pliant.realtime.scenario import Scenario
 from pliant.solve import binding
+from pliant.solve.generated import GeneratedModel
 from pliant.solve.look import jacobian_places, mass_matrix
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Point
@@ -39,12 +40,8 @@ class Trace:
     values: Matrix  # (kept, nnz) entries of Df at the steps in `kept`
     kept: NDArray[np.intp]  # numbers of the steps whose Df is kept
     f: Matrix  # (N, n) right sides where Df was taken
+    dx: Matrix  # (N, n) steps: what the method added to x, before an event set it anew
     parameters: Matrix  # of the instance
-
-    @property
-    def dx(self) -> Matrix:
-        """Steps, (N, n)."""
-        return np.diff(self.x, axis=0)
 
 
 @dataclass(eq=False)
@@ -75,6 +72,7 @@ class Walker:
         count = self.sim.layout.n_jac
         self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
+        self._settle = self.model.settle if isinstance(self.model, GeneratedModel) and self.model.has_memory else None
 
     def evaluate(self, t: float, x: Matrix, inputs_at: float | None = None) -> tuple[Matrix, Matrix]:
         """f and the entries of Df at (t, x), with the inputs of another time if one is given."""
@@ -93,16 +91,40 @@ class Walker:
             raise self._not_a_number(t, self.model.names.x[failure.index]) from error
 
     def refresh(self, t: float, x: Matrix, inputs_at: float | None = None) -> None:
-        """Inputs and relations at (t, x); with nothing but relations to update the model's event leaves x alone."""
+        """Inputs and relations at (t, x); discrete variables hold."""
         sim = self.sim
         self.point.t = t
         self._set_inputs(self._inputs(t if inputs_at is None else inputs_at))
         if not self._has_relations:
             return
+        if self._settle is not None:
+            self._settle(sim.instance, t, x, sim.u)
+            return
         info = binding.EventInfo()
         call = binding.EVENT_CALL(self.model.struct.event)
         # no roots given: relations exactly as they stand, without the band around a root where solvers hold them
         call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
+
+    def hold(self, memories: Matrix) -> None:
+        """Give discrete variables these values."""
+        if self._settle is not None and isinstance(self.model, GeneratedModel):
+            self.model.set_memories(self.sim.instance, memories)
+
+    def _event(self, t: float, x: Matrix) -> Matrix:
+        """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
+        if self._settle is None:
+            return x
+        self._set_inputs(self._inputs(t))
+        after, info = x.copy(), binding.EventInfo()
+        call = binding.EVENT_CALL(self.model.struct.event)
+        status = call(self.sim.instance.address, t, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info))
+        if status != binding.OK:
+            raise ModelEvaluationError(
+                f"{self.model.name}: the event at t = {t:g} in {self.scenario.name} fails: "
+                f"{self.model.error_text(self.sim.instance)}",
+                time=t,
+            )
+        return after
 
     def _inputs(self, t: float) -> Matrix:
         """u(t), at a jump the left value."""
@@ -200,7 +222,7 @@ class Walker:
             dx, values = self.step(t, x, mask)
             yield t, x, values, dx
             self._keep_guesses(t, x)
-            x = x + dx
+            x = self._event(t, x + dx)
             if np.abs(x).max() > DIVERGED:
                 self._diverged(t, x)
 
@@ -221,7 +243,7 @@ def trace(
     assert scenario.stop is not None
     count = max(1, round((scenario.stop - scenario.start) / walker.tau))
     every = max(1, -(-count * len(walker.rows) // LARGEST_STORE))
-    times, states, kept, values, rates = [], [], [], [], []
+    times, states, kept, values, rates, moves = [], [], [], [], [], []
     x = np.zeros(0)
     for k, (t, before, entries, dx) in enumerate(walker.walk(scenario, mask)):
         times.append(t)
@@ -230,6 +252,7 @@ def trace(
         if k % every == 0:
             kept.append(k)
             values.append(entries)
+        moves.append(dx)
         x = before + dx
         if report is not None and k % 64 == 0:
             report(k / count)
@@ -241,5 +264,6 @@ def trace(
         np.array(values),
         np.array(kept, dtype=np.intp),
         np.array(rates),
+        np.array(moves),
         walker.sim.request.parameters.copy(),
     )

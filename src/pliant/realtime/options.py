@@ -15,7 +15,8 @@ from pliant.solve.names import suggestion
 class RealtimeOptions:
     """The ``options`` of ``model.realtime``.
 
-    form             "ode": loops solved inside f; "dae": loop unknowns in x; "auto": as the model was loaded
+    form             "ode": loops solved inside f; "dae": loop unknowns in x; "auto": as the model was loaded;
+                     "best": both are planned, the cheaper step is taken
     points           linearisations that every pattern is checked on
     training         linearisations that the search begins with
     rounds           largest number of rounds of the search
@@ -53,7 +54,7 @@ class RealtimeOptions:
     search: str = "groups"
 
     CHOICES = {  # noqa: RUF012
-        "form": ("auto", "ode", "dae"),
+        "form": ("auto", "ode", "dae", "best"),
         "inputs": ("new", "held", "extrapolated"),
         "precision": ("double", "float"),
         "monitor": ("flag", "fallback", "off"),

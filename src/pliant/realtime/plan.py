@@ -21,6 +21,7 @@ from pliant.realtime.linearise import Mask
 from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
+from pliant.realtime.stepper.events import check_events
 from pliant.realtime.stepper.lower import check_supported
 from pliant.realtime.stepper.make import StepCode
 from pliant.solve.generated import GeneratedModel
@@ -45,6 +46,7 @@ class Plan:
     margin_kept  least share of the stability margin that stays
     bias         largest error that the pattern is predicted to add, in units of a state's range
     evidence     what was checked, and what was not
+    forms        options={"form": "best"}: what each form would cost
     """
 
     def __init__(self, outcome: Outcome, evidence: Evidence, code: StepCode | None = None) -> None:
@@ -52,6 +54,7 @@ class Plan:
         self._code = code
         self.step = outcome.request.step
         self.timing: Timing | None = None  # of the last measurement
+        self.forms: tuple[str, ...] = ()
 
     # --------------------------------------------------------------------------------------------- figures
 
@@ -135,6 +138,7 @@ class Plan:
             lines.append("  no search was asked for: the plan keeps all entries")
         elif o.mask.all():
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
+        lines += [f"  form {one}" for one in self.forms]
         return "\n".join(lines)
 
     def as_dict(self, baselines: bool = False) -> dict[str, Any]:
@@ -157,6 +161,7 @@ class Plan:
             "kept": [[int(i), int(j)] for i, j in np.argwhere(self.mask)],
             "evidence": self.evidence.as_dict(),
             "seconds": o.seconds,
+            "forms": list(self.forms),
         }
         if baselines:
             out["baselines"] = [
@@ -310,6 +315,8 @@ def make_plan(
             )
     if isinstance(model, GeneratedModel):
         check_supported(model.generated.program.sorted)
+        for one in wanted:
+            check_events(model.generated.program.sorted, tau, one.start)
     begin = time.perf_counter()
 
     def tell(part: float, text: str) -> None:

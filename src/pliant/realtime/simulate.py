@@ -23,6 +23,7 @@ def run_result(model: NumericModel, run: Drive) -> Result:
     y = np.empty((count, len(names.y)))
     for k in range(count):
         point.t = float(times[k])
+        run.walker.hold(run.memories[k])
         run.walker.refresh(point.t, x[k])
         y[k] = point.outputs(x[k])
     visible = model.all_x

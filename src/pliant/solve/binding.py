@@ -8,6 +8,8 @@ from ctypes import (
     CFUNCTYPE,
     POINTER,
     Structure,
+    addressof,
+    c_char,
     c_char_p,
     c_double,
     c_int,
@@ -185,6 +187,13 @@ class Counters(Structure):
         "n_rediff",
     )
     _fields_ = tuple((name, c_int64) for name in NAMES)
+
+    def all(self) -> list[int]:
+        """Their values, in the order of the names."""
+        return COUNTER_ARRAY.from_buffer(self)[:]
+
+
+COUNTER_ARRAY = c_int64 * len(Counters.NAMES)
 
 
 class Inputs(Structure):
@@ -488,6 +497,14 @@ lib = _load()
 def status_text(status: int) -> str:
     """The runtime's own words for a status."""
     return str(lib.pl_status_text(status).decode())
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where the numbers of an array lie. The plain way there makes objects, and short runs would notice."""
+    try:
+        return addressof(c_char.from_buffer(array))  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):  # read-only, empty
+        return int(array.ctypes.data)
 
 
 def doubles_at(address: int, count: int) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import datetime as dt
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ METHOD_ARRAY = np.array([name for name in binding.METHODS if name != "auto"])
 
 def collect_stats(sim: Simulation) -> Stats:
     """Counters so far."""
-    counters: dict[str, Any] = {name: getattr(sim.count, name) for name in binding.Counters.NAMES}
+    counters: dict[str, Any] = dict(zip(binding.Counters.NAMES, sim.count.all(), strict=True))
     stats = Stats(**counters)
     stats.method = binding.METHOD_NAMES[sim.run.method]
     if sim.run.handovers and sim.out.log_used:
@@ -52,7 +53,7 @@ def collect(sim: Simulation) -> Result:
     else:
         columns = _chosen_names(sim)
     times = rows[:, 0]
-    created = dt.datetime.now(dt.UTC)
+    created = time.time()
     result = Result(
         times,
         rows[:, 1:],
@@ -103,7 +104,7 @@ def _has_memory(sim: Simulation) -> bool:
     return isinstance(sim.model, NativeModel) and bool(struct.event or struct.step_done)
 
 
-def _manifest(sim: Simulation, created: dt.datetime) -> dict[str, Any]:
+def _manifest(sim: Simulation, created: float) -> dict[str, Any]:
     request, names = sim.request, sim.model.names
     few = len(names.x) <= 1000  # beyond that the manifest keeps a hash
     options = {
@@ -118,7 +119,8 @@ def _manifest(sim: Simulation, created: dt.datetime) -> dict[str, Any]:
         "start_values": dict(zip(names.x, request.x.tolist(), strict=True)) if few else request.x,
         "options": {k: v for k, v in vars(request.options).items() if k != "mask"},
     }
-    return make_manifest(sim.model.name, sim.model.digest, options, created)
+    at = dt.datetime.fromtimestamp(created, dt.UTC)
+    return make_manifest(sim.model.name, sim.model.digest, options, at)
 
 
 def _step_record(log: NDArray[np.float64]) -> dict[str, NDArray[Any]]:

@@ -88,11 +88,11 @@ class FunctionModel(NumericModel):
             n_x=n,
             n_jac=parts.n_jac,
             n_roots=len(parts.roots),
-            x=x.ctypes.data,
-            f=f.ctypes.data,
-            value=value.ctypes.data,
-            g=g.ctypes.data,
-            fired=fired.ctypes.data,
+            x=binding.address_of(x),
+            f=binding.address_of(f),
+            value=binding.address_of(value),
+            g=binding.address_of(g),
+            fired=binding.address_of(fired),
             rhs=binding.SHIM_CALL(_guard(instance, _rhs_call(parts, shown, f))),
         )
         if parts.jac is not None:

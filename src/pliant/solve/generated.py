@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,16 @@ import numpy as np
 from pliant.codegen.compiler import compile_text
 from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
+from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Equation, Kind, Op, Variable
 from pliant.solve import binding
+from pliant.solve.held import HeldSolver
 from pliant.solve.initial import InitialSolver, Start
 from pliant.solve.inputs import count_jumps
 from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
-from pliant.solve.numeric import Names, NumericModel, Vector
+from pliant.solve.numeric import Instance, Names, NumericModel, Vector
 from pliant.solve.result import VariableInfo, VariableKind
 from pliant.structure.diagnosis import describe_equation
 
@@ -71,10 +74,12 @@ class GeneratedModel(NativeModel):
         visible = [i for i, name in enumerate(model.names.x) if not is_hidden(name)]
         model.all_x = np.array(visible, dtype=np.int32)
         model.numbers = parameter_values(system)
+        model.moving = _moving_scales(generated)
         return model
 
     library: ctypes.CDLL
     numbers: dict[int, float]
+    moving: dict[str, dict[int, int]]  # nominal, min, max: place in x -> expression, where parameters are in it
     _constants: dict[str, float] | None = None
     _with_taylor: GeneratedModel | None = None
     reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
@@ -103,6 +108,36 @@ class GeneratedModel(NativeModel):
             self._with_taylor._with_taylor = self._with_taylor  # also where there are none: asked once only
         return self._with_taylor
 
+    @property
+    def has_memory(self) -> bool:
+        """Events set discrete variables or states."""
+        return bool(self.generated.program.sorted.events)
+
+    def _memory(self, instance: Instance, before: int) -> Vector:
+        """Discrete variables in the instance itself, or their values before the last event."""
+        self.library.pliant_memory.restype = ctypes.c_void_p
+        n = len(self.generated.program.sorted.events.memories)
+        place = self.library.pliant_memory(ctypes.c_void_p(instance.address), before)
+        return np.ctypeslib.as_array((ctypes.c_double * n).from_address(place))
+
+    def memories(self, instance: Instance) -> tuple[float, ...]:
+        """Values of discrete variables in the order of the model's events."""
+        return tuple(self._memory(instance, 0).tolist()) if self.has_memory else ()
+
+    def set_memories(self, instance: Instance, values: Vector) -> None:
+        """Give discrete variables other values."""
+        for before in (0, 1):
+            self._memory(instance, before)[:] = values
+
+    def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:
+        """Relations anew at (t, x, u); discrete variables hold."""
+        self.library.pliant_settle(
+            ctypes.c_void_p(instance.address),
+            ctypes.c_double(t),
+            ctypes.c_void_p(x.ctypes.data),
+            ctypes.c_void_p(u.ctypes.data),
+        )
+
     def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
         """With Taylor coefficients where the history of BDF will be corrected often; compiled once for a model."""
         few = count_jumps(inputs, request.start, request.stop) < OFTEN
@@ -115,6 +150,27 @@ class GeneratedModel(NativeModel):
         found.reports_to = self
         return found
 
+    def scaled_for(self, parameters: Vector) -> GeneratedModel:
+        """With nominal values, bounds and start values that follow the parameters of a run."""
+        if not self.moving or np.array_equal(parameters, self.p_start):
+            return self
+        program = self.generated.program
+        values = {**self.numbers, **dict(zip(program.p, parameters.tolist(), strict=True))}
+        struct = binding.Model.from_buffer_copy(self.struct)
+        arrays = []
+        for attribute, expressions in self.moving.items():
+            array = self._vector(getattr(self.struct, f"x_{attribute}"), self.n_x)
+            numbers = evaluate(program.sorted.system.graph, list(expressions.values()), values)
+            array[list(expressions)] = np.abs(numbers) if attribute == "nominal" else numbers
+            setattr(struct, f"x_{attribute}", array.ctypes.data)
+            arrays.append(array)
+        found = copy(self)
+        found.struct, found.address, found.keep = struct, ctypes.addressof(struct), (*self.keep, struct, *arrays)
+        found.read_scales()
+        found.x_start = np.array(evaluate(program.sorted.system.graph, self.generated.initial.start, values))
+        found.reports_to = self.reports_to or self
+        return found
+
     def wants_one_step(self, rtol: float) -> bool:
         """State sets are chosen anew on the way; or the tolerance is tight, f cheap and the Jacobian exact.
 
@@ -125,7 +181,7 @@ class GeneratedModel(NativeModel):
 
     def consistent_start(self, sim: Simulation) -> float | None:
         """Initial equations, fixed start values and algebraic equations solved."""
-        solver = InitialSolver(self, sim)
+        solver = (HeldSolver if sim.request.held else InitialSolver)(self, sim)
         next_time = solver.run()
         self.last_start = solver.found
         if self.reports_to is not None:
@@ -277,15 +333,23 @@ class GeneratedModel(NativeModel):
         s = self.generated.program.sorted
         variables = s.system.variables
         wanted = {name, f"der({name})"}
-        target, _ = self.names.aliases.get(f"der({name})", ("", 1))
-        wanted.add(target)
+        for one in (name, f"der({name})"):
+            wanted.add(self.names.aliases.get(one, ("", 1))[0])
         for block in s.blocks:
             for v, e in zip(block.variables, block.equations, strict=True):
                 if variables[v].name not in wanted:
                     continue
                 step = [one.equation for one in block.steps if one.variable == v]
                 return s.equations[step[0] if step else e]
-        return None
+        return self._alias_equation(f"der({name})") or self._alias_equation(name)
+
+    def _alias_equation(self, name: str) -> Equation | None:
+        """The equation that made an alias of a variable: of those as written that contain it, the shortest."""
+        system = self.generated.program.sorted.system
+        number = next((v for v, variable in enumerate(system.variables) if variable.name == name), None)
+        sizes = [variables_of(system.graph, equation.residual) for equation in system.equations]
+        found = [(len(known), k) for k, known in enumerate(sizes) if number in known]
+        return system.equations[min(found)[1]] if found else None
 
     def check_parameter(self, name: str, value: float) -> None:
         """Integers must be whole, min and max hold."""
@@ -320,6 +384,18 @@ class GeneratedModel(NativeModel):
                 hint=f"the states are {', '.join(known[:10])}" if known else "the model has no states",
             )
         raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
+
+
+def _moving_scales(generated: Generated) -> dict[str, dict[int, int]]:
+    program = generated.program
+    system = program.sorted.system
+    found: dict[str, dict[int, int]] = {}
+    for attribute in ("nominal", "min", "max"):
+        for place, v in enumerate(program.x):
+            e = getattr(system.variables[v], attribute)
+            if e is not None and value_of(system.graph, e) is None:
+                found.setdefault(attribute, {})[place] = e
+    return found
 
 
 def _root_names(struct: binding.Model) -> tuple[str, ...]:

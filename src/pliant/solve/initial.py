@@ -46,7 +46,9 @@ MAX_ELSEWHERE = 60  # other guesses of the free states
 DENSE = 800  # unknowns up to which the rank is looked at
 
 
-class _NoSolution(Exception):
+class NoSolution(Exception):
+    """Values could not be found; ``why`` belongs into the message."""
+
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
@@ -82,6 +84,7 @@ class InitialSolver:
         self.free = [i for i in range(n_states) if not given[i]]
         variables = self.program.sorted.system.variables
         self.parameters = [k for k, v in enumerate(self.program.p) if variables[v].initial]
+        self.kept = list(range(len(self.initial.conditions)))  # conditions that count
         self.p = sim.request.parameters.copy()
         self.shift = self._shifts()
 
@@ -105,22 +108,18 @@ class InitialSolver:
     def run(self) -> float:
         """Solve; returns the time of the next time event."""
         x = self.sim.x
-        chosen = {place: x[place] for place in self.sim.request.x_given}
-        self.model.library.pliant_start(ctypes.c_void_p(self.self_), ctypes.c_void_p(x.ctypes.data))
-        for place, value in chosen.items():
-            x[place] = value
-        self._choose_first()
+        self._set_start()
         start = x.copy()
         try:
             self._settle()
-        except _NoSolution as first:
+        except NoSolution as first:
             x[:] = start
             try:
                 if self._uses_homotopy():
                     self._continue_homotopy()
                 else:
                     self._try_elsewhere(start, first)
-            except _NoSolution as second:
+            except NoSolution as second:
                 raise self._error(second) from None
         for k in range(len(self.program.sorted.sets)):
             self.model.library.pliant_choose(*self._set_arguments(k, None))
@@ -149,16 +148,25 @@ class InitialSolver:
         info = binding.EventInfo(next_time=math.inf)
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
         if status != binding.OK:
-            raise self._error(_NoSolution(self.model.error_text(sim.instance) or "the first event fails"))
+            raise self._error(NoSolution(self.model.error_text(sim.instance) or "the first event fails"))
         self.next_time = float(info.next_time)
         if self.algebraic and (info.f_changed or info.x_changed):
             try:
                 self._solve_algebraic()
-            except _NoSolution as why:
+            except NoSolution as why:
                 raise self._error(why) from None
         self._evaluate()
         self._accept()
         return bool(info.terminate)
+
+    def _set_start(self) -> None:
+        """Start values of the model and those that are given."""
+        x = self.sim.x
+        chosen = {place: x[place] for place in self.sim.request.x_given}
+        self.model.library.pliant_start(ctypes.c_void_p(self.self_), ctypes.c_void_p(x.ctypes.data))
+        for place, value in chosen.items():
+            x[place] = value
+        self._choose_first()
 
     def _settle(self) -> None:
         """Solve with relations held, take them anew, until both are at rest."""
@@ -167,11 +175,11 @@ class InitialSolver:
             self._solve()
             if not self._update_relations():
                 return
-        raise _NoSolution("the relations of the model do not come to rest at the start")
+        raise NoSolution("the relations of the model do not come to rest at the start")
 
-    def _try_elsewhere(self, start: Vector, first: _NoSolution) -> None:
+    def _try_elsewhere(self, start: Vector, first: NoSolution) -> None:
         """Other guesses of the free states, further and further away: the loops may have no solution at the first."""
-        if not self.free or not self.initial.conditions:
+        if not self.free or not self.kept:
             raise first
         chance = np.random.default_rng(1)
         size = np.maximum(1.0, np.abs(start[self.free]))
@@ -181,7 +189,7 @@ class InitialSolver:
             self.sim.x[self.free] += away * 10.0 ** (4.0 * attempt / MAX_ELSEWHERE - 3.0)
             try:
                 self._settle()
-            except _NoSolution:
+            except NoSolution:
                 continue
             return
         self.sim.x[:] = start
@@ -195,7 +203,7 @@ class InitialSolver:
         sim = self.sim
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
         if status != binding.OK:
-            raise _NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
+            raise NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
         self.next_time = float(info.next_time)
         if hasattr(self.model.library, "pliant_initially"):
             self.model.library.pliant_initially(ctypes.c_void_p(self.self_), 1)
@@ -282,7 +290,7 @@ class InitialSolver:
                 self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, len(y), None, y.ctypes.data
             )
         if status != binding.OK:
-            raise _NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
+            raise NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
         return f
 
     def _conditions(self) -> Vector:
@@ -294,24 +302,24 @@ class InitialSolver:
             *(ctypes.c_void_p(array.ctypes.data) for array in (sim.x, sim.u, r)),
         )
         if status != binding.OK:
-            raise _NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
-        return r + self.shift
+            raise NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
+        return np.asarray((r + self.shift)[self.kept])
 
     def _residual(self) -> Vector:
         """Conditions, then algebraic rows."""
-        r = self._conditions() if self.initial.conditions else np.empty(0)
+        r = self._conditions() if self.kept else np.empty(0)
         return np.concatenate([r, self._evaluate()[self.algebraic]])
 
     def _jacobian(self, unknowns: list[int]) -> NDArray[np.float64]:
         """Dense d residual / d unknowns, column by column along unit directions."""
-        m = len(self.initial.conditions)
+        m = len(self.kept)
         j = np.zeros((m + len(self.algebraic), len(unknowns)))
         for k, i in enumerate(unknowns):
             if i >= len(self.program.x):
                 j[:, k] = self._by_parameter(i)
                 continue
             df, more = directional(self.model, self.self_, self.t, self.sim.x, self.sim.u, i)
-            j[:m, k] = more[:m]
+            j[:m, k] = more[self.kept]
             j[m:, k] = df[self.algebraic]
         return j
 
@@ -342,21 +350,21 @@ class InitialSolver:
         if changed:
             status = binding.PARAMETER_CALL(self.model.struct.set_parameters)(self.self_, self.p.ctypes.data)
             if status != binding.OK:
-                raise _NoSolution(self.model.error_text(self.sim.instance))
+                raise NoSolution(self.model.error_text(self.sim.instance))
 
     def _solve(self) -> None:
         n = len(self.program.x)
-        more = [*self.free, *(n + k for k in self.parameters)] if self.initial.conditions else []
+        more = [*self.free, *(n + k for k in self.parameters)] if self.kept else []
         unknowns = [*more, *self.algebraic]
-        if not self.initial.conditions:
+        if not self.kept:
             self.found.undetermined = [self.model.names.x[i] for i in self.free]
-        if not self.initial.conditions and not self.algebraic:
+        if not self.kept and not self.algebraic:
             self._evaluate()
             self._accept()
             return
-        if not self.initial.conditions or len(unknowns) > DENSE:
+        if not self.kept or len(unknowns) > DENSE:
             self._solve_algebraic()
-            if not self.initial.conditions:
+            if not self.kept:
                 return
         self._newton(unknowns)
 
@@ -367,7 +375,7 @@ class InitialSolver:
             sim.make_linear()
         status = sim.solve_algebraic()
         if status != binding.OK:
-            raise _NoSolution("the algebraic equations could not be solved")
+            raise NoSolution("the algebraic equations could not be solved")
 
     def _newton(self, unknowns: list[int]) -> None:
         r = self._residual()
@@ -388,7 +396,7 @@ class InitialSolver:
                 self._write(unknowns, before + damping * step * scale)
                 try:
                     new = self._residual()
-                except _NoSolution:
+                except NoSolution:
                     new = np.full_like(r, np.nan)
                 if np.all(np.abs(new) < HUGE) and np.linalg.norm(new * weight) < np.linalg.norm(r * weight):
                     break
@@ -398,10 +406,10 @@ class InitialSolver:
                     r = self._residual()
                     if size <= ACCEPTED:
                         return
-                    raise _NoSolution(self._ranked(r, weight))
+                    raise NoSolution(self._ranked(r, weight))
             r = new
             self._accept()
-        raise _NoSolution(self._ranked(r, weight))
+        raise NoSolution(self._ranked(r, weight))
 
     def _scale(self, unknowns: list[int]) -> Vector:
         nominal = self.model.x_nominal
@@ -433,12 +441,11 @@ class InitialSolver:
         return "these conditions are left with a residual:" + "".join(lines)
 
     def _condition_text(self, k: int) -> str:
-        conditions = self.initial.conditions
-        if k < len(conditions):
-            one = conditions[k]
+        if k < len(self.kept):
+            one = self.initial.conditions[self.kept[k]]
             return f"{one.text}  {one.span}" if one.span else one.text
         s = self.program.sorted
-        equation = s.equations[self.program.f_equation[self.program.n_states + k - len(conditions)]]
+        equation = s.equations[self.program.f_equation[self.program.n_states + k - len(self.kept)]]
         variables = s.system.variables
         return f"0 = {text(s.system.graph, equation.residual, lambda v: variables[v].name, 80)}  {equation.span}"
 
@@ -459,7 +466,7 @@ class InitialSolver:
             set_lambda(ctypes.c_void_p(self.self_), ctypes.c_double(target))
             try:
                 self._settle()
-            except _NoSolution:
+            except NoSolution:
                 if target == 0.0 or step < 1e-3:
                     raise
                 self.sim.x[:] = good
@@ -470,7 +477,7 @@ class InitialSolver:
             step = max(0.1, step) if reached > 0.0 else 0.25
             self._accept()
 
-    def _error(self, failed: _NoSolution) -> InitialValueError:
+    def _error(self, failed: NoSolution) -> InitialValueError:
         lines = failed.why + self._loop_residuals()
         return InitialValueError(
             f"{self.model.name}: no consistent start values at t = {self.t:g}: {lines}",
@@ -518,7 +525,7 @@ def directional(
         *arrays,
     )
     if status != binding.OK:
-        raise _NoSolution("the derivatives cannot be evaluated")
+        raise NoSolution("the derivatives cannot be evaluated")
     return df, more[:-1]
 
 
@@ -535,7 +542,7 @@ def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:
     if a.shape[1] == 0:
         return np.zeros(0), 0
     if not np.all(np.isfinite(a)):
-        raise _NoSolution("the derivative of the initial conditions is not finite")
+        raise NoSolution("the derivative of the initial conditions is not finite")
     u, s, v = np.linalg.svd(a, full_matrices=False)
     rank = int(np.sum(s > RANK * s[0])) if s.size and s[0] > 0.0 else 0
     return v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank]), rank

@@ -69,6 +69,7 @@ class Segments:
 
 
 Table = tuple[Vector, Vector] | Segments
+NO_TIMES, NO_JUMPS = np.zeros(0), np.zeros(0, dtype=np.uint8)
 
 
 @dataclass
@@ -111,8 +112,8 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
             None,
             (),
             lambda times, after=None: np.broadcast_to(u, (len(times), len(u))),
-            np.zeros(0),
-            np.zeros(0, dtype=np.uint8),
+            NO_TIMES,
+            NO_JUMPS,
         )
     return _input_set(u, tables, functions, instance, begin)
 

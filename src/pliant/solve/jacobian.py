@@ -14,7 +14,7 @@ from pliant.jacobian.quality import Quality, examine
 from pliant.solve import binding
 from pliant.solve.look import jacobian_places
 from pliant.solve.numeric import NumericModel
-from pliant.solve.operating import Point, states_by_name
+from pliant.solve.operating import Point, point_at
 
 #: a nominal value that exceeds a state more often says nothing about its scale, as in increments.c
 PLAUSIBLE = 1e4
@@ -81,7 +81,7 @@ def jacobian_at(
     options: Mapping[str, Any] | None,
 ) -> Jacobian:
     """See :meth:`pliant.Model.jacobian`; given: inputs and parameters."""
-    return point_jacobian(Point(model, t, *given, states_by_name(model, x), tolerances, options))
+    return point_jacobian(point_at(model, t, x, given, tolerances, options))
 
 
 def check_jacobian(
@@ -93,14 +93,13 @@ def check_jacobian(
     options: Mapping[str, Any] | None,
 ) -> Quality:
     """See :meth:`pliant.Model.check_jacobian`."""
-    start = states_by_name(model, x)
     chosen = {**(options or {}), "jacobian": "differences"}
-    point = Point(model, t, *given, start, tolerances, chosen)
+    point = point_at(model, t, x, given, tolerances, chosen)
     differenced = point_jacobian(point)
     others: dict[str, Matrix | None] = {"exact": None, "directional": None}
     for source, has in (("exact", model.struct.jac_value), ("directional", model.struct.jvp)):
         if has:
-            other = Point(model, t, *given, start, tolerances, {**chosen, "jacobian": source})
+            other = point_at(model, t, x, given, tolerances, {**chosen, "jacobian": source})
             others[source] = other.jacobian(differenced.x, other.rhs(differenced.x))
     atol, entered = point.sim.request.atol, model.nominal_entered
 

@@ -7,6 +7,7 @@ import math
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,12 @@ class NativeModel(NumericModel):
     """A compiled ``pl_model``; every instance has memory of its own."""
 
     measured_source: str | None = None
+
+    @cached_property
+    def bare(self) -> bool:
+        """Are its equations all there is: no memory, no parameters, nothing to open?"""
+        s = self.struct
+        return not (s.memory_size or s.open or s.close or (s.set_parameters and s.n_p))
 
     @property
     def doubtful_pattern(self) -> bool:
@@ -63,9 +70,11 @@ class NativeModel(NumericModel):
 
     def instance(self, parameters: Vector) -> Instance:
         """Allocate and open instance memory."""
+        if self.bare:
+            return Instance(None)
         size = int(self.struct.memory_size)
-        memory = np.zeros(max(size, 1), dtype=np.uint8)
-        instance = Instance(memory.ctypes.data if size else None, (memory, parameters))
+        memory = np.zeros(size, dtype=np.uint8) if size else None
+        instance = Instance(None if memory is None else binding.address_of(memory), (memory, parameters))
         if self.struct.close:
             # the finalizer keeps memory and library alive until it has run
             close = binding.CLOSE_CALL(self.struct.close)
@@ -77,7 +86,7 @@ class NativeModel(NumericModel):
             )
         if self.struct.set_parameters and self.struct.n_p:
             call = binding.PARAMETER_CALL(self.struct.set_parameters)
-            if call(instance.address, parameters.ctypes.data) != binding.OK:
+            if call(instance.address, binding.address_of(parameters)) != binding.OK:
                 raise ModelError(
                     f"{self.name}: the model refuses its parameters: {self.error_text(instance)}",
                     hint="change parameters=, or the defaults in the file",

@@ -37,7 +37,7 @@ class Notes:
         self.early: list[NDArray[np.void]] = []
         self.late: deque[NDArray[np.void]] = deque()
         self.n_early = self.n_late = 0
-        at, each = self.block.ctypes.data, 8 * n
+        at, each = binding.address_of(self.block), 8 * n
         self.struct = binding.Record(n, at, at + each, at + 2 * each, at + 3 * each, at + 4 * each)
         self.struct.incident = at + 5 * each
         self.struct.capacity = CAPACITY
@@ -73,7 +73,7 @@ class Notes:
 
     def _take_room(self, capacity: int) -> None:
         self.room = np.empty(min(capacity, MOST_CAPACITY), dtype=INCIDENT)
-        self.struct.incident = self.room.ctypes.data
+        self.struct.incident = binding.address_of(self.room)
         self.struct.capacity = len(self.room)
 
     def make_room(self) -> None:

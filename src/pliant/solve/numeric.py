@@ -59,12 +59,9 @@ class NumericModel(ABC):
         self.x_start = self._vector(struct.x_start, self.n_x)
         self.u_start = self._vector(struct.u_start, struct.n_u)
         self.p_start = self._vector(struct.p_start, struct.n_p)
-        entered = self._vector(struct.x_nominal, self.n_x)  # 0: not entered
-        self.nominal_entered = entered > 0.0
-        self.x_nominal = np.where(self.nominal_entered, entered, 1.0) if struct.x_nominal else None
-        self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
-        self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
+        self.read_scales()
         self.has_mass = bool(struct.mass.start)
+        self.ones = np.ones(self.n_x)
         self.all_x = np.arange(self.n_x, dtype=np.int32)
         self.columns: dict[str, int] | None = None  # of a result with all variables
         self.all_y = np.arange(struct.n_y, dtype=np.int32)
@@ -74,6 +71,16 @@ class NumericModel(ABC):
         self.ready: dict[
             bool | None, Any
         ] = {}  # what runs without options need, by the method's need of complex factors
+        self.run_memory: dict[str, tuple[binding.RunOptions, int, int]] = {}  # the same of the step loop, by method
+
+    def read_scales(self) -> None:
+        """Nominal values and bounds of the states as the description has them."""
+        struct = self.struct
+        entered = self._vector(struct.x_nominal, self.n_x)  # 0: not entered
+        self.nominal_entered = entered > 0.0
+        self.x_nominal = np.where(self.nominal_entered, entered, 1.0) if struct.x_nominal else None
+        self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
+        self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
 
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:
@@ -128,6 +135,10 @@ class NumericModel(ABC):
 
     def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
         """The same model, made ready for a run whose inputs jump often."""
+        return self
+
+    def scaled_for(self, parameters: Vector) -> NumericModel:
+        """The same model with the nominal values, bounds and start values that these parameters give."""
         return self
 
     def wants_one_step(self, rtol: float) -> bool:

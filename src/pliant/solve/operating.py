@@ -10,6 +10,7 @@ steady_state  pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -94,6 +95,8 @@ class SteadyState(Mapping[str, float]):
 class Point:
     """A model with inputs and parameters set, its start values consistent; ready to be evaluated."""
 
+    held = False  # the values are a point of the user, at which initial equations need not hold
+
     def __init__(
         self,
         model: NumericModel,
@@ -120,7 +123,7 @@ class Point:
             timeout=None,
         )
         self.model, self.t = model, request.start
-        self.sim = Simulation(model, request, inputs)
+        self.sim = Simulation(model, dataclasses.replace(request, held=self.held), inputs)
         self.sim.begin()
         self.x = self.sim.x
 
@@ -193,6 +196,25 @@ class Point:
         return out | constants
 
 
+class HeldPoint(Point):
+    """A point of the user: states have the given values, all others those of the start; equations hold."""
+
+    held = True
+
+
+def point_at(
+    model: NumericModel,
+    t: float,
+    x: Mapping[str, float] | Any,
+    given: tuple[Mapping[str, Any], Mapping[str, float]],
+    tolerances: tuple[float, Any] = (1e-6, None),
+    options: Mapping[str, Any] | None = None,
+) -> Point:
+    """The start of the model (x None or empty), or the point x; given: inputs and parameters."""
+    values = states_by_name(model, x)
+    return (HeldPoint if values else Point)(model, t, *given, values, tolerances, options)
+
+
 def linearize(
     model: NumericModel,
     t: float,
@@ -201,7 +223,7 @@ def linearize(
     parameters: Mapping[str, float],
 ) -> Linearization:
     """Linearise at (t, x); x None: the start values."""
-    point = Point(model, t, inputs, parameters, states_by_name(model, x))
+    point = point_at(model, t, x, (inputs, parameters))
     at = point.x
     f = point.rhs(at)
     j: NDArray[Any] = point.jacobian(at, f)

@@ -125,7 +125,7 @@ class SolverOptions:
 DEFAULTS = SolverOptions()
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Request:
     """What simulate was asked for, checked against the model."""
 
@@ -145,6 +145,7 @@ class Request:
     outputs: tuple[str, ...] | None
     options: SolverOptions
     timeout: float | None
+    held: bool = False  # the given values are a point of a user, not a start: initial equations do not count
 
 
 def check_request(
@@ -194,6 +195,8 @@ def check_request(
     checked.curvature_of(model)
     if checked.jacobian != "auto" and method in binding.IMPLICIT:
         model.jacobian_source(checked.jacobian)
+    chosen = _parameters(model, parameters)
+    model = model.scaled_for(chosen)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(
         start=start,
@@ -208,7 +211,7 @@ def check_request(
         x=x,
         x_given=x_given,
         others_given=others_given,
-        parameters=_parameters(model, parameters),
+        parameters=chosen,
         outputs=_names(outputs),
         options=checked,
         timeout=timeout,
@@ -227,10 +230,10 @@ def _number(what: str, value: Any) -> float:
 
 def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vector:
     if atol is None:
-        scale = model.x_nominal if model.x_nominal is not None else np.ones(model.n_x)
+        scale = model.x_nominal if model.x_nominal is not None else model.ones
         return ATOL_SHARE * rtol * scale
     if isinstance(atol, float) and 0.0 < atol < math.inf:  # the usual case, without ceremony
-        return np.full(model.n_x, atol)
+        return model.ones * atol
     try:
         values = np.array(np.broadcast_to(np.asarray(atol, dtype=np.float64), (model.n_x,)))
     except (TypeError, ValueError):
@@ -263,7 +266,7 @@ def _points(points: Any, start: float, stop: float) -> Vector | None:
         if points < 2:
             raise ArgumentError(f"points must be at least 2, not {points}", hint="or None for the steps taken")
         try:
-            return np.linspace(start, stop, int(points))
+            return _equidistant(start, stop, int(points))
         except (MemoryError, ValueError):
             raise ArgumentError(f"{points} points do not fit into memory", hint="ask for fewer points") from None
     try:
@@ -279,6 +282,15 @@ def _points(points: Any, start: float, stop: float) -> Vector | None:
             f"points reach from {times[0]:g} to {times[-1]:g}, the simulation from {start:g} to {stop:g}",
             hint="leave out the times outside, or change start and stop",
         )
+    return times
+
+
+def _equidistant(start: float, stop: float, count: int) -> Vector:
+    """The numbers of numpy.linspace, without its many cases: short runs would notice them."""
+    times = np.arange(count, dtype=np.float64)
+    times *= (stop - start) / (count - 1)
+    times += start
+    times[-1] = stop
     return times
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 from pliant.errors import ArgumentError
@@ -40,11 +41,17 @@ class Watcher:
         if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
             raise ArgumentError(f"progress must be True, False, None or a function, not {wanted!r}")
         self.call = wanted if callable(wanted) else None
-        self.bar_wanted = wanted is True or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
+        self.wanted = wanted
         self.patience = 0.0 if wanted is True else PATIENCE
         self.bar: Any = None
         self.task: Any = None
         self.shown = 0.0
+
+    @cached_property
+    def bar_wanted(self) -> bool:
+        """Is a bar wanted, and a terminal there to show it? Asked late: most runs are over before."""
+        wanted = self.wanted
+        return wanted is True or (wanted is None and sys.stderr is not None and sys.stderr.isatty())
 
     def __enter__(self) -> Self:
         return self
@@ -56,6 +63,10 @@ class Watcher:
 
 class Reporter(Watcher):
     """Tells how far a simulation is."""
+
+    def listens(self, seconds: float) -> bool:
+        """Is there anybody to report to after so many seconds?"""
+        return self.call is not None or (seconds >= self.patience and self.bar_wanted)
 
     @property
     def active(self) -> bool:

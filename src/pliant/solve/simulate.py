@@ -36,14 +36,14 @@ def run_to_end(sim: Simulation, reporter: Reporter) -> None:
                     hint="raise timeout=, loosen the tolerances, or look at result.stats",
                     time=float(sim.run.t_reached),
                 )
-            if reporter.active:
+            if reporter.listens(sim.seconds):
                 reporter.report(sim.progress())
             took, last = now - last, now
             if took < CALL_SECONDS / 2:
                 steps = min(2 * steps, MOST_STEPS)
             elif took > CALL_SECONDS:
                 steps = max(1, steps // 2)
-        if reporter.active:
+        if reporter.listens(sim.seconds):
             reporter.finish(sim.progress())
     finally:
         sim.seconds = time.perf_counter() - begin

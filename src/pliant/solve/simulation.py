@@ -60,13 +60,14 @@ def _enlarged(old: NDArray[np.float64], used: int, factor: int) -> tuple[NDArray
             hint="ask for fewer points=, or end the run with options={'max_steps': ...} or timeout=",
         ) from None
     new[:used] = old[:used]
-    return new, int(new.ctypes.data), len(new)
+    return new, binding.address_of(new), len(new)
 
 
 class Simulation:
     """One run: owns all memory of the runtime. ``begin``, ``advance`` until ``done``, then collect."""
 
     def __init__(self, model: NumericModel, request: Request, inputs: Mapping[str, Any]) -> None:
+        model = model.scaled_for(request.parameters)
         self.model, self.request = model, request
         self.instance = model.instance(request.parameters)
         self.inputs = make_inputs(model, inputs, self.instance, request.start)
@@ -77,9 +78,9 @@ class Simulation:
             model=model.address,
             self_=self.instance.address,
             inputs=ctypes.addressof(self.inputs.struct) if self.inputs.struct is not None else None,
-            u=self.u.ctypes.data,
+            u=binding.address_of(self.u),
             rtol=request.rtol,
-            atol=self.atol.ctypes.data,
+            atol=binding.address_of(self.atol),
             count=ctypes.addressof(self.count),
             next_jump=1 << 30,
         )
@@ -107,6 +108,8 @@ class Simulation:
 
     def _check_bounds(self) -> None:
         low, high, names = self.model.x_min, self.model.x_max, self.model.names.x
+        if low is None and high is None:
+            return
         for bound, wrong, word in ((low, np.less, "min"), (high, np.greater, "max")):
             if bound is not None and np.any(wrong(self.x, bound)):
                 i = int(np.flatnonzero(wrong(self.x, bound))[0])
@@ -128,12 +131,12 @@ class Simulation:
         lib, address = binding.lib, self.model.address
         try:
             block = self.model.blocks.setdefault(key, []).pop()
-            place = int(block.ctypes.data)
+            place = binding.address_of(block)
             lib.pl_linear_reset(place)
         except IndexError:
             block = _bytes(layout.size)
-            place = int(block.ctypes.data)
-            lib.pl_linear_init(place, address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
+            place = binding.address_of(block)
+            lib.pl_linear_init(place, address, ctypes.byref(wanted), ctypes.byref(layout), binding.address_of(work))
         # plain stores, see _grow
         self.problem.linear = place
         self.linear = block
@@ -171,7 +174,7 @@ class Simulation:
             verify=int(self.model.doubtful_pattern),
             increment_constant=options.increment_constant,
             lu_room=self.lu_room,
-            curvature=None if curvature is None else curvature.ctypes.data,
+            curvature=None if curvature is None else binding.address_of(curvature),
         )
         self.curvature = curvature  # kept alive
         plain = tuple(getattr(wanted, name) for name, *_ in binding.LinearOptions._fields_[:-1])
@@ -188,7 +191,7 @@ class Simulation:
         lib, address = binding.lib, self.model.address
         work = _bytes(lib.pl_linear_work_size(address))
         layout = binding.LinearLayout()
-        status = lib.pl_linear_plan(address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
+        status = lib.pl_linear_plan(address, ctypes.byref(wanted), ctypes.byref(layout), binding.address_of(work))
         if status == binding.ARGUMENT:
             raise ArgumentError(
                 "linear='sparse' needs the pattern of the Jacobian", hint="give pattern= or a sparse jac"
@@ -217,7 +220,7 @@ class Simulation:
         rows, columns = jacobian_places(self.model)
         flags = np.ascontiguousarray(keep[rows, columns], dtype=np.uint8)
         assert self.linear is not None
-        binding.lib.pl_linear_mask(self.linear.ctypes.data, flags.ctypes.data)
+        binding.lib.pl_linear_mask(binding.address_of(self.linear), binding.address_of(flags))
 
     def _output(self) -> None:
         """Rows for the result and the step log."""
@@ -250,20 +253,38 @@ class Simulation:
         self.log = np.empty((256, LOG_WIDTH))
         self.out = binding.Output(
             n_points=-1 if request.points is None else len(request.points),
-            point=None if request.points is None else request.points.ctypes.data,
+            point=None if request.points is None else binding.address_of(request.points),
             n_x=len(self.x_index),
-            x_index=self.x_index.ctypes.data,
+            x_index=binding.address_of(self.x_index),
             n_y=len(self.y_index),
-            y_index=self.y_index.ctypes.data,
+            y_index=binding.address_of(self.y_index) if len(self.y_index) else None,
             capacity=capacity,
-            row=self.rows.ctypes.data,
+            row=binding.address_of(self.rows),
             log_capacity=len(self.log),
-            log=self.log.ctypes.data,
+            log=binding.address_of(self.log),
         )
 
     def _make_run(self) -> None:
+        request, options = self.request, self.request.options
+        usual = options is DEFAULTS and not request.step
+        known = self.model.run_memory.get(request.method) if usual else None
+        if known is None:
+            known = self._run_needs()
+            if usual:
+                self.model.run_memory[request.method] = known
+        self.run_options, size, method_size = known
+        self.run_memory = _bytes(size)
+        self.method_memory = _bytes(method_size)
+        place = binding.address_of(self.run_memory)
+        self.run = binding.Run.from_address(place)
+        ctypes.memset(place, 0, ctypes.sizeof(binding.Run))  # readable before begin()
+        self.run.method = binding.METHODS["bdf" if request.method == "auto" else request.method]
+        self.run.t_reached = request.start
+
+    def _run_needs(self) -> tuple[binding.RunOptions, int, int]:
+        """What the step loop is told, and the bytes that it and the method need."""
         request, options, lib = self.request, self.request.options, binding.lib
-        self.run_options = binding.RunOptions(
+        told = binding.RunOptions(
             method=binding.METHODS[request.method],
             method_options=binding.MethodOptions(
                 h_first=options.first_step, h_max=options.max_step, h_fixed=request.step, order_max=options.max_order
@@ -273,23 +294,19 @@ class Simulation:
             restart_always=int(options.restart == "always"),
             at_jump=binding.AT_JUMP[options.at_jump],
         )
-        self.run_memory = _bytes(lib.pl_run_size(self.model.address))
-        self.run = binding.Run.from_address(self.run_memory.ctypes.data)
-        ctypes.memset(self.run_memory.ctypes.data, 0, ctypes.sizeof(binding.Run))  # readable before begin()
-        self.run.method = binding.METHODS["bdf" if request.method == "auto" else request.method]
-        self.run.t_reached = request.start
-        self.method_memory = _bytes(lib.pl_run_method_size(ctypes.byref(self.run_options), self.model.n_x))
+        model = self.model
+        return told, lib.pl_run_size(model.address), lib.pl_run_method_size(ctypes.byref(told), model.n_x)
 
     def begin(self) -> None:
         """Consistent start values, first event, first values of the root functions."""
         next_time = self._initialise()
         status = binding.lib.pl_run_init(
-            self.run_memory.ctypes.data,
+            binding.address_of(self.run_memory),
             ctypes.byref(self.problem),
             ctypes.byref(self.run_options),
             self.request.start,
             self.request.stop,
-            self.x.ctypes.data,
+            binding.address_of(self.x),
             next_time,
         )
         self.begun = True
@@ -314,8 +331,8 @@ class Simulation:
             status = call(
                 self.instance.address,
                 request.start,
-                self.x.ctypes.data,
-                self.u.ctypes.data,
+                binding.address_of(self.x),
+                binding.address_of(self.u),
                 ctypes.byref(info),
             )
             self.raise_user_error()
@@ -334,7 +351,9 @@ class Simulation:
         given, work = self.x.copy(), np.empty(4 * self.model.n_x)
         start = self.request.start
         while True:
-            status = binding.lib.pl_consistent(ctypes.byref(self.problem), start, self.x.ctypes.data, work.ctypes.data)
+            status = binding.lib.pl_consistent(
+                ctypes.byref(self.problem), start, binding.address_of(self.x), binding.address_of(work)
+            )
             self.raise_user_error()
             if status == binding.MEMORY:
                 self._more_memory()
@@ -382,7 +401,7 @@ class Simulation:
         if missing:
             raise pattern_error(self, missing)
         assert self.linear is not None
-        binding.lib.pl_linear_trust(self.linear.ctypes.data)
+        binding.lib.pl_linear_trust(binding.address_of(self.linear))
 
     def _grow(self) -> None:
         """Enlarge output memory that is nearly full."""
@@ -402,9 +421,9 @@ class Simulation:
         """At most ``steps`` more steps; sets ``done`` at the end. Raises on failure, without a result."""
         assert self.begun, "begin() comes first"
         status = binding.lib.pl_run_advance(
-            self.run_memory.ctypes.data,
+            binding.address_of(self.run_memory),
             ctypes.byref(self.problem),
-            self.method_memory.ctypes.data,
+            binding.address_of(self.method_memory),
             ctypes.byref(self.out),
             steps,
         )
@@ -422,7 +441,7 @@ class Simulation:
                 self._more_memory()
             else:
                 self.check_pattern()
-            binding.lib.pl_run_relinearise(self.run_memory.ctypes.data, self.method_memory.ctypes.data)
+            binding.lib.pl_run_relinearise(binding.address_of(self.run_memory), binding.address_of(self.method_memory))
         elif status < 0:
             raise failure_error(self, status, None)
         else:
@@ -449,7 +468,7 @@ class Simulation:
     def _note_event(self, terminal: bool) -> None:
         if self.run.t_event == -math.inf:
             return
-        lib, run, n = binding.lib, self.run_memory.ctypes.data, self.model.n_x
+        lib, run, n = binding.lib, binding.address_of(self.run_memory), self.model.n_x
         fired = (
             binding.int8_at(lib.pl_run_event_fired(run), len(self.model.names.roots)) if self.model.names.roots else ()
         )
@@ -470,9 +489,9 @@ class Simulation:
         if not self.begun:
             return
         binding.lib.pl_run_flush(
-            self.run_memory.ctypes.data,
+            binding.address_of(self.run_memory),
             ctypes.byref(self.problem),
-            self.method_memory.ctypes.data,
+            binding.address_of(self.method_memory),
             ctypes.byref(self.out),
         )
         self.instance.raised = None  # what went wrong before is what matters
@@ -488,7 +507,11 @@ class Simulation:
 
     def progress(self) -> Progress:
         """Where the run stands."""
-        head = binding.Stepper.from_address(self.method_memory.ctypes.data) if self.run.started else binding.Stepper()
+        head = (
+            binding.Stepper.from_address(binding.address_of(self.method_memory))
+            if self.run.started
+            else binding.Stepper()
+        )
         return Progress(
             time=float(self.run.t_reached),
             start=self.request.start,

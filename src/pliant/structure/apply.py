@@ -16,10 +16,11 @@ LITERAL, PARAMETER, VARIABLE, NONLINEAR = 1, 2, 3, 4
 SMALLEST = 1e-12  # a literal coefficient below this is no pivot
 
 
-def incidence(g: Graph, e: int, is_unknown: Callable[[int], bool]) -> list[int]:
-    """Unknowns of an expression, ascending."""
+def incidence(g: Graph, e: int, is_unknown: Callable[[int], bool], under: list[int] | None = None) -> list[int]:
+    """Unknowns of an expression, ascending; ``under``: the nodes below it, if they are known already."""
     nodes = g.nodes
-    return sorted({nodes[i][1] for i in reachable(g, (e,)) if nodes[i][0] == Op.VAR and is_unknown(nodes[i][1])})
+    under = reachable(g, (e,)) if under is None else under
+    return sorted({nodes[i][1] for i in under if nodes[i][0] == Op.VAR and is_unknown(nodes[i][1])})
 
 
 def is_constant_kind(kind: int) -> bool:
@@ -60,9 +61,10 @@ class Coefficients:
 
     def of(self, residual: int) -> dict[int, int]:
         """Unknown -> coefficient; 0 for unknowns that stand there without a derivative."""
-        row = gradient(self.g, residual, lambda v: v >= 0 and self.is_unknown(v))
+        under = reachable(self.g, (residual,))
+        row = gradient(self.g, residual, lambda v: v >= 0 and self.is_unknown(v), under)
         zero = const(self.g, 0.0)
-        for v in incidence(self.g, residual, self.is_unknown):
+        for v in incidence(self.g, residual, self.is_unknown, under):
             row.setdefault(v, zero)
         return row
 

@@ -164,6 +164,8 @@ class Reduction:
         integral = {d: v for v, (d, _) in self.diff.items()}
         point = self._generic_point()
         cache: dict[int, int] = {}
+        # a fixed start value of an alias counts as much as one of the representative itself
+        fixed = {self.classes.find(v)[0] for v, variable in enumerate(self.variables) if variable.fixed}
 
         def coefficients(equations: Sequence[int], columns: Sequence[int]) -> Rows:
             wanted = set(columns)
@@ -179,22 +181,28 @@ class Reduction:
             return rows
 
         def priority(d: int) -> tuple[int, ...]:
-            variable = self.variables[integral.get(d, d)]
+            base = integral.get(d, d)
+            variable = self.variables[base]
             depth, v = 0, d
             while v in integral and depth < MAX_DEPTH:
                 v = integral[v]
                 depth += 1
             # a constraint that was differentiated twice needs dummies that can be integrated twice; an unnamed
             # derivative makes a poorer state than a variable of the model
-            return int(variable.state_select), int(variable.fixed), -depth, int(variable.kind != Kind.DERIVATIVE)
+            return int(variable.state_select), int(base in fixed), -depth, int(variable.kind != Kind.DERIVATIVE)
 
-        try:
-            return choose_dummies(graph, integral, priority, coefficients), integral
-        except RankDeficient as deficient:
-            names = Names(self.g, self.variables, self.equations)
-            raise names.dependent(
-                deficient.equations, "these constraints depend on others, in numbers though not in structure"
-            ) from None
+        # velocities and positions compete by themselves: wishes for both may not go together where functions with a
+        # derivative of their own tie them (der(T) is written with w). Then fixed start values become conditions.
+        wishes = (priority, lambda d: (priority(d)[0], *priority(d)[2:]), lambda d: priority(d)[2:])
+        first: RankDeficient | None = None
+        for wish in wishes:
+            try:
+                return choose_dummies(graph, integral, wish, coefficients), integral
+            except RankDeficient as deficient:
+                first = first or deficient
+        assert first is not None
+        names = Names(self.g, self.variables, self.equations)
+        raise names.dependent(first.equations, "these constraints depend on others, in numbers though not in structure")
 
     def _generic_point(self) -> dict[int, float]:
         """Numbers near the start values, with nothing special about them."""

@@ -82,8 +82,10 @@ class Sorter:
         """Expressions of parameters that equations divide by in any case: they must not become zero, as pivots."""
         nodes = self.g.nodes
         known = {e for e, _, _ in self.pivots}
+        seen: set[int] = set()  # what equations share is looked at once
         for e, equation in enumerate(self.equations):
-            stack, seen = [equation.residual], {equation.residual}
+            stack = [] if equation.residual in seen else [equation.residual]
+            seen.add(equation.residual)
             while stack:
                 i = stack.pop()
                 node = nodes[i]

@@ -17,7 +17,7 @@ from rich.console import Console
 from pliant.errors import OutputError
 from pliant.tour.coupling import coupling
 from pliant.tour.explain import explained
-from pliant.tour.hybrid import events, inputs
+from pliant.tour.hybrid import events, inputs, sampled
 from pliant.tour.modelica import circuit, operating_point, pendulum
 from pliant.tour.native import c_model, dae
 from pliant.tour.page import render_page
@@ -33,6 +33,7 @@ SECTIONS = (
     pendulum,
     operating_point,
     realtime,
+    sampled,
     coupling,
     stiff,
     explained,

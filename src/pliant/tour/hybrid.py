@@ -55,6 +55,42 @@ def events(folder: Path) -> Section:
     )
 
 
+def sampled_drive() -> pliant.Model:
+    """A DC drive; its controller runs every 10 ms."""
+    return pliant.load(MODELS / "sampled_drive.mo")
+
+
+def sampled(folder: Path) -> Section:
+    """A sampled controller beside a stiff plant: simulated, and as a real-time step."""
+    model = sampled_drive()
+    result = model.simulate(stop=1.0, points=1001, rtol=1e-8)
+    plan = model.realtime(step=1e-3, stop=1.0, options={"reference": False, "certificate": False})
+    run = plan.simulate(stop=1.0)
+    rows = [
+        [name, f"{result[name][-1]:.5f}", f"{run[name][-1]:.5f}", f"{abs(run[name] - result[name]).max():.1e}"]
+        for name in ("speed", "current", "voltage")
+    ]
+    return Section(
+        "sampled",
+        "Sampled parts",
+        "`when sample(...)` in Modelica: the solver stops exactly at the instants of the clock. In a real-time step "
+        "the clock is a counter, and every step costs the same.",
+        [
+            Code((MODELS / "sampled_drive.mo").read_text(encoding="utf-8"), "The model."),
+            Table(
+                ("", "simulated", "real-time step", "largest difference"),
+                rows,
+                f"{count(result.stats.n_events)} events, {count(result.stats.n_steps)} steps of {result.stats.method}; "
+                f"the real-time step of 1 ms has {plan.code.operations['step'].flops} operations, its controller ticks "
+                f"every {plan.code.periods[0]} steps.",
+            ),
+            picture(
+                result.plot("speed", "voltage", show=False), "Speed, and the voltage that is held between samples."
+            ),
+        ],
+    )
+
+
 def pulse() -> tuple[list[float], list[float]]:
     """An input table: a time that stands twice is a jump."""
     times = [0.0, 1.0, 1.0, 3.0, 3.0, 4.0, 6.0]

@@ -14,6 +14,7 @@ from pliant.expr.build import add, choose, const, mul, sub, var
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 from pliant.realtime.elimination import Elimination, Entry
+from pliant.realtime.stepper.events import discrete_part, steps_to_tick
 from pliant.realtime.stepper.lower import Evaluation, Lowering
 from pliant.realtime.stepper.sample import sample_loop_rows
 from pliant.realtime.stepper.tables import Tables
@@ -59,7 +60,12 @@ class StepBuilder:
 
     def _declared_start(self) -> StartValues:
         """Start values as declared, for those who have none better."""
-        return StartValues(np.array(evaluate(self.g, initial_problem(self.program).start, self.values)))
+        events = self.w.s.events
+        x = np.array(evaluate(self.g, initial_problem(self.program).start, self.values))
+        values = dict(self.values) | dict(zip(self.program.x, x.tolist(), strict=True))
+        memories = evaluate(self.g, [one.start for one in events.memories], values)
+        counts = (steps_to_tick(clock, self.tau, 0.0) for clock in events.clocks)
+        return StartValues(x, memories=tuple(memories), counts=tuple(counts))
 
     def _guesses(self) -> list[float]:
         """First values of the tears of nonlinear loops."""
@@ -189,6 +195,7 @@ class StepBuilder:
         if full is not None:
             systems.append(self._system("step_full", full, point, jacobian, f))
         relations = [(k, point.comparison(k)) for k in w.kept]
+        discrete = discrete_part(w, self.tau)
         outside = point if self.options.order == 1 else w.evaluate(w.leaves(), fresh=True)
         found = [v for v, one in enumerate(w.variables) if one.is_output] or list(p.x[: p.n_states])
         outputs = [(w.variables[v].name, v, outside.of(w.s.replaced.get(v, var(self.g, v)))) for v in found]
@@ -207,6 +214,7 @@ class StepBuilder:
             self.values,
             self.guesses,
             self._watched(f),
+            discrete,
             self.half_clock,
             self.first,
             self.input_before,
@@ -227,6 +235,8 @@ class StepBuilder:
         known = {*p.x, *p.u, *p.p, w.clock, *w.guess.values(), *(w.relations[k] for k in w.kept)}
         known |= {one.target for one in w.out} | {self.half_clock, self.first, *self.input_before.values()}
         known |= {v for one in systems for v in (*one.half, *one.half_tears)}
+        known |= {v for one in w.s.events.memories for v in (one.variable, one.before)}
+        known |= {one.tick for one in w.s.events.clocks}
         for one in w.out:
             for v in () if w.is_fixed(one.expression) else w.shared.uses(one.expression):
                 variable = w.variables[v]

@@ -100,17 +100,19 @@ def driver_text(text: StepText) -> str:
     kinds = [("run", f"{n}_step(m, ", ")")]
     if text.plan.options.fallback:
         kinds += [("run_full", f"{n}_step_full(m, ", ")"), ("run_guarded", f"fell += 0 != {n}_step_guarded(m, ", ")")]
+    n_d = len(text.plan.discrete.memories)
+    memories = f"        if (d) memcpy(d + k * {n_d}, m->d, sizeof m->d);\n" if n_d else ""
     runs = "".join(
         f"""
 /* n steps; u: n rows of inputs, x (or NULL): n rows of states after each step, bits (or NULL): n flags */
-int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits);
-int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits) {{
+int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits, pl_real *d);
+int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits, pl_real *d) {{
     int64_t fell = 0;
-{none}    (void)bits;
+{none}    (void)bits, (void)d;
     for (int64_t k = 0; k < n; k++) {{
         {head}{pick}{tail};
         if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);
-{
+{memories}{
             f'''        if (bits) {{
             {n}_flags flags;
             bits[k] = {n}_monitor(m, &flags);
@@ -124,7 +126,9 @@ int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned 
 """
         for name, head, tail in kinds
     )
+    discrete = text.plan.discrete
     more = f", {f'offsetof({n}, z)' if text.w.guess else 0}, {f'offsetof({n}, relation)' if text.plan.kept else 0}"
+    more += f", {f'offsetof({n}, d)' if discrete.memories else 0}, {f'offsetof({n}, count)' if discrete.ticks else 0}"
     return f"""
 /* ---------------------------------------------------------------------------------- for the desktop only */
 size_t pliant_place(int what);

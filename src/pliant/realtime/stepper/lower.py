@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement, build_program
@@ -34,13 +35,7 @@ def check_supported(s: SortedSystem) -> None:
     for one in s.system.refusals:
         raise NotSupportedError(
             f"{s.system.name} cannot become a real-time step: {one.what}" + (f"  {one.span}" if one.span else ""),
-            hint="models with discrete memory (when, pre, sample, reinit) are not supported here",
-        )
-    for memory in s.events.memories:
-        raise NotSupportedError(
-            f"{s.system.name} cannot become a real-time step: {s.system.variables[memory.variable].name} is set in a "
-            f"when-clause or by sample" + (f"  {memory.span}" if memory.span else ""),
-            hint="models with discrete memory (when, pre, sample, reinit) are not supported here",
+            hint="write it another way; when, sample, pre and reinit can become part of a step",
         )
     for one_set in s.sets:
         names = ", ".join(s.system.variables[v].name for v in one_set.candidates[0])
@@ -48,6 +43,39 @@ def check_supported(s: SortedSystem) -> None:
             f"{s.system.name} chooses its states on the way, among {names}: a step with a fixed order cannot",
             hint="choose states by hand: stateSelect = StateSelect.always (or prefer) on coordinates that stay good",
         )
+
+
+def operands_first(needs: Sequence[Sequence[int]], without: set[int]) -> list[int]:
+    """An order of evaluation, depth first; those in ``without`` are left out."""
+    done = set(without)
+    order: list[int] = []
+    for first in range(len(needs)):
+        stack = [(first, iter(needs[first]))] if first not in done else []
+        done.add(first)
+        while stack:
+            k, rest = stack[-1]
+            following = next((d for d in rest if d not in done), None)
+            if following is None:
+                stack.pop()
+                order.append(k)
+            else:
+                done.add(following)
+                stack.append((following, iter(needs[following])))
+    return order
+
+
+def reaches_itself(needs: Sequence[Sequence[int]], start: int) -> bool:
+    """Does it need itself, through others?"""
+    seen: set[int] = set()
+    stack = list(needs[start])
+    while stack:
+        k = stack.pop()
+        if k == start:
+            return True
+        if k not in seen:
+            seen.add(k)
+            stack.extend(needs[k])
+    return False
 
 
 class Lowering(Algebra):
@@ -63,6 +91,7 @@ class Lowering(Algebra):
         self.relations = [self.temporary(f"relation_{k + 1}") for k in range(len(self.s.relations))]
         self.integers = set(self.relations)  # variables that are 0 or 1
         self.kept: list[int] = []  # relations with memory
+        self.loose: set[int] = set()  # discrete variables in a loop: events read their values of the step before
         self.first_last: dict[int, int] = {}  # tear of a Newton loop -> its value after the first evaluation
         self.guess: dict[int, int] = {}  # tear of a Newton loop -> variable that holds its last value
         self.statements = self._sorted_with_relations()
@@ -102,16 +131,16 @@ class Lowering(Algebra):
             memo[i] = frozenset().union(*(memo[a] for a in below))
         return memo[e]
 
-    def _sorted_with_relations(self) -> list[Statement | int]:
-        """Statements and numbers of relations in an order of evaluation; relations that depend on themselves are
-        left out and kept in memory."""
+    def needs(self, more: Sequence[Sequence[int]] = (), known: Mapping[int, int] | None = None) -> list[list[int]]:
+        """What each statement, then each relation, then each list of expressions in ``more`` needs, as places in this
+        order; ``known``: variables that ``more`` gives values to, with their places."""
         memo: dict[int, frozenset[int]] = {}
         program = self.program.statements
-        definer = {v: k for k, one in enumerate(program) for v in targets_of(one)}
         n = len(program)
+        definer = {v: k for k, one in enumerate(program) for v in targets_of(one)} | dict(known or {})
         sides = [[r.lhs, r.rhs] for r in self.s.relations]
         needs: list[list[int]] = []
-        for k, roots in enumerate([*map(self._expressions, program), *sides]):
+        for k, roots in enumerate([*map(self._expressions, program), *sides, *more]):
             # an iteration computes its steps itself; the assignments of the same variables come after it
             one = program[k] if k < n else None
             inner = {step.target for step in one.steps} if isinstance(one, Newton) else set()
@@ -119,43 +148,26 @@ class Lowering(Algebra):
             found |= {n + r for r in self._relations_in(roots, memo)}
             found.discard(k if k < n else -1)
             needs.append(sorted(found))
-        self.kept = [r for r in range(len(sides)) if self._reaches(needs, n + r)]
-        kept = {n + r for r in self.kept}
-        done: set[int] = set(kept)
-        order: list[Statement | int] = []
-        for first in range(n + len(sides)):
-            stack = [(first, iter(needs[first]))] if first not in done else []
-            done.add(first)
-            while stack:
-                k, rest = stack[-1]
-                following = next((d for d in rest if d not in done), None)
-                if following is None:
-                    stack.pop()
-                    order.append(program[k] if k < n else k - n)
-                else:
-                    done.add(following)
-                    stack.append((following, iter(needs[following])))
-        return order
+        return needs
 
-    @staticmethod
-    def _reaches(needs: Sequence[Sequence[int]], start: int) -> bool:
-        seen: set[int] = set()
-        stack = list(needs[start])
-        while stack:
-            k = stack.pop()
-            if k == start:
-                return True
-            if k not in seen:
-                seen.add(k)
-                stack.extend(needs[k])
-        return False
+    def _sorted_with_relations(self) -> list[Statement | int]:
+        """Statements and numbers of relations in an order of evaluation; relations that depend on themselves are
+        left out and kept in memory."""
+        program, needs = self.program.statements, self.needs()
+        n = len(program)
+        self.kept = [r for r in range(len(self.s.relations)) if reaches_itself(needs, n + r)]
+        order = operands_first(needs, {n + r for r in self.kept})
+        return [program[k] if k < n else k - n for k in order]
 
     # ------------------------------------------------------------------ expressions
 
     def leaves(self) -> dict[int, int]:
-        """Replacement of leaves that no step knows: time and relations."""
-        g = self.g
+        """Replacement of leaves that no step knows: time, relations, and between events what only they change."""
+        g, events = self.g, self.s.events
         leaf = {g.intern((Op.TIME,)): var(g, self.clock)}
+        leaf |= {var(g, one.before): var(g, one.variable) for one in events.memories}
+        if events.initial >= 0:
+            leaf[var(g, events.initial)] = self.zero
         return leaf | {g.intern((Op.REL, k)): var(g, v) for k, v in enumerate(self.relations)}
 
     def rewrite(self, e: int, leaf: Mapping[int, int], memo: dict[int, int]) -> int:
@@ -223,13 +235,20 @@ class Lowering(Algebra):
 class Evaluation:
     """One pass through the model at one x, t and u."""
 
-    def __init__(self, lowering: Lowering, leaf: dict[int, int], fresh: bool, frozen: bool) -> None:
+    def __init__(
+        self,
+        lowering: Lowering,
+        leaf: dict[int, int],
+        fresh: bool,
+        frozen: bool,
+        order: Sequence[Any] | None = None,
+    ) -> None:
         self.w, self.g = lowering, lowering.g
         self.leaf, self.fresh, self.frozen = leaf, fresh, frozen
         self.memo: dict[int, int] = {}
         self.factors: dict[int, Factors] = {}
         self.last: dict[int, int] = {}  # tear of a Newton loop -> its value
-        for one in lowering.statements:
+        for one in lowering.statements if order is None else order:
             self._add(one)
 
     def of(self, e: int) -> int:

@@ -23,6 +23,7 @@ from pliant.expr.build import collector_paused
 from pliant.ir import SortedSystem
 from pliant.realtime.elimination import Elimination
 from pliant.realtime.stepper.build import StepBuilder
+from pliant.realtime.stepper.events import check_events
 from pliant.realtime.stepper.lower import check_supported
 from pliant.realtime.stepper.text import StepText
 from pliant.realtime.stepper.types import MonitorLimits, StartValues, StepCode, StepperOptions
@@ -52,6 +53,7 @@ def make_stepper(
         chosen = replace(chosen, limits=limits)
     _check(tau, chosen, full)
     check_supported(sorted)
+    check_events(sorted, tau, start.t if start is not None else 0.0)
     with collector_paused():
         builder = StepBuilder(sorted, form, tau, chosen, start)
         plan = builder.build(elimination, full if chosen.fallback else None)

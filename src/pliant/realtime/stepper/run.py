@@ -49,6 +49,7 @@ class Stepper:
         self.address = (ctypes.addressof(self.memory) + 63) // 64 * 64
         self.parameters = dict(parameters or {})
         self.fallbacks = 0  # steps of the last run that fell back to the full pattern
+        self.memories = np.empty((0, len(code.memories)), self.type)  # discrete variables after each step of it
         self.reset()
 
     @property
@@ -76,6 +77,10 @@ class Stepper:
         if self.code.relations:
             relations = self._at(self.library.pliant_place(5), np.int32, len(self.code.relations))
             relations[:] = [start.relations.get(k, False) for k in self.code.relations]
+        if start.memories:
+            self._at(self.library.pliant_place(6), self.type, len(start.memories))[:] = start.memories
+        if start.counts:
+            self._at(self.library.pliant_place(7), np.int32, len(start.counts))[:] = start.counts
 
     def _parameter_vector(self) -> Array | None:
         if not self.parameters:
@@ -118,6 +123,7 @@ class Stepper:
         ``kind``: "full" or "guarded" for the steps of a stepper with fallback.
         """
         out = np.empty((n_steps if history else 0, self.code.n_x), self.type)
+        self.memories = np.empty((n_steps if history else 0, len(self.code.memories)), self.type)
         self.fallbacks = self._run(u_table, n_steps, out if history else None, None, kind)
         return out if history else self.x.copy()
 
@@ -147,7 +153,8 @@ class Stepper:
         u = self._inputs(u_table, n_steps)
         call = getattr(self.library, f"pliant_run_{kind}" if kind else "pliant_run")
         call.restype = ctypes.c_int64
-        places = [ctypes.c_void_p(None if one is None else one.ctypes.data) for one in (u, out, bits)]
+        memories = self.memories if out is not None and self.code.memories else None
+        places = [ctypes.c_void_p(None if one is None else one.ctypes.data) for one in (u, out, bits, memories)]
         return int(call(ctypes.c_void_p(self.address), ctypes.c_int64(n_steps), *places))
 
     def outputs(self, u: Any = None) -> Array:

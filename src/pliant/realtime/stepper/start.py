@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Op
+from pliant.realtime.stepper.events import steps_to_tick
 from pliant.realtime.stepper.types import StartValues
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.operating import Point
 
 
-def start_of(point: Point) -> StartValues:
-    """Start values of a stepper from a consistent point: x, tears, relations, parameters and time."""
+def start_of(point: Point, tau: float) -> StartValues:
+    """Start values of a stepper from a consistent point."""
     model = point.model
     assert isinstance(model, GeneratedModel)
     program = model.generated.program
@@ -30,4 +31,6 @@ def start_of(point: Point) -> StartValues:
         relations,
         {name: float(parameters[k]) for k, name in enumerate(model.names.p)},
         point.t,
+        model.memories(point.sim.instance),
+        tuple(steps_to_tick(clock, tau, point.t) for clock in s.events.clocks),
     )

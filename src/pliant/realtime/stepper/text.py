@@ -56,6 +56,8 @@ class StepText:
         places |= {v: f"m->u.{members[u]}" for u, v in plan.input_before.items()}
         places |= {v: f"m->z[{k}]" for k, v in enumerate(w.guess.values())}
         places |= {w.relations[r]: f"m->relation[{k}]" for k, (r, _) in enumerate(plan.kept)}
+        places |= {one.variable: f"m->d[{k}]" for k, one in enumerate(w.s.events.memories)}
+        places |= {v: f"(m->count[{k}] == 0)" for k, v in enumerate(plan.discrete.ticks)}
         for system in plan.systems:
             if system.tables:
                 places |= {v: f"xh[{i}]" for i, v in enumerate(system.half)}
@@ -97,7 +99,7 @@ class StepText:
         out += "".join(f"    m->relation[{k}] = r[{k}] != 0;\n" for k in range(len(plan.kept)))
         if plan.options.order == 2 and self.u_members:
             out += "    m->u = *u;\n"
-        return out + "    m->step++;\n"
+        return out + "    m->step++;\n" + ("    discrete_update(m, u);\n" if plan.discrete else "")
 
     def _step(self, system: StepSystem) -> str:
         ahead = 1 if self.plan.options.order == 1 else 0
@@ -185,6 +187,22 @@ class StepText:
 
     # ------------------------------------------------------------------ other functions
 
+    def _discrete(self) -> str:
+        """Events at the end of a step."""
+        part = self.plan.discrete
+        targets: list[Target] = [(f"d[{k}]", e) for k, e in enumerate(part.memories)]
+        targets += [(f"x[{k}]", e) for k, (_, e) in enumerate(part.resets)]
+        writer = self._writer("discrete_update", targets, [], False)
+        arrays = {"d": len(part.memories), "x": len(part.resets)}
+        arrays = {name: size for name, size in arrays.items() if size}
+        after = "".join(f"    m->d[{k}] = d[{k}];\n" for k in range(len(part.memories)))
+        after += "".join(f"    m->x[{i}] = x[{k}];\n" for k, (i, _) in enumerate(part.resets))
+        counters = range(len(part.periods))
+        after += "".join(f"    m->count[{k}] += (m->count[{k}] == 0) * {part.periods[k]};\n" for k in counters)
+        before = "".join(f"    m->count[{k}]--;\n" for k in counters)
+        self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
+        return writer.write(self._scalars(0), arrays, after, before)
+
     def _outputs(self) -> str:
         plan, n = self.plan, self.name
         targets = [(f"y->{m}", e) for m, (_, _, e) in zip(self.y_members, plan.outputs, strict=True)]
@@ -230,6 +248,8 @@ class StepText:
         self.constant_bytes += self.bytes * self.n
         body = [f"    for (int i = 0; i < {self.n}; i++) m->x[i] = x_start[i];"]
         body += [f"    m->z[{k}] = {c.literal(value)};" for k, value in enumerate(plan.guesses)]
+        body += [f"    m->d[{k}] = {c.literal(value)};" for k, value in enumerate(plan.start.memories)]
+        body += [f"    m->count[{k}] = {value};" for k, value in enumerate(plan.start.counts)]
         for k, (r, _) in enumerate(plan.kept):
             body.append(f"    m->relation[{k}] = {int(plan.start.relations.get(r, False))};")
         body.append(f"    m->t0 = {c.literal(plan.start.t)};")
@@ -261,6 +281,7 @@ void {n}_restore({n} *m, const void *from) {{
         roots = [one.expression for one in self.plan.statements] + [e for _, _, e in self.plan.outputs]
         roots += [e for e, _, _ in self.w.s.pivots] + list(self.c.constants) + [e for _, e in self.plan.kept]
         roots += [e for one in self.plan.systems for right in one.rights for e in right]
+        roots += [*self.plan.discrete.memories, *(e for _, e in self.plan.discrete.resets)]
         for i in reachable(self.c.g, roots):
             if nodes[i][0] == Op.TABLE:
                 wanted.setdefault(nodes[i][1], set()).add(nodes[i][2])
@@ -278,6 +299,8 @@ void {n}_restore({n} *m, const void *from) {{
             (f"{real} x[{{}}];", self.n, "states, then algebraic unknowns"),
             (f"{real} z[{{}}];", len(self.w.guess), "unknowns of nonlinear loops at the last step"),
             ("int relation[{}];", len(plan.kept), "relations at the last step"),
+            (f"{real} d[{{}}];", len(plan.discrete.memories), "discrete variables"),
+            ("int count[{}];", len(plan.discrete.periods), "steps to the next tick of each clock"),
         ]
         by_tables = [one.tables for one in plan.systems if one.tables]
         for k in range(plan.options.order if by_tables else 0):
@@ -300,7 +323,8 @@ void {n}_restore({n} *m, const void *from) {{
     def code(self) -> StepCode:
         """The finished text."""
         plan, n = self.plan, self.name
-        functions = [self._step(one) for one in plan.systems] + [self._outputs()]
+        functions = [self._discrete()] if plan.discrete else []
+        functions += [self._step(one) for one in plan.systems] + [self._outputs()]
         if self.monitor:
             functions.append(self.monitor.text())
             self.constant_bytes += self.monitor.constant_bytes
@@ -328,6 +352,8 @@ void {n}_restore({n} *m, const void *from) {{
             tuple(name for name, _, _ in plan.outputs),
             tuple(variables[v].name for v in self.w.guess),
             tuple(k for k, _ in plan.kept),
+            tuple(variables[one.variable].name for one in self.w.s.events.memories),
+            tuple(plan.discrete.periods),
             p.n_states,
             operations_of(plan, self.monitor),
             {"instance": self._instance_bytes(fields), "constant": self.constant_bytes, "stack": self.stack},
@@ -378,10 +404,13 @@ def operations_of(plan: StepPlan, monitor: MonitorText | None) -> dict[str, Oper
         "step": totals[3],
         "outputs": count([("y", e) for _, _, e in plan.outputs]),
     }
+    if plan.discrete:
+        out["events"] = count([("d", e) for e in (*plan.discrete.memories, *(e for _, e in plan.discrete.resets))])
+        out["step"] = out["step"] + out["events"]
     if monitor:
         out["monitor"] = monitor.operations()
     if len(plan.systems) > 1:
-        out["full"] = of_system(plan.systems[1])[3]
+        out["full"] = of_system(plan.systems[1])[3] + out.get("events", Operations())
         out["guarded"] = out["step"] + out["full"] + out["monitor"]  # at worst
     return out
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pliant.codegen.program import Assign
 from pliant.realtime.elimination import Elimination, Entry
 from pliant.realtime.stepper.algebra import Factors
+from pliant.realtime.stepper.events import DiscretePart
 from pliant.realtime.stepper.lower import Lowering
 from pliant.realtime.stepper.operations import Operations
 from pliant.realtime.stepper.tables import Tables
@@ -53,13 +54,16 @@ class StepperOptions:
 
 @dataclass(frozen=True)
 class StartValues:
-    """Where a stepper starts: x, tears of nonlinear loops by name, relations by number, parameters, time."""
+    """Where a stepper starts: x, tears of nonlinear loops by name, relations by number, parameters, time; values of
+    discrete variables in the order of the model's events, steps to the next tick of each clock."""
 
     x: Vector
     tears: Mapping[str, float] = field(default_factory=dict)
     relations: Mapping[int, bool] = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
     t: float = 0.0
+    memories: tuple[float, ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 @dataclass(eq=False)
@@ -79,6 +83,8 @@ class StepCode:
     y_names: tuple[str, ...]
     tears: tuple[str, ...]  # of nonlinear loops, kept from step to step
     relations: tuple[int, ...]  # kept from step to step
+    memories: tuple[str, ...]  # discrete variables, and what stands for conditions
+    periods: tuple[int, ...]  # of clocks, in steps
     n_states: int
     operations: dict[str, Operations]  # f, jacobian, factor, solve, step (all four); outputs, monitor, full, guarded
     memory: dict[str, int]  # bytes: instance, constant data, stack (an upper bound)
@@ -135,6 +141,7 @@ class StepPlan:
     values: dict[int, float]  # parameters
     guesses: list[float]
     watched: list[int]  # rows of f that do not depend on inputs or time
+    discrete: DiscretePart
     half_clock: int = -1
     first: int = -1  # order 2: is this the first step?
     input_before: dict[int, int] = field(default_factory=dict)  # order 2: input -> variable of its last value

@@ -228,12 +228,13 @@ class StepWriter:
         declared = "" if key in self.slots else "const int " if is_integer else "const pl_real "
         return f"    {declared}{left} = {text};"
 
-    def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "") -> str:
+    def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "", first: str = "") -> str:
         """All C functions, the one that is called last.
 
-        ``scalars`` (name -> value) and ``arrays`` (name -> size) are its local variables; ``after`` ends its body.
+        ``scalars`` (name -> value) and ``arrays`` (name -> size) are its local variables; ``first`` begins and
+        ``after`` ends its body.
         """
-        before = "".join(f"    const pl_real {name} = {value};\n" for name, value in scalars.items())
+        before = first + "".join(f"    const pl_real {name} = {value};\n" for name, value in scalars.items())
         before += "".join(f"    pl_real {name}[{size}];\n" for name, size in arrays.items())
         before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))
         if len(self.parts) == 1:

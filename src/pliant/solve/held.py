@@ -1,0 +1,153 @@
+"""A point given by a user: the states that are named have these values, and the equations hold with them.
+
+Unlike start values, a point need not satisfy initial equations. States that are not named stay where the model starts;
+where a named variable is no state (it has a fixed start value), the states that are left move as little as they can.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import InitialValueError
+from pliant.expr.evaluate import evaluate
+from pliant.solve import binding
+from pliant.solve.initial import InitialSolver, NoSolution
+
+if TYPE_CHECKING:
+    from pliant.solve.generated import GeneratedModel
+    from pliant.solve.simulation import Simulation
+
+Vector = NDArray[np.float64]
+PIVOT = 1e-6  # share of the largest entry from which on a constraint can be solved for a candidate
+MISSED = 1e-6  # relative difference from which on a given value is not met
+
+
+class HeldSolver(InitialSolver):
+    """Values at a point; works on ``sim.x`` in place."""
+
+    def __init__(self, model: GeneratedModel, sim: Simulation) -> None:
+        super().__init__(model, sim)
+        request = sim.request
+        self.kept = [k for k, one in enumerate(self.initial.conditions) if one.variable in request.others_given]
+        self.free = [i for i in range(self.program.n_states) if i not in request.x_given]
+        self.unknown_parameters = self.parameters
+        self.parameters = []
+
+    def run(self) -> float:
+        """Solve; there is no next time event."""
+        target = self.sim.x.copy()
+        if not self.free and not self.unknown_parameters:
+            self._set_start()
+            try:
+                self._finish()
+                return math.inf
+            except NoSolution:
+                pass  # the guesses of the loops belong to the start of the model: go there first
+        self._own_start()
+        places = list(self.sim.request.x_given)
+        self.sim.x[places] = target[places]
+        try:
+            self._choose_given()
+            self._finish()
+        except NoSolution as failed:
+            raise self._error(failed) from None
+        return math.inf
+
+    def _own_start(self) -> None:
+        """The consistent start of the model, from which the point is sought."""
+        asked = self.sim.request
+        self.sim.request = replace(asked, x_given=(), others_given={})
+        self.sim.x[:] = self.model.x_start
+        try:
+            InitialSolver(self.model, self.sim).run()
+        finally:
+            self.sim.request = replace(asked, parameters=self.sim.request.parameters)
+        self.p = self.sim.request.parameters.copy()
+
+    def _finish(self) -> None:
+        self._settle()
+        self._evaluate()
+        self._accept()
+        self._check_given()
+
+    # ------------------------------------------------------------------ state sets and given values
+
+    def _choose_given(self) -> None:
+        """States of each set: those that are given, as far as the constraints can be solved for the others."""
+        s, given = self.program.sorted, self.sim.request.others_given
+        if not s.sets:
+            return
+        place = {v: i for i, v in enumerate(self.program.x)}
+        values = self._present() | given
+        self._guess_tears(values)
+        for k, one in enumerate(s.sets):
+            n = len(one.candidates[0])
+            wanted = [any(level[j] in given for level in one.candidates) for j in range(n)]
+            if not any(wanted):
+                continue
+            flat = [e for row in one.jacobian for e in row]
+            numbers = evaluate(s.system.graph, flat, values, self.t, (), s.system.tables, s.relations)
+            states = _states(np.array(numbers).reshape(-1, n), wanted)
+            flags = np.array([1 if j in states else 0 for j in range(n)], dtype=np.int8)
+            self.model.library.pliant_choose(*self._set_arguments(k, flags))
+            for level, slots in enumerate(one.slots):
+                for slot, j in zip(slots, sorted(states), strict=True):
+                    self.sim.x[place[slot]] = values[one.candidates[level][j]]
+
+    def _present(self) -> dict[int, float]:
+        """All variables by number at the present x."""
+        s, sim = self.program.sorted, self.sim
+        y = np.zeros(len(self.generated.y))
+        status = binding.OUTPUT_CALL(self.model.struct.outputs)(
+            self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, len(y), None, y.ctypes.data
+        )
+        if len(y) and status != binding.OK:
+            raise NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
+        values = dict(self.model.numbers)
+        for numbers, found in ((self.program.p, self.p), (self.program.u, sim.u), (self.program.x, sim.x)):
+            values.update(zip(numbers, found.tolist(), strict=False))
+        values.update(zip(self.generated.y, y.tolist(), strict=True))
+        left = [v for v in s.replaced if v not in values]
+        aliases = evaluate(
+            s.system.graph, [s.replaced[v] for v in left], values, self.t, (), s.system.tables, s.relations
+        )
+        return values | dict(zip(left, aliases, strict=True))
+
+    def _check_given(self) -> None:
+        """Candidates of a state set were only preferred: too many given values may contradict each other."""
+        given = self.sim.request.others_given
+        if not given:
+            return
+        values, variables = self._present(), self.program.sorted.system.variables
+        for v, wanted in given.items():
+            if abs(values[v] - wanted) > MISSED * max(1.0, abs(wanted)):
+                raise InitialValueError(
+                    f"{self.model.name}: {variables[v].name} = {wanted:g} was asked for, but with the other values the "
+                    f"constraints give {values[v]:g}",
+                    hint="leave out one of the values or correct it; a variable that is left out stays near its start",
+                )
+
+
+def _states(g: Vector, wanted: list[bool]) -> set[int]:
+    """Columns left without a pivot: those not wanted as states are eliminated first, where the pivots allow it."""
+    a = np.nan_to_num(np.array(g, dtype=float))
+    m, n = a.shape
+    free = set(range(n))
+    for k in range(m):
+        largest = np.abs(a[k:]).max(initial=0.0)
+        for columns in ([j for j in sorted(free) if not wanted[j]], sorted(free)):
+            block = np.abs(a[k:][:, columns])
+            if block.size and block.max() > PIVOT * largest:
+                break
+        row, best = np.unravel_index(int(np.argmax(block)), block.shape)
+        column = columns[int(best)]
+        a[[k, k + int(row)]] = a[[k + int(row), k]]
+        if a[k, column] != 0.0:
+            a[k + 1 :] -= np.outer(a[k + 1 :, column] / a[k, column], a[k])
+        free.discard(column)
+    return free

@@ -1,0 +1,173 @@
+"""Discrete parts of a real-time step: against the linearly implicit Euler method of the solver, and by hand."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.errors import NotSupportedError
+from pliant.ir import Clock
+from pliant.realtime.stepper.events import steps_to_tick
+
+FULL = {"search": "full"}
+
+SAMPLED = """
+model Sampled
+  parameter Real k = 2;
+  Real x(start = 0, fixed = true), v(start = 0, fixed = true), w(start = 0, fixed = true);
+  discrete Real u(start = 0, fixed = true), i(start = 0, fixed = true), slow(start = 0, fixed = true);
+  Integer n(start = 0, fixed = true);
+  input Real load(start = 0);
+  output Real y = x;
+  Real held = slow;
+equation
+  der(x) = v; der(v) = -100*x - 20*v + 100*w - load; der(w) = 500*(u - w);
+  when sample(0, 0.01) then
+    i = pre(i) + 0.01*k*(1 - x);
+    u = i + k*(1 - x) - held;
+  end when;
+  when sample(0.025, 0.05) then
+    slow = 0.1*x + 0.5*pre(slow);
+  end when;
+  when x > 0.5 then
+    n = pre(n) + 1;
+  end when;
+end Sampled;
+"""
+
+BALL = """
+model Ball
+  Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+  Real T(start = 20, fixed = true);
+  Boolean on(start = false, fixed = true);
+  Integer n(start = 0, fixed = true), level;
+equation
+  der(h) = v; der(v) = -9.81;
+  when h <= 0 then
+    reinit(v, -0.8*pre(v));
+    n = pre(n) + 1;
+  end when;
+  on = not pre(on) and T < 19 or pre(on) and T <= 21;
+  der(T) = if on then 5 else -2;
+  level = integer(T);
+end Ball;
+"""
+
+
+@pytest.fixture(scope="module")
+def sampled() -> pliant.Model:
+    return pliant.load(SAMPLED)
+
+
+def compare(model: pliant.Model, names: list[str], stop: float, step: float, **more: object) -> pliant.Result:
+    """The generated step with all entries against the solver's own method."""
+    plan = model.realtime(step=step, stop=stop, options=FULL, scenarios=[more] if more else None)
+    run = plan.simulate(stop=stop, **more)  # type: ignore[arg-type]
+    count = round(stop / step)
+    exact = model.simulate(stop, method="lieuler", step=step, points=count + 1, **more)  # type: ignore[arg-type]
+    for name in names:
+        np.testing.assert_allclose(run[name], exact[name], atol=1e-9, err_msg=name)
+    return run
+
+
+def test_sampled_controllers(sampled: pliant.Model) -> None:
+    """Two rates with an offset, a counter on a relation: as the solver's events."""
+    run = compare(sampled, ["x", "v", "w", "u", "i", "slow", "n"], 1.0, 1e-3)
+    assert run["n"][-1] == 1.0
+    assert len(set(run["u"])) == 101
+    changes = np.flatnonzero(np.diff(run["slow"])) + 1
+    assert list(changes[:3]) == [25, 75, 125]
+
+
+def test_by_hand() -> None:
+    """x+ = (x + h u)/(1 + h), u = 1 - x every third step, from the first on."""
+    text = (
+        "model M\n  Real x(start = 0.5, fixed = true); discrete Real u(start = 0, fixed = true);\nequation\n"
+        "  der(x) = u - x;\n  when sample(0, 0.03) then\n    u = 1 - x;\n  end when;\nend M;\n"
+    )
+    run = pliant.load(text).realtime(step=0.01, stop=0.3, options=FULL).simulate(stop=0.3)
+    x, u = 0.5, 0.5
+    for k in range(30):
+        assert run["x"][k] == pytest.approx(x, abs=1e-12)
+        assert run["u"][k] == pytest.approx(u, abs=1e-12)
+        x = (x + 0.01 * u) / 1.01
+        if (k + 1) % 3 == 0:
+            u = 1 - x
+
+
+def test_reinit_hysteresis_and_integer() -> None:
+    """At the ends of steps: bounces flip v, the thermostat switches, the whole degrees are counted."""
+    model = pliant.load(BALL)
+    plan = model.realtime(step=1e-3, stop=2.0, options=FULL)
+    run = plan.simulate(stop=2.0)
+    h, v, bounces, below = 1.0, 0.0, 0, False
+    temperature, on = 20.0, False
+    for k in range(2001):
+        assert run["h"][k] == pytest.approx(h, abs=1e-9)
+        assert run["v"][k] == pytest.approx(v, abs=1e-9)
+        assert run["n"][k] == bounces
+        assert run["T"][k] == pytest.approx(temperature, abs=1e-9)
+        assert run["on"][k] == on
+        assert run["level"][k] == np.floor(run["T"][k])
+        h, v = h + 1e-3 * (v - 1e-3 * 9.81), v - 1e-3 * 9.81
+        if h <= 0 and not below:
+            v, bounces = -0.8 * v, bounces + 1
+        below = h <= 0
+        temperature += 1e-3 * (5 if on else -2)
+        on = (not on and temperature < 19) or (on and temperature <= 21)
+    assert bounces == 3
+
+
+def test_sparsed_float_and_order_two(sampled: pliant.Model) -> None:
+    reference = sampled.simulate(1.0, rtol=1e-9, points=1001)
+    plan = sampled.realtime(step=1e-3, stop=1.0)
+    assert plan.entries < 6
+    assert any("sampled" in one for one in plan.evidence.not_checked)
+    assert plan.code.operations["events"].total > 0
+    for name in ("x", "u"):
+        assert np.abs(plan.simulate(stop=1.0)[name] - reference[name]).max() < 0.03
+    small = sampled.realtime(step=1e-3, stop=1.0, options={**FULL, "precision": "float"}).simulate(stop=1.0)
+    assert np.abs(small["x"] - reference["x"]).max() < 0.01
+    second = sampled.realtime(step=1e-3, stop=1.0, order=2, options=FULL).simulate(stop=1.0)
+    assert np.abs(second["x"] - reference["x"]).max() < 2e-4
+
+
+def test_written_step_passes_its_own_test(sampled: pliant.Model, tmp_path: Path) -> None:
+    plan = sampled.realtime(step=1e-3, stop=0.5, options={"monitor": "fallback"})
+    plan.write(tmp_path / "out")
+    done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_inputs_and_another_start(sampled: pliant.Model) -> None:
+    compare(sampled, ["x", "u", "slow"], 0.5, 1e-3, inputs={"load": 5.0}, parameters={"k": 1.5})
+
+
+def test_steps_to_the_next_tick() -> None:
+    clock = Clock(0, 0.025, 1, 20)
+    assert steps_to_tick(clock, 1e-3, 0.0) == 25
+    assert steps_to_tick(clock, 1e-3, 0.025) == 50  # the tick at the start itself is done
+    assert steps_to_tick(clock, 1e-3, 0.1) == 25
+    assert steps_to_tick(Clock(0, 0.0, 1, 100), 1e-3, 0.0) == 10
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("when sample(0, 0.0015) then d = x; end when;", r"every 0.0015 s.*steps of 0.001 s"),
+        ("when sample(0.0005, 0.001) then d = x; end when;", r"from t = 0.0005"),
+        ('when x > 2 then d = 1; terminate("done"); end when;', "terminate"),
+        ('when x > 2 then d = 1; assert(false, "bad"); end when;', "assert"),
+    ],
+)
+def test_events_that_a_step_cannot_express(line: str, words: str) -> None:
+    head = "model M\n  Real x(start = 1, fixed = true); discrete Real d(start = 0);\nequation\n  der(x) = d;\n"
+    text = f"{head}  {line}\nend M;\n"
+    with pytest.raises(NotSupportedError, match=words) as caught:
+        pliant.load(text).realtime(step=1e-3, stop=1.0)
+    assert "model.mo:5" in str(caught.value)
+    assert caught.value.hint
