@@ -270,24 +270,47 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_
     return status;
 }
 
+/* What an event did, added to what others at the same time did before it. */
+static void add_info(pl_event_info *all, const pl_event_info *one) {
+    all->x_changed |= one->x_changed;
+    all->f_changed |= one->f_changed;
+    all->terminate |= one->terminate;
+}
+
+/* `event` of a model that settles by itself: relations at t brought up to date, and what follows from them. */
+static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, pl_event_info *info) {
+    memset(info, 0, sizeof *info);
+    info->next_time = r->next_time;
+    pl_status status = pl_set_inputs(p, t);
+    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, NULL, info);
+    if (status == PL_OK) {
+        r->next_time = info->next_time;
+        return PL_OK;
+    }
+    p->failure.status = (int)status;
+    p->failure.what = PL_IN_EVENT;
+    p->failure.index = -1;
+    p->failure.t = t;
+    return status;
+}
+
 /* Relations of a model that says so are brought up to date at t, and algebraic unknowns with them, until both rest. */
-static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *x) {
+static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *x, pl_event_info *all) {
     const pl_model *m = p->model;
     for (int round = 0; round < MAX_SETTLE; round++) {
         pl_event_info info;
-        memset(&info, 0, sizeof info);
-        info.next_time = r->next_time;
-        pl_status status = pl_set_inputs(p, t);
-        if (status == PL_OK) status = m->event(p->self, t, x, p->u, NULL, &info);
-        if (status != PL_OK || !info.f_changed) return status;
+        pl_status status = settle_once(r, p, t, x, &info);
+        if (status != PL_OK) return status;
+        add_info(all, &info);
+        if (!info.f_changed && !info.x_changed) return PL_OK;
         if (m->mass.start) status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
         if (status != PL_OK) return status;
     }
     return PL_CHATTER;
 }
 
-/* Begin anew at t from RUN_AFTER; algebraic unknowns follow what jumped. */
-static pl_status restart(pl_run *r, pl_problem *p, pl_real t) {
+/* Begin anew at t from RUN_AFTER; algebraic unknowns follow what jumped, and events follow them: told in `info`. */
+static pl_status restart(pl_run *r, pl_problem *p, pl_real t, pl_event_info *info) {
     pl_real *x = pl_run_x(r, RUN_AFTER);
     r->started = r->step_open = 0;
     r->t_reached = r->t_left = t;
@@ -299,7 +322,7 @@ static pl_status restart(pl_run *r, pl_problem *p, pl_real t) {
         if (status != PL_OK) memcpy(x, given, (size_t)r->n_x * sizeof(pl_real));
     }
     if (status == PL_OK && (p->model->flags & PL_MODEL_SETTLES) && p->model->event)
-        status = settle_relations(r, p, t, x);
+        status = settle_relations(r, p, t, x, info);
     if (status == PL_OK && r->n_roots > 0) status = pl_event_reset(r, p, t, x);
     return status;
 }
@@ -312,39 +335,67 @@ static void state_at(pl_run *r, const void *state, pl_real t, int to) {
         memcpy(pl_run_x(r, to), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
 }
 
-/* An event at t inside or at the end of the open step. */
+/* Every-step mode, an event that left states and equations alone: a row after it where outputs tell of it (the row before
+ * it is the last one), else no rows of its own. */
+static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows) {
+    size_t n_row = (size_t)(1 + out->n_x + out->n_y);
+    pl_status status = write_row(p, out, t, pl_run_x(r, RUN_AFTER));
+    if (status != PL_OK) return status;
+    const pl_real *after = out->row + (size_t)(out->used - 1) * n_row, *before = after - n_row;
+    if (memcmp(before, after, n_row * sizeof(pl_real)) == 0) out->used = rows;
+    return PL_OK;
+}
+
+/* Rows for what holds after an event at t whose restart is done. */
+static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
+    const pl_real *x = pl_run_x(r, RUN_AFTER);
+    if (out->n_points < 0) return write_row(p, out, t, x);
+    if (out->n_points == 0 || t - last_time(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
+    out->used--; /* a requested point at the event, but for rounding: what holds from here on */
+    return write_row(p, out, out->point[r->next_point - 1], x);
+}
+
+/* The run ends at t with what is in RUN_AFTER; a last row unless t has one. */
+static pl_status end_here(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
+    pl_status status = PL_OK;
+    r->t_reached = t;
+    if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
+        status = write_row(p, out, t, pl_run_x(r, RUN_AFTER));
+    return status == PL_OK ? PL_TERMINATED : status;
+}
+
+static int jump_due(const pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    return in && p->next_jump < in->n_segments && t >= in->start[p->next_jump];
+}
+
+/* An event at t inside or at the end of the open step. An input that jumps at the time of a time event jumps first:
+ * what the event samples is the value from t on. */
 static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int root) {
     pl_event_info info;
     pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
-    size_t bytes = (size_t)r->n_x * sizeof(pl_real);
     int64_t rows = out->used;
     state_at(r, state, t, RUN_BEFORE);
-    memcpy(after, before, bytes);
+    memcpy(after, before, (size_t)r->n_x * sizeof(pl_real));
     if (!root && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
     int wanted = out->n_points < 0 && last_time(out) < t;
     pl_status status = wanted ? write_row(p, out, t, before) : PL_OK;
+    int jumped = !root && jump_due(p, t);
+    if (jumped) find_next_jump(p, t);
     if (status == PL_OK) status = settle(r, p, t, root, &info);
     if (status != PL_OK) return status;
+    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always;
     int end = info.terminate || (root && roots_terminal(r, p->model));
-    int changed = info.x_changed || info.f_changed || r->opt.restart_always;
-    if (!changed && !end) out->used = rows;
     if (changed) {
-        status = restart(r, p, t);
+        status = restart(r, p, t, &info);
         if (status == PL_OK && root) pl_event_put_back(r);
-        if (status == PL_OK && out->n_points < 0) status = write_row(p, out, t, after);
-        if (status != PL_OK) return status;
+    } else if (out->n_points < 0) {
+        status = write_silent(r, p, out, t, end ? out->used : rows);
     }
-    if (out->n_points > 0 && t - last_time(out) <= 4.0 * DBL_EPSILON * fabs(t)) {
-        out->used--; /* a requested point at the event, but for rounding: what holds from here on */
-        status = write_row(p, out, out->point[r->next_point - 1], after);
-        if (status != PL_OK) return status;
-    }
-    if (!end) return PL_EVENT;
-    r->t_reached = t;
-    if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
-        status = write_row(p, out, t, after);
-    return status == PL_OK ? PL_TERMINATED : status;
+    if (status == PL_OK && (changed || out->n_points > 0)) status = write_after(r, p, out, t);
+    if (status != PL_OK) return status;
+    return end || info.terminate ? end_here(r, p, out, t) : PL_EVENT;
 }
 
 /* The model's word after an accepted step. PL_OK, PL_EVENT, PL_TERMINATED or a failure. */
@@ -376,13 +427,15 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
     if (request & PL_STEP_EVENT) return handle_event(r, p, state, out, head->t, 0);
     if (request & PL_STEP_RESTART) {
         memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
-        return restart(r, p, head->t);
+        pl_event_info info = {0};
+        status = restart(r, p, head->t, &info);
+        return status == PL_OK && info.terminate ? end_here(r, p, out, head->t) : status;
     }
     return PL_OK;
 }
 
 /* Correct the history of BDF at the jump to segment `segment`. 1: done; 0: it must begin anew. */
-static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segment) {
+static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segment, pl_event_info *all) {
     const pl_stepper *head = state;
     if (r->opt.at_jump == PL_JUMP_RESTART || r->method != PL_BDF || !r->started || head->t != t) return 0;
     if (p->inputs->call) return 0;
@@ -390,11 +443,9 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
     pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
     if ((p->model->flags & PL_MODEL_SETTLES) && p->model->event) {
         pl_event_info info;
-        memset(&info, 0, sizeof info);
-        info.next_time = r->next_time;
-        if (pl_set_inputs(p, t) != PL_OK) return 0;
-        if (p->model->event(p->self, t, pl_run_x(r, RUN_AFTER), p->u, NULL, &info) != PL_OK || info.x_changed)
-            return 0;
+        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), &info) != PL_OK) return 0;
+        add_info(all, &info);
+        if (info.x_changed || info.terminate) return 0;
         jump.always = info.f_changed;
     }
     if (pl_bdf_jump(state, p, &jump, pl_run_u(r)) != PL_OK) return 0;
@@ -404,13 +455,25 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
     return r->n_roots == 0 || pl_event_reset(r, p, t, pl_run_x(r, RUN_AFTER)) == PL_OK;
 }
 
-/* The input jumps at t: from here on its new polynomial holds, the history is corrected or the method begins anew. */
-static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_real t) {
+/* The input jumps at t: from here on its new polynomial holds, the history is corrected or the method begins anew. An
+ * event where the model sets states anew or ends the run for that reason. */
+static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t) {
     int segment = p->next_jump;
+    pl_event_info info = {0};
     state_at(r, state, t, RUN_AFTER);
+    memcpy(pl_run_x(r, RUN_BEFORE), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
     find_next_jump(p, t);
-    if (corrected(r, p, state, t, segment)) return PL_OK;
-    return restart(r, p, t);
+    if (!corrected(r, p, state, t, segment, &info)) {
+        pl_status status = restart(r, p, t, &info);
+        if (status != PL_OK) return status;
+    }
+    if (!info.x_changed && !info.terminate) return PL_OK;
+    if (r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
+    r->t_event = t;
+    p->count->n_events++;
+    pl_status status = write_after(r, p, out, t);
+    if (status != PL_OK) return status;
+    return info.terminate ? end_here(r, p, out, t) : PL_EVENT;
 }
 
 /* Roots, outputs, step_done, time events and input jumps of the step just taken. PL_OK: all done. */
@@ -432,9 +495,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     status = step_done(r, p, state, out);
     if (status != PL_OK) return status;
     if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
-    const pl_inputs *in = p->inputs;
-    if (in && p->next_jump < in->n_segments && t >= in->start[p->next_jump] && t < r->t_stop)
-        return pass_jump(r, p, state, t);
+    if (jump_due(p, t) && t < r->t_stop) return pass_jump(r, p, state, out, t);
     return PL_OK;
 }
 
@@ -446,7 +507,7 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     if (!*passed) return PL_OK;
     t = fmax(t, r->t_reached);
     if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
-    if (t < r->t_stop) return pass_jump(r, p, state, t);
+    if (t < r->t_stop) return pass_jump(r, p, state, out, t);
     state_at(r, state, t, RUN_AFTER);
     r->started = 0;
     r->t_reached = t;

@@ -272,7 +272,7 @@ class Events:
     initial: int = -1
 
     def __bool__(self) -> bool:
-        return bool(self.memories or self.clocks or self.actions)
+        return bool(self.memories or self.clocks or self.actions or self.initial >= 0)
 
     def expressions(self) -> list[int]:
         """All expressions in it."""

@@ -6,6 +6,9 @@
 One event is a number of rounds. In a round pre(v) holds; relations and memories are evaluated until they are at rest,
 then states are set anew where the model says so. A round that changed a memory or a state is followed by another one
 with pre(v) = v. Ticks and initial() hold in the first round only. (Modelica language specification 3.6, appendix B.)
+
+A relation between time and something that only events change (`time >= pre(next)`) turns at a time known before: the
+solver steps exactly onto it, and it takes the side that holds from there on.
 """
 
 from __future__ import annotations
@@ -55,6 +58,9 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real tick[{}];", clocks, "clocks that tick in this round of an event"),
         ("pl_real ticks[{}];", clocks, "ticks since the first"),
         ("pl_real initial;", 1, "1: the first round at the start"),
+        ("pl_real due;", 1, "when the next relation of time alone turns"),
+        ("int starting;", 1, "1: the event at the start"),
+        ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
         ("int ended;", 1, "number of the message that ended the run"),
     ]
 
@@ -75,6 +81,26 @@ def write_functions(emitter: Emitter) -> None:
         if one.kind == "reset":
             actions.append((f"value[{2 * k + 1}]", _reset(emitter, one)[1]))
     emitter._function("action_values", emitter._plan([actions]), "pl_real *value", "value")
+    instants: list[Target] = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(timed_relations(emitter))]
+    emitter._function("instants", emitter._plan([instants]), "pl_real *value", "value")
+
+
+def timed_relations(emitter: Emitter) -> list[tuple[int, int, int]]:
+    """(relation, 1: it becomes true or -1: false, its instant) of those between time and what only events change."""
+    g, variables, found = emitter.g, emitter.variables, []
+    still = (Kind.PARAMETER, Kind.CONSTANT, Kind.BEFORE)
+    memories = {one.variable for one in emitter.s.events.memories}
+    for k, r in enumerate(emitter.s.relations):
+        for side, other, way in ((r.lhs, r.rhs, -1), (r.rhs, r.lhs, 1)):
+            nodes = [g.nodes[i] for i in reachable(g, [other])]
+            moves = any(
+                n[0] in (Op.TIME, Op.REL)
+                or (n[0] == Op.VAR and n[1] not in memories and variables[n[1]].kind not in still)
+                for n in nodes
+            )
+            if g.nodes[side][0] == Op.TIME and not moves:
+                found.append((k, way, other))
+    return found
 
 
 def messages(emitter: Emitter) -> list[str]:
@@ -128,6 +154,8 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
     s, events = emitter.s, emitter.s.events
     n, n_relations, n_actions = len(events.memories), len(s.relations), len(events.actions)
     variables, relations = _read_by_f(emitter)
+    timed = timed_relations(emitter)
+    way_of = {k: way for k, way, _ in timed}
     words = {
         "@n_memory": n,
         "@n_relation": n_relations,
@@ -142,6 +170,9 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
             ["1" if {one.variable, one.before} & variables else "0" for one in events.memories] or ["0"], 30
         ),
         "@relation_in_f": wrapped(["1" if k in relations else "0" for k in range(n_relations)] or ["0"], 30),
+        "@n_timed": len(timed),
+        "@size_timed": max(len(timed), 1),
+        "@timed": wrapped([str(way_of.get(k, 0)) for k in range(n_relations)] or ["0"], 30),
         "@strict": wrapped(["1" if r.strict else "0" for r in s.relations] or ["0"], 30),
         "@clock_first": ", ".join(number(one.first) for one in events.clocks) or "1.0",
         "@clock_numerator": ", ".join(number(float(one.numerator)) for one in events.clocks) or "1.0",
@@ -151,6 +182,7 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
             str(_reset(emitter, one)[0] if one.kind == "reset" else -1) for one in events.actions
         )
         or "0",
+        "@initial_in_f": int(events.initial in variables),
         "@size_memory": max(n, 1),
         "@size_relation": max(n_relations, 1),
         "@size_action": max(n_actions, 1),
@@ -171,6 +203,16 @@ static pl_real next_tick(const model *m) {
     pl_real next = HUGE_VAL;
     for (int k = 0; k < @n_clock; k++) next = fmin(next, clock_time(m, k));
     return next;
+}
+
+/* The next tick, or the next time at which a relation of time alone turns. */
+static pl_real next_event(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real v[@size_timed];
+    m->due = HUGE_VAL;
+    if (@n_timed > 0 && instants(m, t, x, u, v) == PL_OK)
+        for (int k = 0; k < @n_timed; k++)
+            if (v[k] > t && v[k] < m->due) m->due = v[k];
+    return fmin(next_tick(m), m->due);
 }
 
 /* Clocks whose time has come; those that differ by rounding only tick together. */
@@ -208,6 +250,7 @@ static void remember(const model *m, before_event *old) {
 
 RELATIONS_IN_EVENTS = """static const int8_t relation_strict[] = {@strict};
 static const int8_t relation_in_f[] = {@relation_in_f};
+static const int8_t relation_timed[] = {@timed}; /* 1: time makes it true, -1: false */
 
 /* Relations once. One that fired, or that the event stands on, keeps its side while its own sides do not change:
  * rounding must not turn it back. g0: the sides when the event began. */
@@ -220,7 +263,11 @@ static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_r
     for (int k = 0; k < @n_relation; k++) {
         int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
         int stands = fired && (fired[k] || fabs(g0[k]) <= band[k]);
-        if (stands && fabs(g[k] - g0[k]) <= band[k]) {
+        int right = relation_timed[k] > 0; /* the side from t on, of one that turns at t or did so just now */
+        if (relation_timed[k] && !m->starting && fmax(fabs(g[k]), fabs(g[k] - g0[k])) <= band[k] &&
+            (m->relation[k] == right || m->due <= t)) {
+            now = right;
+        } else if (stands && fabs(g[k] - g0[k]) <= band[k]) {
             if (!first || !fired[k]) continue;
             now = fired[k] < 0;
         }
@@ -295,6 +342,7 @@ static const int action_place[] = {@action_place};
 
 static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info, int *moved) {
     pl_real v[2 * @size_action];
+    if (m->quiet) return PL_OK;
     pl_status status = action_values(m, t, x, u, v);
     if (status != PL_OK) return status;
     for (int k = 0; k < @n_action; k++) {
@@ -350,7 +398,8 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     clocks_due(m, t);
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
-    info->next_time = next_tick(m);
+    info->terminate = m->ended != 0; /* also for a run that ended at its start */
+    info->next_time = next_event(m, t, x, u);
     return status;
 }
 
@@ -370,8 +419,7 @@ PL_EXPORT pl_real *pliant_memory(void *self, int before) {
 }
 
 /* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
-static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
-    model *m = self;
+static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
     before_event old;
     pl_real g0[@n_relation + 1];
     int moved = 0;
@@ -379,11 +427,35 @@ static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_re
     clocks_begin(m, t);
     m->initial = 1.0;
     m->ended = 0;
+    m->starting = 1;
     pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
     if (status == PL_OK) status = memory_begin(m, t, x, u);
     if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
-    info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
-    info->next_time = next_tick(m);
+    /* initial equations may read what f does not */
+    info->f_changed |= memcmp(old.d, m->d, sizeof old.d) || memcmp(old.relation, m->relation, sizeof old.relation);
+    info->f_changed |= @initial_in_f && !m->quiet;
+    m->starting = 0;
+    info->next_time = next_event(m, t, x, u);
+    if (m->ended) info->next_time = t;
     return status;
+}
+
+/* Called again and again while start values are searched: reinit, terminate and assertions wait. */
+static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    model *m = self;
+    m->quiet = 1;
+    pl_status status = begin(m, t, x, u, info);
+    m->quiet = 0;
+    return status;
+}
+
+/* initial() while the equations of the start are solved. */
+PL_EXPORT void pliant_initially(void *self, int on) {
+    ((model *)self)->initial = on;
+}
+
+/* The same once more, with the start values found. */
+PL_EXPORT int pliant_begin(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    return (int)begin(self, t, x, u, info);
 }
 """

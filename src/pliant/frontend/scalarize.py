@@ -156,6 +156,7 @@ class _Builder:
         self._when_actions()
         with self._at(None):
             system.events = self.events.finish()
+            system.initial_equations = self.events.take_starts(system.initial_equations)
         self.discretes.finish()
         self._assertions()
         system.derivative = symbols.derivative

@@ -89,8 +89,14 @@ def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]
             lazy[f"der({name})"] = derivative.column(i)
     times = sim.rows[: sim.out.used, 0]
     for j, name in enumerate(names.u):
-        lazy[name] = lambda j=j: sim.inputs.value(times)[:, j]  # type: ignore[misc]
+        lazy[name] = lambda j=j: sim.inputs.value(times, _after_events(sim, times))[:, j]  # type: ignore[misc]
     return lazy
+
+
+def _after_events(sim: Simulation, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Rows that show what holds after an event: the last of its time."""
+    last = np.append(times[1:] != times[:-1], True)
+    return last & np.isin(times, [event.time for event in sim.events])
 
 
 def _has_memory(sim: Simulation) -> bool:

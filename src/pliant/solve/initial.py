@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -141,25 +142,34 @@ class InitialSolver:
         return self._first_events()
 
     def _first_events(self) -> float:
-        """Events at the very start, such as the first tick of a clock; the time of the next one."""
-        struct, sim = self.model.struct, self.sim
-        for _ in range(MAX_ROUNDS):
-            if self.next_time > self.t or not struct.event:
-                break
-            info = binding.EventInfo(next_time=math.inf)
-            call = binding.EVENT_CALL(struct.event)
-            status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
-            if status != binding.OK:
-                raise self._error(NoSolution(self.model.error_text(sim.instance) or "the first event fails"))
-            self.next_time = float(info.next_time)
-            if self.algebraic and info.f_changed:
-                try:
-                    self._solve_algebraic()
-                except NoSolution as why:
-                    raise self._error(why) from None
-            self._evaluate()
-            self._accept()
+        """Events at the very start: what initial() sets off, the first ticks of clocks; the time of the next one."""
+        if hasattr(self.model.library, "pliant_begin"):
+            self._first_event(binding.INITIALISE_CALL(("pliant_begin", self.model.library)))
+        if self.model.struct.event:
+            event = binding.EVENT_CALL(self.model.struct.event)
+            for _ in range(MAX_ROUNDS):
+                if self.next_time > self.t:
+                    break
+                if self._first_event(lambda *to: event(*to[:-1], None, to[-1])):
+                    return self.t  # the run ends where it begins
         return self.next_time
+
+    def _first_event(self, call: Callable[..., int]) -> bool:
+        """One event at the start, and what follows from it; True if it ends the run."""
+        sim = self.sim
+        info = binding.EventInfo(next_time=math.inf)
+        status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
+        if status != binding.OK:
+            raise self._error(NoSolution(self.model.error_text(sim.instance) or "the first event fails"))
+        self.next_time = float(info.next_time)
+        if self.algebraic and (info.f_changed or info.x_changed):
+            try:
+                self._solve_algebraic()
+            except NoSolution as why:
+                raise self._error(why) from None
+        self._evaluate()
+        self._accept()
+        return bool(info.terminate)
 
     def _set_start(self) -> None:
         """Start values of the model and those that are given."""
@@ -207,6 +217,8 @@ class InitialSolver:
         if status != binding.OK:
             raise NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
         self.next_time = float(info.next_time)
+        if hasattr(self.model.library, "pliant_initially"):
+            self.model.library.pliant_initially(ctypes.c_void_p(self.self_), 1)
         return bool(info.f_changed)
 
     def _accept(self) -> None:

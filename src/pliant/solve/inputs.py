@@ -79,7 +79,8 @@ class InputSet:
     u: Vector
     struct: binding.Inputs | None
     keep: tuple[Any, ...]
-    value: Callable[[Vector], NDArray[np.float64]]  # (times) -> (times, inputs); at a jump the left value
+    # (times) -> (times, inputs); at a jump the left value, but for rows that a second argument says are after it
+    value: Callable[..., NDArray[np.float64]]
     jumps: Vector  # times of the segments, and which of them are jumps
     is_jump: NDArray[np.uint8]
 
@@ -110,7 +111,7 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
             u,
             None,
             (),
-            lambda times: np.broadcast_to(u, (len(times), len(u))),
+            lambda times, after=None: np.broadcast_to(u, (len(times), len(u))),
             NO_TIMES,
             NO_JUMPS,
         )
@@ -235,12 +236,12 @@ def _input_set(
         struct.call = ctypes.cast(callback, ctypes.c_void_p).value
         keep.append(callback)
 
-    def value(times: Vector) -> NDArray[np.float64]:
+    def value(times: Vector, after: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         out = np.tile(u, (len(times), 1))
         if tables:
             s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
             left = (jump[s] != 0) & (times == start[s]) & (times > begin)
-            s = np.where(left, s - 1, s)
+            s = np.where(left if after is None else left & ~after, s - 1, s)
             dt = np.maximum(times - start[s], 0.0)[:, None]
             out = np.zeros((len(times), n_u))
             for k in range(coefficient.shape[1] - 1, -1, -1):

@@ -540,5 +540,6 @@ fillList("sets", data.sets, (set) => line("set " + set.number, set.n_states + " 
 fillList("not-states", data.not_states, ([name, unit, reason]) => line(make("code", {}, name), unit, reason));
 fillList("loops", data.loops, loopRow);
 fillList("aliases", data.aliases, ([name, text]) => line(make("code", {}, name), "=", make("code", {}, text)));
+for (const key of ["discrete", "clocks", "actions"]) fillList(key, data[key], (one) => line(one));
 fillList("notes", data.notes, (note) => line(note));
 fillList("refusals", data.refusals, (note) => line(note));

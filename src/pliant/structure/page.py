@@ -41,6 +41,9 @@ LISTS = (
     ("states", "States, and why", True),
     ("sets", "State sets, chosen anew during a simulation", True),
     ("loops", "Algebraic loops", True),
+    ("discrete", "Discrete variables, and what changes them", True),
+    ("clocks", "Clocks", True),
+    ("actions", "What else the model does at events", True),
     ("not-states", "Not states, and why", False),
     ("aliases", "Aliases: variables that were eliminated", False),
 )
@@ -72,6 +75,7 @@ def render_page(structure: Structure, full: int = FULL) -> str:
             "lists every block.</p>"
         )
     cut = {"loops": _cut(len(structure.loops), MOST_LOOPS), "aliases": _cut(structure.n_aliases, MOST_ALIASES)}
+    cut |= {key: _cut(len(getattr(structure, key)), MOST_LOOPS) for key in ("discrete", "clocks", "actions")}
     lists = "".join(
         f'<details class="list" id="{key}"{" open" if is_open else ""}>'
         f"<summary>{title}{cut.get(key, '')}</summary></details>\n"
@@ -159,6 +163,9 @@ def page_data(structure: Structure, reduced: bool = False) -> dict[str, Any]:
         "sets": [{"number": s.number, "n_states": s.n_states, "candidates": s.candidates} for s in structure.sets],
         "loops": [_loop(structure, loop, column) for loop in structure.loops[:MOST_LOOPS]],
         "aliases": list(structure.aliases.items())[:MOST_ALIASES],
+        "discrete": [str(one) for one in structure.discrete[:MOST_LOOPS]],
+        "clocks": [str(one) for one in structure.clocks[:MOST_LOOPS]],
+        "actions": [str(one) for one in structure.actions[:MOST_LOOPS]],
         "notes": structure.notes,
         "refusals": structure.refusals,
     }

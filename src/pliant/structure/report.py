@@ -17,6 +17,7 @@ from pliant.expr.text import text
 from pliant.ir import Block, Equation, Kind, SortedSystem, Span
 from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients
 from pliant.structure.diagnosis import describe_equation, equation_text
+from pliant.structure.happenings import ActionInfo, ClockInfo, DiscreteInfo, Happenings
 
 LONGEST = 300  # characters of an equation
 SHOWN = 20  # entries of a list in the summary
@@ -265,6 +266,25 @@ class Structure:
         g = self._system.graph
         return {self.name_of(v): text(g, e, self.name_of, LONGEST) for v, e in self._sorted.replaced.items()}
 
+    @cached_property
+    def _happenings(self) -> Happenings:
+        return Happenings(self._sorted)
+
+    @property
+    def discrete(self) -> list[DiscreteInfo]:
+        """Variables with a memory, which only events change, and what changes them."""
+        return self._happenings.discrete
+
+    @property
+    def clocks(self) -> list[ClockInfo]:
+        """Clocks: `sample(first, interval)` and periodic ``Clock``."""
+        return self._happenings.clocks
+
+    @property
+    def actions(self) -> list[ActionInfo]:
+        """What events do besides: states set anew, the end of the run, assertions."""
+        return self._happenings.actions
+
     @property
     def notes(self) -> list[str]:
         """What is worth knowing about the choices made."""
@@ -339,6 +359,7 @@ class Structure:
             yield from _loop_lines(loop)
         if len(loops) > SHOWN:
             yield f"  and {len(loops) - SHOWN} more"
+        yield from self._happenings.lines(SHOWN)
         if self.notes:
             yield "Notes"
             yield from _first([f"  {note}" for note in self.notes[:SHOWN]], len(self.notes))
@@ -375,6 +396,9 @@ class Structure:
             "blocks": [block.as_dict() for block in self.blocks],
             "loops": [loop.number for loop in self.loops],
             "aliases": self.aliases,
+            "discrete": [one.as_dict() for one in self.discrete],
+            "clocks": [one.as_dict() for one in self.clocks],
+            "actions": [one.as_dict() for one in self.actions],
             "notes": self.notes,
             "refusals": self.refusals,
         }
