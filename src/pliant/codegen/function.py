@@ -85,7 +85,7 @@ class FunctionWriter:
         between groups of targets; ``attribute``: of the C functions."""
         self.stop = stop
         # small functions are better inlined, in large regular ones packing pays
-        scalar = name == "rhs" and SMALL < len(plan.items) <= 2 * PART
+        scalar = name == "rhs" and SMALL < len(plan.items) <= WHOLE
         self.attribute = attribute + " " if attribute else "PL_SCALAR " if scalar else ""
         self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
         self.c = context
