@@ -78,6 +78,9 @@ def values_at(system: System, result: pliant.Result, row: int, parameters: Mappi
             continue
         if variable.name in result:
             values[k] = float(result[variable.name][row])
+        elif variable.kind == Kind.BEFORE or variable.name.startswith("$when"):
+            name = variable.name.removeprefix("pre(").removesuffix(")")  # at rest pre(v) = v; no clock ticks
+            values[k] = float(result[name][row]) if name in result else 0.0
         else:
             missing.append(variable.name)
     assert not missing, f"the result does not know {missing[:10]}"

@@ -8,6 +8,7 @@ both in units of ``timeScale``.
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +21,7 @@ from pliant.frontend.values import Value, scalars
 from pliant.ir import Op, Table
 
 PREFIX = "ModelicaStandardTables_"
-NEVER = 1e300
+NEVER = sys.float_info.max  # what the library calls infinity
 ALWAYS, AT_JUMPS = 1, 2
 
 
