@@ -12,6 +12,7 @@ import datetime as dt
 import platform
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,13 @@ class Figure:
     reached: str
     met: bool | None  # None: not measured
     command: str
+
+
+def version() -> str:
+    """Of the pliant that was measured; from a source tree that is not installed, the one it would get."""
+    if pliant.__version__ != "unknown":
+        return pliant.__version__
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 
 def cvode_figures(quick: bool) -> list[Figure]:
@@ -340,7 +348,7 @@ def write(figures: list[Figure], keep: bool) -> None:
         "# Figures",
         "",
         "Measured by `python benchmarks/figures.py`; every ratio is against a peer in the same run.",
-        f"pliant {pliant.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+        f"pliant {version()}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
         f"{dt.datetime.now(dt.UTC).date()}.",
         "",
         "| figure | asked | reached | met | command |",

@@ -1,7 +1,9 @@
 """Work against precision: CPU time of each solver over a range of tolerances, and the time at equal error.
 
 Runs are interleaved (every solver once, then again, ...) so that a busy machine slows all of them alike; the least
-time of each counts. Times are only ever printed as ratios.
+time of each counts. A sample lasts at least SAMPLE seconds: shorter runs, of any solver, are made several times in a
+row, so that their time is that of a solver at work and not that of caches which the solver before has emptied. Times
+are only ever printed as ratios.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from problems import Problem
 import pliant
 
 Runner = Callable[[float], Outcome]
+SAMPLE, MOST = 0.003, 20  # seconds, runs
 
 
 @dataclass
@@ -93,16 +96,20 @@ def measure(problem: Problem, runners: dict[str, Runner], tolerances: list[float
     for rtol in tolerances:
         best = dict.fromkeys(runners, np.inf)
         error = dict.fromkeys(runners, np.nan)
+        runs = dict.fromkeys(runners, 1)
         for k in range(repeats + 1):  # the first round warms up (and builds CasADi's integrator)
             for name, run in runners.items():
                 if k > 1 and best[name] > 0.5:
                     continue
                 begin = time.process_time()
                 try:
-                    outcome = run(rtol)
+                    for _ in range(runs[name]):
+                        outcome = run(rtol)
                 except pliant.SolverError:
                     continue
-                spent = time.process_time() - begin
+                spent = (time.process_time() - begin) / runs[name]
+                if k == 0:
+                    runs[name] = int(np.clip(np.ceil(SAMPLE / max(spent, 1e-6)), 1, MOST))
                 if k > 0 or spent > 0.5:
                     best[name] = min(best[name], spent)
                 error[name] = relative_error(problem, outcome.x) if outcome.finished else np.nan

@@ -344,3 +344,17 @@ def test_nominal_values_and_bounds_follow_the_parameters() -> None:
     assert small[0] < 1e-8 * large[0]
     assert small[1] == large[1]
     assert model.variables["x"].nominal == 1e5
+
+
+def test_unknown_parameters_of_microseconds() -> None:
+    """Differences by a parameter are taken on its own scale: its guess, or its nominal value if the guess is zero."""
+    body = """  parameter Real a(fixed = false, start = 2e-6), b(fixed = false, start = 0, nominal = 1e-6);
+  Real x(start = 1, fixed = true);
+initial equation
+  exp(-1e-6/a) = 0.5; a*exp(b/1e-6) = 3e-6;
+equation
+  der(x) = -x;"""
+    result = model_of(body).simulate(stop=1)
+    a = 1e-6 / math.log(2)
+    assert result["a"][0] == pytest.approx(a, rel=1e-8)
+    assert result["b"][0] == pytest.approx(1e-6 * math.log(3e-6 / a), rel=1e-8)

@@ -259,3 +259,37 @@ def test_unit_that_cannot_be_read(unit: str, why: str) -> None:
     assert re.search(rf"model.mo:2:\d+: the unit of `x` cannot be read: .*{re.escape(why)}", str(caught.value))
     assert "whole exponents" in str(caught.value)
     assert "`p`" not in str(caught.value)
+
+
+BUS = """expandable connector Bus
+  DECLARED
+end Bus;
+connector In = input Real;
+connector Out = output Real;
+block Source
+  Out y;
+equation
+  y = time;
+end Source;
+block Integral
+  In u;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = u;
+end Integral;
+model M
+  Bus bus;
+  Source source;
+  Integral integral;
+equation
+  connect(source.y, bus.signal);
+  connect(bus.signal, integral.u);
+end M;
+"""
+
+
+def test_expandable_connector() -> None:
+    with pytest.raises(pliant.NotSupportedError, match=r"(?s)model.mo:1:1: .*`source.y` and `bus.signal`.*declare"):
+        pliant.load(BUS.replace("DECLARED", ""))
+    result = pliant.load(BUS.replace("DECLARED", "Real signal;")).simulate(stop=1, rtol=1e-8)
+    assert result.final["integral.x"] == pytest.approx(0.5)

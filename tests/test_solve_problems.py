@@ -145,7 +145,7 @@ def run_cvode(p: Problem, rtol: float) -> tuple[Array, int]:
 
 
 @pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-8])
-@pytest.mark.parametrize("name", ["vdpol_mild", "hires", "pollution"])
+@pytest.mark.parametrize("name", ["vdpol_mild", "vdpol_stiff", "hires", "pollution"])
 def test_steps_and_errors_like_cvode(name: str, rtol: float) -> None:
     p = problem(name)
     rows = []

@@ -97,3 +97,37 @@ equation
         "y": " (model.mo, line 7)",
     }
     assert "der(phi) = w" in found.place_of("phi")
+
+
+HANDED = """
+model Handed "The rate is handed to the derivative of a function, whose value does not depend on it"
+  function hold
+    input Real s, rate, t;
+    output Real y;
+  algorithm
+    y := s;
+    annotation(derivative(noDerivative = s, noDerivative = rate) = hold_der, Inline = false);
+  end hold;
+  function hold_der
+    input Real s, rate, t, dt;
+    output Real y;
+  algorithm
+    y := rate;
+  end hold_der;
+  Real a(start = 1, fixed = true), b, rate, q;
+equation
+  der(a) = q - a;
+  der(b) = -q;
+  rate = der(a);
+  b = hold(a, rate, time);
+end Handed;
+"""
+
+
+def test_arguments_for_the_derivative_alone() -> None:
+    """The constraint b = a was not seen as one, because the rate stands in the call: a' = b' gives q = a/2."""
+    model = pliant.load(HANDED)
+    assert model.structure.index == 2
+    result = model.simulate(stop=1, rtol=1e-9)
+    assert result["b"] == pytest.approx(np.exp(-result.time / 2), abs=1e-7)
+    assert result["q"] == pytest.approx(result["a"] / 2, abs=1e-7)

@@ -36,6 +36,17 @@
 #define PL_SCALAR
 #endif
 
+#if defined(__GNUC__)
+#define PL_INLINE inline __attribute__((always_inline))
+#else
+#define PL_INLINE inline
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define PL_UNROLL _Pragma("GCC unroll 8") /* where the number of rounds is known: written out */
+#else
+#define PL_UNROLL
+#endif
+
 #if defined(_WIN32)
 #define PL_EXPORT __declspec(dllexport)
 #elif defined(__GNUC__)
@@ -67,38 +78,44 @@ static PL_UNUSED pl_real pl_homotopy(pl_real lambda, pl_real actual, pl_real sim
 
 /* ------------------------------------------------------------------------------------------ k x k systems */
 
-/* Row-pivoted LU of the row-major n x n matrix a; returns the 1-based number of a column without pivot, or 0. */
-static PL_UNUSED int pl_small_factor(int n, pl_real *a, int *pivot) {
-    for (int k = 0; k < n; k++) {
-        int best = k;
-        pl_real size = 0.0;
-        for (int i = k; i < n; i++) {
-            pl_real here = fabs(a[i * n + k]);
-            if (here > size) {
-                size = here;
-                best = i;
-            }
-        }
-        if (!(size > 0.0) || size - size != 0.0) return k + 1;
-        pivot[k] = best;
-        if (best != k)
+/* Row-pivoted LU of the row-major n x n matrix a, in place; the diagonal then holds the inverses of the pivots,
+ * so that solving needs no division. The right side b, unless it is NULL, goes through the same steps. Returns the
+ * 1-based number of a column without pivot, or 0. */
+static PL_UNUSED PL_INLINE int pl_eliminate(const int n, pl_real *restrict a, int *restrict pivot,
+                                            pl_real *restrict b) {
+    PL_UNROLL for (int k = 0; k < n; k++) {
+        pl_real largest = 0.0; /* below the diagonal; most often there is nothing to exchange */
+        PL_UNROLL for (int i = k + 1; i < n; i++) largest = pl_max(fabs(a[i * n + k]), largest);
+        pivot[k] = k;
+        if (largest > fabs(a[k * n + k])) {
+            int best = k + 1;
+            while (fabs(a[best * n + k]) < largest) best++;
+            pivot[k] = best;
             for (int j = 0; j < n; j++) {
                 pl_real swap = a[k * n + j];
                 a[k * n + j] = a[best * n + j];
                 a[best * n + j] = swap;
             }
-        pl_real inverse = 1.0 / a[k * n + k];
-        for (int i = k + 1; i < n; i++) {
+            if (b) {
+                pl_real swap = b[k];
+                b[k] = b[best];
+                b[best] = swap;
+            }
+        }
+        if (!(fabs(a[k * n + k]) > 0.0) || a[k * n + k] - a[k * n + k] != 0.0) return k + 1;
+        pl_real inverse = a[k * n + k] = 1.0 / a[k * n + k];
+        PL_UNROLL for (int i = k + 1; i < n; i++) {
             pl_real factor = a[i * n + k] *= inverse;
-            if (factor != 0.0)
-                for (int j = k + 1; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
+            PL_UNROLL for (int j = k + 1; j < n; j++) a[i * n + j] -= factor * a[k * n + j];
+            if (b) b[i] -= factor * b[k];
         }
     }
     return 0;
 }
 
-/* Solve for m right sides, b row-major n x m. */
-static PL_UNUSED void pl_small_solve(int n, const pl_real *a, const int *pivot, int m, pl_real *b) {
+/* Exchanges and unit lower triangle for m right sides, b row-major n x m. */
+static PL_UNUSED PL_INLINE void pl_forward(const int n, const pl_real *restrict a, const int *restrict pivot,
+                                           int m, pl_real *restrict b) {
     for (int k = 0; k < n; k++) /* factors were swapped as whole rows: all exchanges first */
         if (pivot[k] != k)
             for (int j = 0; j < m; j++) {
@@ -106,24 +123,51 @@ static PL_UNUSED void pl_small_solve(int n, const pl_real *a, const int *pivot, 
                 b[k * m + j] = b[pivot[k] * m + j];
                 b[pivot[k] * m + j] = swap;
             }
-    for (int k = 0; k < n; k++)
-        for (int i = k + 1; i < n; i++) {
-            pl_real factor = a[i * n + k];
-            if (factor != 0.0)
-                for (int j = 0; j < m; j++) b[i * m + j] -= factor * b[k * m + j];
-        }
-    for (int k = n - 1; k >= 0; k--) {
-        pl_real inverse = 1.0 / a[k * n + k];
-        for (int j = 0; j < m; j++) {
-            pl_real sum = b[k * m + j];
-            for (int i = k + 1; i < n; i++) sum -= a[k * n + i] * b[i * m + j];
-            b[k * m + j] = sum * inverse;
-        }
+    PL_UNROLL for (int k = 0; k < n; k++)
+        PL_UNROLL for (int i = k + 1; i < n; i++) for (int j = 0; j < m; j++) b[i * m + j] -=
+        a[i * n + k] * b[k * m + j];
+}
+
+/* Upper triangle. */
+static PL_UNUSED PL_INLINE void pl_backward(const int n, const pl_real *restrict a, int m,
+                                            pl_real *restrict b) {
+    PL_UNROLL for (int k = n - 1; k >= 0; k--) {
+        for (int j = 0; j < m; j++) b[k * m + j] *= a[k * n + k];
+        PL_UNROLL for (int i = 0; i < k; i++) for (int j = 0; j < m; j++) b[i * m + j] -=
+            a[i * n + k] * b[k * m + j];
     }
 }
 
-/* The same for n = 2, written out: two tears are common, and then the loops cost more than the work. */
-static PL_UNUSED inline int pl_factor_2(pl_real *a, int *pivot) {
+static PL_UNUSED int pl_small_factor(int n, pl_real *a, int *pivot) {
+    return pl_eliminate(n, a, pivot, NULL);
+}
+static PL_UNUSED void pl_small_solve(int n, const pl_real *a, const int *pivot, int m, pl_real *b) {
+    pl_forward(n, a, pivot, m, b);
+    pl_backward(n, a, m, b);
+}
+static PL_UNUSED int pl_small_system(int n, pl_real *a, int *pivot, pl_real *b) {
+    int bad = pl_eliminate(n, a, pivot, b);
+    if (!bad) pl_backward(n, a, 1, b);
+    return bad;
+}
+
+/* The same for one size: loops of few rounds cost more than the work. */
+#define PL_SYSTEM(n)                                                                                         \
+    static PL_UNUSED PL_PART int pl_factor_##n(pl_real *a, int *pivot) {                                     \
+        return pl_eliminate(n, a, pivot, NULL);                                                              \
+    }                                                                                                        \
+    static PL_UNUSED PL_PART void pl_solve_##n(const pl_real *a, const int *pivot, int m, pl_real *b) {      \
+        pl_forward(n, a, pivot, m, b);                                                                       \
+        pl_backward(n, a, m, b);                                                                             \
+    }                                                                                                        \
+    static PL_UNUSED PL_PART int pl_system_##n(pl_real *a, int *pivot, pl_real *b) {                         \
+        int bad = pl_eliminate(n, a, pivot, b);                                                              \
+        if (!bad) pl_backward(n, a, 1, b);                                                                   \
+        return bad;                                                                                          \
+    }
+
+/* n = 2, inlined: two tears are common. */
+static PL_UNUSED PL_INLINE int pl_factor_2(pl_real *a, int *pivot) {
     pivot[0] = fabs(a[2]) > fabs(a[0]);
     pivot[1] = 1;
     if (pivot[0]) {
@@ -134,22 +178,30 @@ static PL_UNUSED inline int pl_factor_2(pl_real *a, int *pivot) {
         a[3] = second;
     }
     if (!(fabs(a[0]) > 0.0)) return 1;
-    a[2] /= a[0];
-    a[3] -= a[2] * a[1];
-    return fabs(a[3]) > 0.0 ? 0 : 2;
+    a[0] = 1.0 / a[0];
+    a[2] *= a[0];
+    pl_real last = a[3] - a[2] * a[1];
+    a[3] = 1.0 / last;
+    return fabs(last) > 0.0 ? 0 : 2;
 }
 
-static PL_UNUSED inline void pl_solve_2(const pl_real *a, const int *pivot, int m, pl_real *b) {
-    for (int j = 0; j < m; j++) {
+static PL_UNUSED PL_INLINE void pl_solve_2(const pl_real *a, const int *pivot, const int m, pl_real *b) {
+    PL_UNROLL for (int j = 0; j < m; j++) {
         pl_real first = b[j], second = b[m + j];
         if (pivot[0]) {
             first = b[m + j];
             second = b[j];
         }
-        second = (second - a[2] * first) / a[3];
+        second = (second - a[2] * first) * a[3];
         b[m + j] = second;
-        b[j] = (first - a[1] * second) / a[0];
+        b[j] = (first - a[1] * second) * a[0];
     }
+}
+
+static PL_UNUSED PL_INLINE int pl_system_2(pl_real *a, int *pivot, pl_real *b) {
+    int bad = pl_factor_2(a, pivot);
+    if (!bad) pl_solve_2(a, pivot, 1, b);
+    return bad;
 }
 
 /* ------------------------------------------------------------------------------------------------ Newton */

@@ -205,12 +205,13 @@ pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how) {
         if (status != PL_OK) return status;
     }
     status = iterate(s, p);
-    if (worth_repeating(status) && (!s->jacobian_current || s->plain)) {
+    while (worth_repeating(status) && (!s->jacobian_current || s->plain)) {
+        /* the factors are old: once more with those of the present gamma, and in the end with a new Jacobian */
         s->jacobian_norm = 0.0;
-        /* the Jacobian is old: once more with a new one */
         status = pl_rhs(p, t, z0, pl_bdf_array(s, BDF_F));
         if (status == PL_OK) status = set_up(s, p, how, 1);
-        if (status == PL_OK) status = iterate(s, p);
+        if (status != PL_OK) return status;
+        status = iterate(s, p);
     }
     return status == PL_CONVERGENCE && s->jacobian_current ? repair(s, p) : status;
 }

@@ -62,6 +62,7 @@ class File:
         parts = [
             f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */",
             '#include "pliant_generated.h"\n',
+            *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             self._instance(),
             self._data(),
             self._messages(),
@@ -78,6 +79,7 @@ class File:
         fields = [
             ("pl_real p[{}];", len(p.p), "parameters"),
             ("pl_real c[{}];", len(self.c.constants), "expressions of parameters"),
+            ("pl_real j[{}];", len(self.e.kept_entries), "entries of Jacobians that depend on parameters alone"),
             *hybrid_fields(self.e),
             ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
             ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
@@ -165,7 +167,7 @@ class File:
         ]
         pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
-        plan = Plan(self.e.shared, [], [constants + pivots + holds], hoist=False)
+        plan = Plan(self.e.shared, [], [constants + self.e.kept_entries + pivots + holds], hoist=False)
         writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot", attribute="PL_ONCE")
         n_p = len(self.program.p)
         first = 1 + 2 * len(self.program.loops)

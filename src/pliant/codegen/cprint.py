@@ -13,7 +13,8 @@ _WORDS = """
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while t x u f m p c w
     z r a y g dx du df dt n index value self y0 y1 yn j0 j1 jn log exp sin cos tan sqrt fabs pow main NAN INFINITY
     HUGE_VAL NULL EOF model message nominal loop_singular loop_failed memcpy memset holds pivot
-    status more request info fired gamma lgamma tgamma erf erfc round trunc floor ceil signgam"""
+    jac_value_number jac_u_value_number status more request info fired gamma lgamma tgamma erf erfc round trunc
+    floor ceil signgam"""
 _PREFIXES = ("pl_", "PL_", "table_", "pliant_", "INT", "UINT", "FP_", "M_")
 RESERVED = frozenset(_WORDS.split())
 
@@ -68,11 +69,18 @@ LARGEST_POWER = 8  # integer exponents up to this become products
 
 
 class Printer:
-    """Prints one expression; ``atom(node)`` gives the text of a node that is named, None if it is to be written out."""
+    """Prints one expression; ``atom(node)`` gives the text of a node that is named, None if it is to be written out,
+    ``inverse(node)`` the text of 1 / node where that is known before, so that quotients become products."""
 
-    def __init__(self, g: Graph, atom: Callable[[int], str | None]) -> None:
+    def __init__(
+        self,
+        g: Graph,
+        atom: Callable[[int], str | None],
+        inverse: Callable[[int], str | None] = lambda _: None,
+    ) -> None:
         self.g = g
         self.atom = atom
+        self.inverse = inverse
 
     def text(self, e: int) -> str:
         """C text of e."""
@@ -90,6 +98,10 @@ class Printer:
         op = node[0]
         if op == Op.CONST:
             return (number(node[1]), ATOM) if node[1] >= 0 else (f"({number(node[1])})", ATOM)
+        if op == Op.DIV:
+            inverse = self.inverse(node[2])
+            if inverse is not None:
+                return f"{self._inner(node[1], 12)} * {inverse}", 12
         if op in _INFIX:
             symbol, left, right = _INFIX[op]
             return self._inner(node[1], left) + symbol + self._inner(node[2], right), left

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pliant.codegen.cfile import File
+from pliant.codegen.entries import split_entries
 from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
-from pliant.codegen.plan import Item, Plan, Shared, Target
+from pliant.codegen.plan import Item, Plan, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
 from pliant.codegen.series import UnsupportedError
 from pliant.codegen.shells import c_comment, c_place
@@ -73,7 +74,10 @@ class Emitter:
         self.alias_starts = alias_starts(s)
         self.after_values: set[str] = set()  # functions that expect all_values to have been called
         self.functions: list[str] = []
+        self.kept_entries: list[Target] = []  # entries of Jacobians that set_parameters computes
         self.shared = Shared(self.g, self.variables)
+        self.shared.find_copies(self.program.statements)
+        self.shared.inverts = True
 
         computed = [*self.program.computed, *(one.variable for one in s.events.memories)]
         self.y = [v for v in computed if not self.variables[v].name.startswith(HIDDEN)]
@@ -126,15 +130,13 @@ class Emitter:
         self._function("rhs", plan, "pl_real *f", "f")
         jac = self.tangent.jacobian(p.f, p.x)
         entries = self._entries(jac.rows, p.x)
-        targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries)]
-        self._after_values("jac_value", [targets], jac.statements, "pl_real *value", "value")
+        self._jacobian("jac_value", [e for _, _, e in entries], jac.statements)
         is_linear = self._is_constant([e for _, _, e in entries])
         entries_u: list[tuple[int, int, int]] = []
         if p.u:
             jac_u = self.tangent.jacobian(p.f, p.u)
             entries_u = self._entries(jac_u.rows, p.u)
-            targets = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(entries_u)]
-            self._after_values("jac_u_value", [targets], jac_u.statements, "pl_real *value", "value")
+            self._jacobian("jac_u_value", [e for _, _, e in entries_u], jac_u.statements)
             is_linear = is_linear and self._is_constant([e for _, _, e in entries_u])
         self._directional()
         self._values()
@@ -164,6 +166,12 @@ class Emitter:
     def _is_constant(self, expressions: Sequence[int]) -> bool:
         self.shared.extend()
         return all(self.shared.fixed[e] for e in expressions)
+
+    def _jacobian(self, name: str, expressions: Sequence[int], statements: Sequence[Statement]) -> None:
+        entries = split_entries(self.shared, name, expressions, self.kept_entries)
+        if entries.numbers:
+            self.functions.append(entries.numbers)
+        self._after_values(name, [entries.targets], statements, "pl_real *value", "value", entries.copies)
 
     def _directional(self) -> None:
         """df along a direction; ``more``: the same for the conditions at the start and the model's outputs."""
@@ -196,9 +204,11 @@ class Emitter:
         statements: Sequence[Statement],
         extra: str,
         call: str,
+        copies: Sequence[str] = (),
     ) -> None:
         """A function of derivatives. Where it needs the values of many variables, all_values is called before."""
         context, plan = self._split_values(name, groups, statements)
+        plan.items += [Item("copy", text=one) for one in copies]
         attribute = "PL_COLD" if len(plan.items) > LONG else ""
         writer = FunctionWriter(context, name, plan, extra, call, stop="!more", attribute=attribute)
         self.functions.append(writer.write())
@@ -209,8 +219,8 @@ class Emitter:
     ) -> tuple[Context, Plan]:
         """Plan of a function of derivatives, with or without the values themselves."""
         plan = Plan(self.shared, [*self.program.statements, *statements], groups)
-        derived = {id(one) for one in statements}
-        n_own = sum(id(one) not in derived for one in plan.needed)
+        derived = {targets_of(one)[0] for one in statements}
+        n_own = sum(targets_of(one)[0] not in derived for one in plan.needed)
         if n_own <= LARGE or self.s.sets:
             return self.c, plan
         self.after_values.add(name)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.cprint import Identifiers, Printer
+from pliant.codegen.cprint import Identifiers, Printer, number
 from pliant.codegen.order import order_on_demand
-from pliant.codegen.plan import PART, Item, Key, Plan
+from pliant.codegen.plan import INLINE_SYSTEM, PART, Item, Key, Plan
 from pliant.codegen.program import Assign, Columns, Newton, Solve
+from pliant.expr.build import const, div, value_of
 from pliant.ir import Graph, Op, Variable
 
 ARGUMENTS = "model *restrict m, pl_real t, const pl_real *restrict x, const pl_real *restrict u"
 CALL = "m, t, x, u"
 SMALL = 20  # items of a small function
+WHOLE = 800  # items up to which the right side, called most often, stays in one piece
+SMALLEST_DIVISOR = 1e-290  # of a number: the inverse of a smaller one may overflow
+LARGEST_SYSTEM = 8  # unknowns up to which a linear system is solved without loops
 
 
 @dataclass(eq=False)
@@ -29,10 +33,38 @@ class Context:
     loop_offset: dict[int, int] = field(default_factory=dict)  # loop -> place of its tears in m->z
     loop_size: dict[int, int] = field(default_factory=dict)
     comments: Mapping[int, str] = field(default_factory=dict)  # variable -> its equation, for readers
+    systems: set[int] = field(default_factory=set)  # sizes of linear systems that are solved by functions of their own
 
     def constant(self, node: int) -> str:
         """The place of an expression of parameters."""
         return f"m->c[{self.constants.setdefault(node, len(self.constants))}]"
+
+    def inverse(self, node: int) -> str | None:
+        """The inverse of a constant of the simulation; None for numbers that have none."""
+        value = value_of(self.g, node)
+        if value is None:
+            return self.constant(div(self.g, const(self.g, 1.0), node))
+        if abs(value) < SMALLEST_DIVISOR:
+            return None
+        return number(1.0 / value) if value > 0.0 else f"({number(1.0 / value)})"
+
+    def _small(self, what: str, k: int) -> str:
+        if k > LARGEST_SYSTEM:
+            return f"pl_small_{what}({k}, "
+        self.systems.add(k)
+        return f"pl_{what}_{k}("
+
+    def factor(self, k: int, a: str, pivot: str) -> str:
+        """Call that factorises a k x k matrix; it gives 0 where all went well."""
+        return f"{self._small('factor', k)}{a}, {pivot})"
+
+    def solve(self, k: int, a: str, pivot: str, n: int, b: str) -> str:
+        """Call that solves for n right sides with the factors."""
+        return f"{self._small('solve', k)}{a}, {pivot}, {n}, {b})"
+
+    def system(self, k: int, a: str, pivot: str, b: str) -> str:
+        """Call that does both for one right side; it gives 0 where all went well."""
+        return f"{self._small('system', k)}{a}, {pivot}, {b})"
 
 
 class FunctionWriter:
@@ -53,7 +85,7 @@ class FunctionWriter:
         between groups of targets; ``attribute``: of the C functions."""
         self.stop = stop
         # small functions are better inlined, in large regular ones packing pays
-        scalar = name == "rhs" and SMALL < len(plan.items) <= PART
+        scalar = name == "rhs" and SMALL < len(plan.items) <= WHOLE
         self.attribute = attribute + " " if attribute else "PL_SCALAR " if scalar else ""
         self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
         self.c = context
@@ -70,7 +102,7 @@ class FunctionWriter:
 
     def _split(self) -> list[list[Item]]:
         items = self.plan.items = order_on_demand(self.plan)
-        if len(items) <= 2 * PART:
+        if len(items) <= (WHOLE if self.name == "rhs" else 2 * PART):
             return [items]
         return [items[k : k + PART] for k in range(0, len(items), PART)]
 
@@ -85,7 +117,8 @@ class FunctionWriter:
         if len(self.parts) > 1:
             for k, part in enumerate(self.parts):
                 for item in part:
-                    crossing |= {key for key in self.plan.reads(item) if self.part_of.get(key, k) != k}
+                    others = {key for key in self.plan.reads(item) if self.part_of.get(key, k) != k}
+                    crossing |= {key for key in others if key[0] != "e"}
         for part in self.parts:
             for item in part:
                 if item.inner is not None:
@@ -129,7 +162,10 @@ class FunctionWriter:
                 return self.c.constant(i)
             return None
 
-        return Printer(self.c.g, atom)
+        def inverse(i: int) -> str | None:
+            return self.c.inverse(i) if plan.shared.inverts and plan.is_fixed(i) else None
+
+        return Printer(self.c.g, atom, inverse)
 
     def _declaration(self, key: Key) -> str:
         """Left side of a definition."""
@@ -189,10 +225,12 @@ class FunctionWriter:
         statement = item.statement
         if item.kind == "stop":
             return [f"    if ({self.stop}) return PL_OK;"]
+        if item.kind == "copy":
+            return [f"    {item.text}"]
         if item.kind == "temp":
             key = item.defines[0]
             return [f"    {self._declaration(key)} = {self.printer(self.plan, skip=key[1]).text(item.roots[0])};"]
-        if item.kind == "target":
+        if item.kind in ("target", "entry"):
             return [f"    {item.text} = {self.printer(self.plan).text(item.roots[0])};"]
         if isinstance(statement, Assign):
             key = item.defines[0]
@@ -223,12 +261,15 @@ class FunctionWriter:
                 f"    if (!(fabs(_pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
                 f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / _pivot{loop};",
             ]
+        if k > INLINE_SYSTEM:  # the entries are there already, the right side behind the matrix
+            b = f"m->A{loop} + {k * k}"
+            lines = [f"    if ({self.c.system(k, f'm->A{loop}', f'm->v{loop}', b)}) return loop_singular(m, {loop});"]
+            return lines + self._results(s.targets, f"m->A{loop}", k * k)
         a, v = self._factors(loop, k)
         lines = [] if a.startswith("m->") else [f"    pl_real {a}[{k * k}];\n    int {v}[{k}];"]
         lines += self._fill(a, [e for row in s.matrix for e in row])
         lines += [f"    pl_real _b{loop}[{k}];", *self._fill(f"_b{loop}", s.right)]
-        lines.append(f"    if ({_factor(k)}{a}, {v})) return loop_singular(m, {loop});")
-        lines.append(f"    {_solve(k)}{a}, {v}, 1, _b{loop});")
+        lines.append(f"    if ({self.c.system(k, a, v, f'_b{loop}')}) return loop_singular(m, {loop});")
         return lines + self._results(s.targets, f"_b{loop}")
 
     def _columns(self, s: Columns) -> list[str]:
@@ -237,16 +278,16 @@ class FunctionWriter:
         a, v = (f"m->A{loop}", f"m->v{loop}") if s.is_newton else self._factors(loop, k)
         if s.is_newton:
             lines += self._fill(a, [e for row in s.matrix for e in row])
-            lines.append(f"    if ({_factor(k)}{a}, {v})) return loop_singular(m, {loop});")
+            lines.append(f"    if ({self.c.factor(k, a, v)}) return loop_singular(m, {loop});")
         lines += [f"    pl_real _d{loop}[{k * n}];", *self._fill(f"_d{loop}", [e for row in s.right for e in row])]
-        lines.append(f"    {_solve(k)}{a}, {v}, {n}, _d{loop});")
+        lines.append(f"    {self.c.solve(k, a, v, n, f'_d{loop}')};")
         flat = [v for row in s.targets for v in row]
         return lines + self._results(flat, f"_d{loop}")
 
     def _factors(self, loop: int, k: int) -> tuple[str, str]:
         """Where the factors of a linear loop are kept: in the function if it is whole and they are few."""
         own = {item.statement.loop for item in self.plan.items if isinstance(item.statement, Solve)}
-        if k == 2 and len(self.parts) == 1 and loop in own and self.name != "all_values":
+        if k <= INLINE_SYSTEM and len(self.parts) == 1 and loop in own and self.name != "all_values":
             return f"_A{loop}", f"_v{loop}"
         return f"m->A{loop}", f"m->v{loop}"
 
@@ -278,9 +319,9 @@ class FunctionWriter:
         assert isinstance(statement, Newton)
         assert plan is not None
         inner: dict[Key, str] = {("v", v): f"z[{i}]" for i, v in enumerate(statement.targets)}
-        for number, one in enumerate(plan.items):
+        for place, one in enumerate(plan.items):
             for kind, key_number in one.defines:
-                name = f"_s{number + 1}"
+                name = f"_s{place + 1}"
                 if kind == "v":
                     name = self.c.identifiers.of(key_number, self.c.variables[key_number].name)
                 inner[kind, key_number] = name
@@ -304,11 +345,3 @@ class FunctionWriter:
             skip = root if plan.named.get(root) == key else -1
             lines.append(f"    const pl_real {inner[key]} = {self.printer(plan, inner, skip).text(root)};")
         return "\n".join([*lines, "}", ""])
-
-
-def _factor(k: int) -> str:
-    return "pl_factor_2(" if k == 2 else f"pl_small_factor({k}, "
-
-
-def _solve(k: int) -> str:
-    return "pl_solve_2(" if k == 2 else f"pl_small_solve({k}, "

@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pliant.codegen.copies import Copies
 from pliant.codegen.program import Assign, Columns, Newton, Solve, Statement
 from pliant.expr.build import operands, reachable
 from pliant.ir import PLAIN, Graph, Kind, Op, Variable
 
 LARGEST_LINE = 22  # operations in one line
-PART = 400  # items per C function
+PART = 200  # items per C function
+INLINE_SYSTEM = 2  # unknowns of a linear system whose matrix stays in local variables
 Target = tuple[str, int]  # left side as C text, expression
-Key = tuple[str, int]  # ("v", variable) or ("n", node)
+Key = tuple[str, int]  # ("v", variable), ("n", node), or ("e", number of an entry that is stored for a solve)
+_CALLED = frozenset({Op.POW, Op.ATAN2, *range(Op.SIN, Op.LOG10 + 1)})
 _FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
 
 
 @dataclass(eq=False)
 class Item:
-    """``kind``: temp, assign, solve, newton, columns, target, stop (return early)."""
+    """``kind``: temp, assign, entry, solve, newton, columns, target, copy (C text), stop (return early)."""
 
     kind: str
     defines: list[Key] = field(default_factory=list)
@@ -31,6 +34,8 @@ class Item:
     text: str = ""
     inner: Plan | None = None
     read: set[Key] | None = None  # made by Plan.reads
+    calls: bool = False  # elementary functions; known after Plan.reads
+    after: list[Key] = field(default_factory=list)  # what else must have been done before
 
 
 def nodes_of(statement: Statement) -> list[int]:
@@ -70,6 +75,12 @@ class Shared:
         self.g, self.variables = g, variables
         self.fixed: list[bool] = []  # node -> constant during a simulation
         self._uses: dict[int, tuple[int, ...]] = {}
+        self.copies = Copies(self)
+        self.inverts = False  # quotients by constants of the simulation are written as products
+
+    def find_copies(self, statements: Iterable[Statement]) -> None:
+        """From now on plans read one of several variables that hold the same value."""
+        self.copies = Copies(self, statements)
 
     def extend(self) -> None:
         """Bring ``fixed`` up to date with the nodes made since."""
@@ -110,12 +121,14 @@ class Plan:
         """``targets`` come in groups, with an early return between them; ``outer``: nodes that are named outside
         already; ``hoist``: expressions of parameters alone are computed elsewhere."""
         self.g, self.shared = shared.g, shared
+        statements = [shared.copies.statement(one) for one in statements]
+        targets = [[(text, shared.copies.expression(e)) for text, e in group] for group in targets]
         shared.extend()
         self.outer = outer or {}
         self.hoist = hoist
         self.items: list[Item] = []
         self.named: dict[int, Key] = {}  # node -> key of the value that holds it
-        self.needed = self._needed(list(statements), targets)
+        self.needed = self._needed(statements, targets)
         self.forced: set[int] = set()
         roots = self._roots(targets)
         self.temps = self._choose_temps(roots)
@@ -190,6 +203,11 @@ class Plan:
         """Depends on parameters only: computed when they are set, not here."""
         return self.hoist and self.shared.fixed[e]
 
+    def is_inverted(self, i: int, a: int) -> bool:
+        """Operand a of node i is a divisor whose inverse is known beforehand."""
+        node = self.g.nodes[i]
+        return node[0] == Op.DIV and node[2] == a != node[1] and self.shared.inverts and self.is_fixed(a)
+
     def _stops(self, i: int) -> bool:
         """Not looked into: a leaf, a constant of the simulation, or named outside."""
         return self.g.nodes[i][0] <= Op.ARG or (self.hoist and self.shared.fixed[i]) or i in self.outer
@@ -263,9 +281,26 @@ class Plan:
             )
             self.items.append(Item("newton", defines, [], statement, inner=inner))
             return
+        if isinstance(statement, Solve) and len(statement.targets) > INLINE_SYSTEM:
+            self.items.append(Item("solve", defines, [], statement, after=self._entries(statement)))
+            return
         self._emit_temps(nodes_of(statement))
         kind = "solve" if isinstance(statement, Solve) else "columns"
         self.items.append(Item(kind, defines, nodes_of(statement), statement))
+
+    def _entries(self, statement: Solve) -> list[Key]:
+        """Matrix and right side, each entry stored as soon as it is known: what it is made of can be forgotten.
+
+        Column by column: the entries of one column, effects of one tear, share most."""
+        keys: list[Key] = []
+        n = len(statement.targets)
+        nodes = nodes_of(statement)
+        for place in [*(i * n + j for j in range(n) for i in range(n)), *range(n * n, len(nodes))]:
+            e = nodes[place]
+            self._emit_temps([e])
+            keys.append(("e", len(self.items)))
+            self.items.append(Item("entry", [keys[-1]], [e], None, f"m->A{statement.loop}[{place}]"))
+        return keys
 
     # ------------------------------------------------------------------ what an item reads
 
@@ -273,7 +308,7 @@ class Plan:
         """Keys that an item needs: values computed elsewhere, and leaves of the model."""
         if item.read is not None:
             return item.read
-        found: set[Key] = set()
+        found: set[Key] = set(item.after)
         own = set(item.defines)
         for root in item.roots:
             stack = [root]
@@ -289,7 +324,8 @@ class Plan:
                     if i in self.outer:
                         found.add(self.outer[i])
                     else:
-                        stack.extend(operands(self.g, i))
+                        item.calls = item.calls or self.g.nodes[i][0] in _CALLED
+                        stack.extend(a for a in operands(self.g, i) if not self.is_inverted(i, a))
                 first = False
         item.read = found
         return found

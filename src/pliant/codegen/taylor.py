@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pliant.codegen.function import Context, FunctionWriter, _factor, _solve
+from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.plan import Item, Plan, Target, nodes_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement
 from pliant.codegen.series import Series, UnsupportedError
@@ -217,7 +217,7 @@ class TaylorWriter(FunctionWriter):
         a, v = (f"m->A{s.loop}", f"m->v{s.loop}") if s.is_newton else self._factors(s.loop, k)
         array = f"_c{s.loop}_{s.order}"
         lines = [f"    pl_real {array}[{k}];", *self._fill(array, [row[0] for row in s.right])]
-        lines.append(f"    {_solve(k)}{a}, {v}, 1, {array});")
+        lines.append(f"    {self.c.solve(k, a, v, 1, array)};")
         return lines + self._results([row[0] for row in s.targets], array)
 
     def _factorise(self, s: Factor) -> list[str]:
@@ -228,4 +228,4 @@ class TaylorWriter(FunctionWriter):
         lines = [f"    memset({a}, 0, {k * k} * sizeof(pl_real));"]
         entries = enumerate(e for row in s.matrix for e in row)
         lines += [f"    {a}[{n}] = {printer.text(e)};" for n, e in entries if value_of(self.c.g, e) != 0.0]
-        return [*lines, f"    if ({_factor(k)}{a}, {v})) return {failed};"]
+        return [*lines, f"    if ({self.c.factor(k, a, v)}) return {failed};"]

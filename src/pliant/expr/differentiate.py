@@ -28,6 +28,7 @@ from pliant.expr.build import (
     sub,
     substitute,
     value_of,
+    variables_of,
 )
 from pliant.ir import Function, Graph, Op
 
@@ -235,14 +236,41 @@ class TimeDerivative:
         self.functions = functions
         self.of_variable = of_variable
         self.memo: dict[int, int] = {}
+        self.read: dict[tuple[int, int], list[int]] = {}
 
     def __call__(self, e: int) -> int:
         """d e / dt"""
         memo, nodes = self.memo, self.g.nodes
-        for i in reachable(self.g, (e,)):
+        for i in self.under(e):
             if i not in memo:
                 memo[i] = self._node(i, nodes[i])
         return memo[e]
+
+    def under(self, e: int) -> list[int]:
+        """Nodes that e depends on, ascending: without arguments that functions only hand to their derivatives."""
+        nodes = self.g.nodes
+        if not self.functions:
+            return reachable(self.g, (e,))
+        seen: set[int] = set()
+        stack = [e]
+        while stack:
+            i = stack.pop()
+            if i not in seen:
+                seen.add(i)
+                node = nodes[i]
+                is_call = node[0] == Op.CALL
+                stack.extend([node[3 + k] for k in self._read(node)] if is_call else operands(self.g, i))
+        return sorted(seen)
+
+    def _read(self, node: tuple[int, ...]) -> list[int]:
+        """Arguments of a call that its value depends on, and those whose rates its derivative wants."""
+        found = self.read.get((node[1], node[2]))
+        if found is None:
+            function, nodes = self.functions[node[1]], self.g.nodes
+            body = (nodes[i] for i in reachable(self.g, (function.outputs[node[2]],)))
+            wanted = () if function.derivative is None else function.differentiated
+            found = self.read[node[1], node[2]] = sorted({*wanted, *(one[1] for one in body if one[0] == Op.ARG)})
+        return found
 
     def _node(self, i: int, node: tuple[int, ...]) -> int:
         g, memo = self.g, self.memo
@@ -272,12 +300,12 @@ class TimeDerivative:
     def _call(self, node: tuple[int, ...]) -> int:
         function = self.functions[node[1]]
         args = node[3:]
-        rates = [self.memo[args[k]] for k in function.differentiated]
         zero = const(self.g, 0.0)
         # arguments marked noDerivative move too: the derivative function takes care of them in its own way
-        if all(self.memo[a] == zero for a in args):
+        if all(self.memo[a] == zero if a in self.memo else not variables_of(self.g, a) for a in args):
             return zero
         if function.derivative is None:  # its body may call functions that have one
             leaf = {self.g.intern((Op.ARG, k)): a for k, a in enumerate(args)}
             return self(substitute(self.g, [function.outputs[node[2]]], leaf)[0])
+        rates = [self.memo[args[k]] for k in function.differentiated]
         return self.g.intern((Op.CALL, function.derivative, node[2], *args, *rates))

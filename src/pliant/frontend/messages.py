@@ -127,6 +127,13 @@ RULES = (
         "{0}",
     ),
     Rule(
+        r"expandable connector connection between `([^`]*)` and `([^`]*)` requires",
+        NotSupportedError,
+        "connecting `{0}` and `{1}` adds a variable to an expandable connector, which is not supported",
+        "declare the variable in the connector",
+        r"\bexpandable\b",
+    ),
+    Rule(
         r"unsupported model algorithm",
         NotSupportedError,
         "this algorithm section is not supported: only one assigned scalar is",

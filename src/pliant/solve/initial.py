@@ -86,7 +86,19 @@ class InitialSolver:
         self.parameters = [k for k, v in enumerate(self.program.p) if variables[v].initial]
         self.kept = list(range(len(self.initial.conditions)))  # conditions that count
         self.p = sim.request.parameters.copy()
+        self.p_size = self._parameter_sizes()
         self.shift = self._shifts()
+
+    def _parameter_sizes(self) -> Vector:
+        """Typical sizes of the parameters: nominal, or else the guess; time constants of microseconds are common."""
+        size = np.where(self.p == 0.0, 1.0, np.abs(self.p))
+        system = self.program.sorted.system
+        for k in self.parameters:
+            nominal = system.variables[self.program.p[k]].nominal
+            value = 0.0 if nominal is None else abs(evaluate(system.graph, [nominal], self.model.numbers)[0])
+            if value > 0.0:
+                size[k] = value
+        return size
 
     def _shifts(self) -> Vector:
         """What start_values add to the conditions `variable - start = 0`."""
@@ -337,7 +349,7 @@ class InitialSolver:
     def _by_parameter(self, i: int) -> Vector:
         """d residual / d parameter by a central difference: few parameters are unknowns."""
         at = self._read([i])[0]
-        h = 6e-6 * max(1.0, abs(at))
+        h = 6e-6 * max(self.p_size[i - len(self.program.x)], abs(at))
         self._write([i], np.array([at + h]))
         high = self._residual()
         self._write([i], np.array([at - h]))
@@ -424,10 +436,10 @@ class InitialSolver:
 
     def _scale(self, unknowns: list[int]) -> Vector:
         nominal = self.model.x_nominal
-        base = np.ones(len(self.program.x) + len(self.p))
+        base: Vector = np.concatenate([np.ones(len(self.program.x)), self.p_size])
         if nominal is not None:
             base[: len(nominal)] = nominal
-        return np.maximum(base[unknowns], np.abs(self._read(unknowns)))
+        return np.asarray(np.maximum(base[unknowns], np.abs(self._read(unknowns))))
 
     def _note_rank(self, j: Vector, rank: int, unknowns: list[int]) -> None:
         """Names for what the null spaces of the Jacobian hold."""

@@ -61,6 +61,7 @@ class Reduction:
         self.diff: dict[int, tuple[int, int]] = {v: (d, 1) for v, d in system.derivative.items()}
         self.notes: list[str] = []
         self.reasons: dict[int, str] = {}
+        self.rate = TimeDerivative(self.g, system.functions, self._rate)
 
     def is_unknown(self, v: int) -> bool:
         """Continuous unknown of the equations, states and derivatives included."""
@@ -82,13 +83,12 @@ class Reduction:
 
     def reduce(self) -> DerivativeGraph:
         """Differentiate what must be differentiated."""
-        inc = [incidence(self.g, e.residual, self.is_unknown) for e in self.equations]
+        inc = [self._incidence(e.residual) for e in self.equations]
         self._check_balance(inc)
         var_to_diff = [-1] * len(self.variables)
         for v, (d, _) in self.diff.items():
             var_to_diff[v] = d
-        rate = TimeDerivative(self.g, self.system.functions, self._rate)
-        graph = DerivativeGraph(inc, var_to_diff, self._new_derivative, lambda e: self._differentiate(e, rate))
+        graph = DerivativeGraph(inc, var_to_diff, self._new_derivative, self._differentiate)
         try:
             reduce_index(graph)
         except SingularStructure as singular:
@@ -151,11 +151,15 @@ class Reduction:
         self.diff[v] = (len(self.variables) - 1, 1)
         return len(self.variables) - 1
 
-    def _differentiate(self, e: int, rate: TimeDerivative) -> list[int]:
+    def _differentiate(self, e: int) -> list[int]:
         equation = self.equations[e]
-        residual = rate(equation.residual)
+        residual = self.rate(equation.residual)
         self.equations.append(Equation(residual, equation.span, "derivative", equation.index))
-        return incidence(self.g, residual, self.is_unknown)
+        return self._incidence(residual)
+
+    def _incidence(self, residual: int) -> list[int]:
+        """Unknowns of an equation; arguments that a function only hands to its derivative do not count."""
+        return incidence(self.g, residual, self.is_unknown, self.rate.under(residual))
 
     # ------------------------------------------------------------------ states
 
