@@ -508,3 +508,15 @@ equation
         model.simulate(1, start_values={"n": 1.5})
     with pytest.raises(pliant.ArgumentError, match="twice is no state"):
         model.simulate(1, start_values={"twice": 2})
+
+
+def test_a_when_clause_that_is_lost_is_told() -> None:
+    """rumoca drops when-clauses inside if-equations: that must not become a result."""
+    model = load(
+        "parameter Boolean fast = true; Integer n(start = 0, fixed = true);\n"
+        "equation if fast then when sample(0, 0.1) then n = pre(n) + 1; end when;\n"
+        "else when sample(0, 0.5) then n = pre(n) + 1; end when; end if;"
+    )
+    with pytest.raises(pliant.NotSupportedError, match="nothing sets the discrete variable n"):
+        model.simulate(1)
+    assert model.structure.refusals

@@ -195,11 +195,6 @@ class EventBuilder:
         clock = next((o["clock"] for o in self.storage["clock_ownerships"] if o["variable"] == position), None)
         for k, own in enumerate(branches or [[] for _ in before]):
             number = self.symbols.base[position] + k
-            if not own:
-                variable = self.symbols.variables[number]
-                self.symbols.refusals.append(
-                    Refusal(f"nothing sets the discrete variable {variable.name}", variable.span)
-                )
             value = before[k]
             for activation, new, span in reversed(own):
                 if activation != "always":
@@ -208,6 +203,10 @@ class EventBuilder:
                     value = choose(self.g, self.d.tick(clock, span), new, value)
                 else:
                     value = new
+            if value == before[k]:  # rumoca gives v = pre(v) for what it dropped, such as when inside if
+                variable = self.symbols.variables[number]
+                text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
+                self.symbols.refusals.append(Refusal(text, variable.span))
             span = own[0][2] if own else self.symbols.variables[number].span
             self.events.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 
