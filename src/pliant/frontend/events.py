@@ -203,7 +203,9 @@ class EventBuilder:
                     value = choose(self.g, self.d.tick(clock, span), new, value)
                 else:
                     value = new
-            if value == before[k]:  # rumoca gives v = pre(v) for what it dropped, such as when inside if
+            if all(
+                one[0] == "always" and one[1] == before[k] for one in own
+            ):  # rumoca gives v = pre(v) for what it dropped, such as when inside if
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
