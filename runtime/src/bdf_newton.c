@@ -32,6 +32,8 @@
 #define MUST_SHRINK        0.9
 #define NEARLY_IDENTITY    0.2 /* gamma ||J|| up to which large systems start without factors */
 #define SHARE_PLAIN        0.1 /* of the bound: errors that stay behind without factors are stiff ones */
+#define STILL              100 /* steps of one size and order after which the iteration is looked at closely */
+#define SHARE_CLOSE        0.01 /* of the bound, then */
 
 /* max_i sum_j |J_ij| weight_i/weight_j, the norm that goes with the largest error in weights. */
 static pl_real jacobian_norm(pl_bdf *s, pl_problem *p) {
@@ -122,6 +124,13 @@ static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
     return after <= MUST_SHRINK * before ? PL_OK : PL_CONVERGENCE;
 }
 
+/* What the iteration leaves over enters the error estimate as a difference of order q + 1, up to 2^(q+1) times larger where
+ * it alternates, and can keep a step small for ever. So now and then, for as many steps as the history remembers, it
+ * leaves over less: if that was the reason, the step grows. */
+static int looks_closely(const pl_bdf *s) {
+    return s->still >= STILL && s->still % STILL <= 2 * BDF_MAX_ORDER + 2;
+}
+
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */
 static pl_status iterate(pl_bdf *s, pl_problem *p) {
     int n = s->head.n;
@@ -130,6 +139,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error, before = 0.0;
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
     int fresh = s->steps_factor == s->steps && !p->model->mass.start && !s->plain;
+    if (looks_closely(s)) bound *= SHARE_CLOSE;
     if (s->plain) {
         relax = 1.0;
         bound *= SHARE_PLAIN;

@@ -129,8 +129,10 @@ void pl_bdf_plan_next(pl_bdf *s, pl_real error) {
     int n = s->head.n, q = s->q, q_next = q;
     s->eta_next = 1.0;
     s->q_next = q;
+    s->still++;
     if (s->eta_max == 1.0) { /* a failure happened in this step: neither grow nor change order yet */
         if (s->wait < 2) s->wait = 2;
+        s->still = 0;
         return;
     }
     pl_real eta = growth(BIAS, error, q + 1);
@@ -159,4 +161,5 @@ void pl_bdf_plan_next(pl_bdf *s, pl_real error) {
     if (s->h_max > 0.0) eta /= fmax(1.0, s->h * eta / s->h_max);
     s->eta_next = eta;
     s->q_next = q_next;
+    if (eta != 1.0 || q_next != q) s->still = 0;
 }
