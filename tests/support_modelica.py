@@ -78,9 +78,16 @@ def values_at(system: System, result: pliant.Result, row: int, parameters: Mappi
             continue
         if variable.name in result:
             values[k] = float(result[variable.name][row])
+        elif variable.kind == Kind.BEFORE or variable.name.startswith(("$when", "$floor")):
+            name = variable.name.removeprefix("pre(").removesuffix(")")  # at rest pre(v) = v; no clock ticks
+            values[k] = float(result[name][row]) if name in result else 0.0
         else:
             missing.append(variable.name)
     assert not missing, f"the result does not know {missing[:10]}"
+    more = (float(result.time[row]), system.functions, system.tables, system.relations)
+    for memory in system.events.memories:
+        if system.variables[memory.variable].name.startswith("$floor"):  # at rest it is what it begins with
+            values[memory.variable] = evaluate(system.graph, [memory.start], values, *more)[0]
     return values
 
 

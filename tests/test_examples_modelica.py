@@ -129,6 +129,39 @@ def test_dc_drive() -> None:
     assert loops(model) == [(4, 1, True)]
 
 
+# -------------------------------------------------------------------------------------------- speed control
+
+
+@pytest.mark.parametrize("method", ["bdf", "dopri5"])
+def test_speed_control(method: str) -> None:
+    """Between samples the voltage is constant; the hysteresis counts at the next sample only."""
+    model = load("speed_control")
+    n = 600
+    result = model.simulate(stop=3, rtol=1e-9, atol=1e-9, points=n + 1, method=method)
+    x, integral, held, hot = np.array([0.0, 0.0, 20.0]), 0.0, 0, False
+    for k in range(n + 1):
+        t = k * 0.005
+        hot = bool(x[2] > 40 or (hot and x[2] > 35))
+        reference, limit = (0 if k < 10 else 150), (12 if hot else 24)
+        v = 0.3 * (reference - x[1]) + integral
+        u = min(limit, max(-limit, v))
+        integral += 0 if abs(v) > limit else 0.3 * 0.005 / 0.05 * (reference - x[1])
+        held += abs(v) > limit
+        assert [result[name][k] for name in ("motor.i", "motor.w", "motor.T")] == pytest.approx(x, abs=2e-5)
+        assert [result[name][k] for name in ("controller.u", "controller.integral")] == pytest.approx(
+            [u, integral], abs=2e-5
+        )
+        assert result["controller.n"][k] == held
+
+        def rhs(_t: float, x: NDArray[np.float64], u: float = u, c: float = 0.1 if k < 100 else 0.5) -> list[float]:
+            i, w, temperature = x
+            return [(u - i - 0.1 * w) / 2e-3, (0.1 * i - c * w / 150) / 5e-4, (i**2 - 0.8 * (temperature - 20)) / 0.4]
+
+        x = solve_ivp(rhs, (t, t + 0.005), x, "DOP853", rtol=1e-11, atol=1e-11).y[:, -1]
+    found = model.structure
+    assert (found.n_states, len(found.discrete), len(found.clocks)) == (3, 5, 1)
+
+
 # ------------------------------------------------------------------------------------------ pendulum, crane
 
 

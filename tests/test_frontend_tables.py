@@ -105,6 +105,8 @@ def test_constant_segments_and_jumps() -> None:
     jump = interpolate("t", [0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 5.0, 6.0], LINEAR, HOLD)
     assert [at(jump, u) for u in (0.5, 0.999999, 1.0, 1.5)] == pytest.approx([0.5, 1.0, 5.0, 5.5], abs=1e-5)
     assert jump.smooth == -1
+    ends = interpolate("t", [0.0, 0.0, 2.0, 2.0], [1.0, 2.0, 3.0, 9.0], LINEAR, HOLD)
+    assert [at(ends, u) for u in (-5.0, -0.1, 0.0, 1.0, 2.0, 7.0)] == pytest.approx([1, 1, 2, 2.5, 9, 9])
 
 
 def test_small_tables() -> None:
@@ -143,7 +145,7 @@ end M;
 def test_tables_of_the_standard_library() -> None:
     system = scalarize(read(TABLES))
     assert system.refusals == []
-    assert len(system.tables) == 3
+    assert len(system.tables) == 4  # one of them holds the times of t's events
     assert system.fixed_parameters["t.table[1,1]"] == "data of a table"
     assert "t.columns[1]" in system.fixed_parameters
     before, inside = solved(system, 0.4), solved(system, 1.25)

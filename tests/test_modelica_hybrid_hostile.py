@@ -362,6 +362,32 @@ def test_a_sampled_controller_coupled_to_its_plant() -> None:
     assert result["p.y"][-1] == pytest.approx(x, abs=5e-3)
 
 
+def test_clocked_blocks_that_are_connected() -> None:
+    """A connection between clocked variables sets whichever side nothing else sets, in whatever order it is written."""
+    blocks = """connector In = input Real; connector Out = output Real;
+block Error In r, w; Out y; equation y = r - w; end Error;
+block PI In u; Out y; Real x(start = 0); parameter Real k = 2; equation x = previous(x) + 0.2*u; y = k*u + x; end PI;
+block Gain In u; Out y; equation -y = 3*u; end Gain;"""
+    result = load(
+        """Clock c = Clock(0.1); Error e; PI pi; Gain gain; Real x(start = 0, fixed = true), xs, rs, u;
+equation
+  der(x) = -x + u;
+  connect(e.y, pi.u); connect(gain.u, pi.y);
+  rs = sample(1 + time, c); xs = sample(x, c);
+  e.r = rs; xs = e.w;
+  u = -hold(gain.y)/3;""",
+        blocks,
+    ).simulate(1.0, points=11, rtol=1e-9, atol=1e-10)
+    x = i = 0.0
+    for row in range(11):
+        error = 1 + 0.1 * row - x
+        i += 0.2 * error
+        u = 2 * error + i
+        got = [result[name][row] for name in ("x", "pi.u", "gain.u", "u")]
+        assert got == pytest.approx([x, error, u, u], abs=1e-7)
+        x = x * math.exp(-0.1) + u * (1 - math.exp(-0.1))
+
+
 # ------------------------------------------------------------------------------------ time, exactly
 
 
@@ -463,3 +489,34 @@ end M;
     page = found.write_page(tmp_path / "m.html").read_text()
     assert "clock 1  every 0.1" in page
     assert "What else the model does at events" in page
+
+
+def test_start_values_of_discrete_variables() -> None:
+    model = load(
+        """parameter Integer first = 3; Real x(start = 0, fixed = true); Integer n(start = first, fixed = true), twice;
+  Boolean b(start = false, fixed = true); discrete Real d;
+initial equation d = 5;
+equation
+  der(x) = n; b = x > 100 or pre(b); twice = 2*n;
+  when sample(0.5, 1) then n = pre(n) + 1; d = pre(d) + n; end when;"""
+    )
+    assert ends(model.simulate(1), "n b d") == [4, 0, 9]
+    assert ends(model.simulate(1, parameters={"first": 7}), "n b d") == [8, 0, 13]
+    result = model.simulate(1, start_values={"n": 10, "b": True, "d": 1.5})
+    assert ends(result, "n b d x") == pytest.approx([11, 1, 12.5, 10.5])
+    with pytest.raises(pliant.ArgumentError, match=r"n cannot be 1\.5"):
+        model.simulate(1, start_values={"n": 1.5})
+    with pytest.raises(pliant.ArgumentError, match="twice is no state"):
+        model.simulate(1, start_values={"twice": 2})
+
+
+def test_a_when_clause_that_is_lost_is_told() -> None:
+    """rumoca drops when-clauses inside if-equations: that must not become a result."""
+    model = load(
+        "parameter Boolean fast = true; Integer n(start = 0, fixed = true);\n"
+        "equation if fast then when sample(0, 0.1) then n = pre(n) + 1; end when;\n"
+        "else when sample(0, 0.5) then n = pre(n) + 1; end when; end if;"
+    )
+    with pytest.raises(pliant.NotSupportedError, match="nothing sets the discrete variable n"):
+        model.simulate(1)
+    assert model.structure.refusals

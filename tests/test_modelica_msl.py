@@ -18,6 +18,8 @@ from pliant.frontend.scalarize import scalarize
 
 TOP = "model Top\nend Top;\n"
 
+CONVERTERS = "Modelica.Electrical.PowerConverters.Examples"
+
 # class, stop time, states, whether rumoca simulates it
 EXAMPLES = [
     ("Modelica.Mechanics.Rotational.Examples.First", 1.0, 4, True),
@@ -30,6 +32,24 @@ EXAMPLES = [
     ("Modelica.Mechanics.MultiBody.Examples.Loops.Fourbar1", 0.3, 2, False),
     ("Modelica.Mechanics.MultiBody.Examples.Loops.PlanarFourbar", 0.3, 2, False),
     ("Modelica.Mechanics.MultiBody.Examples.Loops.Engine1a", 0.3, 2, False),
+    # discrete memory
+    ("Modelica.Electrical.Analog.Examples.Rectifier", 0.1, 4, True),
+    ("Modelica.Electrical.Analog.Examples.IdealTriacCircuit", 2.0, 1, True),
+    ("Modelica.Electrical.Analog.Examples.CharacteristicThyristors", 5.9, 0, True),
+    ("Modelica.Electrical.PowerConverters.Examples.DCDC.ChopperStepDown.ChopperStepDown_R", 0.0995, 4, True),
+    (
+        "Modelica.Electrical.PowerConverters.Examples.ACDC.RectifierBridge2Pulse.ThyristorBridge2Pulse_R",
+        0.0983,
+        3,
+        True,
+    ),
+    ("Modelica.Thermal.HeatTransfer.Examples.ControlledTemperature", 10.0, 1, True),
+    ("Modelica.Blocks.Examples.LogicalNetwork1", 9.5, 0, True),
+    ("Modelica.Blocks.Examples.ShowLogicalSources", 0.95, 0, True),
+    ("Modelica.StateGraph.Examples.FirstExample", 4.5, 0, True),
+    ("Modelica.Clocked.Examples.SimpleControlledDrive.ClockedWithDiscreteTextbookController", 5.0, 2, True),
+    ("Modelica.Mechanics.Rotational.Examples.Backlash", 1.0, 6, False),  # impacts: every error grows
+    ("Modelica.Mechanics.Translational.Examples.ElastoGap", 1.5, 4, True),
 ]
 
 

@@ -84,6 +84,17 @@ def dc_drive() -> None:
     )
 
 
+def speed_control() -> None:
+    """Speed, voltage and temperature."""
+    result = load("speed_control").simulate(stop=3, points=3001)
+    draw(
+        "speed_control",
+        lines(result, ["motor.w"], "rad/s", "speed, 150 rad/s wanted"),
+        lines(result, ["controller.u"], "V", "sampled voltage"),
+        lines(result, ["motor.T"], "°C", "temperature of the winding"),
+    )
+
+
 def pendulum() -> None:
     """Path and energy."""
     result = load("pendulum").simulate(stop=10, rtol=1e-8, points=2000)
@@ -192,7 +203,17 @@ def increments() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (circuit, dc_drive, pendulum, car_axis, crane, transistor_amplifier, heat_rod, resistor_grid):
+    for make in (
+        circuit,
+        dc_drive,
+        speed_control,
+        pendulum,
+        car_axis,
+        crane,
+        transistor_amplifier,
+        heat_rod,
+        resistor_grid,
+    ):
         make()
     for make in (robot, pipe, diode_grid, increments):
         make()

@@ -58,6 +58,8 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real tick[{}];", clocks, "clocks that tick in this round of an event"),
         ("pl_real ticks[{}];", clocks, "ticks since the first"),
         ("pl_real initial;", 1, "1: the first round at the start"),
+        ("pl_real chosen[{}];", n, "values before the first event that were given"),
+        ("int8_t given[{}];", n, "1: such a value was given"),
         ("pl_real due;", 1, "when the next relation of time alone turns"),
         ("int starting;", 1, "1: the event at the start"),
         ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
@@ -328,9 +330,17 @@ static int next_round(model *m) {
     return moved;
 }
 
+PL_EXPORT void pliant_choose_memory(void *self, int k, pl_real value) {
+    model *m = self;
+    m->chosen[k] = value;
+    m->given[k] = 1;
+}
+
 static pl_status memory_begin(model *m, pl_real t, const pl_real *x, const pl_real *u) {
     pl_real v[@size_memory];
     pl_status status = memory_starts(m, t, x, u, v);
+    for (int k = 0; k < @n_memory; k++)
+        if (m->given[k]) v[k] = m->chosen[k];
     memcpy(m->d, v, sizeof v);
     memcpy(m->b, v, sizeof v);
     return status;

@@ -94,8 +94,11 @@ static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real 
     pl_real side[2 * @n];
     pl_status status = relation_sides(m, t, x, u, side);
     for (int k = 0; k < @n; k++) {
-        g[k] = side[k] - side[@n + k];
-        if (band) band[k] = 1e-10 * (fabs(side[k]) + fabs(side[@n + k])) + 1e-14;
+        const pl_real a = side[k], b = side[@n + k];
+        g[k] = a - b;
+        /* the largest number stands for infinity in libraries: no overflow for its sake */
+        if (fabs(g[k]) > 1e300 && fabs(a) < HUGE_VAL && fabs(b) < HUGE_VAL) g[k] = a < b ? -1e300 : 1e300;
+        if (band) band[k] = fmin(1e-10 * (fabs(a) + fabs(b)) + 1e-14, 1e290);
     }
     return status;
 }

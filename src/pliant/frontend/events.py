@@ -17,7 +17,8 @@ acts only where its condition says initial(). (Modelica language specification 3
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from pliant.errors import ModelError
@@ -41,11 +42,27 @@ from pliant.frontend.discrete import Discretes
 from pliant.frontend.nodes import Nodes
 from pliant.frontend.spans import Spans
 from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
-from pliant.frontend.values import Value, scalars
-from pliant.ir import Action, Equation, Events, Kind, Memory, Op, Span, StateSelect
+from pliant.frontend.values import scalars
+from pliant.ir import Action, Equation, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 Branch = tuple[Any, int, Span | None]  # activation, value of one scalar, place
+
+
+@dataclass(eq=False)
+class _Row:
+    """One scalar equation between discrete variables that always holds."""
+
+    left: int
+    right: int
+    span: Span | None
+    choices: list[int] = field(default_factory=list)  # sides that are a variable alone
+    done: bool = False
+
+    def drop(self, v: int, number: Callable[[int], int]) -> bool:
+        """Something else sets v; True if the row is still to be solved, and has one choice now or none."""
+        self.choices = [e for e in self.choices if number(e) != v]
+        return not self.done and len(self.choices) < 2
 
 
 class EventBuilder:
@@ -85,32 +102,80 @@ class EventBuilder:
                         raise ModelError(f"`{name}` is set in a form that pliant does not know")
                     values = scalars(self.d.shaped(target, entry["value"]))
                     self._add(found, target, range(len(values)), values, (branch["activation"], span))
+        standing: list[_Row] = []
         for row in self.storage["discrete_real_equations"]:
-            self._equation(found, row)
+            span = self.symbols.spans.of(row.get("provenance"))
+            pairs = self._sides(row["residual"], span)
+            if row["activation"] == "always":
+                standing += [_Row(left, right, span) for left, right in pairs]
+                continue
+            for left, right in pairs:
+                self._set(found, left, right, (row["activation"], span))
+        self._solve_standing(found, standing)
         return found
 
-    def _equation(self, found: dict[int, list[list[Branch]]], row: dict[str, Any]) -> None:
+    def _sides(self, root: int, span: Span | None) -> list[tuple[int, int]]:
+        """Scalar by scalar both sides of an equation for discrete variables."""
         nodes = self.run.nodes
-        span = self.symbols.spans.of(row.get("provenance"))
-        root = row["residual"]
         raw = nodes.raw[root]
-        left: Value | None = None
-        if nodes.kind[root] == "binary" and raw["operator"] in ("subtract", "elementwise_subtract"):
-            left = self.run.value(raw["lhs"])
-        targets = [] if left is None else [self.g.nodes[e] for e in scalars(left)]
-        if left is None or any(t[0] != Op.VAR or self.symbols.variables[t[1]].kind != Kind.DISCRETE for t in targets):
-            place = f"{span}: " if span else ""
-            raise ModelError(
-                f"{place}an equation for discrete variables must have one of them alone on its left side",
-                hint="solve it for the variable: v = ...",
-            )
-        values = scalars(self.run.value(raw["rhs"]))
-        if len(values) == 1:
-            values = values * len(targets)
-        for target, value in zip(targets, values, strict=True):
-            position = self.symbols.owner[target[1]]
-            k = target[1] - self.symbols.base[position]
-            self._add(found, position, [k], [value], (row["activation"], span))
+        if nodes.kind[root] != "binary" or raw["operator"] not in ("subtract", "elementwise_subtract"):
+            raise self._not_solved(span)
+        left, right = scalars(self.run.value(raw["lhs"])), scalars(self.run.value(raw["rhs"]))
+        return list(zip(left, right * len(left) if len(right) == 1 else right, strict=True))
+
+    def _set(self, found: dict[int, list[list[Branch]]], target: int, value: int, how: tuple[Any, Span | None]) -> None:
+        """One scalar assignment; -v = e is v = -e."""
+        node = self.g.nodes[target]
+        if node[0] == Op.NEG:
+            node, value = self.g.nodes[node[1]], neg(self.g, value)
+        if not self._is_discrete(target):
+            raise self._not_solved(how[1])
+        position = self.symbols.owner[node[1]]
+        self._add(found, position, [node[1] - self.symbols.base[position]], [value], how)
+
+    def _is_discrete(self, e: int) -> bool:
+        node = self.g.nodes[e]
+        node = self.g.nodes[node[1]] if node[0] == Op.NEG else node
+        return node[0] == Op.VAR and self.symbols.variables[node[1]].kind == Kind.DISCRETE
+
+    def _not_solved(self, span: Span | None) -> ModelError:
+        return ModelError(
+            f"{span or 'here'}: an equation for discrete variables must have one of them alone on its left side",
+            hint="solve it for the variable: v = ...",
+        )
+
+    def _solve_standing(self, found: dict[int, list[list[Branch]]], rows: list[_Row]) -> None:
+        """Equations that always hold. A connection a = b sets the side that nothing else sets: those with one choice
+        only go first, and what they set is no choice for the others any more.
+        """
+        taken = {
+            self.symbols.base[position] + k for position, lists in found.items() for k, own in enumerate(lists) if own
+        }
+        readers: dict[int, list[_Row]] = {}
+        for row in rows:
+            for e in (row.left, row.right):
+                if self._is_discrete(e):
+                    row.choices.append(e)
+                    readers.setdefault(self._number(e), []).append(row)
+        ready = [row for row in rows if len(row.choices) < 2]
+        waiting = [row for row in reversed(rows) if len(row.choices) == 2]
+        for v in taken:
+            ready += [row for row in readers.get(v, []) if row.drop(v, self._number)]
+        while ready or waiting:
+            row = ready.pop() if ready else waiting.pop()
+            if row.done:
+                continue
+            row.done = True
+            if not row.choices:
+                raise self._not_solved(row.span)
+            target = row.choices[0]
+            self._set(found, target, row.right if target == row.left else row.left, ("always", row.span))
+            v = self._number(target)
+            ready += [other for other in readers.get(v, []) if other is not row and other.drop(v, self._number)]
+
+    def _number(self, e: int) -> int:
+        node = self.g.nodes[e]
+        return int(self.g.nodes[node[1]][1] if node[0] == Op.NEG else node[1])
 
     def _add(
         self,
@@ -138,6 +203,12 @@ class EventBuilder:
                     value = choose(self.g, self.d.tick(clock, span), new, value)
                 else:
                     value = new
+            if all(
+                one[0] == "always" and one[1] == before[k] for one in own
+            ):  # rumoca gives v = pre(v) for what it dropped, such as when inside if
+                variable = self.symbols.variables[number]
+                text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
+                self.symbols.refusals.append(Refusal(text, variable.span))
             span = own[0][2] if own else self.symbols.variables[number].span
             self.events.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 

@@ -8,17 +8,21 @@ both in units of ``timeScale``.
 
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
 from typing import Any
 
 from pliant.errors import NotSupportedError
-from pliant.expr.build import add, binary, choose, const, div, mul, sub
+from pliant.expr.build import add, apply, binary, choose, const, div, mul, sub, value_of
 from pliant.frontend.interpret import Interpreter
 from pliant.frontend.symbols import Symbols
-from pliant.frontend.tables import make_table
+from pliant.frontend.tables import CONSTANT, LINEAR, PERIODIC, make_table
 from pliant.frontend.values import Value, scalars
 from pliant.ir import Op, Table
 
 PREFIX = "ModelicaStandardTables_"
+NEVER = sys.float_info.max  # what the library calls infinity
+ALWAYS, AT_JUMPS = 1, 2
 
 
 class Externals:
@@ -38,6 +42,8 @@ class Externals:
             return self._value(args, scalars(args[2])[0], [scalars(a)[0] for a in args[3:]])
         if kind in {"CombiTimeTable_getValue", "CombiTimeTable_getDerValue", "CombiTimeTable_getDer2Value"}:
             return self._time_value(kind, args)
+        if kind == "CombiTimeTable_nextTimeEvent":
+            return self._next_time(args)
         if kind in {"CombiTable1D_minimumAbscissa", "CombiTable1D_maximumAbscissa"}:
             return self._abscissa(args, -1 if kind.endswith("maximumAbscissa") else 0)
         if kind in {"CombiTimeTable_minimumTime", "CombiTimeTable_maximumTime"}:
@@ -79,16 +85,62 @@ class Externals:
     def _time_value(self, kind: str, args: list[Value]) -> int:
         g = self.g
         t = scalars(args[2])[0]
-        prefix = self.owners.get(self._entry(args)["id"], "")
-        scale = self._parameter(prefix, "timeScale", 1.0)
-        start = div(g, self._parameter(prefix, "startTime", 0.0), scale)
-        shift = div(g, self._parameter(prefix, "shiftTime", 0.0), scale)
+        start, shift = self._start_and_shift(args)
         rates = [scalars(a)[0] for a in args[5:]] if kind != "CombiTimeTable_getValue" else []
-        inside = self._value(args, sub(g, t, shift), rates)
+        u = sub(g, t, shift)
+        if self.tables[self._table(args)].smooth < 0:  # it jumps: until its event has been, the left side holds
+            following = scalars(args[3])[0]
+            left = sub(g, sub(g, following, shift), self._margin(self._entry(args), following))
+            u = binary(g, Op.MIN, u, left)
+        inside = self._value(args, u, rates)
         before = binary(g, Op.LT, t, start)
         if self.run.events and before != const(g, 0.0):
             before = self.run.event(t, start, True, None)
         return choose(g, before, const(g, 0.0), inside)
+
+    def _start_and_shift(self, args: list[Value]) -> tuple[int, int]:
+        """In units of timeScale."""
+        prefix = self.owners.get(self._entry(args)["id"], "")
+        scale = self._parameter(prefix, "timeScale", 1.0)
+        start, shift = self._parameter(prefix, "startTime", 0.0), self._parameter(prefix, "shiftTime", 0.0)
+        return div(self.g, start, scale), div(self.g, shift, scale)
+
+    def _next_time(self, args: list[Value]) -> int:
+        """The next event of a time table, as a table of its own over its time; NEVER after the last."""
+        g, raw = self.g, self._entry(args)
+        t = scalars(args[1])[0]
+        start, shift = self._start_and_shift(args)
+        times = event_times(raw, self._time_events(raw))
+        period = float(raw["data"][-1][0]) - float(raw["data"][0][0])
+        repeats = raw["extrapolation"] == PERIODIC and period > 0.0
+        # time divided by timeScale may fall short of an event by rounding: it has come all the same
+        u = add(g, sub(g, t, shift), self._margin(raw, t))
+        turns = const(g, 0.0)
+        if repeats and times:
+            first = float(raw["data"][0][0])
+            turns = mul(g, const(g, period), apply(g, Op.FLOOR, div(g, sub(g, u, const(g, first)), const(g, period))))
+            u = sub(g, u, turns)
+            times = [*times, *(one + period for one in times[:2])]
+        self.tables.append(_steps(f"{self.owners.get(raw['id'], 'table')}.nextTimeEvent", times))
+        following = g.intern((Op.TABLE, len(self.tables) - 1, 0, u))
+        following = choose(
+            g, binary(g, Op.LT, following, const(g, NEVER)), add(g, add(g, following, turns), shift), const(g, NEVER)
+        )
+        return choose(g, binary(g, Op.LT, t, start), start, following)
+
+    def _margin(self, raw: dict[str, Any], t: int) -> int:
+        """A time that is nothing to the table, but more than rounding."""
+        xs = [float(row[0]) for row in raw["data"]]
+        gap = min((b - a for a, b in pairwise(xs) if b > a), default=1.0)
+        return add(self.g, const(self.g, 1e-9 * gap), mul(self.g, const(self.g, 1e-14), apply(self.g, Op.ABS, t)))
+
+    def _time_events(self, raw: dict[str, Any]) -> int:
+        position = self.symbols.position(f"{self.owners.get(raw['id'], '')}.timeEvents".removeprefix("."))
+        if position is None:
+            return ALWAYS
+        known = value_of(self.g, scalars(self.symbols.value(position))[0])
+        why = "the events of a table"
+        return int(self.symbols.numeric(scalars(self.symbols.value(position))[0], why) if known is None else known)
 
     def _parameter(self, prefix: str, name: str, default: float) -> int:
         position = self.symbols.position(f"{prefix}.{name}" if prefix else name)
@@ -96,6 +148,25 @@ class Externals:
 
     def _abscissa(self, args: list[Value], row: int) -> int:
         return const(self.g, float(self._entry(args)["data"][row][0]))
+
+
+def event_times(raw: dict[str, Any], wanted: int) -> list[float]:
+    """Times of a table at which it makes events: its rows, or its jumps only, or none."""
+    xs = [float(row[0]) for row in raw["data"]]
+    if raw["smoothness"] == CONSTANT or (raw["smoothness"] == LINEAR and wanted == ALWAYS):
+        return sorted(set(xs))
+    if raw["smoothness"] == LINEAR and wanted == AT_JUMPS:
+        ends = [] if raw["extrapolation"] != PERIODIC else [xs[0], xs[-1]]
+        return sorted({*ends, *(a for a, b in pairwise(xs) if a == b)})
+    return []
+
+
+def _steps(name: str, times: list[float]) -> Table:
+    """The first of the times after u, as a table."""
+    if not times:
+        return Table(name, [0.0, 1.0], [(NEVER, 0.0, 0.0, 0.0)], "hold", -1)
+    knots = [times[0] - 1.0, *times, times[-1] + 1.0]
+    return Table(name, knots, [(one, 0.0, 0.0, 0.0) for one in (*times, NEVER)], "hold", -1)
 
 
 def table_owners(

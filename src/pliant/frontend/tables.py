@@ -70,9 +70,12 @@ def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, ex
         raise NotSupportedError(f"extrapolation {extrapolation} of table `{name}` is not known")
     if how == "extend":
         _add_ends(knots, pieces, ys, smoothness == CONSTANT)
-    elif how == "hold" and smoothness == CONSTANT:
+    elif how == "hold" and (smoothness == CONSTANT or xs[-1] == xs[-2]):
         knots.append(knots[-1] + 1.0)  # the last row counts from its abscissa on
         pieces.append((ys[-1], 0.0, 0.0, 0.0))
+    if how == "hold" and xs[0] == xs[1]:
+        knots.insert(0, knots[0] - 1.0)  # a jump in the first row: what held before it
+        pieces.insert(0, (ys[0], 0.0, 0.0, 0.0))
     return Table(name, knots, pieces, how, smooth)
 
 

@@ -374,6 +374,10 @@ class GeneratedModel(NativeModel):
         for one in self.generated.initial.conditions:
             if one.variable >= 0:
                 others[s.system.variables[one.variable].name] = one.variable
+        for memory in s.events.memories:
+            variable = s.system.variables[memory.variable]
+            if not is_hidden(variable.name) and memory.before in variables_of(s.system.graph, memory.expression):
+                others[variable.name] = memory.variable
         for asked, factor in ((name, 1), (target, sign)):
             if asked in others:
                 return self.n_x + others[asked], factor

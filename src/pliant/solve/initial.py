@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.codegen.initial import alias_starts
-from pliant.errors import InitialValueError
+from pliant.errors import ArgumentError, InitialValueError
 from pliant.expr.build import reachable
 from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
@@ -178,7 +178,18 @@ class InitialSolver:
         self.model.library.pliant_start(ctypes.c_void_p(self.self_), ctypes.c_void_p(x.ctypes.data))
         for place, value in chosen.items():
             x[place] = value
+        for k, memory in enumerate(self.program.sorted.events.memories):
+            given = self.sim.request.others_given.get(memory.variable)
+            if given is not None:
+                self._check_memory(memory.variable, given)
+                choose = self.model.library.pliant_choose_memory
+                choose(ctypes.c_void_p(self.self_), k, ctypes.c_double(given))
         self._choose_first()
+
+    def _check_memory(self, v: int, value: float) -> None:
+        variable = self.program.sorted.system.variables[v]
+        if variable.type != "real" and value != round(value):
+            raise ArgumentError(f"the start value of {variable.name} cannot be {value:g}: it is no Real variable")
 
     def _settle(self) -> None:
         """Solve with relations held, take them anew, until both are at rest."""
