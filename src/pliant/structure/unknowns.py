@@ -57,10 +57,11 @@ def _candidates(system: System, unknown: set[int]) -> tuple[dict[int, int], dict
     for e, equation in enumerate(system.initial_equations):
         (residual,) = expand_calls(g, [equation.residual], system.functions)
         names = variables_of(g, residual)
-        if names & unknown and all(is_constant_kind(system.variables[v].kind) for v in names):
-            if not any(g.nodes[i][0] in _CHANGING for i in reachable(g, (residual,))):
-                rows[e] = residual
-                waiting[e] = names & unknown
+        if not names & unknown or not all(is_constant_kind(system.variables[v].kind) for v in names):
+            continue
+        if not any(g.nodes[i][0] in _CHANGING for i in reachable(g, (residual,))):
+            rows[e] = residual
+            waiting[e] = names & unknown
     return rows, waiting
 
 
