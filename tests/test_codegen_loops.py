@@ -131,6 +131,35 @@ def test_singular_at_run_time(equations: str, words: list[str]) -> None:
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("equation", "expected"),
+    [
+        ("3*x = 1/g", lambda x: 1 / (3 * x)),
+        ("x = 2 - a/(3*g + 1)", lambda x: (2 / (2 - x) - 1) / 3),
+        ("-(x - a/g) = 0", lambda x: 2 / x),
+        ("x - (5 + 4/g) = 1", lambda x: 4 / (x - 6)),
+        ("(5 + 4/g) - x = 1", lambda x: 4 / (x - 4)),
+        ("1 - ((x + 1)*a - 1/(g*x)) = 0", lambda x: 1 / (x * (2 * x + 1))),
+    ],
+)
+def test_an_unknown_in_a_denominator_needs_no_guess(equation: str, expected: Any) -> None:
+    """The equation is multiplied by it: at the guess 0 it has a pole."""
+    body = f"""  parameter Real a = 2;
+  Real x(start = 3, fixed = true), g;
+equation
+  der(x) = -x/(1 + g^2);
+  {equation};"""
+    result = check_run(body, 1.0)
+    model = model_of(body)
+    check_jacobian(model)
+    assert [block.kind for block in model.structure.blocks if "g" in block.variables] == ["linear"]
+    for x, g in zip(result["x"], result["g"], strict=True):
+        assert g == pytest.approx(expected(x), rel=1e-12)
+    if "a/" in equation:
+        with pytest.raises(pliant.PliantError, match="zero"):
+            model.simulate(stop=1, parameters={"a": 0.0})
+
+
 def test_newton_that_loses_its_solution() -> None:
     """y^2 = 1 - t ends at t = 1: the error names the loop, and what was computed is kept."""
     body = "  Real x(start = 0, fixed = true), y(start = 1);\nequation\n  der(x) = y; y^2 = 1 - time;"

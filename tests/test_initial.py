@@ -300,6 +300,38 @@ equation
     assert [model.simulate(stop=1, parameters={"r": r})["p"][0] for r in (3, 7, 3)] == pytest.approx([3, 7, 3])
 
 
+CHAIN = """  parameter Real w = 3, damping = 0.5;
+  parameter Real ratio(fixed = false), slow(fixed = false), fast(fixed = false), gain(fixed = false);
+  Real x(start = 1, fixed = true);
+initial equation
+  gain = slow/fast;
+  fast = sqrt(slow^2 - ratio^2);
+  2*slow - w = 4;
+  ratio = damping;
+equation
+  der(x) = -gain*x;"""
+
+
+def test_parameters_that_follow_one_after_the_other_need_no_guess() -> None:
+    """From the guess 0 Newton's iteration would begin with 0/0; the order of the equations does not matter."""
+    model = model_of(CHAIN)
+    for w, damping in ((3.0, 0.5), (5.0, 2.0)):
+        result = model.simulate(stop=1, rtol=1e-9, parameters={"w": w, "damping": damping})
+        slow = 0.5 * (4 + w)
+        gain = slow / math.sqrt(slow**2 - damping**2)
+        assert result["gain"][0] == pytest.approx(gain, rel=1e-14)
+        assert result["x"][-1] == pytest.approx(math.exp(-gain), rel=1e-7)
+    with pytest.raises(pliant.ArgumentError, match="fixed = false"):
+        model.simulate(stop=1, parameters={"gain": 1.0})
+
+
+def test_parameters_given_twice_are_compared() -> None:
+    body = CHAIN.replace("ratio = damping;", "ratio = damping; ratio = {};")
+    assert model_of(body.format("w/6")).simulate(stop=1)["ratio"][0] == 0.5
+    with pytest.raises(pliant.InitialValueError):
+        model_of(body.format("w/5")).simulate(stop=1)
+
+
 # -------------------------------------------------------------------------------------------------- relations
 
 

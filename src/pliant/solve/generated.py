@@ -273,18 +273,17 @@ class GeneratedModel(NativeModel):
     def parameter_place(self, name: str) -> int:
         """Place of a parameter; explains why one cannot be set."""
         names = self.names.p
-        if name in names:
-            place = names.index(name)
-            if self.generated.program.sorted.system.variables[self.generated.program.p[place]].initial:
+        system = self.generated.program.sorted.system
+        if name in names and not system.variables[self.generated.program.p[names.index(name)]].initial:
+            return names.index(name)
+        for variable in system.variables:
+            if variable.name != name:
+                continue
+            if variable.initial:
                 raise ArgumentError(
                     f"the parameter {name} has fixed = false: the initial equations determine it",
                     hint="change what they depend on, or remove fixed = false",
                 )
-            return place
-        system = self.generated.program.sorted.system
-        for variable in system.variables:
-            if variable.name != name:
-                continue
             if variable.kind == Kind.PARAMETER:
                 raise ArgumentError(
                     f"the parameter {name} is computed from others and cannot be set by itself",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pliant.expr.build import const, div, mul, neg, reachable, sub, substitute, value_of, var
+from pliant.expr.build import add, const, div, mul, neg, operands, reachable, sub, substitute, value_of, var
 from pliant.expr.differentiate import gradient
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Graph, Kind, Op, Variable
@@ -114,6 +114,36 @@ def solve_linear(g: Graph, residual: int, v: int, coefficient: int) -> int:
     """The expression for v from an equation linear in v: v = -residual(v = 0) / coefficient."""
     (rest,) = substitute(g, [residual], {var(g, v): const(g, 0.0)})
     return neg(g, div(g, rest, coefficient))
+
+
+def without_denominator(g: Graph, residual: int, v: int) -> tuple[int, int] | None:
+    """(a, a + b d) for a residual a/d + b in which v stands in the denominator d alone; None for others.
+
+    Where a is not zero the solutions are the same, but a guess v with d = 0 is as good as any other.
+    """
+    nodes = g.nodes
+    place = var(g, v)
+    holds = {place}
+    for i in reachable(g, (residual,)):  # operands come first
+        if not holds.isdisjoint(operands(g, i)):
+            holds.add(i)
+    sign, rest, i = 1, const(g, 0.0), residual
+    while nodes[i][0] in (Op.ADD, Op.SUB, Op.NEG):
+        op, *terms = nodes[i]
+        inside = [term in holds for term in terms]
+        if sum(inside) != 1:
+            return None
+        if op == Op.NEG:
+            sign, i = -sign, terms[0]
+            continue
+        other = terms[inside.index(False)]
+        plus = -sign if op == Op.SUB and inside[0] else sign
+        rest = add(g, rest, other) if plus > 0 else sub(g, rest, other)
+        sign, i = (-sign if op == Op.SUB and inside[1] else sign), terms[inside.index(True)]
+    if nodes[i][0] != Op.DIV or nodes[i][1] in holds:
+        return None
+    a = nodes[i][1] if sign > 0 else neg(g, nodes[i][1])
+    return a, add(g, a, mul(g, rest, nodes[i][2]))
 
 
 @dataclass

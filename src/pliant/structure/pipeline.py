@@ -1,5 +1,6 @@
 """From flat equations to sorted, torn ones: the passes in their order.
 
+    unknowns     parameters that initial equations give one after the other are bound
     parameters   bindings and constants put in, so that only independent parameters remain
     aliases      signed alias elimination, with derivatives
     Pantelides   equations differentiated until the highest derivatives can be computed
@@ -26,6 +27,7 @@ from pliant.structure.options import StructureOptions
 from pliant.structure.rank import check_rank, generic_points
 from pliant.structure.reduce import Reduced, Reduction
 from pliant.structure.sort import Sorter
+from pliant.structure.unknowns import bind_unknowns
 
 
 def sort_system(system: System, options: StructureOptions | None = None, tear: Sequence[str] = ()) -> SortedSystem:
@@ -35,6 +37,7 @@ def sort_system(system: System, options: StructureOptions | None = None, tear: S
 
 
 def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> SortedSystem:
+    bind_unknowns(system)
     bind_parameters(system)
     reduced = Reduction(system, options).run()
     replaced = {v: reduced.classes.expression(system.graph, v) for v in reduced.classes.eliminated()}

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pliant.errors import ArgumentError
 from pliant.expr.build import const, neg, operands, substitute, value_of, var
 from pliant.expr.evaluate import parameter_values
 from pliant.ir import Block, Equation, Kind, Op, Step, System
-from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients, relax, solve_linear, stepwise
+from pliant.structure.apply import (
+    LITERAL,
+    NONLINEAR,
+    PARAMETER,
+    VARIABLE,
+    Coefficients,
+    relax,
+    solve_linear,
+    stepwise,
+    without_denominator,
+)
 from pliant.structure.blt import sort_blocks
 from pliant.structure.diagnosis import Names
 from pliant.structure.matching import match
@@ -121,7 +132,25 @@ class Sorter:
             self.pivots.append((coefficient, e, v))
         return solve_linear(self.g, self.equations[e].residual, v, coefficient)
 
+    def _clear(self, e: int, v: int) -> None:
+        """Multiply an equation by a denominator that makes it nonlinear: 1/v = a has a pole where a guess may be."""
+        found = None if v in self.steps[e] else without_denominator(self.g, self.equations[e].residual, v)
+        if found is None:
+            return
+        numerator, residual = found
+        row = self.coefficients.of(residual)
+        if not self.coefficients.contents(numerator)[0] or self.coefficients.solvability(v, row[v]) == NONLINEAR:
+            return
+        level = self.coefficients.solvability(v, numerator)
+        if level == PARAMETER:
+            self.pivots.append((numerator, e, v))
+        if level <= PARAMETER:
+            self.equations[e] = replace(self.equations[e], residual=residual)
+            self.rows[e] = row
+
     def _single(self, e: int, v: int) -> Block:
+        if self._level(e, v) == NONLINEAR:
+            self._clear(e, v)
         level = self._level(e, v)
         if level <= PARAMETER:
             return Block("explicit", [e], [v], [Step(v, e, self._solve(e, v))])
