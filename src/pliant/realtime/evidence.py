@@ -18,7 +18,7 @@ from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import NEWTON_STEPS, drive, watched_bits, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, drive, watched_bits, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
@@ -153,6 +153,15 @@ def reference_run(model: NumericModel, trace: Trace, scenario: Scenario) -> Matr
 def request_step(trace: Trace) -> float:
     """Step size of a trace."""
     return float(trace.t[0] - trace.scenario.start)
+
+
+@dataclass
+class _Compared:
+    """The compiled step against the runs of the analysis."""
+
+    worst: float = 0.0  # difference of a state, in units of its range
+    flagged: int = 0  # steps with a flag of the monitor
+    other: int = 0  # steps after which a discrete variable differs
 
 
 class Collector:
@@ -436,30 +445,46 @@ class Collector:
         o, e = self.o, self.e
         if not isinstance(o.model, GeneratedModel):
             return
-        given = o.request.options.newton_steps
+        options = o.request.options
         loops = any(block.kind == "nonlinear" for block in o.model.generated.program.loops)
-        limit = SAME[o.request.options.precision]
+        limit = SAME[options.precision]
         if loops:
             limit = max(limit, LOOP_SHARE * o.request.rule.tolerance)
-        for count in NEWTON_STEPS if loops and given is None else (given,):
-            try:
-                self.code = write_code(o, newton_steps=count)
-            except NotSupportedError as error:
-                self._judged("generated code", None, f"cannot be written: {error.message}")
-                return
-            worst, flagged = self._compared(self.code)
-            if worst <= limit:
-                break
-        assert self.code is not None
-        e.code_difference = worst
-        iterations = f", {self.code.options.newton_steps} Newton iterations per loop" if loops else ""
+        try:
+            code, found = self._written(loops, o.model.has_memory, limit)
+        except NotSupportedError as error:
+            self._judged("generated code", None, f"cannot be written: {error.message}")
+            return
+        self.code, e.code_difference = code, found.worst
+        how = f", {code.options.newton_steps} Newton iterations per loop" if loops else ""
+        if code.options.event_rounds > 1:
+            how += f", {code.options.event_rounds} rounds of events"
         self._judged(
             "generated code",
-            worst <= limit,
-            f"the compiled step ({self.code.style}, {self.code.precision}{iterations}) gives the runs of this analysis "
-            f"within {worst:.1g} of the ranges; its monitor raised a flag in {flagged} steps"
-            + ("" if worst <= limit else self._advice(loops)),
+            found.worst <= limit,
+            f"the compiled step ({code.style}, {code.precision}{how}) gives the runs of this analysis "
+            f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
+            + (f"; discrete variables differ in {found.other} steps" if found.other else "")
+            + ("" if found.worst <= limit else self._advice(loops)),
         )
+
+    def _written(self, loops: bool, events: bool, limit: float) -> tuple[StepCode, _Compared]:
+        """The step with as few iterations and rounds as give the runs of the analysis; the best there is if none do."""
+        options = self.o.request.options
+        best: tuple[StepCode, _Compared] | None = None
+        for rounds in EVENT_ROUNDS if events and options.event_rounds is None else (options.event_rounds,):
+            for count in NEWTON_STEPS if loops and options.newton_steps is None else (options.newton_steps,):
+                code = write_code(self.o, newton_steps=count, event_rounds=rounds)
+                found = self._compared(code, limit)
+                if found.worst <= limit:
+                    break
+            if best is not None and (found.other >= best[1].other or found.worst > max(limit, best[1].worst)):
+                break
+            best = code, found
+            if not found.other:
+                break
+        assert best is not None
+        return best
 
     def _advice(self, loops: bool) -> str:
         if loops:
@@ -468,16 +493,21 @@ class Collector:
             return "; states that change by less than their last digit in a step need precision='double'"
         return ""
 
-    def _compared(self, code: StepCode) -> tuple[float, int]:
-        """Largest difference from the runs with the pattern, of the ranges; steps with a flag."""
-        o, worst, flagged = self.o, 0.0, 0
+    def _compared(self, code: StepCode, limit: float) -> _Compared:
+        """The compiled step along all scenarios, beside the runs with the pattern."""
+        o, out = self.o, _Compared()
+        seen = [k for k, name in enumerate(code.memories) if not name.startswith("$")]
         for k, masked in enumerate(o.masked):
             run = drive(code, o.model, o.request.scenarios[k], inputs=o.request.options.inputs)
             with np.errstate(all="ignore"):
                 difference = np.abs(run.x - masked.x).max(axis=0) / self.frame.scale
-            worst = max(worst, float(np.nan_to_num(difference, nan=np.inf).max()))
-            flagged += int(np.count_nonzero(watched_bits(run))) if code.options.monitor else 0
-        return worst, flagged
+            out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max()))
+            out.flagged += int(np.count_nonzero(watched_bits(run))) if code.options.monitor else 0
+            if seen:
+                wanted = masked.memories[:, seen]
+                same = np.abs(run.memories[1:, seen] - wanted) <= limit * np.abs(wanted).max(axis=0)
+                out.other += int(np.count_nonzero(~same.all(axis=1)))
+        return out
 
     # --------------------------------------------------------------------------------------------- coverage
 
