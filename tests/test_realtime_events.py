@@ -222,6 +222,19 @@ def test_a_reset_in_the_last_step() -> None:
     assert plan.evidence.holds, plan.evidence.short
 
 
+def test_another_start_must_meet_the_clocks(sampled: pliant.Model) -> None:
+    plan = sampled.realtime(step=1e-3, stop=0.1, options=FULL)
+    with pytest.raises(NotSupportedError, match=r"begin at t = 0.0004"):
+        plan.simulate(start=0.0004, stop=0.1)
+    assert np.flatnonzero(np.diff(plan.simulate(start=0.004, stop=0.1)["u"]))[0] == 5
+
+
+def test_the_other_precision_has_the_same_rounds() -> None:
+    plan = pliant.load(FRICTION).realtime(step=2e-3, stop=4.0, options=FULL)
+    run, small = plan.simulate(stop=4.0), plan.simulate(stop=4.0, precision="float")
+    assert np.abs(run["v"] - small["v"]).max() < 0.01 * np.ptp(run["v"])
+
+
 def test_inputs_and_another_start(sampled: pliant.Model) -> None:
     compare(sampled, ["x", "u", "slow"], 0.5, 1e-3, inputs={"load": 5.0}, parameters={"k": 1.5})
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import NotSupportedError, PliantError
+from pliant.errors import NotSupportedError, PliantError, SimulationTimeout
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
@@ -37,6 +37,7 @@ DIFFERENCED = 8  # points where the step itself is differenced
 REFERENCE_RTOL = 1e-8
 COARSE = 0.05  # error of the method with all entries from which on a user should be told
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
+HIDDEN = 1e-3  # growth per step that is told of where the step damps it
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
 
 
@@ -248,6 +249,24 @@ class Collector:
                 f"{e.unstable_exact} linearisations have an eigenvalue on or outside the unit circle with the exact "
                 "Jacobian too: there the model itself does not decay",
             )
+        hidden, fastest = self._hidden_growth()
+        if hidden:
+            self._judged(
+                "growth that the step hides",
+                None,
+                f"{hidden} linearisations have a mode that grows in the model (by up to e^{fastest:.3g} per step) "
+                "and decays in the step; only a smaller step would show it",
+            )
+
+    def _hidden_growth(self) -> tuple[int, float]:
+        """Linearisations with Re(tau lambda) > 0 but |1 - tau lambda| > 1, and the largest such real part."""
+        found = self.o.points.eigenvalues
+        if self.frame.order != 1 or not found.size:
+            return 0, 0.0
+        known = np.abs(found) > 1e-9  # the others belong to algebraic unknowns or decay at once
+        rate = (1.0 - 1.0 / np.where(known, found, 1.0)).real
+        grows = known & (np.abs(found) < 1.0 - 1e-9) & (rate > HIDDEN)
+        return int(np.count_nonzero(grows.any(axis=1))), float(rate[grows].max(initial=0.0))
 
     # ----------------------------------------------------------------------------------------------- errors
 
@@ -277,8 +296,12 @@ class Collector:
         try:
             accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
         except PliantError as error:
+            # a run that the model itself does not get through says more than that a number is missing
+            fails = not isinstance(error, (SimulationTimeout, NotSupportedError))
             self._judged(
-                f"accurate reference, {exact.scenario.name}", None, f"not available: {str(error).splitlines()[0]}"
+                f"accurate reference, {exact.scenario.name}",
+                False if fails else None,
+                f"{'the accurate simulation fails' if fails else 'not available'}: {str(error).splitlines()[0]}",
             )
             return
         e.reference[k] = sparsed = largest(masked.x - accurate, frame)
@@ -546,6 +569,8 @@ class Collector:
             "the model itself: whether its equations describe the plant",
             "the target: timing there, its compiler, its arithmetic beyond the precision named above",
         ]
+        if isinstance(o.model, GeneratedModel) and o.model.generated.program.sorted.checks:
+            e.not_checked.append("assertions of the model: accurate simulations heed them, the generated code does not")
         if isinstance(o.model, GeneratedModel) and o.model.has_memory:
             e.not_checked.append(
                 "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
