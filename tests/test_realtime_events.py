@@ -11,9 +11,43 @@ import pytest
 import pliant
 from pliant.errors import NotSupportedError
 from pliant.ir import Clock
+from pliant.realtime.code import drive
 from pliant.realtime.stepper.events import steps_to_tick
+from pliant.realtime.stepper.instructions import count_instructions
 
 FULL = {"search": "full"}
+
+FRICTION = """
+model Friction
+  parameter Real Fs = 3, Fc = 2;
+  Real x(start = 0, fixed = true), v(start = 0, fixed = true), s(start = 0, fixed = true);
+  Integer mode(start = 0, fixed = true) "0 sticks";
+equation
+  der(x) = v;
+  der(v) = 400*(s - x) - (if mode == 0 then 200*v else Fc*mode + v);
+  der(s) = cos(3*time);
+  when {pre(mode) == 0 and v > Fs/200, pre(mode) == 0 and v < -Fs/200, pre(mode)*v < 0} then
+    mode = if pre(mode) == 0 then (if v > 0 then 1 else -1) else 0;
+  end when;
+end Friction;
+"""
+
+THERMOSTAT = """
+model Thermostat
+  Real T(start = 20, fixed = true), h(start = 20, fixed = true);
+  discrete Boolean on(start = true, fixed = true);
+  Integer n(start = 0, fixed = true);
+  output Boolean hot = T > 21;
+equation
+  der(T) = h - T; 0.01*der(h) = (if on then 30 else 15) - h;
+  when sample(0, 0.05) then
+    on = if pre(on) then T < 22 else T < 20;
+  end when;
+  when not on then
+    n = pre(n) + 1;
+  end when;
+end Thermostat;
+"""
 
 SAMPLED = """
 model Sampled
@@ -141,6 +175,64 @@ def test_written_step_passes_its_own_test(sampled: pliant.Model, tmp_path: Path)
     plan.write(tmp_path / "out")
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_rounds_of_an_event() -> None:
+    """Sticking and leaving again at once takes two rounds of one event: the code finds out and has both."""
+    model = pliant.load(FRICTION)
+    late = model.realtime(step=2e-3, stop=4.0, options={**FULL, "event_rounds": 1})
+    assert late.code.options.event_rounds == 1
+    assert any("discrete variables differ" in one.text for one in late.evidence.items)
+    plan = model.realtime(step=2e-3, stop=4.0, options=FULL)
+    assert plan.code.options.event_rounds == 2
+    assert plan.evidence.holds
+    assert any("2 rounds of events" in one.text for one in plan.evidence.items)
+    assert plan.code.operations["events"].total == 2 * late.code.operations["events"].total
+    run = plan.simulate(stop=4.0)
+    assert {-1.0, 1.0} <= set(run["mode"])
+
+
+def test_clocks_tick_in_the_first_round_only(sampled: pliant.Model) -> None:
+    one, two = (
+        sampled.realtime(step=1e-3, stop=0.2, options={**FULL, "event_rounds": rounds}).simulate(stop=0.2)
+        for rounds in (1, 2)
+    )
+    for name in ("x", "u", "i", "slow", "n"):
+        np.testing.assert_array_equal(one[name], two[name], err_msg=name)
+
+
+def test_constant_work_with_boolean_variables() -> None:
+    """A comparison that becomes a real number must not become a branch."""
+    plan = pliant.load(THERMOSTAT).realtime(step=0.01, stop=4.0, options=FULL)
+    assert plan.simulate(stop=4.0)["n"][-1] >= 2
+    run = drive(plan.code, plan.outcome.model, plan.outcome.request.scenarios[0])
+    run.stepper.start_at(run.start)
+    assert len(set(count_instructions(run.stepper, None, None, 400))) == 1
+
+
+def test_a_reset_in_the_last_step() -> None:
+    """The analysis ends after the event of the last step, as the code does."""
+    text = (
+        "model M\n  Real x(start = 0, fixed = true), y(start = 1, fixed = true);\nequation\n"
+        "  der(x) = 1; der(y) = -50*y;\n"
+        "  when sample(0.1, 0.1) then\n    reinit(x, 0);\n  end when;\nend M;\n"
+    )
+    plan = pliant.load(text).realtime(step=0.01, stop=0.5, options=FULL)
+    assert plan.simulate(stop=0.5)["x"][-1] == 0.0
+    assert plan.evidence.holds, plan.evidence.short
+
+
+def test_another_start_must_meet_the_clocks(sampled: pliant.Model) -> None:
+    plan = sampled.realtime(step=1e-3, stop=0.1, options=FULL)
+    with pytest.raises(NotSupportedError, match=r"begin at t = 0.0004"):
+        plan.simulate(start=0.0004, stop=0.1)
+    assert np.flatnonzero(np.diff(plan.simulate(start=0.004, stop=0.1)["u"]))[0] == 5
+
+
+def test_the_other_precision_has_the_same_rounds() -> None:
+    plan = pliant.load(FRICTION).realtime(step=2e-3, stop=4.0, options=FULL)
+    run, small = plan.simulate(stop=4.0), plan.simulate(stop=4.0, precision="float")
+    assert np.abs(run["v"] - small["v"]).max() < 0.01 * np.ptp(run["v"])
 
 
 def test_inputs_and_another_start(sampled: pliant.Model) -> None:

@@ -262,3 +262,28 @@ def test_names_that_are_too_long_or_taken() -> None:
     assert len(sanitised("L" * 300)) <= 80
     assert len(set(member_names(["NAN", "NAN_2", "M_E", "v_M_E", "class"]))) == 5
     assert not {"NAN", "M_E", "class"} & set(member_names(["NAN", "M_E", "class"]))
+
+
+def test_a_run_that_the_model_does_not_get_through() -> None:
+    """The step damps what grows in the model: the accurate simulation fails, so the evidence does not hold."""
+    model = pliant.load(
+        "model M\n  parameter Real k = 2;\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -k*x;\nend M;\n"
+    )
+    plan = model.realtime(step=1e-3, stop=0.1, scenarios=[{"parameters": {"k": -1e4}}])
+    assert not plan.evidence.holds
+    found = {one.name: one for one in plan.evidence.items}
+    assert "accurate simulation fails" in found["accurate reference, scenario 1"].text
+    assert "e^10 per step" in found["growth that the step hides"].text
+    good = model.realtime(step=1e-3, stop=0.1)
+    assert good.evidence.holds
+    assert all("hides" not in one.name for one in good.evidence.items)
+
+
+def test_assertions_of_the_model() -> None:
+    """Generated code does not evaluate them; a scenario that violates one is not evidence."""
+    head = "model M\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -x;\n"
+    model = pliant.load(head + '  assert(x > 0.5, "low");\nend M;\n')
+    early, late = model.realtime(step=1e-2, stop=0.5), model.realtime(step=1e-2, stop=2.0)
+    assert early.evidence.holds
+    assert not late.evidence.holds
+    assert any("assertions" in one for one in early.evidence.not_checked)

@@ -27,6 +27,7 @@ from pliant.solve.numeric import NumericModel
 MARGIN = 3.0  # of what the runs showed
 PIVOT_MARGIN = 10.0
 NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
+EVENT_ROUNDS = (1, 2, 3, 4)  # rounds of the events at the end of a step, likewise
 
 
 def watched_bits(run: Drive) -> NDArray[np.uint32]:
@@ -97,7 +98,9 @@ def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> flo
     return worst
 
 
-def write_code(outcome: Outcome, precision: str | None = None, newton_steps: int | None = None) -> StepCode:
+def write_code(
+    outcome: Outcome, precision: str | None = None, newton_steps: int | None = None, event_rounds: int | None = None
+) -> StepCode:
     """The C text of the plan's step."""
     model = generated(outcome.model)
     options = outcome.request.options
@@ -113,6 +116,7 @@ def write_code(outcome: Outcome, precision: str | None = None, newton_steps: int
             precision=precision or options.precision,
             order=outcome.request.order,
             newton_steps=newton_steps or options.newton_steps or NEWTON_STEPS[0],
+            event_rounds=event_rounds or options.event_rounds or EVENT_ROUNDS[0],
             monitor=watched,
             fallback=options.monitor == "fallback",
         ),

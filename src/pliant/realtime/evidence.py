@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import NotSupportedError, PliantError
+from pliant.errors import NotSupportedError, PliantError, SimulationTimeout
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import NEWTON_STEPS, drive, watched_bits, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, drive, watched_bits, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
@@ -37,6 +37,7 @@ DIFFERENCED = 8  # points where the step itself is differenced
 REFERENCE_RTOL = 1e-8
 COARSE = 0.05  # error of the method with all entries from which on a user should be told
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
+HIDDEN = 1e-3  # growth per step that is told of where the step damps it
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
 
 
@@ -155,6 +156,15 @@ def request_step(trace: Trace) -> float:
     return float(trace.t[0] - trace.scenario.start)
 
 
+@dataclass
+class _Compared:
+    """The compiled step against the runs of the analysis."""
+
+    worst: float = 0.0  # difference of a state, in units of its range
+    flagged: int = 0  # steps with a flag of the monitor
+    other: int = 0  # steps after which a discrete variable differs
+
+
 class Collector:
     """Gathers the evidence of an outcome."""
 
@@ -239,6 +249,24 @@ class Collector:
                 f"{e.unstable_exact} linearisations have an eigenvalue on or outside the unit circle with the exact "
                 "Jacobian too: there the model itself does not decay",
             )
+        hidden, fastest = self._hidden_growth()
+        if hidden:
+            self._judged(
+                "growth that the step hides",
+                None,
+                f"{hidden} linearisations have a mode that grows in the model (by up to e^{fastest:.3g} per step) "
+                "and decays in the step; only a smaller step would show it",
+            )
+
+    def _hidden_growth(self) -> tuple[int, float]:
+        """Linearisations with Re(tau lambda) > 0 but |1 - tau lambda| > 1, and the largest such real part."""
+        found = self.o.points.eigenvalues
+        if self.frame.order != 1 or not found.size:
+            return 0, 0.0
+        known = np.abs(found) > 1e-9  # the others belong to algebraic unknowns or decay at once
+        rate = (1.0 - 1.0 / np.where(known, found, 1.0)).real
+        grows = known & (np.abs(found) < 1.0 - 1e-9) & (rate > HIDDEN)
+        return int(np.count_nonzero(grows.any(axis=1))), float(rate[grows].max(initial=0.0))
 
     # ----------------------------------------------------------------------------------------------- errors
 
@@ -268,8 +296,12 @@ class Collector:
         try:
             accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
         except PliantError as error:
+            # a run that the model itself does not get through says more than that a number is missing
+            fails = not isinstance(error, (SimulationTimeout, NotSupportedError))
             self._judged(
-                f"accurate reference, {exact.scenario.name}", None, f"not available: {str(error).splitlines()[0]}"
+                f"accurate reference, {exact.scenario.name}",
+                False if fails else None,
+                f"{'the accurate simulation fails' if fails else 'not available'}: {str(error).splitlines()[0]}",
             )
             return
         e.reference[k] = sparsed = largest(masked.x - accurate, frame)
@@ -436,30 +468,46 @@ class Collector:
         o, e = self.o, self.e
         if not isinstance(o.model, GeneratedModel):
             return
-        given = o.request.options.newton_steps
+        options = o.request.options
         loops = any(block.kind == "nonlinear" for block in o.model.generated.program.loops)
-        limit = SAME[o.request.options.precision]
+        limit = SAME[options.precision]
         if loops:
             limit = max(limit, LOOP_SHARE * o.request.rule.tolerance)
-        for count in NEWTON_STEPS if loops and given is None else (given,):
-            try:
-                self.code = write_code(o, newton_steps=count)
-            except NotSupportedError as error:
-                self._judged("generated code", None, f"cannot be written: {error.message}")
-                return
-            worst, flagged = self._compared(self.code)
-            if worst <= limit:
-                break
-        assert self.code is not None
-        e.code_difference = worst
-        iterations = f", {self.code.options.newton_steps} Newton iterations per loop" if loops else ""
+        try:
+            code, found = self._written(loops, o.model.has_memory, limit)
+        except NotSupportedError as error:
+            self._judged("generated code", None, f"cannot be written: {error.message}")
+            return
+        self.code, e.code_difference = code, found.worst
+        how = f", {code.options.newton_steps} Newton iterations per loop" if loops else ""
+        if code.options.event_rounds > 1:
+            how += f", {code.options.event_rounds} rounds of events"
         self._judged(
             "generated code",
-            worst <= limit,
-            f"the compiled step ({self.code.style}, {self.code.precision}{iterations}) gives the runs of this analysis "
-            f"within {worst:.1g} of the ranges; its monitor raised a flag in {flagged} steps"
-            + ("" if worst <= limit else self._advice(loops)),
+            found.worst <= limit,
+            f"the compiled step ({code.style}, {code.precision}{how}) gives the runs of this analysis "
+            f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
+            + (f"; discrete variables differ in {found.other} steps" if found.other else "")
+            + ("" if found.worst <= limit else self._advice(loops)),
         )
+
+    def _written(self, loops: bool, events: bool, limit: float) -> tuple[StepCode, _Compared]:
+        """The step with as few iterations and rounds as give the runs of the analysis; the best there is if none do."""
+        options = self.o.request.options
+        best: tuple[StepCode, _Compared] | None = None
+        for rounds in EVENT_ROUNDS if events and options.event_rounds is None else (options.event_rounds,):
+            for count in NEWTON_STEPS if loops and options.newton_steps is None else (options.newton_steps,):
+                code = write_code(self.o, newton_steps=count, event_rounds=rounds)
+                found = self._compared(code, limit)
+                if found.worst <= limit:
+                    break
+            if best is not None and (found.other >= best[1].other or found.worst > max(limit, best[1].worst)):
+                break
+            best = code, found
+            if not found.other:
+                break
+        assert best is not None
+        return best
 
     def _advice(self, loops: bool) -> str:
         if loops:
@@ -468,16 +516,21 @@ class Collector:
             return "; states that change by less than their last digit in a step need precision='double'"
         return ""
 
-    def _compared(self, code: StepCode) -> tuple[float, int]:
-        """Largest difference from the runs with the pattern, of the ranges; steps with a flag."""
-        o, worst, flagged = self.o, 0.0, 0
+    def _compared(self, code: StepCode, limit: float) -> _Compared:
+        """The compiled step along all scenarios, beside the runs with the pattern."""
+        o, out = self.o, _Compared()
+        seen = [k for k, name in enumerate(code.memories) if not name.startswith("$")]
         for k, masked in enumerate(o.masked):
             run = drive(code, o.model, o.request.scenarios[k], inputs=o.request.options.inputs)
             with np.errstate(all="ignore"):
                 difference = np.abs(run.x - masked.x).max(axis=0) / self.frame.scale
-            worst = max(worst, float(np.nan_to_num(difference, nan=np.inf).max()))
-            flagged += int(np.count_nonzero(watched_bits(run))) if code.options.monitor else 0
-        return worst, flagged
+            out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max()))
+            out.flagged += int(np.count_nonzero(watched_bits(run))) if code.options.monitor else 0
+            if seen:
+                wanted = masked.memories[:, seen]
+                same = np.abs(run.memories[1:, seen] - wanted) <= limit * np.abs(wanted).max(axis=0)
+                out.other += int(np.count_nonzero(~same.all(axis=1)))
+        return out
 
     # --------------------------------------------------------------------------------------------- coverage
 
@@ -516,6 +569,8 @@ class Collector:
             "the model itself: whether its equations describe the plant",
             "the target: timing there, its compiler, its arithmetic beyond the precision named above",
         ]
+        if isinstance(o.model, GeneratedModel) and o.model.generated.program.sorted.checks:
+            e.not_checked.append("assertions of the model: accurate simulations heed them, the generated code does not")
         if isinstance(o.model, GeneratedModel) and o.model.has_memory:
             e.not_checked.append(
                 "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "

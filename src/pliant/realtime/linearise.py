@@ -42,6 +42,7 @@ class Trace:
     f: Matrix  # (N, n) right sides where Df was taken
     dx: Matrix  # (N, n) steps: what the method added to x, before an event set it anew
     parameters: Matrix  # of the instance
+    memories: Matrix  # (N, n_d) discrete variables at the end of the steps
 
 
 @dataclass(eq=False)
@@ -55,6 +56,7 @@ class Walker:
     columns: NDArray[np.intp] = field(init=False)
     mass: Matrix = field(init=False)
     last: tuple[Matrix, Matrix] = field(init=False)  # f and entries of Df of the last step
+    end: Matrix = field(init=False)  # x after the last step and its events
 
     def __post_init__(self) -> None:
         self.rows, self.columns = jacobian_places(self.model)
@@ -109,6 +111,13 @@ class Walker:
         """Give discrete variables these values."""
         if self._settle is not None and isinstance(self.model, GeneratedModel):
             self.model.set_memories(self.sim.instance, memories)
+
+    @property
+    def memories(self) -> Matrix:
+        """Discrete variables as they are now."""
+        if self._settle is None or not isinstance(self.model, GeneratedModel):
+            return np.zeros(0)
+        return np.array(self.model.memories(self.sim.instance))
 
     def _event(self, t: float, x: Matrix) -> Matrix:
         """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
@@ -222,7 +231,7 @@ class Walker:
             dx, values = self.step(t, x, mask)
             yield t, x, values, dx
             self._keep_guesses(t, x)
-            x = self._event(t, x + dx)
+            x = self.end = self._event(t, x + dx)
             if np.abs(x).max() > DIVERGED:
                 self._diverged(t, x)
 
@@ -243,9 +252,10 @@ def trace(
     assert scenario.stop is not None
     count = max(1, round((scenario.stop - scenario.start) / walker.tau))
     every = max(1, -(-count * len(walker.rows) // LARGEST_STORE))
-    times, states, kept, values, rates, moves = [], [], [], [], [], []
-    x = np.zeros(0)
+    times, states, kept, values, rates, moves, memories = [], [], [], [], [], [], []
     for k, (t, before, entries, dx) in enumerate(walker.walk(scenario, mask)):
+        if k:
+            memories.append(walker.memories)
         times.append(t)
         states.append(before)
         rates.append(walker.last[0])
@@ -253,10 +263,10 @@ def trace(
             kept.append(k)
             values.append(entries)
         moves.append(dx)
-        x = before + dx
         if report is not None and k % 64 == 0:
             report(k / count)
-    states.append(x)
+    states.append(walker.end)
+    memories.append(walker.memories)
     return Trace(
         scenario,
         np.array(times),
@@ -266,4 +276,5 @@ def trace(
         np.array(rates),
         np.array(moves),
         walker.sim.request.parameters.copy(),
+        np.array(memories),
     )

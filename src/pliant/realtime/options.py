@@ -26,6 +26,7 @@ class RealtimeOptions:
     protected        states whose equations keep all their entries
     smallest_real    eigenvalues of the step must not have a smaller real part (numerical ringing)
     newton_steps     Newton iterations of a nonlinear loop per step; None: as few as give the runs of the analysis
+    event_rounds     rounds of the events at the end of a step, for chains through pre(v); None: as few, at most 4
     inputs           "new": given at the end of the step; "held": those of the step before; "extrapolated" from two
     precision        "double" or "float"
     monitor          "flag": checks with flags; "fallback": a flagged step is repeated with all entries; "off"
@@ -45,6 +46,7 @@ class RealtimeOptions:
     protected: Sequence[str] = ()
     smallest_real: float = -0.5
     newton_steps: int | None = None
+    event_rounds: int | None = None
     inputs: str = "new"
     precision: str = "double"
     monitor: str = "flag"
@@ -66,6 +68,7 @@ class RealtimeOptions:
         "rounds": (1, 1000),
         "restarts": (0, 1000),
         "newton_steps": (1, 20),
+        "event_rounds": (1, 20),
         "seed": (0, 2**62),
     }
 

@@ -235,7 +235,11 @@ class Plan:
             Scenario("", inputs or {}, parameters or {}, start_values or {}, None, start),
             check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
         )[0]
-        code = self.code if precision in (None, self.code.precision) else write_code(self.outcome, precision)
+        if isinstance(self.outcome.model, GeneratedModel):
+            check_events(self.outcome.model.generated.program.sorted, self.step, start)
+        code = self.code
+        if precision not in (None, code.precision):
+            code = write_code(self.outcome, precision, code.options.newton_steps, code.options.event_rounds)
         return run_result(
             self.outcome.model, drive(code, self.outcome.model, scenario, kind, self.outcome.request.options.inputs)
         )

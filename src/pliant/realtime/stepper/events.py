@@ -8,8 +8,9 @@ an order in which those that others read come first:
     x_i := select(rise(c), a, x_i)    reinit(x_i, a)
 
 All of it is computed in every step, whatever holds, so the cost is the same. Deviations from the solvers' events: an
-event takes place at the end of the step in which it occurs, and has one round: what reads pre(v) of a variable set in
-the same event sees it one step later. Variables in a loop with each other read each other's values of the step before.
+event takes place at the end of the step in which it occurs, and has a fixed number of rounds (``event_rounds``): with
+one, what reads pre(v) of a variable set in the same event sees it one step later. Variables in a loop with each other
+read each other's values of the round before, and pre(x) of a state that reinit sets is its value before the round.
 """
 
 from __future__ import annotations

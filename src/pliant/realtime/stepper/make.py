@@ -69,6 +69,8 @@ def _check(tau: float, options: StepperOptions, full: Elimination | None) -> Non
         raise ArgumentError(f"order {options.order} is not known", hint="1 (Euler) or 2 (extrapolated)")
     if options.newton_steps < 1:
         raise ArgumentError(f"newton_steps = {options.newton_steps} must be at least 1")
+    if options.event_rounds < 1:
+        raise ArgumentError(f"event_rounds = {options.event_rounds} must be at least 1")
     if options.style not in (None, "straight-line", "tables"):
         raise ArgumentError(f"style {options.style!r} is not known", hint='"straight-line" or "tables"')
     if options.fallback and not (options.monitor and full is not None):

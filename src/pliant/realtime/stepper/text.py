@@ -99,7 +99,11 @@ class StepText:
         out += "".join(f"    m->relation[{k}] = r[{k}] != 0;\n" for k in range(len(plan.kept)))
         if plan.options.order == 2 and self.u_members:
             out += "    m->u = *u;\n"
-        return out + "    m->step++;\n" + ("    discrete_update(m, u);\n" if plan.discrete else "")
+        out += "    m->step++;\n"
+        if plan.discrete:
+            out += "".join(f"    m->count[{k}]--;\n" for k in range(len(plan.discrete.periods)))
+            out += plan.options.event_rounds * "    discrete_update(m, u);\n"
+        return out
 
     def _step(self, system: StepSystem) -> str:
         ahead = 1 if self.plan.options.order == 1 else 0
@@ -188,7 +192,7 @@ class StepText:
     # ------------------------------------------------------------------ other functions
 
     def _discrete(self) -> str:
-        """Events at the end of a step."""
+        """One round of the events at the end of a step; clocks begin again, so that they tick in the first one only."""
         part = self.plan.discrete
         targets: list[Target] = [(f"d[{k}]", e) for k, e in enumerate(part.memories)]
         targets += [(f"x[{k}]", e) for k, (_, e) in enumerate(part.resets)]
@@ -199,9 +203,8 @@ class StepText:
         after += "".join(f"    m->x[{i}] = x[{k}];\n" for k, (i, _) in enumerate(part.resets))
         counters = range(len(part.periods))
         after += "".join(f"    m->count[{k}] += (m->count[{k}] == 0) * {part.periods[k]};\n" for k in counters)
-        before = "".join(f"    m->count[{k}]--;\n" for k in counters)
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
-        return writer.write(self._scalars(0), arrays, after, before)
+        return writer.write(self._scalars(0), arrays, after)
 
     def _outputs(self) -> str:
         plan, n = self.plan, self.name
@@ -405,7 +408,8 @@ def operations_of(plan: StepPlan, monitor: MonitorText | None) -> dict[str, Oper
         "outputs": count([("y", e) for _, _, e in plan.outputs]),
     }
     if plan.discrete:
-        out["events"] = count([("d", e) for e in (*plan.discrete.memories, *(e for _, e in plan.discrete.resets))])
+        once = count([("d", e) for e in (*plan.discrete.memories, *(e for _, e in plan.discrete.resets))])
+        out["events"] = _times(once, plan.options.event_rounds)
         out["step"] = out["step"] + out["events"]
     if monitor:
         out["monitor"] = monitor.operations()

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.cprint import ATOM, UNARY, Identifiers, Printer, number
+from pliant.codegen.cprint import ATOM, Identifiers, Printer, number
 from pliant.codegen.order import order_on_demand
 from pliant.codegen.plan import Item, Key, Plan
 from pliant.codegen.shells import wrapped
@@ -91,22 +91,39 @@ class StepPrinter(Printer):
         if node[0] == Op.CONST:
             return "1" if node[1] else "0"
         named = self.atom(e)
-        if self.c.is_boolean(e) and not (named is not None and named.startswith(("w[", "m->c["))):
-            return self._inner(e, ATOM)
+        if self.c.is_boolean(e) and not self._is_stored(named):
+            return named if named is not None else self._logic(e)
         return f"({self._inner(e, 8)} != 0)"
+
+    @staticmethod
+    def _is_stored(named: str | None) -> bool:
+        """Kept in an array, as a real number whatever it is."""
+        return named is not None and named.startswith(("w[", "m->c["))
+
+    def _logic(self, e: int) -> str:
+        """A logical operation or a comparison as an int."""
+        node = self.g.nodes[e]
+        op = node[0]
+        if op in _LOGIC:
+            return f"({self.condition(node[1])}{_LOGIC[op]}{self.condition(node[2])})"
+        if op == Op.NOT:
+            return f"(!{self.condition(node[1])})"
+        return f"({super()._write(e)[0]})"
+
+    def truth(self, e: int) -> str:
+        """e, an int, as a real number: a conversion that compilers see through becomes a branch."""
+        return f"pl_select({self.condition(e)}, {self.c.literal(1.0)}, {self.c.literal(0.0)})"
 
     def _write(self, e: int) -> tuple[str, int]:
         named = self.atom(e)
+        if self.c.is_boolean(e) and not self._is_stored(named):
+            return self.truth(e), ATOM
         if named is not None:
             return named, ATOM
         node = self.g.nodes[e]
         op = node[0]
         if op == Op.CONST:
             return (self.c.literal(node[1]), ATOM) if node[1] >= 0 else (f"({self.c.literal(node[1])})", ATOM)
-        if op in _LOGIC:
-            return f"({self.condition(node[1])}{_LOGIC[op]}{self.condition(node[2])})", ATOM
-        if op == Op.NOT:
-            return f"!{self.condition(node[1])}", UNARY
         if op == Op.IF:
             return f"pl_select({self.condition(node[1])}, {self.text(node[2])}, {self.text(node[3])})", ATOM
         if op == Op.TABLE:
@@ -223,7 +240,9 @@ class StepWriter:
         skip = root if self.plan.named.get(root) == key else -1
         is_integer = self.c.is_boolean(root) if key[0] == "n" else key[1] in self.c.integers
         printer = self._printer(skip)
-        text = printer.condition(root) if is_integer else printer.text(root)
+        text = printer.text(root)
+        if is_integer:
+            text = printer.truth(root) if key in self.slots else printer.condition(root)
         left = self._reference(key)
         declared = "" if key in self.slots else "const int " if is_integer else "const pl_real "
         return f"    {declared}{left} = {text};"
