@@ -385,6 +385,10 @@ def test_derivatives_that_overflow_where_f_does_not() -> None:
     results = [model.simulate(stop=10.0, rtol=rtol) for rtol in tolerances]
     assert all(one.complete for one in results)
     assert sum(one.stats.n_rhs_jac for one in results) > 0
-    with pytest.raises(pliant.NonFiniteError):
-        for rtol in tolerances:
+    failed = 0
+    for rtol in tolerances:
+        try:
             model.simulate(stop=10.0, rtol=rtol, options={"jacobian": "exact"})
+        except pliant.NonFiniteError:
+            failed += 1
+    assert failed > 0

@@ -110,10 +110,12 @@ class Emitter:
 
     # ------------------------------------------------------------------ functions
 
-    def _plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = ()) -> Plan:
+    def plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = ()) -> Plan:
+        """What a function that gives these targets has to compute."""
         return Plan(self.shared, [*self.program.statements, *more], targets)
 
-    def _function(self, name: str, plan: Plan, extra: str = "", call: str = "") -> None:
+    def function(self, name: str, plan: Plan, extra: str = "", call: str = "") -> None:
+        """Write a function of the model."""
         self.functions.append(FunctionWriter(self.c, name, plan, extra, call).write())
 
     def _entries(self, rows: Sequence[Row], columns: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -125,9 +127,9 @@ class Emitter:
     def run(self) -> Generated:
         """Everything, in the order of the file."""
         p = self.program
-        plan = self._plan([[(f"f[{i}]", e) for i, e in enumerate(p.f)]])
+        plan = self.plan([[(f"f[{i}]", e) for i, e in enumerate(p.f)]])
         self.loops_of_f = {one.loop for one in plan.needed if isinstance(one, Solve | Newton)}
-        self._function("rhs", plan, "pl_real *f", "f")
+        self.function("rhs", plan, "pl_real *f", "f")
         jac = self.tangent.jacobian(p.f, p.x)
         entries = self._entries(jac.rows, p.x)
         self._jacobian("jac_value", [e for _, _, e in entries], jac.statements)
@@ -144,7 +146,7 @@ class Emitter:
             n = len(self.s.relations)
             targets = [(f"g[{k}]", r.lhs) for k, r in enumerate(self.s.relations)]
             targets += [(f"g[{n + k}]", r.rhs) for k, r in enumerate(self.s.relations)]
-            self._function("relation_sides", self._plan([targets]), "pl_real *g", "g")
+            self.function("relation_sides", self.plan([targets]), "pl_real *g", "g")
         write_functions(self)
         self._sets()
         self._checks()
@@ -252,7 +254,7 @@ class Emitter:
                 for level, row in enumerate(one.candidates)
                 for j, v in enumerate(row)
             ]
-            self._function(f"set_{k}", self._plan([jacobian + values]), "pl_real *g, pl_real *q", "g, q")
+            self.function(f"set_{k}", self.plan([jacobian + values]), "pl_real *g, pl_real *q", "g, q")
 
     def _checks(self) -> None:
         """Assertions of the model that depend on more than parameters."""
@@ -262,7 +264,7 @@ class Emitter:
         self.parameter_checks = [one for one in wanted if self.shared.fixed[one.condition]]
         if self.checks:
             targets = [(f"holds[{k}]", one.condition) for k, one in enumerate(self.checks)]
-            self._function("assertions", self._plan([targets]), "int *holds", "holds")
+            self.function("assertions", self.plan([targets]), "int *holds", "holds")
 
     def _values(self) -> None:
         """All variables, then the residuals of the conditions at the start."""
@@ -272,7 +274,7 @@ class Emitter:
         memory = self._memory()
         kept = [(f"m->y[{k}]", var(self.g, v)) for k, v in enumerate(self.y)]
         more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
-        plan = self._plan([kept + more])
+        plan = self.plan([kept + more])
         plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
         self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, attribute="PL_COLD").write())
 

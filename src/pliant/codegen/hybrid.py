@@ -74,17 +74,17 @@ def write_functions(emitter: Emitter) -> None:
         return
     memories: list[Target] = [(f"value[{k}]", one.expression) for k, one in enumerate(events.memories)]
     starts: list[Target] = [(f"value[{k}]", one.start) for k, one in enumerate(events.memories)]
-    emitter._function("memory_values", emitter._plan([memories]), "pl_real *value", "value")
-    emitter._function("memory_starts", emitter._plan([starts]), "pl_real *value", "value")
+    emitter.function("memory_values", emitter.plan([memories]), "pl_real *value", "value")
+    emitter.function("memory_starts", emitter.plan([starts]), "pl_real *value", "value")
     kept: list[Target] = [(f"value[{k}]", one.expression) for k, one in enumerate(events.kept)]
-    emitter._function("kept_values", emitter._plan([kept]), "pl_real *value", "value")
+    emitter.function("kept_values", emitter.plan([kept]), "pl_real *value", "value")
     actions: list[Target] = [(f"value[{2 * k}]", one.active) for k, one in enumerate(events.actions)]
     for k, one in enumerate(events.actions):
         if one.kind == "reset":
             actions.append((f"value[{2 * k + 1}]", _reset(emitter, one)[1]))
-    emitter._function("action_values", emitter._plan([actions]), "pl_real *value", "value")
+    emitter.function("action_values", emitter.plan([actions]), "pl_real *value", "value")
     instants: list[Target] = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(timed_relations(emitter))]
-    emitter._function("instants", emitter._plan([instants]), "pl_real *value", "value")
+    emitter.function("instants", emitter.plan([instants]), "pl_real *value", "value")
 
 
 def timed_relations(emitter: Emitter) -> list[tuple[int, int, int]]:

@@ -79,7 +79,7 @@ class Discretes:
                 self.memory.add(position)
         for position in sorted(self.memory):
             if self.symbols.scalar_type(position) != "string":
-                self.symbols._bounds(position, self.symbols.add(position, Kind.DISCRETE))
+                self.symbols.bounds(position, self.symbols.add(position, Kind.DISCRETE))
 
     def evaluation_order(self, root: int) -> list[int] | None:
         """Assignments to evaluate for this variable, operands first; None if it is part of a loop."""
@@ -219,7 +219,7 @@ class Discretes:
         if node == "always":
             return const(g, 1.0)
         if node == "initial":
-            return self._initial()
+            return self.is_initial()
         ((kind, inner),) = node.items()
         if kind == "relation":
             relation = self.storage["relations"][inner]
@@ -236,7 +236,8 @@ class Discretes:
             return combine(g, self.holds(inner["lhs"], span), self.holds(inner["rhs"], span))
         return self.special(f"{kind}({which})", f"an event of kind `{kind}` is not supported", span)
 
-    def _initial(self) -> int:
+    def is_initial(self) -> int:
+        """The node of initial()."""
         if self.initial < 0:
             node = self.new_symbol("initial()", Kind.BEFORE, None, "boolean")
             self.initial = self.g.nodes[node][1]

@@ -277,7 +277,7 @@ class EventBuilder:
             now, before = self._memory(f"when {len(self.events.memories) + 1}", condition, const(g, 0.0), span)
             known = logical_and(g, now, logical_not(g, before))
             if self.d.initial not in variables_of(g, condition):
-                known = logical_and(g, known, logical_not(g, self.d._initial()))
+                known = logical_and(g, known, logical_not(g, self.d.is_initial()))
         self.triggers[which] = known
         return known
 

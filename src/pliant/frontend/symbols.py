@@ -123,9 +123,10 @@ class Symbols:
     def attributes(self) -> None:
         """start, min, max and nominal of everything that moves; parameters have theirs already."""
         for position, first in list(self.base.items()):
-            self._bounds(position, first)
+            self.bounds(position, first)
 
-    def _bounds(self, position: int, first: int) -> None:
+    def bounds(self, position: int, first: int) -> None:
+        """start, min, max and nominal of one variable of rumoca."""
         raw = self.raw[position]
         attributes = raw["attributes"]
         is_parameter = raw["role"] in PARAMETER_ROLES
