@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from pliant.errors import InitialValueError
 from pliant.expr.evaluate import evaluate
 from pliant.solve import binding
-from pliant.solve.initial import InitialSolver, NoSolution
+from pliant.solve.initial import InitialSolver, NoSolution, columns_without_pivot
 
 if TYPE_CHECKING:
     from pliant.solve.generated import GeneratedModel
     from pliant.solve.simulation import Simulation
 
 Vector = NDArray[np.float64]
-PIVOT = 1e-6  # share of the largest entry from which on a constraint can be solved for a candidate
 MISSED = 1e-6  # relative difference from which on a given value is not met
 
 
@@ -92,7 +91,7 @@ class HeldSolver(InitialSolver):
                 continue
             flat = [e for row in one.jacobian for e in row]
             numbers = evaluate(s.system.graph, flat, values, self.t, (), s.system.tables, s.relations)
-            states = _states(np.array(numbers).reshape(-1, n), wanted)
+            states = columns_without_pivot(np.array(numbers).reshape(-1, n), wanted)
             flags = np.array([1 if j in states else 0 for j in range(n)], dtype=np.int8)
             self.model.library.pliant_choose(*self._set_arguments(k, flags))
             for level, slots in enumerate(one.slots):
@@ -131,23 +130,3 @@ class HeldSolver(InitialSolver):
                     f"constraints give {values[v]:g}",
                     hint="leave out one of the values or correct it; a variable that is left out stays near its start",
                 )
-
-
-def _states(g: Vector, wanted: list[bool]) -> set[int]:
-    """Columns left without a pivot: those not wanted as states are eliminated first, where the pivots allow it."""
-    a = np.nan_to_num(np.array(g, dtype=float))
-    m, n = a.shape
-    free = set(range(n))
-    for k in range(m):
-        largest = np.abs(a[k:]).max(initial=0.0)
-        for columns in ([j for j in sorted(free) if not wanted[j]], sorted(free)):
-            block = np.abs(a[k:][:, columns])
-            if block.size and block.max() > PIVOT * largest:
-                break
-        row, best = np.unravel_index(int(np.argmax(block)), block.shape)
-        column = columns[int(best)]
-        a[[k, k + int(row)]] = a[[k + int(row), k]]
-        if a[k, column] != 0.0:
-            a[k + 1 :] -= np.outer(a[k + 1 :, column] / a[k, column], a[k])
-        free.discard(column)
-    return free

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ HUGE = 1e100  # a residual beyond it is no progress, whatever it was before
 MAX_NEWTON = 60
 MAX_ROUNDS = 20
 MAX_ELSEWHERE = 60  # other guesses of the free states
+PIVOT = 1e-6  # share of the largest entry from which on a constraint can be solved for a candidate
 DENSE = 800  # unknowns up to which the rank is looked at
 
 
@@ -261,7 +262,7 @@ class InitialSolver:
             n = len(one.candidates[0])
             flat = [e for row in one.jacobian for e in row]
             numbers = evaluate(system.graph, flat, guess, self.t, (), system.tables, s.relations)
-            states = _least_pivots(np.array(numbers).reshape(-1, n))
+            states = columns_without_pivot(np.array(numbers).reshape(-1, n))
             flags = np.array([1 if j in states else 0 for j in range(n)], dtype=np.int8)
             self.model.library.pliant_choose(*self._set_arguments(k, flags))
             for level, slots in enumerate(one.slots):
@@ -571,14 +572,20 @@ def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:
     return v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank]), rank
 
 
-def _least_pivots(g: Vector) -> set[int]:
-    """Columns that elimination with complete pivoting leaves without a pivot: the states."""
+def columns_without_pivot(g: Vector, wanted: Sequence[bool] = ()) -> set[int]:
+    """Columns that elimination with complete pivoting leaves without a pivot: the states.
+
+    Those ``wanted`` as states are eliminated last, where the pivots allow it.
+    """
     a = np.nan_to_num(np.array(g, dtype=float))
     m, n = a.shape
     free = set(range(n))
     for k in range(m):
-        columns = sorted(free)
-        block = np.abs(a[k:][:, columns])
+        largest = np.abs(a[k:]).max(initial=0.0)
+        for columns in ([j for j in sorted(free) if not (wanted and wanted[j])], sorted(free)):
+            block = np.abs(a[k:][:, columns])
+            if block.size and block.max() > PIVOT * largest:
+                break
         row, best = np.unravel_index(int(np.argmax(block)), block.shape)
         column = columns[int(best)]
         a[[k, k + int(row)]] = a[[k + int(row), k]]
