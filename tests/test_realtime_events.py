@@ -175,6 +175,11 @@ def test_written_step_passes_its_own_test(sampled: pliant.Model, tmp_path: Path)
     plan.write(tmp_path / "out")
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "Discrete variables: `u`, `i`, `slow`, `n`." in readme
+    assert "| 10 | 0.01 | 10 |" in readme
+    assert "| 50 | 0.05 | 25 |" in readme
+    assert "| sampled parts and events |" in readme
 
 
 def test_rounds_of_an_event() -> None:
