@@ -18,7 +18,7 @@ from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, drive, watched_bits, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, watched_bits, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
@@ -480,6 +480,8 @@ class Collector:
             return
         self.code, e.code_difference = code, found.worst
         how = f", {code.options.newton_steps} Newton iterations per loop" if loops else ""
+        if code.options.relation_passes:
+            how += f", switches inside loops settled in {code.options.relation_passes}"
         if code.options.event_rounds > 1:
             how += f", {code.options.event_rounds} rounds of events"
         self._judged(
@@ -496,11 +498,7 @@ class Collector:
         options = self.o.request.options
         best: tuple[StepCode, _Compared] | None = None
         for rounds in EVENT_ROUNDS if events and options.event_rounds is None else (options.event_rounds,):
-            for count in NEWTON_STEPS if loops and options.newton_steps is None else (options.newton_steps,):
-                code = write_code(self.o, newton_steps=count, event_rounds=rounds)
-                found = self._compared(code, limit)
-                if found.worst <= limit:
-                    break
+            code, found = self._with_rounds(rounds, loops, limit)
             if best is not None and (found.other >= best[1].other or found.worst > max(limit, best[1].worst)):
                 break
             best = code, found
@@ -508,6 +506,20 @@ class Collector:
                 break
         assert best is not None
         return best
+
+    def _with_rounds(self, rounds: int | None, loops: bool, limit: float) -> tuple[StepCode, _Compared]:
+        """The same for one number of rounds."""
+        options = self.o.request.options
+        tried: list[tuple[StepCode, _Compared]] = []
+        for passes in RELATION_PASSES if options.relation_passes is None else (options.relation_passes,):
+            for count in NEWTON_STEPS if loops and options.newton_steps is None else (options.newton_steps,):
+                code = write_code(self.o, None, count, rounds, passes)
+                tried.append((code, self._compared(code, limit)))
+                if tried[-1][1].worst <= limit:
+                    return tried[-1]
+            if not code.relations:
+                break
+        return min(tried, key=lambda one: one[1].worst)
 
     def _advice(self, loops: bool) -> str:
         if loops:
