@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import NotSupportedError, PliantError, SimulationTimeout
+from pliant.errors import ModelEvaluationError, NonFiniteError, NotSupportedError, PliantError, StepSizeError
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
@@ -296,8 +296,12 @@ class Collector:
         try:
             accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
         except PliantError as error:
-            # a run that the model itself does not get through says more than that a number is missing
-            fails = not isinstance(error, (SimulationTimeout, NotSupportedError))
+            # a run that the model does not get through says more than that a number is missing; a solver that gives up
+            # for reasons of its own does not
+            grows = bool(e.unstable_exact or self._hidden_growth()[0])
+            fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (
+                grows and isinstance(error, StepSizeError)
+            )
             self._judged(
                 f"accurate reference, {exact.scenario.name}",
                 False if fails else None,
