@@ -32,6 +32,21 @@ equation
 end Friction;
 """
 
+RECTIFIER = """
+model Rectifier
+  Real i(start = 0, fixed = true), v(start = 0, fixed = true);
+  Real u1, u2, s1, s2, vx, i1, i2;
+  Boolean off1, off2;
+equation
+  off1 = s1 < 0; off2 = s2 < 0;
+  u1 = s1*(if off1 then 1 else 1e-3); i1 = s1*(if off1 then 1e-4 else 1);
+  u2 = s2*(if off2 then 1 else 1e-3); i2 = s2*(if off2 then 1e-4 else 1);
+  1e-3*der(i) = 10*sin(314*time) - i - vx;
+  i = i1 - i2; u1 = vx - v; u2 = -vx;
+  1e-3*der(v) = i1 - v/20;
+end Rectifier;
+"""
+
 THERMOSTAT = """
 model Thermostat
   Real T(start = 20, fixed = true), h(start = 20, fixed = true);
@@ -175,6 +190,11 @@ def test_written_step_passes_its_own_test(sampled: pliant.Model, tmp_path: Path)
     plan.write(tmp_path / "out")
     done = subprocess.run(["make", "test"], cwd=tmp_path / "out", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "Discrete variables: `u`, `i`, `slow`, `n`." in readme
+    assert "| 10 | 0.01 | 10 |" in readme
+    assert "| 50 | 0.05 | 25 |" in readme
+    assert "| sampled parts and events |" in readme
 
 
 def test_rounds_of_an_event() -> None:
@@ -190,6 +210,23 @@ def test_rounds_of_an_event() -> None:
     assert plan.code.operations["events"].total == 2 * late.code.operations["events"].total
     run = plan.simulate(stop=4.0)
     assert {-1.0, 1.0} <= set(run["mode"])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_switches_inside_a_loop(order: int) -> None:
+    """Two ideal diodes that decide about each other: passes before the step settle them, at constant cost."""
+    model = pliant.load(RECTIFIER)
+    late = model.realtime(step=1e-4, stop=0.04, order=order, options={**FULL, "relation_passes": 0})
+    assert not late.evidence.holds
+    plan = model.realtime(step=1e-4, stop=0.04, order=order, options=FULL)
+    assert plan.code.relations
+    assert plan.code.options.relation_passes in (1, 2)
+    assert plan.evidence.holds, plan.evidence.short
+    assert any("switches inside loops settled" in one.text for one in plan.evidence.items)
+    run = drive(plan.code, plan.outcome.model, plan.outcome.request.scenarios[0])
+    run.stepper.start_at(run.start)
+    assert len(set(count_instructions(run.stepper, None, None, 400))) == 1
+    assert plan.code.operations["step"].total > late.code.operations["step"].total
 
 
 def test_clocks_tick_in_the_first_round_only(sampled: pliant.Model) -> None:

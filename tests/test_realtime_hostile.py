@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.errors import ArgumentError, NonFiniteError, PliantError, UnknownNameError
+from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, PliantError, UnknownNameError
 from pliant.realtime.stepper.text import sanitised
 from pliant.realtime.stepper.write import member_names
 
@@ -287,3 +287,17 @@ def test_assertions_of_the_model() -> None:
     assert early.evidence.holds
     assert not late.evidence.holds
     assert any("assertions" in one for one in early.evidence.not_checked)
+
+
+def test_outputs_that_cannot_be_evaluated_on_the_way() -> None:
+    """The step goes on with its fixed Newton steps; the result ends where the model itself finds no solution."""
+    model = pliant.load(
+        "model M\n  parameter Real a = 0.1;\n  Real x(start = 1, fixed = true), z(start = 1), w;\nequation\n"
+        "  der(x) = -a*x + 0*w; z*z*(1 + z*z) = x - 0.2; w = z;\nend M;\n"
+    )
+    plan = model.realtime(step=0.01, stop=1.0, options={"search": "full"})
+    with pytest.raises(ModelEvaluationError, match=r"outputs cannot be evaluated at t = ") as caught:
+        plan.simulate(stop=1.0, parameters={"a": 3.0})
+    assert caught.value.result is not None
+    assert not caught.value.result.complete
+    assert caught.value.result["x"][-1] == pytest.approx(0.2, abs=0.02)

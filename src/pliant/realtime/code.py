@@ -28,6 +28,7 @@ MARGIN = 3.0  # of what the runs showed
 PIVOT_MARGIN = 10.0
 NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
 EVENT_ROUNDS = (1, 2, 3, 4)  # rounds of the events at the end of a step, likewise
+RELATION_PASSES = (0, 1, 2, 4)  # passes before the step for relations that depend on themselves, likewise
 
 
 def watched_bits(run: Drive) -> NDArray[np.uint32]:
@@ -99,7 +100,11 @@ def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> flo
 
 
 def write_code(
-    outcome: Outcome, precision: str | None = None, newton_steps: int | None = None, event_rounds: int | None = None
+    outcome: Outcome,
+    precision: str | None = None,
+    newton_steps: int | None = None,
+    event_rounds: int | None = None,
+    relation_passes: int | None = None,
 ) -> StepCode:
     """The C text of the plan's step."""
     model = generated(outcome.model)
@@ -117,6 +122,7 @@ def write_code(
             order=outcome.request.order,
             newton_steps=newton_steps or options.newton_steps or NEWTON_STEPS[0],
             event_rounds=event_rounds or options.event_rounds or EVENT_ROUNDS[0],
+            relation_passes=relation_passes or options.relation_passes or RELATION_PASSES[0],
             monitor=watched,
             fallback=options.monitor == "fallback",
         ),
@@ -124,6 +130,11 @@ def write_code(
         full=outcome.full,
         limits=monitor_limits(outcome) if watched else None,
     )
+
+
+def fixed_counts(code: StepCode) -> tuple[int, int, int]:
+    """Iterations, rounds and passes of a step, for another one of the same kind."""
+    return code.options.newton_steps, code.options.event_rounds, code.options.relation_passes
 
 
 def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "", inputs: str = "new") -> Drive:

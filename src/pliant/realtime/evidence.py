@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import NotSupportedError, PliantError, SimulationTimeout
+from pliant.errors import ModelEvaluationError, NonFiniteError, NotSupportedError, PliantError, StepSizeError
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, drive, watched_bits, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, watched_bits, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
@@ -296,8 +296,12 @@ class Collector:
         try:
             accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
         except PliantError as error:
-            # a run that the model itself does not get through says more than that a number is missing
-            fails = not isinstance(error, (SimulationTimeout, NotSupportedError))
+            # a run that the model does not get through says more than that a number is missing; a solver that gives up
+            # for reasons of its own does not
+            grows = bool(e.unstable_exact or self._hidden_growth()[0])
+            fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (
+                grows and isinstance(error, StepSizeError)
+            )
             self._judged(
                 f"accurate reference, {exact.scenario.name}",
                 False if fails else None,
@@ -480,6 +484,8 @@ class Collector:
             return
         self.code, e.code_difference = code, found.worst
         how = f", {code.options.newton_steps} Newton iterations per loop" if loops else ""
+        if code.options.relation_passes:
+            how += f", switches inside loops settled in {code.options.relation_passes}"
         if code.options.event_rounds > 1:
             how += f", {code.options.event_rounds} rounds of events"
         self._judged(
@@ -496,11 +502,7 @@ class Collector:
         options = self.o.request.options
         best: tuple[StepCode, _Compared] | None = None
         for rounds in EVENT_ROUNDS if events and options.event_rounds is None else (options.event_rounds,):
-            for count in NEWTON_STEPS if loops and options.newton_steps is None else (options.newton_steps,):
-                code = write_code(self.o, newton_steps=count, event_rounds=rounds)
-                found = self._compared(code, limit)
-                if found.worst <= limit:
-                    break
+            code, found = self._with_rounds(rounds, loops, limit)
             if best is not None and (found.other >= best[1].other or found.worst > max(limit, best[1].worst)):
                 break
             best = code, found
@@ -508,6 +510,20 @@ class Collector:
                 break
         assert best is not None
         return best
+
+    def _with_rounds(self, rounds: int | None, loops: bool, limit: float) -> tuple[StepCode, _Compared]:
+        """The same for one number of rounds."""
+        options = self.o.request.options
+        tried: list[tuple[StepCode, _Compared]] = []
+        for passes in RELATION_PASSES if options.relation_passes is None else (options.relation_passes,):
+            for count in NEWTON_STEPS if loops and options.newton_steps is None else (options.newton_steps,):
+                code = write_code(self.o, None, count, rounds, passes)
+                tried.append((code, self._compared(code, limit)))
+                if tried[-1][1].worst <= limit:
+                    return tried[-1]
+            if not code.relations:
+                break
+        return min(tried, key=lambda one: one[1].worst)
 
     def _advice(self, loops: bool) -> str:
         if loops:

@@ -26,6 +26,7 @@ class RealtimeOptions:
     protected        states whose equations keep all their entries
     smallest_real    eigenvalues of the step must not have a smaller real part (numerical ringing)
     newton_steps     Newton iterations of a nonlinear loop per step; None: as few as give the runs of the analysis
+    relation_passes  passes through the model before a step, for switches inside loops; None: as few, at most 4
     event_rounds     rounds of the events at the end of a step, for chains through pre(v); None: as few, at most 4
     inputs           "new": given at the end of the step; "held": those of the step before; "extrapolated" from two
     precision        "double" or "float"
@@ -47,6 +48,7 @@ class RealtimeOptions:
     smallest_real: float = -0.5
     newton_steps: int | None = None
     event_rounds: int | None = None
+    relation_passes: int | None = None
     inputs: str = "new"
     precision: str = "double"
     monitor: str = "flag"
@@ -69,6 +71,7 @@ class RealtimeOptions:
         "restarts": (0, 1000),
         "newton_steps": (1, 20),
         "event_rounds": (1, 20),
+        "relation_passes": (0, 20),
         "seed": (0, 2**62),
     }
 

@@ -15,7 +15,7 @@ from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.accept import Rule
 from pliant.realtime.baselines import Baseline, compare
 from pliant.realtime.build import Builder, Outcome, Progress, Request
-from pliant.realtime.code import drive, write_code
+from pliant.realtime.code import drive, fixed_counts, write_code
 from pliant.realtime.evidence import Collector, Evidence
 from pliant.realtime.linearise import Mask
 from pliant.realtime.options import RealtimeOptions, check_number
@@ -239,7 +239,7 @@ class Plan:
             check_events(self.outcome.model.generated.program.sorted, self.step, start)
         code = self.code
         if precision not in (None, code.precision):
-            code = write_code(self.outcome, precision, code.options.newton_steps, code.options.event_rounds)
+            code = write_code(self.outcome, precision, *fixed_counts(code))
         return run_result(
             self.outcome.model, drive(code, self.outcome.model, scenario, kind, self.outcome.request.options.inputs)
         )

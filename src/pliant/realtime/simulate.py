@@ -6,8 +6,9 @@ import datetime as dt
 
 import numpy as np
 
-from pliant.errors import NonFiniteError
+from pliant.errors import ModelEvaluationError, NonFiniteError
 from pliant.realtime.code import Drive
+from pliant.realtime.linearise import Matrix
 from pliant.solve.manifest import make_manifest
 from pliant.solve.numeric import NumericModel
 from pliant.solve.result import Result, Stats
@@ -18,17 +19,13 @@ def run_result(model: NumericModel, run: Drive) -> Result:
     names = model.names
     good = np.asarray(np.isfinite(run.x).all(axis=1), dtype=bool)
     count = len(good) if good.all() else int(np.argmin(good))
-    times, x = run.time[:count], run.x[:count]
-    point = run.walker.point
     y = np.empty((count, len(names.y)))
-    for k in range(count):
-        point.t = float(times[k])
-        run.walker.hold(run.memories[k])
-        run.walker.refresh(point.t, x[k])
-        y[k] = point.outputs(x[k])
+    known = _outputs(run, y)
+    times, x, y = run.time[:known], run.x[:known], y[:known]
     visible = model.all_x
     columns = (*(names.x[i] for i in visible), *names.y)
-    stats = Stats(n_steps=count - 1, n_rhs=count - 1, n_jac=count - 1, n_factor=count - 1, n_solve=count - 1)
+    done = known - 1
+    stats = Stats(n_steps=done, n_rhs=done, n_jac=done, n_factor=done, n_solve=done)
     stats.method = f"{run.stepper.code.style} step of {run.stepper.code.tau:g} s, {run.stepper.code.precision}"
     stats.seconds = run.seconds
     created = dt.datetime.now(dt.UTC)
@@ -46,9 +43,17 @@ def run_result(model: NumericModel, run: Drive) -> Result:
         parameters=model.constants(run.walker.sim.request.parameters),
         aliases=names.aliases,
         lazy=lambda: lazy,
-        complete=bool(good.all()),
+        complete=known == len(run.time),
         states=names.x,
     )
+    if known < count:
+        raise ModelEvaluationError(
+            f"{model.name}: the outputs cannot be evaluated at t = {run.time[known]:g}: a loop has no solution that is "
+            "found at the states of the step there",
+            hint="the step may be far from the model in this scenario: plan with it among scenarios=",
+            result=result,
+            time=float(run.time[known]),
+        )
     if not good.all():
         bad = names.x[int(np.argmin(np.isfinite(run.x[count])))]
         raise NonFiniteError(
@@ -60,3 +65,17 @@ def run_result(model: NumericModel, run: Drive) -> Result:
             names=(bad,),
         )
     return result
+
+
+def _outputs(run: Drive, y: Matrix) -> int:
+    """Fill the rows of y; how many could be evaluated."""
+    point = run.walker.point
+    for k in range(len(y)):
+        point.t = float(run.time[k])
+        run.walker.hold(run.memories[k])
+        run.walker.refresh(point.t, run.x[k])
+        try:
+            y[k] = point.outputs(run.x[k])
+        except ModelEvaluationError:
+            return k
+    return len(y)

@@ -25,6 +25,7 @@ PARTS = {
     "jacobian": "kept entries of the Jacobian",
     "factor": "factorisation",
     "solve": "solution and update",
+    "events": "sampled parts and events",
     "step": "**whole step**",
     "outputs": "outputs (`get_outputs`)",
     "full": "step with all entries (`step_full`)",
@@ -89,6 +90,28 @@ was gathered; it does not say that the result is wrong.
     else:
         text += "\nReaction: flag only. What to do is up to the caller: log it, or go to a safe state.\n"
     return text
+
+
+def _events(code: StepCode) -> str:
+    """What the step does beside the integration; nothing for models without discrete variables."""
+    if not code.memories and not code.periods:
+        return ""
+    clocks = [
+        [str(period), f"{period * code.tau:.10g}", str(first)]
+        for period, first in zip(code.periods, code.start.counts, strict=True)
+    ]
+    listed = table(["steps between ticks", "seconds", "first tick after step"], clocks) + "\n" if clocks else ""
+    rounds = code.options.event_rounds
+    named = [f"`{name}`" for name in code.memories if not name.startswith("$")]
+    more = f" and {len(named) - MOST_ROWS} more" if len(named) > MOST_ROWS else ""
+    known = f"Discrete variables: {', '.join(named[:MOST_ROWS])}{more}. " if named else ""
+    return f"""## Sampled parts and events
+
+{known}They change at the ends of steps only, with x and t new and the inputs of that step, in {rounds}
+{"round" if rounds == 1 else "rounds"} of events, and cost the same whether something happens or not. They are part of
+the instance: save and restore keep them{", and a step that falls back makes its events once" * code.options.fallback}.
+
+{listed}"""
 
 
 def _timing(plan: Plan) -> str:
@@ -180,7 +203,7 @@ code: with other parameters the states start at the same values, unknowns of alg
 steps. Pattern and evidence hold for the parameters, inputs and start values of the scenarios in `plan.json`. Everything
 else (sizes of arrays, the step) is fixed.
 
-## Cost of a step
+{_events(code)}## Cost of a step
 
 {_operations(code)}
 Counted on the code itself, the same in every step; constants made of parameters are computed in `set_parameters`.

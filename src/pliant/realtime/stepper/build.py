@@ -92,12 +92,27 @@ class StepBuilder:
                 before = self.input_before[u] = w.temporary(f"{w.variables[u].name}.before")
                 chosen = choose(g, is_first, var(g, u), var(g, before))
                 leaf[var(g, u)] = w.opaque(f"{w.variables[u].name}.begin", chosen)
+        self._settle(leaf)
         return w.evaluate(leaf, fresh=False)
+
+    def _settle(self, leaf: dict[int, int]) -> None:
+        """Passes through the model, each with the relations that the one before gave, so that switches inside loops
+        follow x within the step; nonlinear loops go on from where the pass left them."""
+        w, g = self.w, self.g
+        for _ in range(self.options.relation_passes if w.kept else 0):
+            point = w.evaluate(dict(leaf), fresh=True)
+            for k in w.kept:
+                target = w.temporary(f"relation_{k + 1}")
+                w.integers.add(target)
+                w.out.append(Assign(target, point.comparison(k)))
+                leaf[g.intern((Op.REL, k))] = var(g, target)
+            leaf |= {var(g, w.guess[z]): e for z, e in point.last.items()}
 
     def _half_point(self, point: Evaluation, system: StepSystem) -> Evaluation:
         """The model at the half step; relations hold."""
         w, g, p = self.w, self.g, self.program
         leaf = w.leaves()
+        leaf |= {rel: point.leaf[rel] for rel in (g.intern((Op.REL, k)) for k in w.kept)}
         leaf[g.intern((Op.TIME,))] = var(g, self.half_clock)
         half = const(g, 0.5)
         for u in p.u:

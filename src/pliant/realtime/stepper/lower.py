@@ -2,7 +2,8 @@
 
 A z = b            LU without pivoting in a fixed order, structural zeros skipped
 r(z) = 0           a fixed number of Newton steps from the value of the last step, each with its exact matrix
-relations          a comparison at the present x, t and u; where it depends on itself, its value of the last step
+relations          a comparison at the present x, t and u; where it depends on itself, its value of the last step, or
+                   what a fixed number of passes through the model makes of it
 """
 
 from __future__ import annotations

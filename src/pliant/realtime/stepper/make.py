@@ -71,6 +71,8 @@ def _check(tau: float, options: StepperOptions, full: Elimination | None) -> Non
         raise ArgumentError(f"newton_steps = {options.newton_steps} must be at least 1")
     if options.event_rounds < 1:
         raise ArgumentError(f"event_rounds = {options.event_rounds} must be at least 1")
+    if options.relation_passes < 0:
+        raise ArgumentError(f"relation_passes = {options.relation_passes} must not be negative")
     if options.style not in (None, "straight-line", "tables"):
         raise ArgumentError(f"style {options.style!r} is not known", hint='"straight-line" or "tables"')
     if options.fallback and not (options.monitor and full is not None):

@@ -42,6 +42,9 @@ class StepperOptions:
     order: int = 1  # 2: extrapolated
     newton_steps: int = 2  # per nonlinear loop and evaluation
     event_rounds: int = 1  # of the events at the end of a step: what pre(v) means is brought up to date between them
+    relation_passes: int = (
+        0  # before the step, for relations that depend on themselves; 0: their values of the last one
+    )
     straight_line_limit: int = 200_000  # operations from which on factorisation and solution go through tables
     style: str | None = None  # "straight-line" or "tables", None: by the limit
     fold_constants: bool = True  # entries of parameters alone are factored when parameters are set, not in each step
