@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support_modelica import text_of
 
 import pliant
+from pliant.codegen import compiler
 from pliant.codegen.compiler import cache_folder, find_compiler
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +60,28 @@ def test_other_text_same_code(own_cache: Path) -> None:
     assert len(list(own_cache.glob("*.so"))) <= 2
     pliant.load(text_of(BODY.format(k=3)))
     assert len(list(own_cache.glob("*.so"))) in (2, 3)
+
+
+def test_large_texts_are_compiled_quickly_with_the_same_results(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler's own options are given to it alone."""
+    calls: list[list[str]] = []
+    call = compiler._call
+
+    def watched(command: Sequence[str], what: str) -> bytes:
+        calls.append(list(command))
+        return call(command, what)
+
+    monkeypatch.setattr(compiler, "_call", watched)
+    usual = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
+    assert "-O2" in calls[-1]
+    monkeypatch.setattr(compiler, "LARGE", 100)
+    large = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
+    assert "-O1" in calls[-1]
+    assert list(large.final.values()) == list(usual.final.values())
+    monkeypatch.setattr(compiler, "_version", lambda _: b"clang version 17")
+    assert compiler._large_flags() == compiler.LARGE_FLAGS
 
 
 def test_a_damaged_text_is_written_again(own_cache: Path) -> None:

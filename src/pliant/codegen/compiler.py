@@ -25,6 +25,9 @@ from pliant.errors import CompileError
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-ffp-contract=off")
 LARGE = 2_000_000  # characters of generated text from which on compiling quickly matters more
 LARGE_FLAGS = ("-std=c99", "-O1", "-fPIC", "-ffp-contract=off")
+# gcc searches every store for later ones that make it superfluous, and every load for the store it reads: half the time
+# for long functions that fill arrays, with nothing to find
+GCC_LARGE_FLAGS = ("-fno-tree-dse", "-fno-dse", "--param", "sccvn-max-alias-queries-per-access=10")
 
 
 def cache_folder() -> Path:
@@ -65,6 +68,12 @@ def _version(compiler: tuple[str, ...]) -> bytes:
     return subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
 
 
+def _large_flags() -> tuple[str, ...]:
+    """Flags for a large text; other compilers than gcc do not know all of its options."""
+    is_gcc = b"Free Software Foundation" in _version(find_compiler())
+    return (*LARGE_FLAGS, *GCC_LARGE_FLAGS) if is_gcc else LARGE_FLAGS
+
+
 def _call(command: Sequence[str], what: str) -> bytes:
     try:
         done = subprocess.run(command, capture_output=True, check=False)
@@ -90,7 +99,7 @@ def compile_text(
             temporary.write(text.encode())
             temporary.close()
             os.replace(place, source)
-    chosen = flags if flags is not None else LARGE_FLAGS if len(text) > LARGE else FLAGS
+    chosen = flags if flags is not None else _large_flags() if len(text) > LARGE else FLAGS
     return compile_library(source, include=include, flags=chosen)
 
 
