@@ -288,6 +288,17 @@ equation
     assert result["x"][-1] == pytest.approx(math.exp(-3.0), abs=1e-7)
 
 
+def test_parameter_found_from_a_linear_condition_is_exact() -> None:
+    """Its derivative is a difference, with rounding: that must not remain in the result."""
+    body = """  parameter Real capacity = 500, loss = 2, power(fixed = false, start = 10);
+  Real T(start = 60, fixed = true);
+initial equation
+  der(T) = 0;
+equation
+  capacity*der(T) = power - loss*T;"""
+    assert check_run(body, 1.0)["power"][0] == pytest.approx(120.0, rel=1e-13)
+
+
 def test_runs_do_not_know_of_each_other() -> None:
     """The found parameter and loops of one run are not the guess of the next one."""
     body = """  parameter Real p(fixed = false, start = 1), r = 3;

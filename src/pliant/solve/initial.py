@@ -13,6 +13,7 @@ Equations: initial equations, fixed start values of variables that are no states
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 from collections.abc import Callable, Sequence
@@ -412,9 +413,10 @@ class InitialSolver:
             step, rank = _least_norm(j * weight[:, None], -r * weight)
             self._note_rank(j * weight[:, None], rank, unknowns)
             size = float(np.abs(r * weight).max(initial=0.0))
-            if size <= DONE * max(1.0, float(np.abs(self._read(unknowns) / scale).max(initial=0.0))):
-                return
             before = self._read(unknowns)
+            if size <= DONE * max(1.0, float(np.abs(before / scale).max(initial=0.0))):
+                self._polish(unknowns, before, step * scale, r * weight, weight)
+                return
             damping = 1.0
             while True:
                 self._write(unknowns, before + damping * step * scale)
@@ -434,6 +436,15 @@ class InitialSolver:
             r = new
             self._accept()
         raise NoSolution(self._ranked(r, weight))
+
+    def _polish(self, unknowns: list[int], before: Vector, step: Vector, r: Vector, weight: Vector) -> None:
+        """The last step is known already: taken if it helps, so that less depends on how derivatives were rounded."""
+        self._write(unknowns, before + step)
+        with contextlib.suppress(NoSolution):
+            if np.linalg.norm(self._residual() * weight) < np.linalg.norm(r):
+                return
+        self._write(unknowns, before)
+        self._residual()
 
     def _scale(self, unknowns: list[int]) -> Vector:
         nominal = self.model.x_nominal
