@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from pliant.errors import InitialValueError
 from pliant.expr.evaluate import evaluate
 from pliant.solve import binding
-from pliant.solve.initial import InitialSolver, NoSolution, columns_without_pivot
+from pliant.solve.initial import InitialSolver, NoSolution
+from pliant.solve.pivots import columns_without_pivot
 
 if TYPE_CHECKING:
     from pliant.solve.generated import GeneratedModel

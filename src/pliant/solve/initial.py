@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
 from pliant.ir import Op
 from pliant.solve import binding
+from pliant.solve.pivots import columns_without_pivot
 
 if TYPE_CHECKING:
     from pliant.solve.generated import GeneratedModel
@@ -44,7 +45,6 @@ HUGE = 1e100  # a residual beyond it is no progress, whatever it was before
 MAX_NEWTON = 60
 MAX_ROUNDS = 20
 MAX_ELSEWHERE = 60  # other guesses of the free states
-PIVOT = 1e-6  # share of the largest entry from which on a constraint can be solved for a candidate
 DENSE = 800  # unknowns up to which the rank is looked at
 
 
@@ -581,26 +581,3 @@ def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:
     u, s, v = np.linalg.svd(a, full_matrices=False)
     rank = int(np.sum(s > RANK * s[0])) if s.size and s[0] > 0.0 else 0
     return v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank]), rank
-
-
-def columns_without_pivot(g: Vector, wanted: Sequence[bool] = ()) -> set[int]:
-    """Columns that elimination with complete pivoting leaves without a pivot: the states.
-
-    Those ``wanted`` as states are eliminated last, where the pivots allow it.
-    """
-    a = np.nan_to_num(np.array(g, dtype=float))
-    m, n = a.shape
-    free = set(range(n))
-    for k in range(m):
-        largest = np.abs(a[k:]).max(initial=0.0)
-        for columns in ([j for j in sorted(free) if not (wanted and wanted[j])], sorted(free)):
-            block = np.abs(a[k:][:, columns])
-            if block.size and block.max() > PIVOT * largest:
-                break
-        row, best = np.unravel_index(int(np.argmax(block)), block.shape)
-        column = columns[int(best)]
-        a[[k, k + int(row)]] = a[[k + int(row), k]]
-        if a[k, column] != 0.0:
-            a[k + 1 :] -= np.outer(a[k + 1 :, column] / a[k, column], a[k])
-        free.discard(column)
-    return free
