@@ -11,8 +11,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from families import RIGHT, Family, Outcome, families, guarded
 from rich.progress import track
+
+from families import RIGHT, Family, Outcome, families, guarded
 
 
 def run(family: Family, seeds: range, jobs: int) -> list[Outcome]:
