@@ -40,7 +40,6 @@ from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.scenario import Scenario
 from pliant.solve.function import Root
 from pliant.solve.initial import Start
-from pliant.solve.inputs import Segments
 from pliant.solve.jacobian import Jacobian
 from pliant.solve.manifest import pliant_version
 from pliant.solve.operating import Linearization, SteadyState
@@ -48,6 +47,7 @@ from pliant.solve.options import SolverOptions
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event, Result, Stats, VariableInfo
 from pliant.solve.save import load_result
+from pliant.solve.signal_kinds import Segments
 from pliant.structure.options import StructureOptions
 from pliant.structure.report import Structure
 

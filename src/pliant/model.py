@@ -107,7 +107,7 @@ class Model:
         atol: ArrayLike | None = None,
         points: int | ArrayLike | None = 500,
         step: float | None = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         start_values: Mapping[str, float] | None = None,
         outputs: Sequence[str] | None = None,
@@ -123,8 +123,9 @@ class Model:
                     the model knows none).
         points      number of equidistant outputs, an array of times, or None for every step. Outputs come from the
                     dense output and never change the steps.
-        inputs      per input a number, a function of time, or a pair (times, values); a time that stands twice in
-                    the table is a jump.
+        inputs      by name a number, a function of time, a pair (times, values), the path of a CSV or Parquet file, a
+                    pandas or Arrow table, or :class:`pliant.Segments`; or one file or table with a column for each
+                    input. A time that stands twice in a table is a jump. See docs/inputs.md.
         options     see :class:`pliant.SolverOptions`.
         progress    True, False, a function that receives :class:`pliant.Progress`, or None: a bar appears on a
                     terminal when a run takes longer than a second.
@@ -151,13 +152,13 @@ class Model:
             options=options,
             timeout=timeout,
         )
-        return simulate(self._numeric, request, inputs or {}, progress)
+        return simulate(self._numeric, request, inputs, progress)
 
     def linearize(
         self,
         t: float = 0.0,
         x: Mapping[str, float] | ArrayLike | None = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
     ) -> Linearization:
         """Linearise at time t: matrices A, B, C, D with the names of states, inputs and outputs.
@@ -170,13 +171,13 @@ class Model:
         >>> model.linearize().eigenvalues.imag.round(6)
         array([ 2., -2.])
         """
-        return linearize(self._numeric, t, x, inputs or {}, parameters or {})
+        return linearize(self._numeric, t, x, inputs, parameters or {})
 
     def jacobian(
         self,
         t: float = 0.0,
         x: Mapping[str, float] | ArrayLike | None = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
@@ -195,13 +196,13 @@ class Model:
         >>> round(found.matrix[0, 0])
         2000000
         """
-        return jacobian_at(self._numeric, t, x, (inputs or {}, parameters or {}), (rtol, atol), options)
+        return jacobian_at(self._numeric, t, x, (inputs, parameters or {}), (rtol, atol), options)
 
     def check_jacobian(
         self,
         t: float = 0.0,
         x: Mapping[str, float] | ArrayLike | None = None,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
@@ -218,7 +219,7 @@ class Model:
         >>> [finding.kind for finding in model.check_jacobian().findings]
         ['kink']
         """
-        return check_jacobian(self._numeric, t, x, (inputs or {}, parameters or {}), (rtol, atol), options)
+        return check_jacobian(self._numeric, t, x, (inputs, parameters or {}), (rtol, atol), options)
 
     def realtime(
         self,
@@ -276,7 +277,7 @@ class Model:
 
     def steady_state(
         self,
-        inputs: Mapping[str, float] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         start_values: Mapping[str, float] | None = None,
     ) -> SteadyState:
@@ -287,7 +288,7 @@ class Model:
         >>> round(model.steady_state()["x[0]"], 6)
         1.732051
         """
-        return steady_state(self._numeric, inputs or {}, parameters or {}, start_values or {})
+        return steady_state(self._numeric, inputs, parameters or {}, start_values or {})
 
 
 def ode(

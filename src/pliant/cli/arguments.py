@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 import pliant
+from pliant.solve.signal_files import TABLE_SUFFIXES
+from pliant.solve.signals import read_inputs
 
 # ------------------------------------------------------------------------------------- options of Modelica
 
@@ -42,7 +44,11 @@ Param = Annotated[list[str] | None, typer.Option(help="Parameter, as name=value.
 StartValue = Annotated[list[str] | None, typer.Option(help="Start value of a state, as name=value. Repeatable.")]
 Input = Annotated[
     list[str] | None,
-    typer.Option("--input", help="Input, as name=number or name=table.csv (columns time, value). Repeatable."),
+    typer.Option(
+        "--input",
+        help="Input, as name=value: a number, true, false, a value of an enumeration, or a CSV or Parquet file; or a "
+        "file alone, with a column for each input. Repeatable.",
+    ),
 ]
 Output = Annotated[list[str] | None, typer.Option(help="Record only this variable. Repeatable; default: all.")]
 Option = Annotated[list[str] | None, typer.Option(help="Solver option, as name=value, e.g. max_step=0.1. Repeatable.")]
@@ -84,24 +90,34 @@ def numbers(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, float
             raise typer.BadParameter(f"{value!r} is not a number", param_hint=f"{what} {name}") from None
 
 
-def input_value(text: str) -> float | tuple[list[float], list[float]]:
-    """A number, or the columns time and value of a CSV file (a line of column names is skipped)."""
+def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
+    """Inputs of a model from ``name=value`` texts, where value is a number, a file, or a value of the input's type.
+
+    A text without equals sign is a file with a column for each input.
+    """
+    types = {name: one.type for name, one in model._numeric.declared_inputs(None).items()}
+    out: dict[str, Any] = {}
+    for text in texts or ():
+        if "=" not in text or (Path(text).is_file() and text.partition("=")[0].strip() not in types):
+            more: dict[str, Any] = dict(read_inputs(text))
+        else:
+            more = {name: _input(name, value, types) for name, value in pairs("--input", [text])}
+        for name, value in more.items():
+            if name in out:
+                raise typer.BadParameter(f"{name} is given twice", param_hint="--input")
+            out[name] = value
+    return out
+
+
+def _input(name: str, value: str, types: Mapping[str, str]) -> float | str:
     try:
-        return float(text)
+        return float(value)
     except ValueError:
         pass
-    path = Path(text)
-    if not path.is_file():
-        raise typer.BadParameter(f"{text!r} is neither a number nor a file", param_hint="--input")
-    rows = [line.split(",") for line in path.read_text().splitlines() if line.strip() and line[0] != "#"]
-    try:
-        float(rows[0][0])
-    except (ValueError, IndexError):
-        rows = rows[1:]
-    try:
-        return [float(row[0]) for row in rows], [float(row[1]) for row in rows]
-    except (ValueError, IndexError):
-        raise typer.BadParameter(f"{text} does not hold two columns of numbers", param_hint="--input") from None
+    word = Path(value).name == value and Path(value).suffix.lower() not in TABLE_SUFFIXES
+    if word and types.get(name) not in ("boolean", "enumeration") and not Path(value).is_file():
+        raise typer.BadParameter(f"{value!r} is neither a number nor a file", param_hint=f"--input {name}")
+    return value
 
 
 def literal(text: str) -> int | float | str:

@@ -23,7 +23,7 @@ from pliant.cli.arguments import (
     Param,
     Rtol,
     StartValue,
-    input_value,
+    inputs,
     literal,
     load_model,
     numbers,
@@ -59,7 +59,7 @@ def jacobian(
         chosen = structure_options(form, "max-causal", False, False)
         model = load_model(file, define, chosen, name=name, path=path)
         given: dict[str, Any] = {
-            "inputs": {name: input_value(text) for name, text in pairs("--input", input_)},
+            "inputs": inputs(model, input_),
             "parameters": dict(numbers("--param", param)),
             "options": {name: literal(text) for name, text in pairs("--option", option)},
         }

@@ -25,7 +25,7 @@ from pliant.cli.arguments import (
     StartValue,
     Tear,
     Tearing,
-    input_value,
+    inputs,
     literal,
     numbers,
     pairs,
@@ -99,7 +99,7 @@ def realtime(
             order=order,
             scenarios=[
                 {
-                    "inputs": {key: input_value(text) for key, text in pairs("--input", input_)},
+                    "inputs": inputs(model, input_),
                     "parameters": dict(numbers("--param", param)),
                     "start_values": dict(numbers("--start-value", start_value)),
                 }
@@ -121,7 +121,7 @@ def realtime(
 
 
 def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
-    """Scenarios from a JSON file; tables of inputs are pairs of lists or names of CSV files."""
+    """Scenarios from a JSON file; tables of inputs are pairs of lists or names of files."""
     if more:
         raise typer.BadParameter(
             "--input, --param and --start-value belong to a single scenario: put them into the file",

@@ -305,7 +305,7 @@ class File:
         self._bounds(array)
         if p.u:
             names("u_name", p.u)
-            array("const pl_real", "u_start", [number(self._attribute(v, "start", 0.0)) for v in p.u])
+            array("const pl_real", "u_start", [number(self._attribute(v, "start", self._first(v))) for v in p.u])
             fields += [f".n_u = {len(p.u)}", ".jac_u_value = model_jac_u_value"]
             pattern(lines, fields, "jac_u", len(p.x), len(p.u), entries_u)
         if p.p:
@@ -357,6 +357,10 @@ class File:
     def _attribute(self, v: int, name: str, default: float) -> float:
         e = getattr(self.variables[v], name)
         return default if e is None else self._start_number(e)
+
+    def _first(self, v: int) -> float:
+        """Where an input without start value begins: an enumeration with the first of its values."""
+        return 1.0 if self.variables[v].type == "enumeration" else 0.0
 
     def _bounds(self, array: Callable[[str, str, Sequence[str]], None]) -> None:
         for name, default in (("nominal", 0.0), ("min", float("-inf")), ("max", float("inf"))):

@@ -118,7 +118,7 @@ class Coupling:
         extrapolation: int = 1,
         smooth: bool = False,
         at_jump: str = "correct",
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         start_values: Mapping[str, float] | None = None,
         rtol: float = 1e-6,
@@ -140,8 +140,7 @@ class Coupling:
         smooth         inputs without jumps: each polynomial begins where the last one ended
         at_jump        what the solvers do at communication points: "correct" their history (default), "x2", "x1",
                        "proceed" or "restart"
-        inputs         values of inputs that are not connected, by "part.name": a number, a function of time, a pair
-                       (times, values) or :class:`pliant.Segments`
+        inputs         values of inputs that are not connected, by "part.name", as those of ``Model.simulate``
         parameters, start_values    by "part.name"
         method, rtol, atol, options     of all parts that have none of their own, as those of ``Model.simulate``
         loops          "newton", "relaxation", or "none": values are passed on without solving loops
@@ -159,7 +158,7 @@ class Coupling:
         check_run(run)
         places = check_order(graph, order)
         check_mapping("options", options or {})
-        given = given_inputs(graph, inputs or {})
+        given = given_inputs(graph, inputs, stop)
         values = by_part(graph, "parameters", parameters or {})
         starts = by_part(graph, "start_values", start_values or {})
         for name, part in graph.parts.items():

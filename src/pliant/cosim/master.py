@@ -46,8 +46,13 @@ class Master:
             for part in self.parts
         ]
         self.connected = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]
+        self.held = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]  # connected, never extrapolated
         for wire in self.wires:
             self.connected[wire.target_part][wire.input] = True
+            source = self.parts[wire.source_part].port(chosen[wire.source_part][wire.output])
+            self.held[wire.target_part][wire.input] = (
+                source.held or self.parts[wire.target_part].inputs[wire.input].held
+            )
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
@@ -213,7 +218,8 @@ class Master:
                 c[:, wire.input] = inner[:, 0]
         if self.run.smooth and self.done:
             c = np.where(self.connected[p], made_continuous(c, self.ends[p], t_next - t), c)
-        return np.asarray(c)
+        constant = np.vstack([samples[0], np.zeros((len(c) - 1, c.shape[1]))])
+        return np.where(self.held[p], constant, c)
 
     def _job(self, p: int, t: float, t_next: float, c: Matrix) -> Job:
         """The step of one part: given inputs added, tables followed from knot to knot."""

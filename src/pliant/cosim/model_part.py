@@ -17,6 +17,7 @@ from pliant.cosim.feedthrough import direct_inputs
 from pliant.cosim.live import LiveSimulation, Token
 from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, Port, Vector
 from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
+from pliant.ir import Kind
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
 from pliant.solve.generated import LARGEST_SERIES, GeneratedModel, is_hidden
@@ -68,15 +69,22 @@ class ModelPart:
     def _all_ports(self) -> dict[str, Port]:
         if self._ports is None:
             types: dict[str, str] = {}
+            held: set[str] = set()
             if isinstance(self.given, GeneratedModel):
-                types = {v.name: v.type for v in self.given.generated.program.sorted.system.variables}
+                variables = self.given.generated.program.sorted.system.variables
+                types = {v.name: v.type for v in variables}
+                held = {v.name for v in variables if v.is_discrete or v.kind == Kind.DISCRETE}
             constant = self.given.constants(self.given.p_start)
+            declared = self.given.declared_inputs(None)
             self._ports = {}
             for name, info in self.given.variables().items():
                 causality = "input" if info.kind == "input" else "output"
                 if name in constant or info.kind == "parameter":
                     causality = "constant"
-                self._ports[name] = Port(name, causality, info.unit, types.get(name, "real"), info.start)
+                kind = types.get(name, "real")
+                self._ports[name] = Port(
+                    name, causality, info.unit, kind, info.start, name in held or kind != "real", declared.get(name)
+                )
         return self._ports
 
     def port(self, name: str) -> Port:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.solve.result import Event, Stats, StepRecord, VariableInfo
+from pliant.solve.signal_kinds import Declared
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -41,6 +42,8 @@ class Port:
     unit: str = ""
     type: str = "real"
     start: float | None = None
+    held: bool = False  # it changes at events only: never extrapolated
+    declared: Declared | None = None  # inputs: what the model says about them
 
 
 @dataclass(frozen=True)

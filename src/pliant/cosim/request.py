@@ -17,6 +17,8 @@ from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
 from pliant.solve.progress import Progress
+from pliant.solve.signal_kinds import Declared
+from pliant.solve.signals import read_inputs, typed_inputs
 
 SCHEMES = ("jacobi", "gauss-seidel")
 MOST_STEPS = 10**8
@@ -112,23 +114,29 @@ def check_order(graph: Graph, order: Any) -> list[int]:
     return [names.index(str(name)) for name in listed]
 
 
-def given_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Given]:
+def given_inputs(graph: Graph, inputs: Any, stop: float) -> dict[str, Given]:
     """Inputs by full name; all others must be connected."""
-    check_mapping("inputs", inputs)
     connected = {f"{one.target_part}.{one.target}": one for one in graph.connections}
-    out: dict[str, Given] = {}
-    for path, value in inputs.items():
+    signals = read_inputs(inputs)
+    declared = {
+        f"{part.name}.{port.name}": port.declared or Declared(port.type, port.held)
+        for part in graph.parts.values()
+        for port in part.inputs
+    }
+    for path in signals:
         part, name = graph.split(path, "inputs")
         known = [port.name for port in part.inputs]
-        if name not in known:
+        if path not in declared and not any(one.startswith(f"{name}[") for one in known):
             raise UnknownNameError(
                 f"inputs: the part {part.name!r} has no input {name!r}", hint=suggestion(name, known)
             )
+    typed = typed_inputs(list(declared), declared, signals, stop)
+    out = {path: Given(path, signal, declared[path]) for path, signal in typed.items()}
+    for path in out:
         if path in connected:
             raise ArgumentError(
                 f"inputs: {path} is connected already: {connected[path]}", hint="leave the connection or the value out"
             )
-        out[path] = Given(path, value)
     missing = graph.missing(out)
     if missing:
         listed = ", ".join(missing[:10]) + (", ..." if len(missing) > 10 else "")

@@ -12,15 +12,17 @@ which the parts extrapolate (Jacobi) or, where the newest sample lies at the end
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.cosim.part import DEGREE, Matrix, Vector
-from pliant.errors import ArgumentError
-from pliant.solve.inputs import Segments
+from pliant.errors import ArgumentError, NonFiniteError
+from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal
+from pliant.solve.signals import read_signal
 
 NEAR = 1e-9  # of the macro step: knots of tables nearer than this to its ends or to each other count as one
 
@@ -60,99 +62,90 @@ def made_continuous(c: Matrix, old_end: Vector, h: float) -> Matrix:
 
 
 class Given:
-    """An input that is not connected: a number, a function of time, a table (times, values) or Segments.
+    """An input that is not connected: a number, a function of time, a table or Segments.
 
     Between communication points a function is replaced by the parabola through its values at both ends and in the
-    middle; tables are followed exactly, jumps included.
+    middle; a function of an input that changes at jumps only by its value at the first of them. Tables are followed
+    exactly, jumps included.
     """
 
-    def __init__(self, name: str, value: Any) -> None:
+    def __init__(self, name: str, value: Any, declared: Declared | None = None, stop: float = math.inf) -> None:
         self.name = name
-        self.function: Callable[[float], float] | None = None
+        self.declared = declared or Declared()
+        self.signal = read_signal(name, value).typed(name, self.declared, stop)
         self.knots: Vector = np.zeros(0)
         self.heights: Vector = np.zeros(0)
-        self.number = 0.0
-        self.segments: Segments | None = None
-        if isinstance(value, Segments):
-            if value.degree > DEGREE:
+        if isinstance(self.signal, Segments):
+            if self.signal.degree > DEGREE:
                 raise ArgumentError(
-                    f"input {name}: polynomials of degree {value.degree}, at most {DEGREE} are possible"
+                    f"input {name}: polynomials of degree {self.signal.degree}, at most {DEGREE} are possible"
                 )
-            self.segments, self.knots = value, value.start
-        elif callable(value):
-            self.function = value
-        elif isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-            self.number = self._finite(value)
-        else:
-            self._read_table(value)
+            self.knots = self.signal.start
+        elif isinstance(self.signal, TableSignal):
+            self.knots, self.heights = self.signal.points
 
-    def _finite(self, value: Any) -> float:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if not np.isfinite(number):
-            raise ArgumentError(f"input {self.name}: {value!r} is not a finite number")
-        return number
-
-    def _read_table(self, value: Any) -> None:
-        try:
-            times, heights = (np.array(part, dtype=np.float64) for part in value)
-        except (TypeError, ValueError):
-            raise ArgumentError(
-                f"input {self.name}: expected a number, a function or a pair (times, values), got {value!r}"
-            ) from None
-        if times.ndim != 1 or times.shape != heights.shape or not times.size:
-            raise ArgumentError(f"input {self.name}: times have shape {times.shape}, values {heights.shape}")
-        if not (np.isfinite(times).all() and np.isfinite(heights).all()) or np.any(np.diff(times) < 0):
-            raise ArgumentError(f"input {self.name}: the table must be finite and its times ascend")
-        if np.any(times[2:] == times[:-2]):
-            raise ArgumentError(f"input {self.name}: a time stands more than twice in the table")
-        self.knots, self.heights = times, heights
+    def _value(self, t: float) -> float:
+        """Of a function, which must be finite."""
+        value = self.signal.at(t)
+        if not math.isfinite(value):
+            raise NonFiniteError(
+                f"input {self.name} is {value} at t = {t:.10g}",
+                hint="the function must give finite numbers from start to stop",
+                time=t,
+                names=(self.name,),
+            )
+        return value
 
     @property
     def degree(self) -> int:
         """Of the polynomials between breaks."""
-        if self.segments is not None:
-            return self.segments.degree
-        return DEGREE if self.function is not None else min(1, self.knots.size)
+        if isinstance(self.signal, Segments):
+            return self.signal.degree
+        if isinstance(self.signal, FunctionSignal):
+            return 0 if self.declared.held else DEGREE
+        return min(1, self.knots.size)
 
     def breaks(self, a: float, b: float, near: float = 0.0) -> NDArray[np.float64]:
         """Times inside (a, b), further than ``near`` from both, where the polynomial changes."""
-        return self.knots[(self.knots > a + near) & (self.knots < b - near)]
+        first = int(np.searchsorted(self.knots, a + near, side="right"))
+        return self.knots[first : int(np.searchsorted(self.knots, b - near, side="left"))]
 
     def _sides(self, t: float, near: float) -> tuple[float, float]:
         """First and last knot that count as t, or t twice: 3*0.1 shall meet a jump at 0.3."""
-        found = self.knots[np.abs(self.knots - t) <= near]
-        return (float(found[0]), float(found[-1])) if found.size else (t, t)
+        first = int(np.searchsorted(self.knots, t - near, side="left"))
+        last = int(np.searchsorted(self.knots, t + near, side="right"))
+        return (float(self.knots[first]), float(self.knots[last - 1])) if first < last else (t, t)
 
     def limits(self, t: float, near: float = 0.0) -> tuple[float, float]:
         """Values just before and just after t; knots nearer than ``near`` count as t."""
-        if self.function is not None:
-            value = self._finite(self.function(t))
+        if not self.knots.size:
+            value = self._value(t)
             return value, value
         first, last = self._sides(t, near)
-        if self.segments is not None:
-            left, right = self.segments.about(np.array([first]), left=True), self.segments.about(np.array([last]))
+        if isinstance(self.signal, Segments):
+            left, right = self.signal.about(np.array([first]), left=True), self.signal.about(np.array([last]))
             return float(left[0, 0]), float(right[0, 0])
-        if not self.knots.size:
-            return self.number, self.number
-        return self._height(first, 0), self._height(last, -1)
+        return self._height(first, "left"), self._height(last, "right")
 
-    def _height(self, t: float, side: int) -> float:
+    def _height(self, t: float, side: Literal["left", "right"]) -> float:
         """Of the table at t; where t stands twice, on one side."""
-        here = np.flatnonzero(self.knots == t)
-        return float(self.heights[here[side]] if here.size else np.interp(t, self.knots, self.heights))
+        k = int(np.searchsorted(self.knots, t, side=side)) - (side == "right")
+        if 0 <= k < self.knots.size and self.knots[k] == t:
+            return float(self.heights[k])
+        return float(np.interp(t, self.knots, self.heights))
 
     def coefficients(self, a: float, b: float, near: float = 0.0) -> Vector:
         """About a, between two neighbouring breaks a < b; knots nearer than ``near`` count as a or b."""
-        if self.segments is not None:
-            found = self.segments.about(np.array([self._sides(a, near)[1]]))[0]
+        if isinstance(self.signal, Segments):
+            found = self.signal.about(np.array([self._sides(a, near)[1]]))[0]
             return np.append(found, np.zeros(DEGREE + 1 - len(found)))
-        after, before = self.limits(a, near)[1], self.limits(b, near)[0]
+        after = self.limits(a, near)[1]
+        if not self.knots.size and (self.declared.held or isinstance(self.signal, ConstantSignal)):
+            return np.array([after, 0.0, 0.0])
+        before = self.limits(b, near)[0]
         h = b - a
-        if self.function is None:
+        if self.knots.size:
             return np.array([after, (before - after) / h, 0.0])
-        middle = self._finite(self.function(a + 0.5 * h))
+        middle = self._value(a + 0.5 * h)
         second = 2.0 * (before - 2.0 * middle + after) / h**2
         return np.array([after, (before - after) / h - second * h, second])

@@ -20,6 +20,7 @@ from pliant.cosim.coupling import Coupling
 from pliant.cosim.request import PART_OPTIONS
 from pliant.errors import ArgumentError, ModelError
 from pliant.solve.names import suggestion
+from pliant.solve.signals import read_inputs
 
 SIMULATE = (
     "stop", "step", "start", "scheme", "extrapolation", "smooth", "at_jump", "rtol", "atol", "method", "options",
@@ -67,8 +68,7 @@ def read_system(path: str | Path, load: Load) -> SystemFile:
             raise ArgumentError(f"{file}: the connection {one!r} has no arrow", hint='write "a.y -> b.u"')
         coupling.connect(source.strip(), target.strip())
     arguments = {key: found[key] for key in SIMULATE if key in found}
-    given = _table(file, "inputs", found.get("inputs", {}))
-    arguments["inputs"] = {name: _input(folder, name, value) for name, value in given.items()}
+    arguments["inputs"] = read_inputs(found.get("inputs", {}), folder)
     return SystemFile(
         coupling,
         arguments,
@@ -95,25 +95,6 @@ def _add(coupling: Coupling, file: Path, name: str, part: Mapping[str, Any], loa
     except ModelError as error:
         raise type(error)(f"part {name!r}: {error.message}", hint=error.hint) from error
     coupling.add(name, model, **{key: part[key] for key in PART_OPTIONS if key in part})
-
-
-def _input(folder: Path, name: str, value: Any) -> Any:
-    """A number, a pair of lists, or the name of a CSV file with the columns time and value."""
-    if not isinstance(value, str):
-        return value
-    file = folder / value
-    try:
-        rows = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except OSError as error:
-        raise ArgumentError(f"input {name}: {file} cannot be read: {error.strerror}") from None
-    try:
-        float(rows[0][0])
-    except (ValueError, IndexError):
-        rows = rows[1:]  # names of the columns
-    try:
-        return [float(row[0]) for row in rows], [float(row[1]) for row in rows]
-    except (ValueError, IndexError):
-        raise ArgumentError(f"input {name}: {file} does not hold two columns of numbers") from None
 
 
 def _known(where: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from pliant.errors import ModelError
 from pliant.frontend.classes import SIMULATED, classes, is_text, within
+from pliant.frontend.enumerations import add_literals
 from pliant.frontend.messages import Source, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 
@@ -173,7 +174,10 @@ def _compile(model: Source) -> dict[str, Any]:
         try:
             session = rumoca.Session(roots=roots)
             loaded = session.loads(model.text, model=model.name, filename=f"{NOWHERE}/{Path(model.file).name}")
-            return _with_names(loaded.to_dict("dae"), model.file)
+            dae = _with_names(loaded.to_dict("dae"), model.file)
+            if _enumerations(dae):
+                add_literals(_enumerations(dae), loaded.to_dict("flat"))
+            return dae
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except Exception as error:
@@ -202,6 +206,13 @@ def _with_names(dae: dict[str, Any], file: str) -> dict[str, Any]:
     for entry in dae["source_map"]["files"]:
         entry[1] = _with_name(entry[1], file)
     return dae
+
+
+def _enumerations(dae: dict[str, Any]) -> list[dict[str, Any]]:
+    """Inputs that are enumerations."""
+    types = dae["storage"]["value_types"]
+    inputs = [raw for raw in dae["storage"]["variables"] if raw["role"] == "input"]
+    return [raw for raw in inputs if types[raw["value_type"]]["scalar"] == "enumeration"]
 
 
 def _complex(model: Source) -> list[str]:

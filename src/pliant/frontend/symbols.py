@@ -113,6 +113,8 @@ class Symbols:
                     description=attributes["description"] or "",
                     state_select=select,
                     is_output=attributes["causality"] == "output",
+                    is_discrete=raw["variability"] == "discrete",
+                    literals=tuple(raw.get("literals", ())),
                     tunable=bool(attributes["is_tunable"]),
                     span=span,
                 )

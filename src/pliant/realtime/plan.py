@@ -214,7 +214,7 @@ class Plan:
         self,
         stop: float,
         start: float = 0.0,
-        inputs: Mapping[str, Any] | None = None,
+        inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         start_values: Mapping[str, float] | None = None,
         precision: str | None = None,
@@ -232,7 +232,7 @@ class Plan:
                 f"the plan has no step of kind {kind!r}", hint="plan with options={'monitor': 'fallback'}"
             )
         scenario = make_scenarios(
-            Scenario("", inputs or {}, parameters or {}, start_values or {}, None, start),
+            Scenario("", inputs, parameters or {}, start_values or {}, None, start),
             check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
         )[0]
         if isinstance(self.outcome.model, GeneratedModel):

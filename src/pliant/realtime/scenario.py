@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import ArgumentError, OutputError, UnknownNameError
+from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
+from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
+from pliant.solve.signals import read_inputs
 
 
 @dataclass(frozen=True)
 class Scenario:
     """One run that the model must get through.
 
-    inputs        per input a number, a function of time, a pair (times, values), or the path of a CSV file whose first
-                  column is the time and which has a column of the input's name
+    inputs        as those of ``Model.simulate``
     parameters    values by name
     start_values  values by name
     stop, start   by default those of the plan
     """
 
     name: str = ""
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Any = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
     start_values: Mapping[str, float] = field(default_factory=dict)
     stop: float | None = None
@@ -38,11 +37,11 @@ class Scenario:
         if mode == "new" or not self.inputs:
             return self
         return replace(
-            self, inputs={name: _delayed(value, mode, tau, self.start) for name, value in self.inputs.items()}
+            self, inputs={name: DelayedSignal(value, mode, tau, self.start) for name, value in self.inputs.items()}
         )
 
     def __post_init__(self) -> None:
-        for part in ("inputs", "parameters", "start_values"):
+        for part in ("parameters", "start_values"):
             given = getattr(self, part)
             if not isinstance(given, Mapping):
                 raise ArgumentError(
@@ -53,81 +52,41 @@ class Scenario:
             value = getattr(self, part)
             if not (_is_number(value) or (part == "stop" and value is None)):
                 raise ArgumentError(f"{part} = {value!r} of a scenario is not a number", hint="a time in seconds")
-        read = {name: _input(name, value) for name, value in self.inputs.items()}
-        object.__setattr__(self, "inputs", read)
+        object.__setattr__(self, "inputs", read_inputs(self.inputs))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-def _delayed(value: Any, mode: str, tau: float, start: float) -> Any:
+@dataclass(frozen=True, eq=False)
+class DelayedSignal(Signal):
     """An input whose value at the end of a step is made from earlier samples."""
-    if isinstance(value, (int, float, np.number)):
-        return value
-    if callable(value):
-        sample = value
-    else:
-        times, values = value  # checked as a table already
 
-        def sample(t: float) -> float:
-            k = int(np.searchsorted(times, t, side="right"))  # after a jump its new value
-            if k == 0 or k == len(times):
-                return float(values[min(k, len(values) - 1)])
-            share = (t - times[k - 1]) / (times[k] - times[k - 1])
-            return float(values[k - 1] + share * (values[k] - values[k - 1]))
+    signal: Signal
+    mode: str
+    tau: float
+    start: float
 
-    def delayed(t: float) -> float:
-        last = float(sample(max(t - tau, start)))
-        if mode == "held":
-            return last
-        return 2.0 * last - float(sample(max(t - 2.0 * tau, start)))
+    def typed(self, name: str, declared: Declared, stop: float = math.inf) -> Typed:
+        """As a function of time; what changes at jumps only is held, never extrapolated."""
+        known = self.signal.typed(name, declared, stop)
+        if isinstance(known, ConstantSignal):
+            return known
+        tau, start = self.tau, self.start
 
-    return delayed
+        def delayed(t: float) -> float:
+            last = known.at(max(t - tau, start))
+            if self.mode == "held" or declared.held:
+                return last
+            return 2.0 * last - known.at(max(t - 2.0 * tau, start))
 
+        return FunctionSignal(delayed, is_typed=True)
 
-def _input(name: str, value: Any) -> Any:
-    if isinstance(value, (str, Path)):
-        return read_table(value, name)
-    if _is_number(value) or callable(value):
-        return value
-    try:
-        times, values = (np.asarray(part, dtype=np.float64) for part in value)
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"input {name}: {type(value).__name__} is no number, function, pair (times, values) or name of a CSV file",
-            hint="e.g. {'u': ([0.0, 1.0], [0.0, 5.0])}",
-        ) from None
-    if times.ndim != 1 or times.shape != values.shape or len(times) == 0:
-        raise ArgumentError(
-            f"input {name}: times have shape {times.shape}, values {values.shape}", hint="as many values as times"
-        )
-    return times, values
-
-
-def read_table(path: str | Path, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Times and values of one column of a CSV file; the first column is the time."""
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except OSError as error:
-        raise OutputError(f"input {column}: {path} cannot be read: {error.strerror}", hint="check the path") from error
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"input {column}: {path} is not a text file in UTF-8", hint="a CSV file") from error
-    head = [cell.strip().strip('"') for cell in rows[0]] if rows else []
-    if column not in head[1:]:
-        hint = suggestion(column, head[1:]) if len(head) > 1 else "names in the first line, commas between columns"
-        raise UnknownNameError(f"{path} has no column {column!r}", hint=hint)
-    k = head.index(column)
-    try:
-        table = np.array([[float(row[0]), float(row[k])] for row in rows[1:]])
-    except (ValueError, IndexError):
-        raise ArgumentError(
-            f"{path}: column {column!r} holds something that is not a number", hint="numbers only"
-        ) from None
-    if len(table) == 0:
-        raise ArgumentError(f"{path} has no rows below its names", hint="add times and values")
-    return table[:, 0], table[:, 1]
+    def element(self, name: str, index: Sequence[int], sizes: Sequence[int]) -> Signal | None:
+        """Elements of an array are delayed, too."""
+        found = self.signal.element(name, index, sizes)
+        return None if found is None else replace(self, signal=found)
 
 
 def make_scenarios(given: Any, stop: float) -> list[Scenario]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.ir import Equation, Kind, Op, Variable
+from pliant.ir import Equation, Kind, Op, System, Variable
 from pliant.solve import binding
 from pliant.solve.held import HeldSolver
 from pliant.solve.initial import InitialSolver, Start
@@ -23,6 +24,7 @@ from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
 from pliant.solve.numeric import Instance, Names, NumericModel, Vector
 from pliant.solve.result import VariableInfo, VariableKind
+from pliant.solve.signal_kinds import Declared
 from pliant.structure.diagnosis import describe_equation
 
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
@@ -32,9 +34,9 @@ SMALL = 60  # states up to which that was measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from pliant.solve.options import Request
+    from pliant.solve.signal_kinds import Typed
     from pliant.solve.simulation import Simulation
 
 
@@ -81,6 +83,7 @@ class GeneratedModel(NativeModel):
     numbers: dict[int, float]
     moving: dict[str, dict[int, int]]  # nominal, min, max: place in x -> expression, where parameters are in it
     _constants: dict[str, float] | None = None
+    _declared: dict[str, Declared] | None = None
     _with_taylor: GeneratedModel | None = None
     reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
     last_start: Start | None = None  # how the last simulation found its start values
@@ -138,7 +141,23 @@ class GeneratedModel(NativeModel):
             ctypes.c_void_p(u.ctypes.data),
         )
 
-    def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
+    def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
+        """Types of Modelica; bounds and start values may follow the parameters."""
+        program = self.generated.program
+        system = program.sorted.system
+        inputs = [system.variables[v] for v in program.u]
+        if self._declared is None:
+            self._declared = {one.name: _declared(system, one, self.numbers) for one in inputs}
+        attributes = [e for one in inputs for e in (one.min, one.max, one.start) if e is not None]
+        fixed = all(value_of(system.graph, e) is not None for e in attributes)
+        if fixed or (parameters is not None and np.array_equal(parameters, self.p_start)):
+            return self._declared
+        if parameters is None:
+            return {one.name: _declared(system, one, {}) for one in inputs}
+        values = parameter_values(system, dict(zip(program.p, parameters.tolist(), strict=True)))
+        return {one.name: _declared(system, one, values) for one in inputs}
+
+    def for_jumps(self, request: Request, inputs: Mapping[str, Typed]) -> NumericModel:
         """With Taylor coefficients where the history of BDF will be corrected often; compiled once for a model."""
         few = count_jumps(inputs, request.start, request.stop) < OFTEN
         if few or request.options.at_jump != "correct" or request.method not in ("auto", "bdf"):
@@ -387,6 +406,23 @@ class GeneratedModel(NativeModel):
                 hint=f"the states are {', '.join(known[:10])}" if known else "the model has no states",
             )
         raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
+
+
+def _declared(system: System, variable: Variable, values: Mapping[int, float]) -> Declared:
+    def number(e: int | None, otherwise: float) -> float:
+        if e is None or not variables_of(system.graph, e) <= values.keys():
+            return otherwise
+        return evaluate(system.graph, [e], values)[0]
+
+    return Declared(
+        variable.type,
+        variable.is_discrete,
+        number(variable.min, -math.inf),
+        number(variable.max, math.inf),
+        variable.literals,
+        number(variable.start, 1.0 if variable.type == "enumeration" else 0.0),  # the first of its values
+        "" if variable.span is None else str(variable.span),
+    )
 
 
 def _moving_scales(generated: Generated) -> dict[str, dict[int, int]]:

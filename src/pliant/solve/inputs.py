@@ -10,62 +10,18 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve import binding
-from pliant.solve.names import suggestion
 from pliant.solve.numeric import Instance, NumericModel, Vector
+from pliant.solve.signal_kinds import ConstantSignal, FunctionSignal, Segments, TableSignal, Typed
+from pliant.solve.signals import typed_inputs
 
-
-@dataclass(frozen=True, eq=False)
-class Segments:
-    """An input given by polynomials: ``u(t) = sum_k coefficients[s][k] (t - start[s])^k`` from start[s] on.
-
-    Before the first start its first value holds, the last polynomial goes on to the end.
-
-    >>> ramps = Segments([0.0, 1.0], [[0.0, 2.0], [5.0, -1.0]])
-    >>> ramps.degree
-    1
-    """
-
-    start: Any
-    coefficients: Any
-
-    def __post_init__(self) -> None:
-        try:
-            start = np.array(self.start, dtype=np.float64)
-            rows = np.array(self.coefficients, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ArgumentError("Segments: start and coefficients must be numbers, one row per segment") from None
-        if start.ndim != 1 or rows.ndim != 2 or len(start) != len(rows) or rows.size == 0:
-            raise ArgumentError(f"Segments: start has shape {start.shape}, coefficients {rows.shape}")
-        if not (np.isfinite(start).all() and np.isfinite(rows).all() and np.all(np.diff(start) > 0)):
-            raise ArgumentError("Segments: the starts must ascend, and everything must be finite")
-        object.__setattr__(self, "start", start)
-        object.__setattr__(self, "coefficients", rows)
-
-    @property
-    def degree(self) -> int:
-        """Largest power."""
-        return int(self.coefficients.shape[1]) - 1
-
-    def about(self, t: Vector, left: bool = False) -> NDArray[np.float64]:
-        """Coefficients about each t, (t, power), from the right or from the left."""
-        s = np.searchsorted(self.start, t, side="left" if left else "right") - 1
-        first = s < 0
-        s = np.maximum(s, 0)
-        dt = np.where(first, 0.0, t - self.start[s])
-        out = np.zeros((len(t), self.degree + 1))
-        for k in range(self.degree + 1):
-            for m in range(k, self.degree + 1):
-                out[:, k] += comb(m, k) * self.coefficients[s, m] * dt ** (m - k)
-        out[first, 1:] = 0.0
-        return out
+if TYPE_CHECKING:
+    from pliant.solve.options import Request
 
 
 Table = tuple[Vector, Vector] | Segments
@@ -85,27 +41,23 @@ class InputSet:
     is_jump: NDArray[np.uint8]
 
 
-def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instance, begin: float) -> InputSet:
-    """Inputs by name: a number, a function of time, a pair (times, values), Segments. The run starts at ``begin``."""
+def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Request) -> InputSet:
+    """Inputs of a run by name; see :mod:`pliant.solve.signals` for what may be given."""
     names = model.names.u
-    u = model.u_start.copy()
+    declared = model.declared_inputs(request.parameters)
+    u = np.array([declared[name].start for name in names])
     tables: dict[int, Table] = {}
     functions: dict[int, Callable[[float], float]] = {}
-    for name, value in given.items():
-        if name not in names:
-            raise UnknownNameError(
-                f"inputs: the model has no input {name!r}",
-                hint=suggestion(name, names),
-            )
+    for name, signal in typed_inputs(names, declared, given, request.stop).items():
         j = names.index(name)
-        if isinstance(value, Segments):
-            tables[j] = value
-        elif callable(value):
-            functions[j] = value
-        elif isinstance(value, (int, float, np.number)):
-            u[j] = _finite(name, value)
-        else:
-            tables[j] = _table(name, value)
+        if isinstance(signal, ConstantSignal):
+            u[j] = signal.value
+        elif isinstance(signal, FunctionSignal):
+            functions[j] = signal.function
+        elif isinstance(signal, Segments):
+            tables[j] = signal
+        elif isinstance(signal, TableSignal):
+            tables[j] = signal.points
     if not tables and not functions:
         return InputSet(
             u,
@@ -115,61 +67,24 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
             NO_TIMES,
             NO_JUMPS,
         )
-    return _input_set(u, tables, functions, instance, begin)
+    return _input_set(u, tables, functions, instance, request.start)
 
 
-def count_jumps(given: Mapping[str, Any], start: float, stop: float) -> int:
+def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
     """At how many times inside the run do inputs jump? Functions of time do not tell."""
-    times: list[Vector] = []
-    for value in given.values():
-        if isinstance(value, Segments):
-            times.append(value.start[1:])
-        elif isinstance(value, (tuple, list)) and len(value) == 2:
-            table = np.asarray(value[0], dtype=np.float64).ravel()
-            times.append(table[1:][np.diff(table) == 0])
-    if not times:
-        return 0
-    found = np.unique(np.concatenate(times))
+    found = np.unique(np.concatenate([NO_TIMES, *(signal.jumps for signal in given.values())]))
     return int(np.count_nonzero((found > start) & (found < stop)))
-
-
-def _finite(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise ArgumentError(f"input {name}: {value!r} is not a finite number")
-    return number
-
-
-def _table(name: str, value: Any) -> tuple[Vector, Vector]:
-    try:
-        times, values = (np.array(part, dtype=np.float64) for part in value)
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"input {name}: expected a number, a function or a pair (times, values), got {type(value).__name__}",
-            hint="times and values must be vectors of the same shape",
-        ) from None
-    if times.ndim != 1 or times.shape != values.shape or times.size == 0:
-        raise ArgumentError(f"input {name}: times have shape {times.shape}, values {values.shape}")
-    if not (np.all(np.isfinite(times)) and np.all(np.isfinite(values))):
-        raise ArgumentError(f"input {name}: the table holds values that are not finite")
-    if np.any(np.diff(times) < 0):
-        raise ArgumentError(f"input {name}: the times of the table must ascend (twice the same time is a jump)")
-    if np.any(times[2:] == times[:-2]):
-        raise ArgumentError(f"input {name}: a time stands more than twice in the table")
-    return times, values
 
 
 def _limits(table: tuple[Vector, Vector], t: Vector) -> tuple[Vector, Vector]:
     """Values just before and just after each t; held constant outside the table."""
     times, values = table
-    before, after = np.interp(t, times, values), np.interp(t, times, values)
-    double = np.flatnonzero(np.diff(times) == 0)
-    for k in double:
-        here = t == times[k]
-        before[here], after[here] = values[k], values[k + 1]
+    before = np.interp(t, times, values)
+    after = before.copy()
+    first = np.searchsorted(times, t, side="left")
+    here = times[np.minimum(first, len(times) - 1)] == t
+    before[here] = values[first[here]]
+    after[here] = values[np.searchsorted(times, t[here], side="right") - 1]
     return before, after
 
 

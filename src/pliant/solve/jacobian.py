@@ -76,7 +76,7 @@ def jacobian_at(
     model: NumericModel,
     t: float,
     x: Mapping[str, float] | ArrayLike | None,
-    given: tuple[Mapping[str, Any], Mapping[str, float]],
+    given: tuple[Any, Mapping[str, float]],
     tolerances: tuple[float, Any],
     options: Mapping[str, Any] | None,
 ) -> Jacobian:
@@ -88,7 +88,7 @@ def check_jacobian(
     model: NumericModel,
     t: float,
     x: Mapping[str, float] | ArrayLike | None,
-    given: tuple[Mapping[str, Any], Mapping[str, float]],
+    given: tuple[Any, Mapping[str, float]],
     tolerances: tuple[float, Any],
     options: Mapping[str, Any] | None,
 ) -> Quality:

@@ -15,6 +15,7 @@ from pliant.errors import ArgumentError, ModelError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
 from pliant.solve.result import VariableInfo
+from pliant.solve.signal_kinds import Declared, Typed
 
 if TYPE_CHECKING:
     from pliant.solve.options import Request
@@ -133,7 +134,14 @@ class NumericModel(ABC):
         """The source for "auto", where several are at hand."""
         return self.jacobian_source("auto")
 
-    def for_jumps(self, request: Request, inputs: Mapping[str, Any]) -> NumericModel:
+    def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
+        """What the model says about its inputs, by name: types, bounds, start values.
+
+        None: the parameters are not known, and bounds that depend on them are left open.
+        """
+        return {name: Declared(start=float(start)) for name, start in zip(self.names.u, self.u_start, strict=True)}
+
+    def for_jumps(self, request: Request, inputs: Mapping[str, Typed]) -> NumericModel:
         """The same model, made ready for a run whose inputs jump often."""
         return self
 

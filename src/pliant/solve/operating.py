@@ -24,7 +24,8 @@ from pliant.solve.generated import GeneratedModel, is_hidden
 from pliant.solve.initial import directional
 from pliant.solve.look import jacobian, mass_matrix
 from pliant.solve.numeric import NumericModel
-from pliant.solve.options import check_request
+from pliant.solve.options import check_parameters, check_request
+from pliant.solve.signals import constant_inputs, typed_inputs
 from pliant.solve.simulation import Simulation
 
 Matrix = NDArray[np.float64]
@@ -101,7 +102,7 @@ class Point:
         self,
         model: NumericModel,
         t: float,
-        inputs: Mapping[str, Any],
+        inputs: Any,
         parameters: Mapping[str, float],
         start_values: Mapping[str, float],
         tolerances: tuple[float, Any] = (1e-6, None),
@@ -206,7 +207,7 @@ def point_at(
     model: NumericModel,
     t: float,
     x: Mapping[str, float] | Any,
-    given: tuple[Mapping[str, Any], Mapping[str, float]],
+    given: tuple[Any, Mapping[str, float]],
     tolerances: tuple[float, Any] = (1e-6, None),
     options: Mapping[str, Any] | None = None,
 ) -> Point:
@@ -219,7 +220,7 @@ def linearize(
     model: NumericModel,
     t: float,
     x: Mapping[str, float] | Any,
-    inputs: Mapping[str, Any],
+    inputs: Any,
     parameters: Mapping[str, float],
 ) -> Linearization:
     """Linearise at (t, x); x None: the start values."""
@@ -318,10 +319,12 @@ def _output_jacobian(point: Point, x: Matrix) -> tuple[tuple[str, ...], Matrix, 
 
 
 def steady_state(
-    model: NumericModel, inputs: Mapping[str, Any], parameters: Mapping[str, float], start_values: Mapping[str, float]
+    model: NumericModel, inputs: Any, parameters: Mapping[str, float], start_values: Mapping[str, float]
 ) -> SteadyState:
     """Find x with f(x) = 0, starting from the start values."""
-    point = Point(model, 0.0, inputs, parameters, start_values)
+    typed = typed_inputs(model.names.u, model.declared_inputs(check_parameters(model, parameters)), inputs)
+    constant_inputs(typed, "a steady state")
+    point = Point(model, 0.0, typed, parameters, start_values)
     x = point.x.copy()
     f = point.rhs(x)
     left = f

@@ -195,7 +195,7 @@ def check_request(
     checked.curvature_of(model)
     if checked.jacobian != "auto" and method in binding.IMPLICIT:
         model.jacobian_source(checked.jacobian)
-    chosen = _parameters(model, parameters)
+    chosen = check_parameters(model, parameters)
     model = model.scaled_for(chosen)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(
@@ -315,7 +315,7 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
     return out, tuple(places), others
 
 
-def _parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
+def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
     out = model.p_start.copy()
     for name, value in given.items():
         number = _number(f"parameters[{name!r}]", value)

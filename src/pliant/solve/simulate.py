@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pliant.errors import ArgumentError, PatternError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.errors import PatternError, SimulationInterrupted, SimulationTimeout, SolverError
 from pliant.solve.collect import collect
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
 from pliant.solve.progress import Progress, Reporter
 from pliant.solve.result import Result
+from pliant.solve.signal_kinds import Typed
+from pliant.solve.signals import typed_inputs
 from pliant.solve.simulation import Simulation
 
 #: seconds that one call of the C loop should take
@@ -52,29 +54,26 @@ def run_to_end(sim: Simulation, reporter: Reporter) -> None:
 def simulate(
     model: NumericModel,
     request: Request,
-    inputs: Mapping[str, Any],
+    inputs: Any,
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
     """Run ``request`` on ``model``; every error raised on the way carries the result so far.
 
     A pattern found by detection that proves to lack an entry gets it, and the run begins anew.
     """
-    if not isinstance(inputs, Mapping):
-        raise ArgumentError(
-            f"inputs must be a mapping from names to values, not {inputs!r}", hint="e.g. inputs={'u': 1.0}"
-        )
+    signals = typed_inputs(model.names.u, model.declared_inputs(request.parameters), inputs, request.stop)
     try:
-        return _simulate(model, request, inputs, progress)
+        return _simulate(model, request, signals, progress)
     except PatternError as error:
         if not model.enlarge_pattern(error.missing):
             raise
-        return simulate(model, request, inputs, progress)
+        return simulate(model, request, signals, progress)
 
 
 def _simulate(
     model: NumericModel,
     request: Request,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Typed],
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
     sim = Simulation(model.for_jumps(request, inputs), request, inputs)

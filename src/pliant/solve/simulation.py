@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,11 +65,11 @@ def _enlarged(old: NDArray[np.float64], used: int, factor: int) -> tuple[NDArray
 class Simulation:
     """One run: owns all memory of the runtime. ``begin``, ``advance`` until ``done``, then collect."""
 
-    def __init__(self, model: NumericModel, request: Request, inputs: Mapping[str, Any]) -> None:
+    def __init__(self, model: NumericModel, request: Request, inputs: Any) -> None:
         model = model.scaled_for(request.parameters)
         self.model, self.request = model, request
         self.instance = model.instance(request.parameters)
-        self.inputs = make_inputs(model, inputs, self.instance, request.start)
+        self.inputs = make_inputs(model, inputs, self.instance, request)
         self.u = self.inputs.u.copy() if self.inputs.u.size else np.zeros(1)
         self.count = binding.Counters()
         self.atol = np.ascontiguousarray(request.atol)

@@ -34,6 +34,9 @@ from pliant.realtime.scenario import Scenario
 from pliant.realtime.stepper.run import Stepper
 from pliant.realtime.stepper.write import member_names
 from pliant.solve.manifest import pliant_version
+from pliant.solve.numeric import NumericModel
+from pliant.solve.options import check_parameters
+from pliant.solve.signals import typed_inputs
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
@@ -189,7 +192,7 @@ def describe(plan: Plan, stored: Recorded) -> dict[str, Any]:
         "tolerance": request.rule.tolerance,
         "theta": request.rule.theta,
         "options": {one.name: getattr(request.options, one.name) for one in dataclasses.fields(request.options)},
-        "scenarios": [_scenario(one, request.step) for one in request.scenarios],
+        "scenarios": [_scenario(one, plan.outcome.model, request.step) for one in request.scenarios],
         "states": list(names),
         "kept": [[names[i], names[j]] for i, j in kept],
         "n_entries": {"kept": int(outcome.mask.sum()), "all": frame.n_entries},
@@ -208,28 +211,21 @@ def code_form(plan: Plan) -> str:
     return str(getattr(getattr(plan.outcome.model, "generated", None), "form", ""))
 
 
-def _scenario(one: Scenario, tau: float) -> dict[str, Any]:
+def _scenario(one: Scenario, model: NumericModel, tau: float) -> dict[str, Any]:
+    """A scenario as numbers: functions are sampled at the steps."""
+    parameters = check_parameters(model, one.parameters)
+    assert one.stop is not None
+    count = max(1, round((one.stop - one.start) / tau))
+    times = [one.start + tau * k for k in range(count + 1)]
+    typed = typed_inputs(model.names.u, model.declared_inputs(parameters), one.inputs, one.stop)
     return {
         "name": one.name,
         "start": one.start,
         "stop": one.stop,
-        "inputs": {name: _input(value, one, tau) for name, value in one.inputs.items()},
+        "inputs": {name: signal.as_data(lambda: times) for name, signal in typed.items()},
         "parameters": dict(one.parameters),
         "start_values": dict(one.start_values),
     }
-
-
-def _input(value: Any, scenario: Scenario, tau: float) -> Any:
-    """An input as numbers: a function is sampled at the steps."""
-    if isinstance(value, (int, float, np.number)):
-        return float(value)
-    if callable(value):
-        assert scenario.stop is not None
-        count = max(1, round((scenario.stop - scenario.start) / tau))
-        times = [scenario.start + tau * k for k in range(count + 1)]
-        return {"times": times, "values": [float(value(t)) for t in times], "sampled": "a function, at the steps"}
-    times, values = value
-    return {"times": [float(t) for t in times], "values": [float(v) for v in values]}
 
 
 def _json(value: Any) -> str:
