@@ -14,7 +14,7 @@ from pliant.realtime.certificates import common_lyapunov, infinity_bound, window
 from pliant.realtime.linearise import Walker, trace
 from pliant.realtime.plan import Plan, make_plan
 from pliant.realtime.points import Frame, Origin, Points, pick, ranges
-from pliant.realtime.scenario import Scenario, make_scenarios, read_table
+from pliant.realtime.scenario import Scenario, make_scenarios
 
 
 def linear_model(A: np.ndarray, b: np.ndarray, w: float = 3.0) -> pliant.Model:
@@ -255,18 +255,14 @@ def test_models_too_large_for_dense_eigenvalues_are_refused_by_name() -> None:
 
 def test_inputs_come_from_csv_files(tmp_path) -> None:
     (tmp_path / "drive.csv").write_text('time,"u",v\n0,1,2\n1,3,4\n')
-    times, values = read_table(tmp_path / "drive.csv", "u")
-    assert times.tolist() == [0, 1]
-    assert values.tolist() == [1, 3]
     scenario = Scenario(inputs={"v": str(tmp_path / "drive.csv")})
-    assert scenario.inputs["v"][1].tolist() == [2, 4]
+    assert scenario.inputs["v"].times.tolist() == [0, 1]
+    assert scenario.inputs["v"].values.tolist() == [2, 4]
+    assert Scenario(inputs=tmp_path / "drive.csv").inputs["u"].values.tolist() == [1, 3]
     with pytest.raises(UnknownNameError, match="no column 'w'"):
-        read_table(tmp_path / "drive.csv", "w")
-    with pytest.raises(pliant.errors.OutputError, match="cannot be read"):
-        read_table(tmp_path / "none.csv", "u")
-    (tmp_path / "bad.csv").write_text("time,u\n0,one\n")
-    with pytest.raises(ArgumentError, match="not a number"):
-        read_table(tmp_path / "bad.csv", "u")
+        Scenario(inputs={"w": str(tmp_path / "drive.csv")})
+    with pytest.raises(ArgumentError, match="there is no file"):
+        Scenario(inputs={"u": str(tmp_path / "none.csv")})
 
 
 def test_ranges_leave_the_start_up_out_and_resting_states_use_their_nominal() -> None:

@@ -50,9 +50,8 @@ class Master:
         for wire in self.wires:
             self.connected[wire.target_part][wire.input] = True
             source = self.parts[wire.source_part].port(chosen[wire.source_part][wire.output])
-            self.held[wire.target_part][wire.input] = (
-                source.held or self.parts[wire.target_part].inputs[wire.input].held
-            )
+            target = self.parts[wire.target_part].inputs[wire.input]
+            self.held[wire.target_part][wire.input] = source.held or target.held
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end

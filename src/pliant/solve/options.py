@@ -316,6 +316,7 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
 
 
 def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
+    """All parameters in order, those named with other values."""
     out = model.p_start.copy()
     for name, value in given.items():
         number = _number(f"parameters[{name!r}]", value)

@@ -221,7 +221,7 @@ class TableSignal(Typed):
         """Times at which the value changes at once."""
         times, values = self.points
         at = (np.diff(times) == 0) & (np.diff(values) != 0)
-        return times[1:][at]
+        return np.asarray(times[1:][at])
 
     def as_data(self, times: Callable[[], Sequence[float]]) -> Any:
         """As plain data for files."""
@@ -285,10 +285,10 @@ class Segments(Typed):
         origin = Origin("", "segment {}")
         declared.numbers(name, self.coefficients[:, 0], origin)
         if isfinite(declared.low) or isfinite(declared.high):
-            for s in np.flatnonzero(moving):
+            for s in np.flatnonzero(moving).tolist():
                 end = stop if s + 1 == len(self.start) else min(stop, self.start[s + 1])
                 for value in _extremes(self.coefficients[s], end - self.start[s]):
-                    declared.check(name, value, partial(origin.place, int(s)))
+                    declared.check(name, value, partial(origin.place, s))
         return self
 
     def at(self, t: float) -> float:
@@ -310,7 +310,8 @@ def _extremes(c: Vector, h: float) -> list[float]:
     if h <= 0:
         return []
     p = np.polynomial.Polynomial(c)
-    turns = [float(r.real) for r in p.deriv().roots() if abs(r.imag) < 1e-12 and 0 < r.real < h] if len(c) > 2 else []
+    roots = np.asarray(p.deriv().roots(), dtype=np.complex128) if len(c) > 2 else np.zeros(0, dtype=np.complex128)
+    turns = [t for t in roots[np.abs(roots.imag) < 1e-12].real.tolist() if 0 < t < h]
     return [float(p(t)) for t in (0.0, *turns, *((h,) if isfinite(h) else ()))]
 
 

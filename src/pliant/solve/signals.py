@@ -76,7 +76,7 @@ class WordSignal(Signal):
 class ListSignal(Signal):
     """A sequence: a table, or, for an input that is an array, one signal for each element."""
 
-    values: Sequence[Any]
+    values: Sequence[Any] | Column
     table: TableSignal | ArgumentError  # the error where it is no table
     folder: Path | None = None
 
@@ -204,7 +204,7 @@ def _table(name: str, value: Sequence[Any] | Column) -> TableSignal:
             f"input {name}: {value!r} may be two rows (time, value), or times and values",
             hint="give a pair of lists: ([t0, t1], [u0, u1])",
         )
-    columns = []
+    columns: list[Column] = []
     for what, part in zip(("times", "values"), value, strict=True):
         try:
             columns.append(as_column(part))
@@ -215,7 +215,7 @@ def _table(name: str, value: Sequence[Any] | Column) -> TableSignal:
                 f"input {name}: expected {KINDS}; the {what} of the pair have shape {_shape(part)}",
                 hint="times and values must be vectors of the same shape",
             ) from None
-    return make_table(name, *columns, Origin("", "entry {}"))
+    return make_table(name, columns[0], columns[1], Origin("", "entry {}"))
 
 
 def _shape(part: Any) -> str:
