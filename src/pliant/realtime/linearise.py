@@ -9,6 +9,7 @@ and held within them, as the generated step does it. Every step keeps t, x, Dx =
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -23,6 +24,8 @@ from pliant.solve.generated import GeneratedModel
 from pliant.solve.look import jacobian_places, mass_matrix
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Point
+from pliant.solve.options import check_parameters
+from pliant.solve.signals import typed_inputs
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -65,7 +68,10 @@ class Walker:
     def begin(self, scenario: Scenario) -> None:
         """Start values of the scenario, made consistent."""
         self.scenario = scenario
-        self.point = Point(self.model, scenario.start, scenario.inputs, scenario.parameters, scenario.start_values)
+        declared = self.model.declared_inputs(check_parameters(self.model, scenario.parameters))
+        stop = math.inf if scenario.stop is None else scenario.stop
+        inputs = typed_inputs(self.model.names.u, declared, scenario.inputs, stop)
+        self.point = Point(self.model, scenario.start, inputs, scenario.parameters, scenario.start_values)
         self.sim = self.point.sim
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
         self.mass = mass_matrix(self.sim)

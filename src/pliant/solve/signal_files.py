@@ -206,43 +206,95 @@ def _is_number(text: str) -> bool:
 
 
 def _csv(file: Path, text: str, who: str) -> Frame:
-    lines = _lines(text)
-    if "" in lines or "#" in text or any(line.isspace() for line in lines):
-        lines = [line for line in lines if _counts(line)]
-    if not lines:
+    head, body = _first_line(text)
+    if not head:
         raise ArgumentError(f"{who}{file} is empty", hint="add times and values")
-    mark = next((one for one in ";\t," if one in lines[0]), "")
+    mark = next((one for one in ";\t," if one in head), "")
     if not mark:
         raise ArgumentError(f"{who}{file} has one column only", hint=SEPARATED)
-    head = [cell.strip() for cell in next(csv.reader([lines[0]], delimiter=mark))]
-    named = not _is_number(head[0])
-    body = lines[1:] if named else lines
-    if not body:
+    names = [cell.strip() for cell in next(csv.reader([head], delimiter=mark))]
+    named = not _is_number(names[0])
+    if not named:
+        body = f"{head}\n{body}"
+    if not body or body.isspace():
         raise ArgumentError(f"{who}{file} has no rows below its names", hint="add times and values")
     origin = Origin(str(file), "line {}", int(named), is_text=True)
-    cells = _Cells(body, mark, len(head), origin, who)
-    return Frame(origin, head if named else None, len(head), cells.read)
+    cells = _Cells(body, mark, len(names), origin, who)
+    return Frame(origin, names if named else None, len(names), cells.read)
+
+
+def _first_line(text: str) -> tuple[str, str]:
+    """The first line that is neither empty nor a comment, and all after it."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    place = 0
+    while place < len(text):
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        line = text[place:end]
+        place = end + 1
+        if _counts(line):
+            return line, text[place:]
+    return "", ""
 
 
 class _Cells:
-    """The rows of a CSV file."""
+    """The rows of a CSV file: Arrow reads them if they are in order, else they are looked at one by one."""
 
-    def __init__(self, lines: list[str], mark: str, width: int, origin: Origin, who: str) -> None:
-        self.lines, self.mark, self.width, self.origin, self.who = lines, mark, width, origin, who
+    def __init__(self, body: str, mark: str, width: int, origin: Origin, who: str) -> None:
+        self.mark, self.width, self.origin, self.who = mark, width, origin, who
+        self.body = body if "#" not in body else "\n".join(filter(_counts, body.split("\n")))
 
     def read(self, places: Sequence[int]) -> list[Column]:
-        """Columns, fast if there is nothing but numbers, else cell by cell."""
-        if any('"' in line for line in self.lines):
-            rows = [[cell.strip() for cell in row] for row in csv.reader(self.lines, delimiter=self.mark)]
-            self._check_widths([len(row) for row in rows])
-            return [self._column([row[k] for row in rows]) for k in places]
-        self._check_widths([line.count(self.mark) + 1 for line in self.lines])
+        """Columns: numbers, or texts where a cell is none."""
+        found = self._by_arrow(places, ".")
+        if found is None and self.mark != "," and "." not in self.body:
+            found = self._by_arrow(places, ",")
+        if found is None and (self.mark == "," or "," not in self.body):
+            found = self._by_arrow(places, "")
+        return self._by_hand(places) if found is None else found
+
+    def _by_arrow(self, places: Sequence[int], decimal: str) -> list[Column] | None:
+        """All columns as numbers, or all as texts that become numbers if they can; None: Arrow refuses."""
+        import pyarrow
+        from pyarrow import csv as arrow
+
+        names = [str(k) for k in range(self.width)]
+        kind = pyarrow.float64() if decimal else pyarrow.string()
         try:
-            table = np.loadtxt(self.lines, delimiter=self.mark, usecols=list(places), ndmin=2, comments=None)
-        except ValueError:
-            rows = [line.split(self.mark) for line in self.lines]
-            return [self._column([row[k].strip() for row in rows]) for k in places]
-        return [np.ascontiguousarray(table[:, k]) for k in range(len(places))]
+            table = arrow.read_csv(
+                pyarrow.BufferReader(self.body.encode()),
+                arrow.ReadOptions(column_names=names),
+                arrow.ParseOptions(delimiter=self.mark),
+                arrow.ConvertOptions(
+                    column_types={names[k]: kind for k in places},
+                    include_columns=[names[k] for k in places],
+                    null_values=[],
+                    decimal_point=decimal or ".",
+                ),
+            )
+        except pyarrow.ArrowException:
+            return None
+        columns = [table.column(k) for k in range(len(places))]
+        if decimal:
+            return [np.array(column.to_numpy(), dtype=np.float64) for column in columns]
+        return [_texts(column) for column in columns]
+
+    def _by_hand(self, places: Sequence[int]) -> list[Column]:
+        """Line by line, for decimal commas among texts, and to say what is wrong with a line."""
+        rows = list(csv.reader([line for line in self.body.split("\n") if _counts(line)], delimiter=self.mark))
+        self._check_widths([len(row) for row in rows])
+        columns = [[row[k].strip() for row in rows] for k in places]
+        numbers = [cell for cells in columns for cell in set(cells) if _is_number(cell)]
+        if self.mark != "," and any("," in cell for cell in numbers):
+            for row, several in enumerate(zip(*columns, strict=True)):
+                if any("." in cell and _is_number(cell) for cell in several):
+                    raise ArgumentError(
+                        f"{self.who}numbers with decimal points and with decimal commas{self.origin.place(row)}",
+                        hint="write all numbers in one way",
+                    )
+            columns = [[cell.replace(",", ".") if _is_number(cell) else cell for cell in cells] for cells in columns]
+        return [_numbers_or_texts(cells) for cells in columns]
 
     def _check_widths(self, widths: list[int]) -> None:
         if widths.count(self.width) == len(widths):
@@ -253,25 +305,25 @@ class _Cells:
             hint="with decimal commas, semicolons must separate the columns" if self.mark == "," else SEPARATED,
         )
 
-    def _column(self, cells: list[str]) -> Column:
-        """Numbers if all cells are some, with decimal commas or points."""
-        column = np.array(cells, dtype=object)
-        try:
-            return column.astype(np.float64)
-        except ValueError:
-            pass
-        if self.mark == ",":
-            return column
-        numbers = [_is_number(cell) for cell in cells]
-        commas = any(known and "," in cell for known, cell in zip(numbers, cells, strict=True))
-        points = next((k for k, cell in enumerate(cells) if numbers[k] and "." in cell), None)
-        if commas and points is not None:
-            raise ArgumentError(
-                f"{self.who}numbers with decimal points and with decimal commas{self.origin.place(points)}",
-                hint="write all numbers in one way",
-            )
-        column[numbers] = [cell.replace(",", ".") for cell in column[numbers]]
-        return column.astype(np.float64) if all(numbers) else column
+
+def _texts(column: Any) -> Column:
+    """A column of Arrow: numbers if all cells are some, else its cells, of which many are equal."""
+    import pyarrow
+
+    try:
+        return np.array(column.cast(pyarrow.float64()).to_numpy(), dtype=np.float64)
+    except pyarrow.ArrowException:
+        coded = column.combine_chunks().dictionary_encode()
+        known = np.array([cell.strip() for cell in coded.dictionary.to_pylist()], dtype=object)
+        return known[coded.indices.to_numpy()]
+
+
+def _numbers_or_texts(cells: list[str]) -> Column:
+    column = np.array(cells, dtype=object)
+    try:
+        return column.astype(np.float64)
+    except ValueError:
+        return column
 
 
 def _parquet(file: Path, who: str) -> Frame:
