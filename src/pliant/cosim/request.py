@@ -130,7 +130,7 @@ def given_inputs(graph: Graph, inputs: Any, stop: float) -> dict[str, Given]:
             raise UnknownNameError(
                 f"inputs: the part {part.name!r} has no input {name!r}", hint=suggestion(name, known)
             )
-    typed = typed_inputs(list(declared), declared, signals, stop)
+    typed = typed_inputs(declared, signals, stop)
     out = {path: Given(path, signal, declared[path]) for path, signal in typed.items()}
     for path in out:
         if path in connected:

@@ -70,7 +70,7 @@ class Walker:
         self.scenario = scenario
         declared = self.model.declared_inputs(check_parameters(self.model, scenario.parameters))
         stop = math.inf if scenario.stop is None else scenario.stop
-        inputs = typed_inputs(self.model.names.u, declared, scenario.inputs, stop)
+        inputs = typed_inputs(declared, scenario.inputs, stop)
         self.point = Point(self.model, scenario.start, inputs, scenario.parameters, scenario.start_values)
         self.sim = self.point.sim
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps

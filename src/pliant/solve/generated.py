@@ -83,7 +83,7 @@ class GeneratedModel(NativeModel):
     numbers: dict[int, float]
     moving: dict[str, dict[int, int]]  # nominal, min, max: place in x -> expression, where parameters are in it
     _constants: dict[str, float] | None = None
-    _declared: dict[str, Declared] | None = None
+    _declared: tuple[dict[str, Declared], bool] | None = None  # of the inputs; do parameters change it?
     _with_taylor: GeneratedModel | None = None
     reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
     last_start: Start | None = None  # how the last simulation found its start values
@@ -145,13 +145,16 @@ class GeneratedModel(NativeModel):
         """Types of Modelica; bounds and start values may follow the parameters."""
         program = self.generated.program
         system = program.sorted.system
+        if not program.u:
+            return {}
         inputs = [system.variables[v] for v in program.u]
         if self._declared is None:
-            self._declared = {one.name: _declared(system, one, self.numbers) for one in inputs}
-        attributes = [e for one in inputs for e in (one.min, one.max, one.start) if e is not None]
-        fixed = all(value_of(system.graph, e) is not None for e in attributes)
-        if fixed or (parameters is not None and np.array_equal(parameters, self.p_start)):
-            return self._declared
+            attributes = [e for one in inputs for e in (one.min, one.max, one.start) if e is not None]
+            moves = any(value_of(system.graph, e) is None for e in attributes)
+            self._declared = {one.name: _declared(system, one, self.numbers) for one in inputs}, moves
+        usual, moves = self._declared
+        if not moves or (parameters is not None and np.array_equal(parameters, self.p_start)):
+            return usual
         if parameters is None:
             return {one.name: _declared(system, one, {}) for one in inputs}
         values = parameter_values(system, dict(zip(program.p, parameters.tolist(), strict=True)))

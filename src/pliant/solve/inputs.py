@@ -48,8 +48,9 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
     u = np.array([declared[name].start for name in names])
     tables: dict[int, Table] = {}
     functions: dict[int, Callable[[float], float]] = {}
-    for name, signal in typed_inputs(names, declared, given, request.stop).items():
-        j = names.index(name)
+    place = {name: j for j, name in enumerate(names)}
+    for name, signal in typed_inputs(declared, given, request.stop).items():
+        j = place[name]
         if isinstance(signal, ConstantSignal):
             u[j] = signal.value
         elif isinstance(signal, FunctionSignal):
@@ -72,7 +73,10 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
 
 def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
     """At how many times inside the run do inputs jump? Functions of time do not tell."""
-    found = np.unique(np.concatenate([NO_TIMES, *(signal.jumps for signal in given.values())]))
+    times = [jumps for signal in given.values() if len(jumps := signal.jumps)]
+    if not times:
+        return 0
+    found = np.unique(np.concatenate(times))
     return int(np.count_nonzero((found > start) & (found < stop)))
 
 

@@ -322,7 +322,7 @@ def steady_state(
     model: NumericModel, inputs: Any, parameters: Mapping[str, float], start_values: Mapping[str, float]
 ) -> SteadyState:
     """Find x with f(x) = 0, starting from the start values."""
-    typed = typed_inputs(model.names.u, model.declared_inputs(check_parameters(model, parameters)), inputs)
+    typed = typed_inputs(model.declared_inputs(check_parameters(model, parameters)), inputs)
     constant_inputs(typed, "a steady state")
     point = Point(model, 0.0, typed, parameters, start_values)
     x = point.x.copy()

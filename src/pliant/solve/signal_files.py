@@ -315,7 +315,7 @@ def _texts(column: Any) -> Column:
     except pyarrow.ArrowException:
         coded = column.combine_chunks().dictionary_encode()
         known = np.array([cell.strip() for cell in coded.dictionary.to_pylist()], dtype=object)
-        return known[coded.indices.to_numpy()]
+        return np.asarray(known[coded.indices.to_numpy()])
 
 
 def _numbers_or_texts(cells: list[str]) -> Column:

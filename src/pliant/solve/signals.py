@@ -171,6 +171,9 @@ def _from_text(name: str, value: str | os.PathLike[str], folder: Path | None) ->
 
 
 def _function(name: str, function: Callable[[float], Any]) -> FunctionSignal:
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount and not inspect.ismethod(function):
+        return FunctionSignal(function)  # the usual case: looking at signatures takes as long as a short run
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # many functions written in C do not tell
@@ -228,13 +231,11 @@ def _shape(part: Any) -> str:
 # ------------------------------------------------------------------------------------------- for a model
 
 
-def typed_inputs(
-    names: Sequence[str], declared: Mapping[str, Declared], given: Any, stop: float = inf
-) -> dict[str, Typed]:
+def typed_inputs(declared: Mapping[str, Declared], given: Any, stop: float = inf) -> dict[str, Typed]:
     """What was given, by the names of a model's inputs; arrays by element. Inputs that are not given are not in it."""
     out: dict[str, Typed] = {}
     for asked, signal in read_inputs(given).items():
-        found = {asked: signal} if asked in names else _elements(asked, signal, names)
+        found = {asked: signal} if asked in declared else _elements(asked, signal, list(declared))
         for name, one in found.items():
             if name in out:
                 raise ArgumentError(f"inputs: {name} is given twice, also by {asked}", hint="give it once")

@@ -61,7 +61,7 @@ def simulate(
 
     A pattern found by detection that proves to lack an entry gets it, and the run begins anew.
     """
-    signals = typed_inputs(model.names.u, model.declared_inputs(request.parameters), inputs, request.stop)
+    signals = typed_inputs(model.declared_inputs(request.parameters), inputs, request.stop)
     try:
         return _simulate(model, request, signals, progress)
     except PatternError as error:

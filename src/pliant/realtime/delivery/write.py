@@ -217,7 +217,7 @@ def _scenario(one: Scenario, model: NumericModel, tau: float) -> dict[str, Any]:
     assert one.stop is not None
     count = max(1, round((one.stop - one.start) / tau))
     times = [one.start + tau * k for k in range(count + 1)]
-    typed = typed_inputs(model.names.u, model.declared_inputs(parameters), one.inputs, one.stop)
+    typed = typed_inputs(model.declared_inputs(parameters), one.inputs, one.stop)
     return {
         "name": one.name,
         "start": one.start,
