@@ -43,7 +43,7 @@ def all_right(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
 
 @dataclass(frozen=True)
 class Family:
-    """`check(seed)` makes and judges a case, `judge` sums up; `part` cases run with the tests, `count` for the figure."""
+    """`check(seed)` makes and judges a case, `judge` sums up; `part` cases run in the tests, `count` for the figure."""
 
     name: str
     what: str
