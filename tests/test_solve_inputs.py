@@ -445,6 +445,9 @@ def test_the_command_line(tmp_path: Path) -> None:
     for inputs, expected, words in (
         ([f"u={table}", "u=1"], 2, "given twice"),
         (["u=x"], 2, "neither a number nor a file"),
+        (["u"], 2, "not of the form name=value"),
+        (["nowhere.csv"], 1, "there is no file nowhere.csv"),
+        (["w=nowhere.csv"], 1, "input w: there is no file nowhere.csv"),
         (["m=fats"], 1, "did you mean 'fast'"),
         (["u=nowhere.csv"], 1, "there is no file nowhere.csv"),
         (["b=0.5"], 1, "is a Boolean"),

@@ -98,7 +98,8 @@ def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
     types = {name: one.type for name, one in model._numeric.declared_inputs(None).items()}
     out: dict[str, Any] = {}
     for text in texts or ():
-        if "=" not in text or (Path(text).is_file() and text.partition("=")[0].strip() not in types):
+        alone = Path(text).is_file() or ("=" not in text and Path(text).suffix.lower() in TABLE_SUFFIXES)
+        if alone and text.partition("=")[0].strip() not in types:
             more: dict[str, Any] = dict(read_inputs(text))
         else:
             more = {name: _input(name, value, types) for name, value in pairs("--input", [text])}
