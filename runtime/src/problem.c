@@ -47,6 +47,10 @@ static int segment_at(const pl_inputs *in, pl_real t, int next_jump) {
     return low >= next_jump ? next_jump - 1 : low;
 }
 
+int pl_input_segment(const pl_problem *p, pl_real t) {
+    return p->inputs->n_segments > 0 ? segment_at(p->inputs, t, p->next_jump) : -1;
+}
+
 static void set_from_segments(pl_problem *p, const pl_inputs *in, pl_real t) {
     int s = segment_at(in, t, p->next_jump), n_u = in->n_u, degree = in->degree;
     const pl_real *c = in->coefficient + (size_t)s * (size_t)(degree + 1) * (size_t)n_u;

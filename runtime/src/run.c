@@ -24,7 +24,7 @@
 
 size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
-    return sizeof(pl_run) + (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u) * sizeof(pl_real) +
+    return sizeof(pl_run) + (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u)) * sizeof(pl_real) +
            2 * n_roots + 16;
 }
 
@@ -63,6 +63,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->next_time = next_time;
     r->t_handover = -HUGE_VAL;
     r->t_event = -HUGE_VAL;
+    for (size_t k = 0; k < pl_watch_reals(r->n_u); k++) pl_run_watch(r)[k] = 0.0;
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
     p->next_jump = 0;
     find_next_jump(p, t);
@@ -219,7 +220,8 @@ static int struggling(pl_run *r, const pl_problem *p) {
 static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     for (;;) {
         pl_status status = r->started ? PL_OK : start_method(r, p, state);
-        if (status == PL_OK) status = pl_method_of(r->method)->step(state, p, next_limit(r, p));
+        if (status == PL_OK)
+            status = pl_method_of(r->method)->step(state, p, pl_watch_limit(r, p, state, next_limit(r, p)));
         if (status == PL_OK) break;
         if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
         if (!give_to_other(r, p, state, status)) return status;
@@ -476,6 +478,17 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
     return info.terminate ? end_here(r, p, out, t) : PL_EVENT;
 }
 
+/* A step that ended at t for the sake of the inputs: where a table has a kink there, the history of BDF is corrected. */
+static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    pl_event_info info = {0};
+    int segment = pl_input_segment(p, t);
+    r->watch.limit = HUGE_VAL;
+    if (segment < 1 || in->start[segment] != t || r->method != PL_BDF || !pl_watch_kink(r, p, segment)) return;
+    state_at(r, state, t, RUN_AFTER);
+    (void)corrected(r, p, state, t, segment, &info);
+}
+
 /* Roots, outputs, step_done, time events and input jumps of the step just taken. PL_OK: all done. */
 static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     const pl_stepper *head = state;
@@ -496,6 +509,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     if (status != PL_OK) return status;
     if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t) && t < r->t_stop) return pass_jump(r, p, state, out, t);
+    if (t == r->watch.limit && t < r->t_stop) pass_kink(r, p, state, t);
     return PL_OK;
 }
 

@@ -69,6 +69,8 @@ class Segments:
 
 
 Table = tuple[Vector, Vector] | Segments
+#: how often functions of time are looked at during a run, at least: what is shorter may be passed over
+FUNCTION_SAMPLES = 10_000
 NO_TIMES, NO_JUMPS = np.zeros(0), np.zeros(0, dtype=np.uint8)
 
 
@@ -85,8 +87,10 @@ class InputSet:
     is_jump: NDArray[np.uint8]
 
 
-def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instance, begin: float) -> InputSet:
-    """Inputs by name: a number, a function of time, a pair (times, values), Segments. The run starts at ``begin``."""
+def make_inputs(
+    model: NumericModel, given: Mapping[str, Any], instance: Instance, span: tuple[float, float]
+) -> InputSet:
+    """Inputs by name: a number, a function of time, a pair (times, values), Segments, for a run from .. to."""
     names = model.names.u
     u = model.u_start.copy()
     tables: dict[int, Table] = {}
@@ -115,7 +119,7 @@ def make_inputs(model: NumericModel, given: Mapping[str, Any], instance: Instanc
             NO_TIMES,
             NO_JUMPS,
         )
-    return _input_set(u, tables, functions, instance, begin)
+    return _input_set(u, tables, functions, instance, span)
 
 
 def count_jumps(given: Mapping[str, Any], start: float, stop: float) -> int:
@@ -208,7 +212,7 @@ def _input_set(
     tables: dict[int, Table],
     functions: dict[int, Callable[[float], float]],
     instance: Instance,
-    begin: float,
+    span: tuple[float, float],
 ) -> InputSet:
     """Tables as segments that C evaluates, functions of time by a callback that overwrites their entries."""
     n_u = len(u)
@@ -240,7 +244,7 @@ def _input_set(
         out = np.tile(u, (len(times), 1))
         if tables:
             s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
-            left = (jump[s] != 0) & (times == start[s]) & (times > begin)
+            left = (jump[s] != 0) & (times == start[s]) & (times > span[0])
             s = np.where(left if after is None else left & ~after, s - 1, s)
             dt = np.maximum(times - start[s], 0.0)[:, None]
             out = np.zeros((len(times), n_u))
@@ -250,4 +254,37 @@ def _input_set(
             out[:, j] = [function(float(t)) for t in times]
         return out
 
+    looks = _looks(start, coefficient.shape[1] - 1, bool(functions), span)
+    look_u = _values_where_defined(value, looks)
+    defined = np.isfinite(look_u).all(axis=1)
+    looks, look_u = np.ascontiguousarray(looks[defined]), np.ascontiguousarray(look_u[defined])
+    struct.n_looks, struct.look, struct.look_u = len(looks), looks.ctypes.data, look_u.ctypes.data
+    keep += [looks, look_u]
     return InputSet(u, struct, tuple(keep), value, start, jump)
+
+
+def _looks(start: Vector, degree: int, functions: bool, span: tuple[float, float]) -> Vector:
+    """Times where content lies: breakpoints, points inside pieces of higher degree, samples of functions of time."""
+    parts = [start]
+    if degree > 1 and len(start):
+        ends = np.append(start[1:], max(span[1], start[-1]))
+        inner = (np.arange(2 * degree) + 0.5) / (2 * degree)
+        parts.append((start[:, None] + (ends - start)[:, None] * inner).ravel())
+    if functions:
+        parts.append(np.linspace(span[0], span[1], FUNCTION_SAMPLES + 1))
+    looks = np.unique(np.concatenate(parts))
+    return looks[(looks > span[0]) & (looks < span[1])]
+
+
+def _values_where_defined(value: Callable[..., NDArray[np.float64]], times: Vector) -> NDArray[np.float64]:
+    """Inputs at all times, NaN where a function has no value: if the run gets there, it says so itself."""
+    try:
+        return value(times)
+    except Exception:
+        rows = []
+        for t in times:
+            try:
+                rows.append(value(np.array([t]))[0])
+            except Exception:
+                rows.append(np.full_like(rows[0], np.nan) if rows else np.full(value(times[:0]).shape[1], np.nan))
+        return np.array(rows)

@@ -70,7 +70,7 @@ class Simulation:
         model = model.scaled_for(request.parameters)
         self.model, self.request = model, request
         self.instance = model.instance(request.parameters)
-        self.inputs = make_inputs(model, inputs, self.instance, request.start)
+        self.inputs = make_inputs(model, inputs, self.instance, (request.start, request.stop))
         self.u = self.inputs.u.copy() if self.inputs.u.size else np.zeros(1)
         self.count = binding.Counters()
         self.atol = np.ascontiguousarray(request.atol)
