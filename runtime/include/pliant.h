@@ -498,6 +498,8 @@ typedef struct pl_method {
     /* Times at which a step to T knows the inputs, latest first, at most `most`; NULL: steps are not controlled by error.
      */
     int (*nodes)(const void *state, pl_real T, pl_real *t, int most);
+    /* the next step shall not be longer than h; NULL: it would not be by itself */
+    void (*shorten)(void *state, pl_real h);
     /* v = the iteration matrix' answer to a change v of f that lasts for a step; 0: there is no matrix yet */
     int (*response)(const void *state, pl_problem *p, pl_real *v);
 } pl_method;

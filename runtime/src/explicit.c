@@ -299,6 +299,11 @@ static void forget(void *state) {
     (void)state; /* nothing is kept that depends on linear algebra */
 }
 
+static void dopri5_shorten(void *state, pl_real h) {
+    pl_explicit *s = state;
+    s->h = s->head.h_next = fmin(s->h, h);
+}
+
 static int dopri5_nodes(const void *state, pl_real T, pl_real *t, int most) {
     const pl_explicit *s = state;
     (void)most;
@@ -336,4 +341,5 @@ const pl_method pl_dopri5_method = {
     .x = current_x,
     .forget = forget,
     .nodes = dopri5_nodes,
+    .shorten = dopri5_shorten,
 };

@@ -419,6 +419,11 @@ static int radau5_nodes(const void *state, pl_real T, pl_real *t, int most) {
     return 4;
 }
 
+static void radau5_shorten(void *state, pl_real h) {
+    pl_radau5 *s = state;
+    s->h = s->head.h_next = fmin(s->h, h);
+}
+
 static int radau5_response(const void *state, pl_problem *p, pl_real *v) {
     const pl_radau5 *s = state;
     if (s->h_factored == 0.0) return 0;
@@ -438,4 +443,5 @@ const pl_method pl_radau5_method = {
     .forget = radau5_forget,
     .nodes = radau5_nodes,
     .response = radau5_response,
+    .shorten = radau5_shorten,
 };

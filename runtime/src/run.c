@@ -20,11 +20,13 @@
 #define MAX_EVENTS_IN_PLACE 100
 #define MAX_EVENTS_CLOSE    1000 /* events in a row with hardly any progress between them */
 #define CLOSE               1e-9 /* ... relative to the times of the run */
+#define GROWTH_AFTER_LOOK   2.0  /* of the step that ended before content of a function of time */
 #define MAX_SETTLE          20
 
 size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
-    return sizeof(pl_run) + (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u)) * sizeof(pl_real) +
+    return sizeof(pl_run) +
+           (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u)) * sizeof(pl_real) +
            2 * n_roots + 16;
 }
 
@@ -478,15 +480,24 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
     return info.terminate ? end_here(r, p, out, t) : PL_EVENT;
 }
 
-/* A step that ended at t for the sake of the inputs: where a table has a kink there, the history of BDF is corrected. */
+/* A step that ended at t for the sake of the inputs. Where a table has a kink there that matters, the history of BDF is
+ * corrected and other methods begin anew; before content of a function of time, whose place is not known, one-step
+ * methods do not return to their full step at once. */
 static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
-    const pl_inputs *in = p->inputs;
+    const pl_method *method = pl_method_of(r->method);
+    const pl_stepper *head = state;
     pl_event_info info = {0};
     int segment = pl_input_segment(p, t);
     r->watch.limit = HUGE_VAL;
-    if (segment < 1 || in->start[segment] != t || r->method != PL_BDF || !pl_watch_kink(r, p, segment)) return;
+    if (segment < 1 || p->inputs->start[segment] != t) {
+        if (p->inputs->call && method->shorten) method->shorten(state, GROWTH_AFTER_LOOK * head->h);
+        return;
+    }
+    if (!pl_watch_kink(r, p, segment)) return;
     state_at(r, state, t, RUN_AFTER);
-    (void)corrected(r, p, state, t, segment, &info);
+    if (corrected(r, p, state, t, segment, &info)) return;
+    r->started = 0;
+    r->t_reached = r->t_left = t;
 }
 
 /* Roots, outputs, step_done, time events and input jumps of the step just taken. PL_OK: all done. */

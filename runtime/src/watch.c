@@ -22,12 +22,13 @@
 #define ALLOWED   0.8  /* effect of content not seen, in tolerances */
 #define CLEAR     0.25 /* a remembered effect below this share of it needs no second look */
 #define REMEMBER  25   /* steps */
-#define LARGER    8.0   /* deviations between these multiples of those known need no new Δf */
+#define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */
 #define SMALLER   1e-4
-#define KINK      10.0  /* effect of a kink in a step, in tolerances, from which on the history is corrected */
+#define KINK      10.0 /* effect of a kink in a step, in tolerances, from which on the history is corrected */
 #define RESTS     1e-13 /* deviations below this share of |u| are rounding */
-#define TOGETHER  2.0 /* inputs that do more together than this times the sum of each alone: products */
+#define TOGETHER  2.0   /* inputs that do more together than this times the sum of each alone: products */
 #define MAX_NODES 8
+#define SAMPLES   4 /* of functions of time in a step that holds fewer looks */
 
 /* Polynomial through the nodes (barycentric form): times, weights, and for each input the values (n_u apart). */
 typedef struct nodes_of {
@@ -36,18 +37,25 @@ typedef struct nodes_of {
     pl_real *u; /* n * n_u */
 } nodes_of;
 
+/* Looks of a step: of the inputs, or a few made for it. */
+typedef struct looks_of {
+    int64_t n;
+    const pl_real *t;
+    const pl_real *u; /* n * n_u */
+} looks_of;
+
 /* Deviations over the looks of a step, n_u each. */
 typedef struct content {
     pl_real *largest; /* d with its sign */
     pl_real *area;    /* A */
     pl_real *sum, *last;
-    pl_real *worst; /* number of the look of the largest deviation, -1: none */
-    pl_real *known; /* largest |d| that Δf was taken for */
+    pl_real *worst;           /* number of the look of the largest deviation, -1: none */
+    pl_real *known;           /* largest |d| that Δf was taken for */
     pl_real *rate, *response; /* ... alone, in tolerances: change of f, answer of the iteration matrix */
 } content;
 
 size_t pl_watch_reals(int n_u) {
-    return (size_t)(MAX_NODES + 8) * (size_t)n_u;
+    return (size_t)(MAX_NODES + 8 + SAMPLES) * (size_t)n_u + SAMPLES;
 }
 
 static content content_of(pl_run *r) {
@@ -111,16 +119,16 @@ static int counts(const pl_model *m, int j) {
 }
 
 /* Deviations in (t, T) from û. Returns 1 if there are any beyond rounding. */
-static int measure(pl_run *r, const pl_problem *p, const nodes_of *nodes, int64_t first, pl_real t, pl_real T) {
-    const pl_inputs *in = p->inputs;
+static int measure(pl_run *r, const pl_problem *p, const nodes_of *nodes, const looks_of *looks, pl_real t,
+                   pl_real T) {
     content c = content_of(r);
     int n_u = r->n_u, any = 0;
     pl_real share[MAX_NODES], t_last = t;
     for (int j = 0; j < n_u; j++) c.largest[j] = c.area[j] = c.sum[j] = c.last[j] = 0.0, c.worst[j] = -1.0;
-    for (int64_t k = first; k < in->n_looks && in->look[k] < T; k++) {
-        pl_real at = in->look[k], half = 0.5 * (at - t_last);
+    for (int64_t k = 0; k < looks->n && looks->t[k] < T; k++) {
+        pl_real at = looks->t[k], half = 0.5 * (at - t_last);
         int between = through_nodes(nodes, at, share);
-        const pl_real *u = in->look_u + (size_t)k * (size_t)n_u;
+        const pl_real *u = looks->u + (size_t)k * (size_t)n_u;
         for (int j = 0; j < n_u; j++) {
             if (!counts(p->model, j)) continue;
             pl_real d = between ? u[j] - value_of(nodes, n_u, j, share) : 0.0, size = fabs(u[j]);
@@ -137,51 +145,61 @@ static int measure(pl_run *r, const pl_problem *p, const nodes_of *nodes, int64_
         }
         t_last = at;
     }
-    for (int j = 0; j < n_u; j++) c.area[j] = fmax(c.area[j], fabs(c.sum[j] + 0.5 * (T - t_last) * c.last[j]));
+    for (int j = 0; j < n_u; j++)
+        c.area[j] = fmax(c.area[j], fabs(c.sum[j] + 0.5 * (T - t_last) * c.last[j]));
     return any;
 }
 
-static pl_real largest_weighted(const pl_problem *p, const pl_real *v, const pl_real *x, const int8_t *leave_out) {
+static pl_real largest_weighted(const pl_problem *p, const pl_real *v, const pl_real *x,
+                                const int8_t *leave_out) {
     pl_real most = 0.0;
     for (int i = 0; i < p->model->n_x; i++)
         if (!leave_out || !leave_out[i]) most = fmax(most, fabs(v[i]) / (p->rtol * fabs(x[i]) + p->atol[i]));
     return most;
 }
 
+/* A step about to be taken: the method's state and x, its nodes, its looks. */
+typedef struct step_view {
+    const void *state;
+    const pl_real *x;
+    nodes_of nodes;
+    looks_of looks;
+} step_view;
+
 /* Which inputs deviate from û in an evaluation of f. */
 enum { NONE = -2, ALL = -1 };
 
 /* f at look k, with the true value of input `who` only, of all or of none, û for the others. */
-static pl_status f_at(pl_run *r, pl_problem *p, const nodes_of *nodes, int64_t k, int who, const pl_real *x,
-                      pl_real *f) {
-    const pl_inputs *in = p->inputs;
-    const pl_real *u = in->look_u + (size_t)k * (size_t)r->n_u;
+static pl_status f_at(pl_run *r, pl_problem *p, const step_view *v, int64_t k, int who, pl_real *f) {
+    const pl_real *u = v->looks.u + (size_t)k * (size_t)r->n_u;
+    const nodes_of *nodes = &v->nodes;
     pl_real share[MAX_NODES];
-    int between = through_nodes(nodes, in->look[k], share);
+    int between = through_nodes(nodes, v->looks.t[k], share);
     for (int j = 0; j < r->n_u; j++)
         p->u[j] = !between || who == ALL || who == j ? u[j] : value_of(nodes, r->n_u, j, share);
     p->count->n_rhs++;
-    pl_status status = p->model->rhs(p->self, in->look[k], x, p->u, f);
+    pl_status status = p->model->rhs(p->self, v->looks.t[k], v->x, p->u, f);
     return status == PL_OK && pl_first_nonfinite(r->n_x, f) >= 0 ? PL_NONFINITE : status;
 }
 
 /* Δf of `who` at look k, as the change of f and as the answer of the iteration matrix; f with û is in RUN_WORK. */
-static void ask_one(pl_run *r, pl_problem *p, const void *state, const nodes_of *nodes, int64_t k, int who,
-                    const pl_real *x, pl_real *rate, pl_real *response) {
+static void ask_one(pl_run *r, pl_problem *p, const step_view *v, int64_t k, int who, pl_real *rate,
+                    pl_real *response) {
     const pl_method *method = pl_method_of(r->method);
     const pl_real *base = pl_run_x(r, RUN_WORK);
     pl_real *change = pl_run_x(r, RUN_WORK + 1);
     const int8_t *algebraic =
         p->linear && pl_linear_has_algebraic(p->linear) ? pl_linear_algebraic(p->linear) : NULL;
     *rate = *response = HUGE_VAL; /* not defined: not to be passed over */
-    if (f_at(r, p, nodes, k, who, x, change) != PL_OK) return;
+    if (f_at(r, p, v, k, who, change) != PL_OK) return;
     for (int i = 0; i < r->n_x; i++) change[i] -= base[i];
-    *rate = largest_weighted(p, change, x, algebraic);
-    if (method->response && method->response(state, p, change)) *response = largest_weighted(p, change, x, NULL);
+    *rate = largest_weighted(p, change, v->x, algebraic);
+    if (method->response && method->response(v->state, p, change))
+        *response = largest_weighted(p, change, v->x, NULL);
 }
 
 /* What each input alone does, at the look of its largest deviation, and all of them together there. */
-static void ask(pl_run *r, pl_problem *p, const void *state, const nodes_of *nodes, const pl_real *x) {
+static void ask(pl_run *r, pl_problem *p, const step_view *v) {
     content c = content_of(r);
     pl_watch *w = &r->watch;
     int active = 0;
@@ -194,15 +212,15 @@ static void ask(pl_run *r, pl_problem *p, const void *state, const nodes_of *nod
         c.rate[j] = c.response[j] = 0.0;
         if (c.worst[j] < 0.0) continue;
         int64_t k = (int64_t)c.worst[j];
-        if (f_at(r, p, nodes, k, NONE, x, pl_run_x(r, RUN_WORK)) != PL_OK) {
+        if (f_at(r, p, v, k, NONE, pl_run_x(r, RUN_WORK)) != PL_OK) {
             c.rate[j] = c.response[j] = HUGE_VAL;
             continue;
         }
-        ask_one(r, p, state, nodes, k, j, x, &c.rate[j], &c.response[j]);
+        ask_one(r, p, v, k, j, &c.rate[j], &c.response[j]);
         sum += c.rate[j];
         if (active == 1) break;
         pl_real rate, response;
-        ask_one(r, p, state, nodes, k, ALL, x, &rate, &response);
+        ask_one(r, p, v, k, ALL, &rate, &response);
         w->rate = fmax(w->rate, rate);
         w->response = fmax(w->response, response);
     }
@@ -227,39 +245,67 @@ static pl_real effect(pl_run *r, int *alike) {
     return w->rate > 0.0 ? sum + ratio * fmin(w->rate * time, w->response) : sum;
 }
 
-pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
+/* The looks in (t, T); for functions of time at least SAMPLES. */
+static pl_status find_looks(pl_run *r, pl_problem *p, pl_real t, pl_real T, looks_of *looks) {
     const pl_inputs *in = p->inputs;
-    const pl_method *method = pl_method_of(r->method);
-    const pl_stepper *head = state;
-    pl_real t = head->t, T = fmin(t + 1.001 * head->h_next, limit);
-    nodes_of nodes;
-    int alike;
-    r->watch.limit = HUGE_VAL;
-    if (!in || in->n_looks == 0 || !method->nodes) return limit;
-    int64_t first = look_after(in, t), end = first;
-    if (first >= in->n_looks || in->look[first] >= T) return limit;
-    r->watch.age++;
-    if (make_nodes(r, p, state, T, &nodes) != PL_OK || !measure(r, p, &nodes, first, t, T)) return limit;
-    pl_real now = effect(r, &alike);
-    const pl_real *x = method->x(state);
-    if (!alike || r->watch.age > REMEMBER || (now > CLEAR * ALLOWED && r->watch.age > 3)) {
-        ask(r, p, state, &nodes, x);
-        now = effect(r, &alike);
+    int64_t first = look_after(in, t);
+    looks->t = in->look + first;
+    looks->u = in->look_u + (size_t)first * (size_t)r->n_u;
+    looks->n = 0;
+    while (first + looks->n < in->n_looks && looks->t[looks->n] < T) looks->n++;
+    if (!in->call || looks->n >= SAMPLES) return PL_OK;
+    pl_real *u = content_of(r).response + r->n_u, *at = u + (size_t)SAMPLES * (size_t)r->n_u;
+    for (int k = 0; k < SAMPLES; k++) {
+        at[k] = t + (T - t) * (k + 1) / (SAMPLES + 1);
+        pl_status status = pl_set_inputs(p, at[k]);
+        if (status != PL_OK) return status;
+        memcpy(u + (size_t)k * (size_t)r->n_u, p->u, (size_t)r->n_u * sizeof(pl_real));
     }
-    if (now <= ALLOWED) return limit;
-    while (end < in->n_looks && in->look[end] < T) end++;
-    int64_t good = first, bad = end; /* ending at look `good` is fine, at `bad` (or T) it is not */
+    looks->n = SAMPLES;
+    looks->t = at;
+    looks->u = u;
+    return PL_OK;
+}
+
+/* The last look up to which the step is fine; up to the first it always is. */
+static int64_t last_good(pl_run *r, pl_problem *p, step_view *v, pl_real t) {
+    int64_t good = 0, bad = v->looks.n;
+    int alike;
     while (bad - good > 1) {
         int64_t middle = (good + bad) / 2;
-        pl_real to = in->look[middle];
-        int fine = make_nodes(r, p, state, to, &nodes) == PL_OK &&
-                   (!measure(r, p, &nodes, first, t, to) || effect(r, &alike) <= ALLOWED);
+        pl_real to = v->looks.t[middle];
+        int fine = make_nodes(r, p, v->state, to, &v->nodes) == PL_OK &&
+                   (!measure(r, p, &v->nodes, &v->looks, t, to) || effect(r, &alike) <= ALLOWED);
         if (fine)
             good = middle;
         else
             bad = middle;
     }
-    r->watch.limit = in->look[good];
+    return good;
+}
+
+pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
+    const pl_inputs *in = p->inputs;
+    const pl_method *method = pl_method_of(r->method);
+    const pl_stepper *head = state;
+    pl_real t = head->t, T = fmin(t + 1.001 * head->h_next, limit);
+    step_view v = {.state = state};
+    int alike;
+    r->watch.limit = HUGE_VAL;
+    if (!in || in->n_looks == 0 || !method->nodes) return limit;
+    /* what cannot be evaluated here is left to the step itself, which says so if it matters */
+    if (find_looks(r, p, t, T, &v.looks) != PL_OK || v.looks.n == 0) return limit;
+    r->watch.age++;
+    if (make_nodes(r, p, state, T, &v.nodes) != PL_OK || !measure(r, p, &v.nodes, &v.looks, t, T))
+        return limit;
+    pl_real now = effect(r, &alike);
+    if (!alike || r->watch.age > REMEMBER || (now > CLEAR * ALLOWED && r->watch.age > 3)) {
+        v.x = method->x(state);
+        ask(r, p, &v);
+        now = effect(r, &alike);
+    }
+    if (now <= ALLOWED) return limit;
+    r->watch.limit = v.looks.t[last_good(r, p, &v, t)];
     r->watch.h_wanted = head->h_next;
     return r->watch.limit;
 }
