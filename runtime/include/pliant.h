@@ -326,6 +326,7 @@ typedef struct pl_problem {
     pl_linear *linear;   /* NULL for explicit methods */
     pl_counters *count;
     int next_jump; /* first segment with a jump that is not yet passed: u is taken from the left of it */
+    int passed;    /* last segment with a jump that is: u is taken from it on, whatever the rounding of t */
     pl_failure failure;
     pl_record *record; /* NULL: nothing is noted */
 } pl_problem;

@@ -13,13 +13,14 @@
  * Δf is a difference, not a derivative: f may be flat where u rests (u^2 at 0). It is kept for some steps, as long as the
  * deviations stay below twice those it was taken for and it says "far below"; it decides nothing else untried.
  */
+#include "control.h"
 #include "run.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define ALLOWED   0.8  /* effect of content not seen, in tolerances */
+#define ALLOWED   0.5  /* effect of content not seen, in tolerances */
 #define CLEAR     0.25 /* a remembered effect below this share of it needs no second look */
 #define REMEMBER  25   /* steps */
 #define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */
@@ -248,7 +249,7 @@ static pl_real effect(pl_run *r, int *alike) {
 /* The looks in (t, T); for functions of time at least SAMPLES. */
 static pl_status find_looks(pl_run *r, pl_problem *p, pl_real t, pl_real T, looks_of *looks) {
     const pl_inputs *in = p->inputs;
-    int64_t first = look_after(in, t);
+    int64_t first = look_after(in, t + 16.0 * pl_smallest_step(t)); /* no step fits before nearer ones */
     looks->t = in->look + first;
     looks->u = in->look_u + (size_t)first * (size_t)r->n_u;
     looks->n = 0;

@@ -233,6 +233,7 @@ class Problem(Structure):
         ("linear", c_void_p),
         ("count", c_void_p),
         ("next_jump", c_int),
+        ("passed", c_int),
         ("failure", Failure),
         ("record", c_void_p),
     )

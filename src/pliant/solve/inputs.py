@@ -71,6 +71,8 @@ class Segments:
 Table = tuple[Vector, Vector] | Segments
 #: how often functions of time are looked at during a run, at least: what is shorter may be passed over
 FUNCTION_SAMPLES = 10_000
+#: times that differ by less, relative to themselves, are the same
+ROUNDING = 16.0 * float(np.finfo(float).eps)
 NO_TIMES, NO_JUMPS = np.zeros(0), np.zeros(0, dtype=np.uint8)
 
 
@@ -243,8 +245,9 @@ def _input_set(
     def value(times: Vector, after: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         out = np.tile(u, (len(times), 1))
         if tables:
-            s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
-            left = (jump[s] != 0) & (times == start[s]) & (times > span[0])
+            rounding = ROUNDING * np.abs(times)  # a clock's tick is the time of a jump, but for rounding
+            s = np.clip(np.searchsorted(start, times + rounding, side="right") - 1, 0, len(start) - 1)
+            left = (jump[s] != 0) & (np.abs(times - start[s]) <= rounding) & (times > span[0])
             s = np.where(left if after is None else left & ~after, s - 1, s)
             dt = np.maximum(times - start[s], 0.0)[:, None]
             out = np.zeros((len(times), n_u))
