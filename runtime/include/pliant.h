@@ -285,6 +285,9 @@ typedef struct pl_inputs {
     const uint8_t *jump;        /* n_segments */
     pl_status (*call)(void *user, pl_real t, pl_real *u);
     void *user;
+    int64_t n_looks;       /* times where content lies that a step must not pass over unseen (watch.c) */
+    const pl_real *look;   /* n_looks, ascending, between jumps */
+    const pl_real *look_u; /* n_looks * n_u: inputs there */
 } pl_inputs;
 
 /* Where and why something failed. */
@@ -323,6 +326,7 @@ typedef struct pl_problem {
     pl_linear *linear;   /* NULL for explicit methods */
     pl_counters *count;
     int next_jump; /* first segment with a jump that is not yet passed: u is taken from the left of it */
+    int passed;    /* last segment with a jump that is: u is taken from it on, whatever the rounding of t */
     pl_failure failure;
     pl_record *record; /* NULL: nothing is noted */
 } pl_problem;
@@ -341,6 +345,8 @@ void pl_note_limit(pl_problem *p, int n, int at, const pl_real *x);
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f);
 pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g);
 pl_status pl_set_inputs(pl_problem *p, pl_real t);
+/* Number of the segment of the inputs that holds at t; -1: none. */
+int pl_input_segment(const pl_problem *p, pl_real t);
 /* Index of the first value that is NaN or Inf, or -1. */
 int pl_first_nonfinite(int n, const pl_real *v);
 /* out = L v */
@@ -490,6 +496,13 @@ typedef struct pl_method {
     pl_real *(*x)(void *state);
     /* the linear block was made anew: evaluate and factorise again before using it */
     void (*forget)(void *state);
+    /* Times at which a step to T knows the inputs, latest first, at most `most`; NULL: steps are not controlled by error.
+     */
+    int (*nodes)(const void *state, pl_real T, pl_real *t, int most);
+    /* the next step shall not be longer than h; NULL: it would not be by itself */
+    void (*shorten)(void *state, pl_real h);
+    /* v = the iteration matrix' answer to a change v of f that lasts for a step; 0: there is no matrix yet */
+    int (*response)(const void *state, pl_problem *p, pl_real *v);
 } pl_method;
 
 const pl_method *pl_method_of(int id);
@@ -543,6 +556,15 @@ typedef struct pl_run_options {
     int at_jump;        /* PL_JUMP_...: BDF where an input jumps; other methods begin anew */
 } pl_run_options;
 
+/* What is known of content of the inputs between the points where steps look (watch.c). */
+typedef struct pl_watch {
+    pl_real limit;    /* the step at work ends here for the sake of the inputs; +Inf: it does not */
+    pl_real rate;     /* change of f for the deviations known, in tolerances per time */
+    pl_real response; /* answer of the iteration matrix to it, in tolerances */
+    pl_real h_wanted; /* step size that was wanted when a step was limited */
+    int age;          /* steps since these were taken */
+} pl_watch;
+
 /* State of one simulation. Flat; followed by work arrays (see pl_run_size). */
 typedef struct pl_run {
     pl_run_options opt;
@@ -563,6 +585,7 @@ typedef struct pl_run {
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
     int n_x, n_roots, n_u;
+    pl_watch watch;
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);

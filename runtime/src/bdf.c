@@ -139,6 +139,7 @@ static void accept(pl_bdf *s) {
     if (q == 1 && s->steps > 0) s->tau[2] = s->tau[1];
     s->tau[1] = s->h;
     s->steps++;
+    s->past++;
     s->wait--;
     if (s->wait == 1 && q < s->q_max) {
         memcpy(pl_bdf_array(s, BDF_SAVED), e, (size_t)n * sizeof(pl_real));
@@ -276,6 +277,26 @@ static void bdf_forget(void *state) {
     s->steps_jacobian = -1;
 }
 
+/* The end of the step, and those of the steps that the history remembers. */
+static int bdf_nodes(const void *state, pl_real T, pl_real *t, int most) {
+    const pl_bdf *s = state;
+    int n = 2;
+    t[0] = T;
+    t[1] = s->head.t;
+    for (int k = 1; k < s->q_next && k <= s->past && n < most; k++, n++) t[n] = t[n - 1] - s->tau[k];
+    return n;
+}
+
+static int bdf_response(const void *state, pl_problem *p, pl_real *v) {
+    const pl_bdf *s = state;
+    if (!s->factor_valid) return 0;
+    const int8_t *algebraic = pl_linear_has_algebraic(p->linear) ? pl_linear_algebraic(p->linear) : NULL;
+    for (int i = 0; i < s->head.n; i++)
+        if (!algebraic || !algebraic[i]) v[i] *= s->gamma_factored;
+    if (!s->plain) pl_linear_solve(p, v);
+    return 1;
+}
+
 const pl_method pl_bdf_method = {
     .name = "bdf",
     .implicit = 1,
@@ -285,4 +306,6 @@ const pl_method pl_bdf_method = {
     .interpolate = pl_bdf_interpolate,
     .x = bdf_x,
     .forget = bdf_forget,
+    .nodes = bdf_nodes,
+    .response = bdf_response,
 };

@@ -40,6 +40,7 @@ struct pl_bdf {
     int64_t steps_factor;           /* value of `steps` at the last factorisation */
     int64_t steps_jacobian;         /* ... and at the last Jacobian */
     int still;                      /* steps since step size or order changed */
+    int past;                       /* steps since the start or the last jump of an input */
     pl_real h;                      /* step size the history is scaled with */
     pl_real h_max;                  /* 0: no bound */
     pl_real eta_next;               /* factor to apply to h before the next step */

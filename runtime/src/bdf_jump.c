@@ -409,5 +409,6 @@ pl_status pl_bdf_jump(pl_bdf *s, pl_problem *p, const pl_jump *jump, pl_real *wo
     }
     if (s->wait < s->q + 1) s->wait = s->q + 1;
     s->has_saved = 0;
+    s->past = 0;
     return PL_OK;
 }

@@ -299,6 +299,19 @@ static void forget(void *state) {
     (void)state; /* nothing is kept that depends on linear algebra */
 }
 
+static void dopri5_shorten(void *state, pl_real h) {
+    pl_explicit *s = state;
+    s->h = s->head.h_next = fmin(s->h, h);
+}
+
+static int dopri5_nodes(const void *state, pl_real T, pl_real *t, int most) {
+    const pl_explicit *s = state;
+    (void)most;
+    for (int k = 0; k < N_STAGES - 1; k++) t[k] = s->head.t + DP_C[N_STAGES - 2 - k] * (T - s->head.t);
+    t[0] = T;
+    return N_STAGES - 1;
+}
+
 const pl_method pl_euler_method = {
     .name = "euler",
     .size = size_of,
@@ -327,4 +340,6 @@ const pl_method pl_dopri5_method = {
     .interpolate = dopri5_interpolate,
     .x = current_x,
     .forget = forget,
+    .nodes = dopri5_nodes,
+    .shorten = dopri5_shorten,
 };

@@ -34,8 +34,9 @@ static pl_status note(pl_problem *p, pl_status status, int what, int index, pl_r
     return status;
 }
 
-/* Segment that holds at t, never beyond the next jump: there the solver stops and looks from the left. */
-static int segment_at(const pl_inputs *in, pl_real t, int next_jump) {
+/* Segment that holds at t, never beyond the next jump, where the solver stops and looks from the left, nor before the
+ * last one that was passed. */
+static int segment_at(const pl_inputs *in, pl_real t, int passed, int next_jump) {
     int low = 0, high = in->n_segments - 1;
     while (low < high) {
         int middle = (low + high + 1) / 2;
@@ -44,14 +45,19 @@ static int segment_at(const pl_inputs *in, pl_real t, int next_jump) {
         else
             high = middle - 1;
     }
+    if (low < passed) low = passed;
     return low >= next_jump ? next_jump - 1 : low;
 }
 
+int pl_input_segment(const pl_problem *p, pl_real t) {
+    return p->inputs->n_segments > 0 ? segment_at(p->inputs, t, p->passed, p->next_jump) : -1;
+}
+
 static void set_from_segments(pl_problem *p, const pl_inputs *in, pl_real t) {
-    int s = segment_at(in, t, p->next_jump), n_u = in->n_u, degree = in->degree;
+    int s = segment_at(in, t, p->passed, p->next_jump), n_u = in->n_u, degree = in->degree;
     const pl_real *c = in->coefficient + (size_t)s * (size_t)(degree + 1) * (size_t)n_u;
     pl_real dt = t - in->start[s];
-    if (s == 0 && dt < 0.0) dt = 0.0;
+    if (dt < 0.0) dt = 0.0;
     for (int j = 0; j < n_u; j++) {
         pl_real v = c[degree * n_u + j];
         for (int k = degree - 1; k >= 0; k--) v = v * dt + c[k * n_u + j];

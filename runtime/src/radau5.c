@@ -408,6 +408,29 @@ static void radau5_forget(void *state) {
     s->h_factored = 0.0;
 }
 
+static int radau5_nodes(const void *state, pl_real T, pl_real *t, int most) {
+    const pl_radau5 *s = state;
+    pl_real h = T - s->head.t;
+    (void)most;
+    t[0] = T;
+    t[1] = s->head.t + C2 * h;
+    t[2] = s->head.t + C1 * h;
+    t[3] = s->head.t;
+    return 4;
+}
+
+static void radau5_shorten(void *state, pl_real h) {
+    pl_radau5 *s = state;
+    s->h = s->head.h_next = fmin(s->h, h);
+}
+
+static int radau5_response(const void *state, pl_problem *p, pl_real *v) {
+    const pl_radau5 *s = state;
+    if (s->h_factored == 0.0) return 0;
+    pl_linear_solve(p, v);
+    return 1;
+}
+
 const pl_method pl_radau5_method = {
     .name = "radau5",
     .implicit = 1,
@@ -418,4 +441,7 @@ const pl_method pl_radau5_method = {
     .interpolate = radau5_interpolate,
     .x = radau5_x,
     .forget = radau5_forget,
+    .nodes = radau5_nodes,
+    .response = radau5_response,
+    .shorten = radau5_shorten,
 };

@@ -20,11 +20,14 @@
 #define MAX_EVENTS_IN_PLACE 100
 #define MAX_EVENTS_CLOSE    1000 /* events in a row with hardly any progress between them */
 #define CLOSE               1e-9 /* ... relative to the times of the run */
+#define GROWTH_AFTER_LOOK   2.0  /* of the step that ended before content of a function of time */
+#define ROUNDED             1e-9 /* jumps nearer to a time event, relative to the gap before, lie on it */
 #define MAX_SETTLE          20
 
 size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
-    return sizeof(pl_run) + (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u) * sizeof(pl_real) +
+    return sizeof(pl_run) +
+           (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u)) * sizeof(pl_real) +
            2 * n_roots + 16;
 }
 
@@ -38,7 +41,8 @@ static void find_next_jump(pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
     if (!in) return;
     int s = p->next_jump < 1 ? 1 : p->next_jump;
-    while (s < in->n_segments && !(in->jump[s] && in->start[s] > t)) s++;
+    for (; s < in->n_segments && !(in->jump[s] && in->start[s] > t); s++)
+        if (in->jump[s]) p->passed = s;
     p->next_jump = s;
 }
 
@@ -63,8 +67,9 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->next_time = next_time;
     r->t_handover = -HUGE_VAL;
     r->t_event = -HUGE_VAL;
+    for (size_t k = 0; k < pl_watch_reals(r->n_u); k++) pl_run_watch(r)[k] = 0.0;
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
-    p->next_jump = 0;
+    p->next_jump = p->passed = 0;
     find_next_jump(p, t);
     return r->n_roots > 0 ? pl_event_reset(r, p, t, x) : PL_OK;
 }
@@ -219,7 +224,8 @@ static int struggling(pl_run *r, const pl_problem *p) {
 static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     for (;;) {
         pl_status status = r->started ? PL_OK : start_method(r, p, state);
-        if (status == PL_OK) status = pl_method_of(r->method)->step(state, p, next_limit(r, p));
+        if (status == PL_OK)
+            status = pl_method_of(r->method)->step(state, p, pl_watch_limit(r, p, state, next_limit(r, p)));
         if (status == PL_OK) break;
         if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
         if (!give_to_other(r, p, state, status)) return status;
@@ -369,6 +375,15 @@ static int jump_due(const pl_problem *p, pl_real t) {
     return in && p->next_jump < in->n_segments && t >= in->start[p->next_jump];
 }
 
+/* A time up to which an input jump counts as one at the time event t: clocks and tables are rounded differently. */
+static pl_real same_time(const pl_run *r, const pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    if (!in || p->next_jump >= in->n_segments) return t;
+    pl_real gap = in->start[p->next_jump] - in->start[p->next_jump - 1];
+    if (r->t_event > -HUGE_VAL && t > r->t_event) gap = fmin(gap, t - r->t_event);
+    return t + fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t));
+}
+
 /* An event at t inside or at the end of the open step. An input that jumps at the time of a time event jumps first:
  * what the event samples is the value from t on. */
 static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int root) {
@@ -381,8 +396,9 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
     int wanted = out->n_points < 0 && last_time(out) < t;
     pl_status status = wanted ? write_row(p, out, t, before) : PL_OK;
-    int jumped = !root && jump_due(p, t);
-    if (jumped) find_next_jump(p, t);
+    pl_real reach = root ? t : same_time(r, p, t);
+    int jumped = !root && jump_due(p, reach);
+    if (jumped) find_next_jump(p, reach);
     if (status == PL_OK) status = settle(r, p, t, root, &info);
     if (status != PL_OK) return status;
     int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always;
@@ -463,17 +479,36 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
     state_at(r, state, t, RUN_AFTER);
     memcpy(pl_run_x(r, RUN_BEFORE), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
     find_next_jump(p, t);
-    if (!corrected(r, p, state, t, segment, &info)) {
+    if (t >= r->t_stop || !corrected(r, p, state, t, segment, &info)) {
         pl_status status = restart(r, p, t, &info);
         if (status != PL_OK) return status;
     }
-    if (!info.x_changed && !info.terminate) return PL_OK;
+    pl_status status = write_after(r, p, out, t);
+    if (status != PL_OK || (!info.x_changed && !info.terminate)) return status;
     if (r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     r->t_event = t;
     p->count->n_events++;
-    pl_status status = write_after(r, p, out, t);
-    if (status != PL_OK) return status;
     return info.terminate ? end_here(r, p, out, t) : PL_EVENT;
+}
+
+/* A step that ended at t for the sake of the inputs. Where a table has a kink there that matters, the history of BDF is
+ * corrected and other methods begin anew; before content of a function of time, whose place is not known, one-step
+ * methods do not return to their full step at once. */
+static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
+    const pl_method *method = pl_method_of(r->method);
+    const pl_stepper *head = state;
+    pl_event_info info = {0};
+    int segment = pl_input_segment(p, t);
+    r->watch.limit = HUGE_VAL;
+    if (segment < 1 || p->inputs->start[segment] != t) {
+        if (p->inputs->call && method->shorten) method->shorten(state, GROWTH_AFTER_LOOK * head->h);
+        return;
+    }
+    if (!pl_watch_kink(r, p, segment)) return;
+    state_at(r, state, t, RUN_AFTER);
+    if (corrected(r, p, state, t, segment, &info)) return;
+    r->started = 0;
+    r->t_reached = r->t_left = t;
 }
 
 /* Roots, outputs, step_done, time events and input jumps of the step just taken. PL_OK: all done. */
@@ -495,7 +530,8 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     status = step_done(r, p, state, out);
     if (status != PL_OK) return status;
     if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
-    if (jump_due(p, t) && t < r->t_stop) return pass_jump(r, p, state, out, t);
+    if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
+    if (t == r->watch.limit && t < r->t_stop) pass_kink(r, p, state, t);
     return PL_OK;
 }
 
@@ -507,7 +543,7 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     if (!*passed) return PL_OK;
     t = fmax(t, r->t_reached);
     if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
-    if (t < r->t_stop) return pass_jump(r, p, state, out, t);
+    if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     state_at(r, state, t, RUN_AFTER);
     r->started = 0;
     r->t_reached = t;

@@ -4,8 +4,8 @@
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each), u (7 n_u);
- * then int8_t sign, fired (n_roots each). */
+/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each), u (7 n_u), watch
+ * (pl_watch_reals); then int8_t sign, fired (n_roots each). */
 enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
@@ -17,8 +17,12 @@ static inline pl_real *pl_run_g(pl_run *r, int k) {
 static inline pl_real *pl_run_u(pl_run *r) {
     return pl_run_g(r, 3);
 }
+static inline pl_real *pl_run_watch(pl_run *r) {
+    return pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u;
+}
+size_t pl_watch_reals(int n_u);
 static inline int8_t *pl_run_sign(pl_run *r) {
-    return (int8_t *)(void *)(pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u);
+    return (int8_t *)(void *)(pl_run_watch(r) + pl_watch_reals(r->n_u));
 }
 static inline int8_t *pl_run_fired(pl_run *r) {
     return pl_run_sign(r) + r->n_roots;
@@ -33,5 +37,10 @@ void pl_event_put_back(pl_run *r);
 /* First event in (r->t_left, end of the step]: *found, its time in *t_event, pl_run_fired set; signs and
  * r->t_left advance to it, or to the end of the step. */
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, int *found, pl_real *t_event);
+
+/* Where the next step must end for the sake of the inputs, at most at `limit`. */
+pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *method_state, pl_real limit);
+/* Is the kink where `segment` begins one that the history of BDF should know of? */
+int pl_watch_kink(pl_run *r, const pl_problem *p, int segment);
 
 #endif

@@ -208,6 +208,9 @@ class Inputs(Structure):
         ("jump", c_void_p),
         ("call", c_void_p),
         ("user", c_void_p),
+        ("n_looks", c_int64),
+        ("look", c_void_p),
+        ("look_u", c_void_p),
     )
 
 
@@ -230,6 +233,7 @@ class Problem(Structure):
         ("linear", c_void_p),
         ("count", c_void_p),
         ("next_jump", c_int),
+        ("passed", c_int),
         ("failure", Failure),
         ("record", c_void_p),
     )
@@ -318,6 +322,12 @@ class RunOptions(Structure):
     )
 
 
+class Watch(Structure):
+    """pl_watch."""
+
+    _fields_ = (("limit", c_double), ("rate", c_double), ("response", c_double), ("h_wanted", c_double), ("age", c_int))
+
+
 class Run(Structure):
     """pl_run: the head of the block."""
 
@@ -342,6 +352,7 @@ class Run(Structure):
         ("n_x", c_int),
         ("n_roots", c_int),
         ("n_u", c_int),
+        ("watch", Watch),
     )
 
 

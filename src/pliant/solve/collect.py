@@ -89,14 +89,13 @@ def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]
             lazy[f"der({name})"] = derivative.column(i)
     times = sim.rows[: sim.out.used, 0]
     for j, name in enumerate(names.u):
-        lazy[name] = lambda j=j: sim.inputs.value(times, _after_events(sim, times))[:, j]  # type: ignore[misc]
+        lazy[name] = lambda j=j: sim.inputs.value(times, _after_jumps(times))[:, j]  # type: ignore[misc]
     return lazy
 
 
-def _after_events(sim: Simulation, times: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Rows that show what holds after an event: the last of its time."""
-    last = np.append(times[1:] != times[:-1], True)
-    return last & np.isin(times, [event.time for event in sim.events])
+def _after_jumps(times: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Rows that show what holds from their time on: the last of each time."""
+    return np.append(times[1:] != times[:-1], True)
 
 
 def _has_memory(sim: Simulation) -> bool:
@@ -150,20 +149,23 @@ class _Derivative:
             rows = sim.rows[: sim.out.used]
             out = np.empty((len(rows), sim.model.n_x))
             scale = (sim.request.stop - sim.request.start) or 1.0
+            after = _after_jumps(rows[:, 0])
             for k, row in enumerate(rows):
-                out[k] = derivative_at(sim, float(row[0]), row[1 : 1 + sim.model.n_x].copy(), scale)
+                x = row[1 : 1 + sim.model.n_x].copy()
+                out[k] = derivative_at(sim, float(row[0]), x, scale, after=bool(after[k]))
             self.values = out
         return self.values
 
 
-def derivative_at(sim: Simulation, t: float, x: Vector, scale: float) -> Vector:
-    """x' at (t, x) by the equations, algebraic unknowns included."""
+def derivative_at(sim: Simulation, t: float, x: Vector, scale: float, after: bool = True) -> Vector:
+    """x' at (t, x) by the equations, algebraic unknowns included; where an input jumps, just after or just before it."""
     f, out, work = np.empty_like(x), np.empty_like(x), np.empty_like(x)
     problem = ctypes.byref(sim.problem)
-    if len(sim.inputs.jumps) and t > sim.request.start:
-        # at a jump the row holds the values of the left side
-        ahead = np.flatnonzero((sim.inputs.is_jump != 0) & (sim.inputs.jumps >= t))
+    if len(sim.inputs.jumps):
+        left = not after and t > sim.request.start
+        ahead = np.flatnonzero((sim.inputs.is_jump != 0) & (sim.inputs.jumps >= t if left else sim.inputs.jumps > t))
         sim.problem.next_jump = int(ahead[0]) if len(ahead) else len(sim.inputs.jumps)
+        sim.problem.passed = 0
     if t + abs(scale) * 2.0**-26 > sim.request.stop:
         scale = -scale  # the time derivative of algebraic equations is taken from inside the run
     status = binding.lib.pl_rhs(problem, t, x.ctypes.data, f.ctypes.data)

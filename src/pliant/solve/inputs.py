@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 
 Table = tuple[Vector, Vector] | Segments
+#: how often functions of time are looked at during a run, at least: what is shorter may be passed over
+FUNCTION_SAMPLES = 10_000
+#: times that differ by less, relative to themselves, are the same
+ROUNDING = 16.0 * float(np.finfo(float).eps)
 NO_TIMES, NO_JUMPS = np.zeros(0), np.zeros(0, dtype=np.uint8)
 
 
@@ -68,7 +72,7 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
             NO_TIMES,
             NO_JUMPS,
         )
-    return _input_set(u, tables, functions, instance, request.start)
+    return _input_set(u, tables, functions, instance, (request.start, request.stop))
 
 
 def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
@@ -127,7 +131,7 @@ def _input_set(
     tables: dict[int, Table],
     functions: dict[int, Callable[[float], float]],
     instance: Instance,
-    begin: float,
+    span: tuple[float, float],
 ) -> InputSet:
     """Tables as segments that C evaluates, functions of time by a callback that overwrites their entries."""
     n_u = len(u)
@@ -158,8 +162,9 @@ def _input_set(
     def value(times: Vector, after: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         out = np.tile(u, (len(times), 1))
         if tables:
-            s = np.clip(np.searchsorted(start, times, side="right") - 1, 0, len(start) - 1)
-            left = (jump[s] != 0) & (times == start[s]) & (times > begin)
+            rounding = ROUNDING * np.abs(times)  # a clock's tick is the time of a jump, but for rounding
+            s = np.clip(np.searchsorted(start, times + rounding, side="right") - 1, 0, len(start) - 1)
+            left = (jump[s] != 0) & (np.abs(times - start[s]) <= rounding) & (times > span[0])
             s = np.where(left if after is None else left & ~after, s - 1, s)
             dt = np.maximum(times - start[s], 0.0)[:, None]
             out = np.zeros((len(times), n_u))
@@ -169,4 +174,37 @@ def _input_set(
             out[:, j] = [function(float(t)) for t in times]
         return out
 
+    looks = _looks(start, coefficient.shape[1] - 1, bool(functions), span)
+    look_u = _values_where_defined(value, looks)
+    defined = np.isfinite(look_u).all(axis=1)
+    looks, look_u = np.ascontiguousarray(looks[defined]), np.ascontiguousarray(look_u[defined])
+    struct.n_looks, struct.look, struct.look_u = len(looks), looks.ctypes.data, look_u.ctypes.data
+    keep += [looks, look_u]
     return InputSet(u, struct, tuple(keep), value, start, jump)
+
+
+def _looks(start: Vector, degree: int, functions: bool, span: tuple[float, float]) -> Vector:
+    """Times where content lies: breakpoints, points inside pieces of higher degree, samples of functions of time."""
+    parts = [start]
+    if degree > 1 and len(start):
+        ends = np.append(start[1:], max(span[1], start[-1]))
+        inner = (np.arange(2 * degree) + 0.5) / (2 * degree)
+        parts.append((start[:, None] + (ends - start)[:, None] * inner).ravel())
+    if functions:
+        parts.append(np.linspace(span[0], span[1], FUNCTION_SAMPLES + 1))
+    looks = np.unique(np.concatenate(parts))
+    return looks[(looks > span[0]) & (looks < span[1])]
+
+
+def _values_where_defined(value: Callable[..., NDArray[np.float64]], times: Vector) -> NDArray[np.float64]:
+    """Inputs at all times, NaN where a function has no value: if the run gets there, it says so itself."""
+    try:
+        return value(times)
+    except Exception:
+        rows = []
+        for t in times:
+            try:
+                rows.append(value(np.array([t]))[0])
+            except Exception:
+                rows.append(np.full_like(rows[0], np.nan) if rows else np.full(value(times[:0]).shape[1], np.nan))
+        return np.array(rows)

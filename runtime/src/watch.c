@@ -1,0 +1,330 @@
+/* What an input holds inside a step, where the method does not look.
+ *
+ * A method knows u at a few times only, its nodes: BDF at the end of the step and of those before it, Radau5 and Dopri5 at
+ * their stages. Between them it takes u for the polynomial through the nodes, û. The inputs say at which times (looks)
+ * their content lies: breakpoints of tables, points inside higher polynomials, samples of functions. A step from t to T is
+ * fine if what it does not see has no effect on the states:
+ *     d = max |u - û|,  A = max_τ |∫_t^τ (u - û)|,   both over the looks in (t, T), for each input
+ *     Δf = f(τ, x, u) - f(τ, x, û) at the looks of the largest d
+ *     effect = min(||Δf|| A/d, ||R Δf||) <= ALLOWED      in tolerances, largest component
+ * The first term is what an integrator makes of it, the second what is left where the system answers at once: R Δf is the
+ * response of the method's own iteration matrix to Δf held for a step. Otherwise the step ends at the last look up to which
+ * it is fine; up to the first one it always is.
+ * Δf is a difference, not a derivative: f may be flat where u rests (u^2 at 0). It is kept for some steps, as long as the
+ * deviations stay below twice those it was taken for and it says "far below"; it decides nothing else untried.
+ */
+#include "control.h"
+#include "run.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define ALLOWED   0.5  /* effect of content not seen, in tolerances */
+#define CLEAR     0.25 /* a remembered effect below this share of it needs no second look */
+#define REMEMBER  25   /* steps */
+#define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */
+#define SMALLER   1e-4
+#define KINK      10.0 /* effect of a kink in a step, in tolerances, from which on the history is corrected */
+#define RESTS     1e-13 /* deviations below this share of |u| are rounding */
+#define TOGETHER  2.0   /* inputs that do more together than this times the sum of each alone: products */
+#define MAX_NODES 8
+#define SAMPLES   4 /* of functions of time in a step that holds fewer looks */
+
+/* Polynomial through the nodes (barycentric form): times, weights, and for each input the values (n_u apart). */
+typedef struct nodes_of {
+    int n;
+    pl_real t[MAX_NODES], w[MAX_NODES];
+    pl_real *u; /* n * n_u */
+} nodes_of;
+
+/* Looks of a step: of the inputs, or a few made for it. */
+typedef struct looks_of {
+    int64_t n;
+    const pl_real *t;
+    const pl_real *u; /* n * n_u */
+} looks_of;
+
+/* Deviations over the looks of a step, n_u each. */
+typedef struct content {
+    pl_real *largest; /* d with its sign */
+    pl_real *area;    /* A */
+    pl_real *sum, *last;
+    pl_real *worst;           /* number of the look of the largest deviation, -1: none */
+    pl_real *known;           /* largest |d| that Δf was taken for */
+    pl_real *rate, *response; /* ... alone, in tolerances: change of f, answer of the iteration matrix */
+} content;
+
+size_t pl_watch_reals(int n_u) {
+    return (size_t)(MAX_NODES + 8 + SAMPLES) * (size_t)n_u + SAMPLES;
+}
+
+static content content_of(pl_run *r) {
+    pl_real *w = pl_run_watch(r) + (size_t)MAX_NODES * (size_t)r->n_u;
+    size_t n = (size_t)r->n_u;
+    content c = {w, w + n, w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n, w + 6 * n, w + 7 * n};
+    return c;
+}
+
+/* First look later than t. */
+static int64_t look_after(const pl_inputs *in, pl_real t) {
+    int64_t low = 0, high = in->n_looks;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (in->look[middle] > t)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static pl_status make_nodes(pl_run *r, pl_problem *p, const void *state, pl_real T, nodes_of *nodes) {
+    int n_u = r->n_u;
+    pl_real room[MAX_NODES];
+    nodes->u = pl_run_watch(r);
+    nodes->n = pl_method_of(r->method)->nodes(state, T, room, MAX_NODES);
+    for (int k = 0; k < nodes->n; k++) {
+        nodes->t[k] = room[k];
+        pl_status status = pl_set_inputs(p, room[k]);
+        if (status != PL_OK) return status;
+        memcpy(nodes->u + (size_t)k * n_u, p->u, (size_t)n_u * sizeof(pl_real));
+        pl_real w = 1.0;
+        for (int i = 0; i < nodes->n; i++)
+            if (i != k) w *= (room[k] - room[i]) / (T - room[nodes->n - 1]);
+        nodes->w[k] = 1.0 / w;
+    }
+    return PL_OK;
+}
+
+/* û at t; 0: t is a node. */
+static int through_nodes(const nodes_of *nodes, pl_real t, pl_real *share) {
+    pl_real sum = 0.0;
+    for (int k = 0; k < nodes->n; k++) {
+        if (t == nodes->t[k]) return 0;
+        share[k] = nodes->w[k] / (t - nodes->t[k]);
+        sum += share[k];
+    }
+    for (int k = 0; k < nodes->n; k++) share[k] /= sum;
+    return 1;
+}
+
+static pl_real value_of(const nodes_of *nodes, int n_u, int j, const pl_real *share) {
+    pl_real v = 0.0;
+    for (int k = 0; k < nodes->n; k++) v += share[k] * nodes->u[(size_t)k * n_u + j];
+    return v;
+}
+
+static int counts(const pl_model *m, int j) {
+    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j];
+}
+
+/* Deviations in (t, T) from û. Returns 1 if there are any beyond rounding. */
+static int measure(pl_run *r, const pl_problem *p, const nodes_of *nodes, const looks_of *looks, pl_real t,
+                   pl_real T) {
+    content c = content_of(r);
+    int n_u = r->n_u, any = 0;
+    pl_real share[MAX_NODES], t_last = t;
+    for (int j = 0; j < n_u; j++) c.largest[j] = c.area[j] = c.sum[j] = c.last[j] = 0.0, c.worst[j] = -1.0;
+    for (int64_t k = 0; k < looks->n && looks->t[k] < T; k++) {
+        pl_real at = looks->t[k], half = 0.5 * (at - t_last);
+        int between = through_nodes(nodes, at, share);
+        const pl_real *u = looks->u + (size_t)k * (size_t)n_u;
+        for (int j = 0; j < n_u; j++) {
+            if (!counts(p->model, j)) continue;
+            pl_real d = between ? u[j] - value_of(nodes, n_u, j, share) : 0.0, size = fabs(u[j]);
+            for (int i = 0; i < nodes->n; i++) size = fmax(size, fabs(nodes->u[(size_t)i * n_u + j]));
+            if (fabs(d) <= RESTS * size) d = 0.0;
+            c.sum[j] += half * (d + c.last[j]);
+            c.last[j] = d;
+            c.area[j] = fmax(c.area[j], fabs(c.sum[j]));
+            if (fabs(d) > fabs(c.largest[j])) {
+                c.largest[j] = d;
+                c.worst[j] = (pl_real)k;
+                any = 1;
+            }
+        }
+        t_last = at;
+    }
+    for (int j = 0; j < n_u; j++)
+        c.area[j] = fmax(c.area[j], fabs(c.sum[j] + 0.5 * (T - t_last) * c.last[j]));
+    return any;
+}
+
+static pl_real largest_weighted(const pl_problem *p, const pl_real *v, const pl_real *x,
+                                const int8_t *leave_out) {
+    pl_real most = 0.0;
+    for (int i = 0; i < p->model->n_x; i++)
+        if (!leave_out || !leave_out[i]) most = fmax(most, fabs(v[i]) / (p->rtol * fabs(x[i]) + p->atol[i]));
+    return most;
+}
+
+/* A step about to be taken: the method's state and x, its nodes, its looks. */
+typedef struct step_view {
+    const void *state;
+    const pl_real *x;
+    nodes_of nodes;
+    looks_of looks;
+} step_view;
+
+/* Which inputs deviate from û in an evaluation of f. */
+enum { NONE = -2, ALL = -1 };
+
+/* f at look k, with the true value of input `who` only, of all or of none, û for the others. */
+static pl_status f_at(pl_run *r, pl_problem *p, const step_view *v, int64_t k, int who, pl_real *f) {
+    const pl_real *u = v->looks.u + (size_t)k * (size_t)r->n_u;
+    const nodes_of *nodes = &v->nodes;
+    pl_real share[MAX_NODES];
+    int between = through_nodes(nodes, v->looks.t[k], share);
+    for (int j = 0; j < r->n_u; j++)
+        p->u[j] = !between || who == ALL || who == j ? u[j] : value_of(nodes, r->n_u, j, share);
+    p->count->n_rhs++;
+    pl_status status = p->model->rhs(p->self, v->looks.t[k], v->x, p->u, f);
+    return status == PL_OK && pl_first_nonfinite(r->n_x, f) >= 0 ? PL_NONFINITE : status;
+}
+
+/* Δf of `who` at look k, as the change of f and as the answer of the iteration matrix; f with û is in RUN_WORK. */
+static void ask_one(pl_run *r, pl_problem *p, const step_view *v, int64_t k, int who, pl_real *rate,
+                    pl_real *response) {
+    const pl_method *method = pl_method_of(r->method);
+    const pl_real *base = pl_run_x(r, RUN_WORK);
+    pl_real *change = pl_run_x(r, RUN_WORK + 1);
+    const int8_t *algebraic =
+        p->linear && pl_linear_has_algebraic(p->linear) ? pl_linear_algebraic(p->linear) : NULL;
+    *rate = *response = HUGE_VAL; /* not defined: not to be passed over */
+    if (f_at(r, p, v, k, who, change) != PL_OK) return;
+    for (int i = 0; i < r->n_x; i++) change[i] -= base[i];
+    *rate = largest_weighted(p, change, v->x, algebraic);
+    if (method->response && method->response(v->state, p, change))
+        *response = largest_weighted(p, change, v->x, NULL);
+}
+
+/* What each input alone does, at the look of its largest deviation, and all of them together there. */
+static void ask(pl_run *r, pl_problem *p, const step_view *v) {
+    content c = content_of(r);
+    pl_watch *w = &r->watch;
+    int active = 0;
+    pl_real sum = 0.0;
+    w->rate = w->response = 0.0;
+    w->age = 0;
+    for (int j = 0; j < r->n_u; j++) active += c.worst[j] >= 0.0;
+    for (int j = 0; j < r->n_u; j++) {
+        c.known[j] = fabs(c.largest[j]);
+        c.rate[j] = c.response[j] = 0.0;
+        if (c.worst[j] < 0.0) continue;
+        int64_t k = (int64_t)c.worst[j];
+        if (f_at(r, p, v, k, NONE, pl_run_x(r, RUN_WORK)) != PL_OK) {
+            c.rate[j] = c.response[j] = HUGE_VAL;
+            continue;
+        }
+        ask_one(r, p, v, k, j, &c.rate[j], &c.response[j]);
+        sum += c.rate[j];
+        if (active == 1) break;
+        pl_real rate, response;
+        ask_one(r, p, v, k, ALL, &rate, &response);
+        w->rate = fmax(w->rate, rate);
+        w->response = fmax(w->response, response);
+    }
+    if (!(w->rate > TOGETHER * sum)) w->rate = w->response = 0.0; /* nothing beyond what each does alone */
+}
+
+/* Effect of the present deviations by what is known; *alike: they are like those that it was taken for. */
+static pl_real effect(pl_run *r, int *alike) {
+    content c = content_of(r);
+    const pl_watch *w = &r->watch;
+    pl_real ratio = 0.0, time = 0.0, sum = 0.0;
+    *alike = 1;
+    for (int j = 0; j < r->n_u; j++) {
+        pl_real d = fabs(c.largest[j]);
+        if (d == 0.0) continue;
+        if (!(d <= LARGER * c.known[j] && d >= SMALLER * c.known[j])) *alike = 0;
+        if (c.known[j] == 0.0) continue;
+        ratio = fmax(ratio, d / c.known[j]);
+        time = fmax(time, c.area[j] / d);
+        if (c.rate[j] > 0.0) sum += d / c.known[j] * fmin(c.rate[j] * c.area[j] / d, c.response[j]);
+    }
+    return w->rate > 0.0 ? sum + ratio * fmin(w->rate * time, w->response) : sum;
+}
+
+/* The looks in (t, T); for functions of time at least SAMPLES. */
+static pl_status find_looks(pl_run *r, pl_problem *p, pl_real t, pl_real T, looks_of *looks) {
+    const pl_inputs *in = p->inputs;
+    int64_t first = look_after(in, t + 16.0 * pl_smallest_step(t)); /* no step fits before nearer ones */
+    looks->t = in->look + first;
+    looks->u = in->look_u + (size_t)first * (size_t)r->n_u;
+    looks->n = 0;
+    while (first + looks->n < in->n_looks && looks->t[looks->n] < T) looks->n++;
+    if (!in->call || looks->n >= SAMPLES) return PL_OK;
+    pl_real *u = content_of(r).response + r->n_u, *at = u + (size_t)SAMPLES * (size_t)r->n_u;
+    for (int k = 0; k < SAMPLES; k++) {
+        at[k] = t + (T - t) * (k + 1) / (SAMPLES + 1);
+        pl_status status = pl_set_inputs(p, at[k]);
+        if (status != PL_OK) return status;
+        memcpy(u + (size_t)k * (size_t)r->n_u, p->u, (size_t)r->n_u * sizeof(pl_real));
+    }
+    looks->n = SAMPLES;
+    looks->t = at;
+    looks->u = u;
+    return PL_OK;
+}
+
+/* The last look up to which the step is fine; up to the first it always is. */
+static int64_t last_good(pl_run *r, pl_problem *p, step_view *v, pl_real t) {
+    int64_t good = 0, bad = v->looks.n;
+    int alike;
+    while (bad - good > 1) {
+        int64_t middle = (good + bad) / 2;
+        pl_real to = v->looks.t[middle];
+        int fine = make_nodes(r, p, v->state, to, &v->nodes) == PL_OK &&
+                   (!measure(r, p, &v->nodes, &v->looks, t, to) || effect(r, &alike) <= ALLOWED);
+        if (fine)
+            good = middle;
+        else
+            bad = middle;
+    }
+    return good;
+}
+
+pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
+    const pl_inputs *in = p->inputs;
+    const pl_method *method = pl_method_of(r->method);
+    const pl_stepper *head = state;
+    pl_real t = head->t, T = fmin(t + 1.001 * head->h_next, limit);
+    step_view v = {.state = state};
+    int alike;
+    r->watch.limit = HUGE_VAL;
+    if (!in || in->n_looks == 0 || !method->nodes) return limit;
+    /* what cannot be evaluated here is left to the step itself, which says so if it matters */
+    if (find_looks(r, p, t, T, &v.looks) != PL_OK || v.looks.n == 0) return limit;
+    r->watch.age++;
+    if (make_nodes(r, p, state, T, &v.nodes) != PL_OK || !measure(r, p, &v.nodes, &v.looks, t, T))
+        return limit;
+    pl_real now = effect(r, &alike);
+    if (!alike || r->watch.age > REMEMBER || (now > CLEAR * ALLOWED && r->watch.age > 3)) {
+        v.x = method->x(state);
+        ask(r, p, &v);
+        now = effect(r, &alike);
+    }
+    if (now <= ALLOWED) return limit;
+    r->watch.limit = v.looks.t[last_good(r, p, &v, t)];
+    r->watch.h_wanted = head->h_next;
+    return r->watch.limit;
+}
+
+int pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
+    const pl_inputs *in = p->inputs;
+    content c = content_of(r);
+    int n_u = r->n_u, degree = in->degree;
+    size_t row = (size_t)(degree + 1) * (size_t)n_u;
+    const pl_real *after = in->coefficient + (size_t)segment * row, *before = after - row;
+    pl_real dt = in->start[segment] - in->start[segment - 1], h = r->watch.h_wanted, sum = 0.0;
+    if (degree < 1) return 0;
+    for (int j = 0; j < n_u; j++) {
+        pl_real slope = 0.0;
+        for (int k = degree; k >= 1; k--) slope = slope * dt + k * before[k * n_u + j];
+        pl_real d = fabs(after[n_u + j] - slope) * 0.5 * h;
+        if (d > 0.0 && counts(p->model, j))
+            sum += c.known[j] > 0.0 ? d / c.known[j] * fmin(c.rate[j] * h, c.response[j]) : HUGE_VAL;
+    }
+    return sum > KINK;
+}
