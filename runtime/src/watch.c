@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-#define ALLOWED   0.5  /* effect of content not seen, in tolerances */
+#define ALLOWED   4.0  /* effect of content not seen, in tolerances */
 #define CLEAR     0.25 /* a remembered effect below this share of it needs no second look */
 #define REMEMBER  25   /* steps */
 #define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */

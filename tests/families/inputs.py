@@ -1,7 +1,7 @@
 """Inputs with content that a step could pass over: random systems, random inputs, every error-controlled method.
 
-The reference meets every breakpoint: between two of them the input is a polynomial, so a linear system is solved exactly
-(exponential of the augmented matrix) and a nonlinear one by SciPy at 1e-12, piece by piece.
+The reference meets every breakpoint: between two of them the input is a polynomial, so a linear system is solved
+exactly (exponential of the augmented matrix) and a nonlinear one by SciPy at 1e-12, piece by piece.
 """
 
 from __future__ import annotations
@@ -256,8 +256,8 @@ def judge(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
 
 FAMILY = Family(
     name="inputs",
-    what="300 random systems x random inputs (steps, ramps, bumps of .01 to 10 % of the run, rest before), bdf, radau5, "
-    "auto, dopri5, rtol 1e-3 .. 1e-8, 1 001 points against runs that meet every breakpoint",
+    what="300 random systems x random inputs (steps, ramps, bumps of .01 to 10 % of the run, rest before), bdf, "
+    "radau5, auto, dopri5, rtol 1e-3 .. 1e-8, 1 001 points against runs that meet every breakpoint",
     asked="errors <= 30 tolerances, none missed",
     count=300,
     part=30,

@@ -158,7 +158,7 @@ class _Derivative:
 
 
 def derivative_at(sim: Simulation, t: float, x: Vector, scale: float, after: bool = True) -> Vector:
-    """x' at (t, x) by the equations, algebraic unknowns included; where an input jumps, just after or just before it."""
+    """x' at (t, x) by the equations, algebraic unknowns included; at an input jump just after or just before it."""
     f, out, work = np.empty_like(x), np.empty_like(x), np.empty_like(x)
     problem = ctypes.byref(sim.problem)
     if len(sim.inputs.jumps):
