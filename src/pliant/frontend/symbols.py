@@ -37,6 +37,10 @@ DISCRETE_ROLES = frozenset({"discrete_real", "discrete_value"})
 PARAMETER_ROLES = frozenset({"parameter", "constant"})
 
 
+class CircularError(ModelError):
+    """Parameters whose values need each other."""
+
+
 def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
     """``v[1]``, ``v[2]``, or ``m[1,1]`` ..."""
     if not shape:
@@ -63,6 +67,7 @@ class Symbols:
         self.derivative: dict[int, int] = {}
         self.derivatives: dict[int, Value] = {}
         self.failures: dict[int, PliantError] = {}
+        self.being_evaluated: list[int] = []  # parameters, each read by the one before
         self.forced = forced
         self.new_forced: dict[int, str] = {}
         self.fold_parameters = fold_parameters
@@ -183,25 +188,29 @@ class Symbols:
     # ---------------------------------------------------------------------------------------- parameters
 
     def evaluate_parameters(self) -> None:
-        """Values of all parameters, those that others need first."""
-        parameters = [p for p, raw in enumerate(self.raw) if raw["role"] in PARAMETER_ROLES]
+        """Values of all parameters, those that others need first.
+
+        Two that name each other get theirs on demand, branch by branch: only a circle through branches that are taken
+        is an error.
+        """
+        try:
+            self._evaluate_in_order([p for p, raw in enumerate(self.raw) if raw["role"] in PARAMETER_ROLES])
+        except CircularError as error:
+            raise ModelError(error.message, hint=error.hint) from None
+
+    def _evaluate_in_order(self, parameters: list[int]) -> None:
         done: set[int] = set()
         for root in parameters:
             stack = [(root, False)]
-            path: list[int] = []
+            path: set[int] = set()
             while stack:
                 position, ready = stack.pop()
                 if ready:
-                    path.pop()
+                    path.discard(position)
                     done.add(position)
                     self._evaluate(position)
-                elif position in path:
-                    names = " -> ".join(self.raw[p]["name"] for p in [*path[path.index(position) :], position])
-                    raise ModelError(
-                        f"parameters depend on each other: {names}", hint="give one of them a value of its own"
-                    )
-                elif position not in done:
-                    path.append(position)
+                elif position not in done and position not in path:
+                    path.add(position)
                     stack.append((position, True))
                     stack.extend(
                         (p, False) for p in self.run.nodes.parameters_in(self._source(position)) if p not in done
@@ -252,17 +261,49 @@ class Symbols:
         return self.raw[position]["name"].rpartition(".")[2] in self.deciding
 
     def _evaluate(self, position: int) -> None:
+        """The value of one parameter, or why it has none."""
+        if position in self.cache or position in self.failures:
+            return
+        is_first = not self.being_evaluated
+        self.being_evaluated.append(position)
         try:
-            if self.scalar_type(position) == "string":
-                source = self._source(position)
-                self.cache[position] = "" if source is None else self.run.value(source)
-                return
-            self._evaluate_number(position)
+            try:
+                self._evaluate_once(position)
+            except CircularError:
+                if not is_first:
+                    raise
+                self.run.deciding = True  # conditions may choose branches that end the circle
+                self._evaluate_once(position)
+        except CircularError:
+            raise
         except PliantError as error:
             name = self.raw[position]["name"]
             if f"`{name}`" not in error.message:
                 error = type(error)(f"parameter `{name}`: {error.message}", hint=error.hint)
             self.failures[position] = error
+        finally:
+            self.being_evaluated.pop()
+            if is_first:
+                self.run.deciding = False
+
+    def _evaluate_once(self, position: int) -> None:
+        if self.scalar_type(position) == "string":
+            source = self._source(position)
+            self.cache[position] = "" if source is None else self.run.value(source)
+        else:
+            self._evaluate_number(position)
+
+    def _on_demand(self, position: int) -> None:
+        """A parameter that is read before its turn."""
+        if position in self.being_evaluated:
+            circle = [*self.being_evaluated[self.being_evaluated.index(position) :], position]
+            names = " -> ".join(self.raw[p]["name"] for p in circle)
+            place = self.spans.of(self.raw[position]["declaration"])
+            raise CircularError(
+                f"parameters depend on each other: {names}" + (f" ({place})" if place else ""),
+                hint="give one of them a value of its own",
+            )
+        self._evaluate(position)
 
     def _evaluate_number(self, position: int) -> None:
         raw, run = self.raw[position], self.run
@@ -347,6 +388,9 @@ class Symbols:
     def value(self, position: int) -> Value:
         """What an expression gets that reads a parameter, an input or a continuous variable."""
         found = self.cache.get(position)
+        if found is None and self.raw[position]["role"] in PARAMETER_ROLES:
+            self._on_demand(position)
+            found = self.cache.get(position)
         if found is None:
             if position in self.failures:
                 raise self.failures[position]
