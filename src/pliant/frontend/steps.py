@@ -154,7 +154,7 @@ def _unary(run: Interpreter, number: int) -> Step:
 
 
 def _conditional(run: Interpreter, number: int) -> Step:
-    values, g = run.values, run.g
+    values = run.values
     operands = run.nodes.strict[number] + run.nodes.lazy[number]
     pairs = [(operands[k], operands[k + 1]) for k in range(0, len(operands) - 1, 2)]
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from pliant.errors import ModelError, PliantError
 from pliant.expr.build import const, substitute, value_of, var, variables_of
+from pliant.expr.evaluate import expand_relations
 from pliant.frontend.interpret import Interpreter
 from pliant.frontend.masks import PARAM
 from pliant.frontend.nodes import Nodes
@@ -147,12 +148,34 @@ class Symbols:
                     place = self.spans.of(raw["declaration"])
                     raise type(error)(f"{place}: start of `{raw['name']}`: {error.message}", hint=error.hint) from None
                 continue  # a bound that cannot be evaluated is no reason to refuse the model
+            self._check_variability(name, position, found)
             found = self._fitted(found, n, f"{name} of `{raw['name']}`")
             for variable, e in zip(self.variables[first : first + n], found, strict=True):
                 setattr(variable, name, e)
         if not is_parameter:
             for variable in self.variables[first : first + n]:
                 self._check_start(variable)
+
+    def _check_variability(self, attribute: str, position: int, found: list[int]) -> None:
+        """Attributes are parameter expressions (Modelica language specification 3.6, section 4.8)."""
+        masks = self.run.masks
+        if not any(masks.of(e) & ~PARAM for e in found):
+            return
+        raw = self.raw[position]
+        plain = expand_relations(self.g, found, self.run.relations)
+        reads = sorted({number for e in plain for number in variables_of(self.g, e)})
+        constant = (Kind.PARAMETER, Kind.CONSTANT)
+        moving = [self.variables[v].name for v in reads if self.variables[v].kind not in constant]
+        what = ", ".join(f"`{name}`" for name in moving[:3]) or "time"
+        place = self.spans.of(raw["declaration"])
+        own = "itself" if moving == [raw["name"]] else what
+        raise ModelError(
+            f"{place}: `{attribute}` of `{raw['name']}` depends on {own}; attributes may only depend on parameters and "
+            "constants",
+            hint=f"write it as an initial equation: `{raw['name']} = ...`"
+            if attribute == "start"
+            else "use a parameter or a number",
+        )
 
     def _fitted(self, found: list[int], n: int, what: str) -> list[int]:
         """One value for every element; a single one is for all."""
@@ -364,6 +387,11 @@ class Symbols:
         replaced = {}
         for number in sorted(variables_of(g, e)):
             variable = self.variables[number]
+            if variable.initial:
+                raise ModelError(
+                    f"parameter `{variable.name}` has fixed = false, but {why}: its value must be known before",
+                    hint="give it a value where it is declared, without `fixed = false`",
+                )
             self.new_forced.setdefault(self.owner[number], why)
             source = variable.start if variable.binding is None else variable.binding
             if source is None:

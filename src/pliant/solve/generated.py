@@ -129,6 +129,11 @@ class GeneratedModel(NativeModel):
         for before in (0, 1):
             self._memory(instance, before)[:] = values
 
+    def set_memory(self, instance: Instance, k: int, value: float) -> None:
+        """Give one discrete variable another value."""
+        for before in (0, 1):
+            self._memory(instance, before)[k] = value
+
     def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:
         """Relations anew at (t, x, u); discrete variables hold."""
         self.library.pliant_settle(
