@@ -62,6 +62,10 @@ def _matrix(chance: np.random.Generator, n: int) -> np.ndarray:
             return a
 
 
+def _literal(value: float) -> str:
+    return repr(value) if value >= 0.0 else f"({value!r})"
+
+
 class Writer:
     """One random model."""
 
@@ -72,8 +76,10 @@ class Writer:
         self.equations: list[str] = []
         self.initial: list[str] = []
         self.known: dict[str, float] = {}
+        self.open: set[str] = set()
         self.unknown: list[Unknown] = []
         self.forms: dict[str, list[str]] = {}  # name -> other ways to write it
+        self.derived: dict[str, list[str]] = {}  # name -> variables that follow from it
 
     def problem(self) -> Problem:
         chance = self.chance
@@ -90,7 +96,10 @@ class Writer:
         chance.shuffle(self.initial)
         parts = [*self.declarations, "initial equation" if self.initial else "", *self.initial]
         text = "\n".join(["model M", *parts, "equation", *self.equations, "end M;\n"])
-        values = {one.name: one.value for one in self.unknown if one.name not in undetermined}
+        values = {one.name: one.value for one in self.unknown if one.name not in self.open}
+        for name in self.open:
+            for derived in self.derived.get(name, []):
+                self.known.pop(derived)
         return Problem(text, self.variant, values | self.known, undetermined)
 
     # ------------------------------------------------------------------------------------- variables
@@ -118,6 +127,7 @@ class Writer:
             if chance.random() < 0.3:  # read through a parameter that is computed from it
                 self.declarations.append(f"  parameter Real twice_{one.name} = 2*{one.name};")
                 self.known[f"twice_{one.name}"] = 2.0 * one.value
+                self.derived[one.name] = [f"twice_{one.name}"]
                 self.forms[one.name] = [f"0.5*twice_{one.name}"]
 
     def _states(self, n: int) -> None:
@@ -133,14 +143,15 @@ class Writer:
                 one = self._new(name)
                 self.declarations.append(f"  Real {name}(start = {self._guess(one)});")
                 value = one.value
-            self.equations.append(f"  der({name}) = {offset!r} - 2*{name};")
-            forms = [f"0.5*({offset!r} - der({name}))"]
+            self.equations.append(f"  der({name}) = {_literal(offset)} - 2*{name};")
+            forms = [f"0.5*({_literal(offset)} - der({name}))"]
             if chance.random() < 0.5:
                 slope = _number(chance)
                 self.declarations.append(f"  Real a{i};")
-                self.equations.append(f"  a{i} = {slope!r}*{name} + {offset!r};")
+                self.equations.append(f"  a{i} = {_literal(slope)}*{name} + {_literal(offset)};")
                 self.known[f"a{i}"] = slope * value + offset
-                forms.append(f"(a{i} - {offset!r})/{slope!r}")
+                self.derived[name] = [f"a{i}"]
+                forms.append(f"(a{i} - {_literal(offset)})/{_literal(slope)}")
             self.forms[name] = forms
 
     def _discrete(self, n: int) -> None:
@@ -159,8 +170,8 @@ class Writer:
         self.declarations.append(f"  Real y(start = {one.name}, fixed = true, nominal = {one.size!r});")
         self.equations.append("  der(y) = -y;")
         self.forms.setdefault(one.name, []).append("y")
-        if self.variant != "open":
-            self.known["y"] = one.value
+        self.known["y"] = one.value
+        self.derived.setdefault(one.name, []).append("y")
 
     def _whole(self) -> None:
         """Integer and Boolean parameters: set by an equation of their own."""
@@ -195,7 +206,9 @@ class Writer:
         if self.variant != "open":
             return set()
         null = np.linalg.svd(a)[2][-1]
-        return {one.name for one, entry in zip(unknown, null, strict=True) if abs(entry) > 1e-6}
+        self.open = {one.name for one, entry in zip(unknown, null, strict=True) if abs(entry) > 1e-6}
+        read = np.any(a, axis=0)  # discrete variables that no equation reads simply keep their start values
+        return {one.name for k, one in enumerate(unknown) if one.name in self.open and (read[k] or one.name[0] != "d")}
 
     def _equation(self, row: np.ndarray, offset: float) -> None:
         """sum_j row_j g(z_j) / s_j = b, its terms on both sides."""
@@ -217,7 +230,7 @@ class Writer:
                 shown = f"({shown} + ({shown})^3/5)"
             side = int(chance.random() < 0.3)
             sides[side].append(f"({(-coefficient if side else coefficient)!r})*{shown}")
-        sides[1].append(repr(total + offset * largest))
+        sides[1].append(_literal(total + offset * largest))
         left, right = (" + ".join(side) or "0" for side in sides)
         self.initial.append(f"  {left} = {right};" if chance.random() < 0.7 else f"  0 = ({right}) - ({left});")
 

@@ -65,7 +65,12 @@ class StartTaker:
         return self.variables[memory.variable].type == "real"
 
     def _acts_at_start(self, memory: Memory) -> bool:
-        return self.events.initial >= 0 and self.events.initial in variables_of(self.g, memory.expression)
+        """The event at the start sets it: a when-clause on initial(), or an equation that always holds."""
+        g = self.g
+        at_start = {var(g, clock.tick): const(g, 0.0) for clock in self.events.clocks}
+        if self.events.initial >= 0:
+            at_start[var(g, self.events.initial)] = const(g, 1.0)
+        return substitute(g, [memory.expression], at_start)[0] != var(g, memory.before)
 
     # ------------------------------------------------------------------------------- `d = ...`, explicit
 

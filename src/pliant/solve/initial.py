@@ -126,7 +126,7 @@ class InitialSolver:
         self._evaluate()
         self._accept()
         self._check_whole()
-        if self.unknowns.parameters:
+        if self.unknowns.parameters or self.set:
             self.sim.request = replace(self.sim.request, parameters=self.unknowns.p)
         return self._first_events()
 
@@ -223,7 +223,7 @@ class InitialSolver:
         if not self.free or not self.kept:
             raise first
         chance = np.random.default_rng(1)
-        size = np.maximum(1.0, np.abs(start[self.free]))
+        size = np.maximum(self.unknowns.size[self.free], np.abs(start[self.free]))
         for attempt in range(MAX_ELSEWHERE):
             self.sim.x[:] = start
             away = chance.uniform(-1.0, 1.0, len(self.free)) * size
@@ -404,9 +404,9 @@ class InitialSolver:
 
     def _newton(self, unknowns: list[int]) -> None:
         r = self._residual()
-        scale = self.unknowns.scale(unknowns)
         for _ in range(MAX_NEWTON):
             self.found.iterations += 1
+            scale = self.unknowns.scale(unknowns)  # of where it is now: a guess far away must not loosen the tolerance
             j = self._jacobian(unknowns) * scale
             weight = self._weights(np.abs(j).max(axis=1, initial=0.0))
             step, rank = _least_norm(j * weight[:, None], -r * weight)

@@ -42,8 +42,11 @@ class Unknowns:
         self.p = sim.request.parameters.copy()
         self.values = {**model.numbers, **dict(zip(program.p, self.p.tolist(), strict=True))}
         variables = self.system.variables
+        set_between = {one.target for one in model.generated.initial.conditions}
         self.parameters = [
-            self.n_x + k for k, v in enumerate(program.p) if variables[v].initial and variables[v].binding is None
+            self.n_x + k
+            for k, v in enumerate(program.p)
+            if variables[v].initial and variables[v].binding is None and v not in set_between
         ]
         first, given = self.n_x + self.n_p, sim.request.others_given
         self.memories = [
