@@ -106,9 +106,22 @@ class StartTaker:
     def _moves(self, e: int) -> bool:
         """It depends on what the iteration for start values determines, or on inputs."""
         reads = variables_of(self.g, e)
-        return any(
-            self.variables[v].kind in _MOVING or self.variables[v].initial for v in reads if v not in self.memory_of
-        ) or any(self.memory_of[v].variable in self.waiting for v in reads if v in self.memory_of)
+        return any(map(self._is_open, reads - self.memory_of.keys())) or any(
+            self.memory_of[v].variable in self.waiting for v in reads if v in self.memory_of
+        )
+
+    def _is_open(self, v: int) -> bool:
+        """The variable moves, or is a parameter that initial equations determine, directly or through its binding."""
+        todo, seen = [v], {v}
+        while todo:
+            variable = self.variables[todo.pop()]
+            if variable.kind in _MOVING or variable.initial:
+                return True
+            if variable.binding is not None:
+                new = variables_of(self.g, variable.binding) - seen
+                seen |= new
+                todo.extend(new)
+        return False
 
     # ------------------------------------------------------------------------------------- equations
 
@@ -134,7 +147,7 @@ class StartTaker:
         g, memory_of = self.g, self.memory_of
         reads = self._reads(equation)
         unknown = {memory_of[v].variable for v in reads if v in memory_of} & self.waiting
-        moves = any(self.variables[v].kind in _MOVING or self.variables[v].initial for v in reads - memory_of.keys())
+        moves = any(map(self._is_open, reads - memory_of.keys()))
         slopes = gradient(g, equation.residual, lambda v: v in memory_of and memory_of[v].variable in unknown)
         for v in sorted(slopes):
             memory, slope = memory_of[v], value_of(g, slopes[v])
