@@ -1,12 +1,12 @@
 """Attributes, and parameters that name each other.
 
 Attributes: start, nominal, min or max of a variable as a random expression. Over parameters and constants it must have
-its value; if it reads anything that moves (states, inputs, der, time, discrete variables, elements of arrays, in branches
-and calls, itself) the model is refused by a ModelError that names the variable. A case runs in a process of its own: a
-crash is an outcome, not the end.
+its value; if it reads anything that moves (states, inputs, der, time, discrete variables, elements of arrays, in
+branches and calls, itself) the model is refused by a ModelError that names the variable. A case runs in a process of
+its own: a crash is an outcome, not the end.
 
-Parameters: random `if`-expressions in which most branches are not taken. The values that Modelica's rules give are known
-from evaluating them lazily here; a circle through taken branches must be refused.
+Parameters: random `if`-expressions in which most branches are not taken. The values that Modelica's rules give are
+known from evaluating them lazily here; a circle through taken branches must be refused.
 """
 
 from __future__ import annotations
@@ -165,9 +165,13 @@ def _circular(seed: int, chance: np.random.Generator) -> Outcome:
     ]
     for name in chance.permutation(names).tolist():
         condition, first, a, second, b = found.branches[name]
-        sides = [" + ".join([repr(number), *(f"0.5*{one}" for one in own)]) for number, own in ((a, first), (b, second))]
+        sides = [
+            " + ".join([repr(number), *(f"0.5*{one}" for one in own)]) for number, own in ((a, first), (b, second))
+        ]
         lines.append(f"  parameter Real {name} = if {condition} then {sides[0]} else {sides[1]};")
-    text = "\n".join(["model M", *lines, "  Real x(start = 1, fixed = true);", "equation", "  der(x) = -x;", "end M;\n"])
+    text = "\n".join(
+        ["model M", *lines, "  Real x(start = 1, fixed = true);", "equation", "  der(x) = -x;", "end M;\n"]
+    )
     try:
         exact = {name: found.value(name) for name in names}
     except Circle:

@@ -17,7 +17,23 @@ from families import RIGHT, WRONG, Family, Outcome
 from pliant.ir import Span
 from pliant.solve.result import Event, Result, Stats, VariableInfo
 
-LETTERS = [*"abcxyzABC019_.[],;:'\"`|\\/ ()", "\n", "\t", "\r\n", "ä", "ß", "λ", "温", "é", "🙂", "der(", "-", "=", "#", "%"]
+LETTERS = [
+    *"abcxyzABC019_.[],;:'\"`|\\/ ()",
+    "\n",
+    "\t",
+    "\r\n",
+    "ä",
+    "ß",
+    "λ",
+    "温",
+    "é",
+    "🙂",
+    "der(",
+    "-",
+    "=",
+    "#",
+    "%",
+]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1.7976931348623157e308, 0.1, 1 / 3]
 KINDS = ("state", "algebraic", "output", "input", "discrete")
 

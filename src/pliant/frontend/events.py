@@ -27,23 +27,18 @@ from pliant.expr.build import (
     apply,
     choose,
     const,
-    div,
     logical_and,
     logical_not,
     logical_or,
     neg,
-    substitute,
-    value_of,
-    var,
     variables_of,
 )
-from pliant.expr.differentiate import gradient
 from pliant.frontend.discrete import Discretes
 from pliant.frontend.nodes import Nodes
 from pliant.frontend.spans import Spans
 from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
-from pliant.ir import Action, Equation, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 Branch = tuple[Any, int, Span | None]  # activation, value of one scalar, place

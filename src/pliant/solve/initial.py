@@ -479,7 +479,9 @@ class InitialSolver:
         if self.found.undetermined:
             lines.append(f"\n  not determined by them: {', '.join(self.found.undetermined[:8])}")
         worst = int(np.argmax(np.abs(r * weight)))
-        hint = "" if np.any(j[worst]) else "the first of them holds for known values only: change it, or what fixes them"
+        hint = (
+            "" if np.any(j[worst]) else "the first of them holds for known values only: change it, or what fixes them"
+        )
         return NoSolution("these conditions are left with a residual:" + "".join(lines), hint)
 
     def _condition_text(self, k: int) -> str:

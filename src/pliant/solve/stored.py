@@ -27,6 +27,7 @@ from pliant.ir import Span
 from pliant.solve.manifest import to_json
 from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind
 
+
 @dataclass(slots=True)
 class Table:
     """The columns of a file. Aliases point into `columns` or `parameters`."""

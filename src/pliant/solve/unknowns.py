@@ -1,7 +1,7 @@
 """The unknowns of a start: places in x, then parameters with fixed=false, then discrete Real variables.
 
-All three are numbered through: i < n_x is x[i], then n_p parameters, then the memories of the model's events. Reading and
-writing hides where they live.
+All three are numbered through: i < n_x is x[i], then n_p parameters, then the memories of the model's events. Reading
+and writing hides where they live.
 """
 
 from __future__ import annotations
