@@ -2,8 +2,8 @@
 
 A library is kept under the hash of what went in and the hash of its own bytes, `<name>-<24 digits>-<16 digits>.so`, so
 that a file that was cut short or changed is noticed before the loader maps it into the process: there it would be the
-end of it. Files appear by rename and are never written to again; several processes may work in one folder. Beyond the limit
-those go that were not used for longest. A library that a process has loaded stays with it when its file goes.
+end of it. Files appear by rename and are never written to again; several processes may work in one folder. Beyond the
+limit those go that were not used for longest. A library that a process has loaded stays with it when its file goes.
 """
 
 from __future__ import annotations
