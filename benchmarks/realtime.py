@@ -21,7 +21,7 @@ from scipy.sparse.linalg import splu
 from threadpoolctl import threadpool_limits
 
 import pliant
-from pliant.codegen.compiler import compile_library
+from pliant.codegen.compiler import load_library
 from pliant.realtime import criteria
 from pliant.realtime.code import drive, write_code
 from pliant.realtime.evidence import reference_run
@@ -70,8 +70,7 @@ class Peers:
     """The C file of the peers."""
 
     def __init__(self) -> None:
-        path, _ = compile_library(Path(__file__).with_name("realtime_peers.c"), include=[])
-        self.c = ctypes.CDLL(str(path))
+        self.c = load_library(Path(__file__).with_name("realtime_peers.c"), include=[]).library
         for name in ("time_dense", "time_klu", "time_step"):
             getattr(self.c, name).restype = ctypes.c_double
         self.gesv = capsule("dgesv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ def make_result(**changes: Any) -> Result:
     arguments: dict[str, Any] = {
         "stats": Stats(n_steps=42, n_rhs=99, method="bdf", seconds=0.25),
         "manifest": make_manifest("Ball", hash_bytes("ball"), {"rtol": 1e-6}),
-        "events": [Event(1 / 3, ("h < 0",), (-1,), np.array([0.0, -4e17]), np.array([0.0, 3.9]))],
+        "events": [
+            Event(1 / 3, ("h < 0",), (-1,), np.array([0.0, -4e17]), np.array([0.0, 3.9])),
+            Event(0.7, (), (), np.array([math.pi, 2.0]), np.array([math.pi, 2.0]), True, 'the ball "lies" still'),
+        ],
         "info": {
             "ball.h": VariableInfo("ball.h", "state", "m", "height above the floor", start=1.0, min=0.0),
             "ball.v": VariableInfo("ball.v", "state", "m/s", "speed"),
@@ -35,24 +39,36 @@ def make_result(**changes: Any) -> Result:
     return Result(time, values, ("ball.h", "ball.v"), **(arguments | changes))
 
 
+def same_numbers(left: Mapping[str, float], right: Mapping[str, float]) -> bool:
+    """Names in the same order with the same numbers, NaN included."""
+    return list(left) == list(right) and np.array_equal(list(left.values()), list(right.values()), equal_nan=True)
+
+
 def assert_same(left: Result, right: Result) -> None:
     """All that a file keeps is the same, bit for bit."""
     assert right.time.tobytes() == left.time.tobytes()
-    assert set(right.names) == set(left.names)
+    assert right.names == left.names
+    assert right.values.tobytes() == left.values.tobytes()
+    assert right.lazy_names == left.lazy_names
+    assert len(right) == 0 or same_numbers(right.final, left.final)
     for name in left.names:
         assert np.array_equal(left[name], right[name], equal_nan=True), name
-    assert dict(right.parameters) == dict(left.parameters)
-    assert dict(right.aliases) == dict(left.aliases)
+        assert left.unit(name) == right.unit(name), name
+    assert same_numbers(right.parameters, left.parameters)
+    assert list(right.aliases.items()) == list(left.aliases.items())
+    assert [repr(one) for one in right.info.values()] == [repr(one) for one in left.info.values()]  # NaN is NaN
+    assert list(right.info) == list(left.info)
     assert right.stats == left.stats
     assert right.manifest == left.manifest
     assert right.complete == left.complete
     assert right.states == left.states
     for one, other in zip(left.events, right.events, strict=True):
-        assert (one.time, one.roots, one.directions, one.terminal) == (
+        assert (one.time, one.roots, one.directions, one.terminal, one.message) == (
             other.time,
             other.roots,
             other.directions,
             other.terminal,
+            other.message,
         )
-        assert np.array_equal(one.before, other.before)
-        assert np.array_equal(one.after, other.after)
+        assert np.array_equal(one.before, other.before, equal_nan=True)
+        assert np.array_equal(one.after, other.after, equal_nan=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,11 +14,19 @@ from support_modelica import text_of
 
 import pliant
 from pliant.codegen import compiler
-from pliant.codegen.compiler import cache_folder, find_compiler
+from pliant.codegen.cache import cache_folder
+from pliant.codegen.compiler import find_compiler
 
 ROOT = Path(__file__).parents[1]
 BODY = (
     "  parameter Real k = {k};\n  Real x(start = 1, fixed = true), y;\nequation\n  der(x) = -k*y; y = x + 0.1*sin(y);"
+)
+
+
+LOAD = (
+    "import pliant, test_codegen_cache as t\n"
+    "m = pliant.load(t.text_of(t.BODY.format(k=2)))\n"
+    "print(repr(float(m.simulate(stop=1).final['x'])))"
 )
 
 
@@ -93,13 +102,133 @@ def test_a_damaged_text_is_written_again(own_cache: Path) -> None:
     assert source.read_text() == model.code
 
 
-def test_several_processes_load_the_same_model(own_cache: Path) -> None:
+def damaged(content: bytes, seed: int) -> list[bytes]:
+    """Ways in which a file can be broken."""
+    chance = random.Random(seed)
+    cut = [content[: chance.randrange(len(content))] for _ in range(5)]
+    flipped = [bytearray(content) for _ in range(5)]
+    for one in flipped:
+        one[chance.randrange(len(one))] ^= 1 << chance.randrange(8)
+    plain = [b"", b"no library", content[:4096], content[:-1], content + b"x", bytes(len(content))]
+    return [*plain, *cut, *map(bytes, flipped)]
+
+
+def test_a_damaged_library_is_made_again(own_cache: Path) -> None:
+    """In a process of its own, as a damaged library would be the end of it."""
     script = (
         "import pliant, test_codegen_cache as t\n"
-        "m = pliant.load(t.text_of(t.BODY.format(k=2)))\n"
-        "print(repr(float(m.simulate(stop=1).final['x'])))"
+        "text = t.text_of(t.BODY.format(k=2))\n"
+        "first = pliant.load(text).simulate(stop=1).final['x']\n"
+        "(library,) = t.cache_folder().glob('*.so')\n"
+        "whole = library.read_bytes()\n"
+        "for content in t.damaged(whole, 1):\n"
+        "    library.unlink()\n"  # this process has it mapped: not to be written to
+        "    library.write_bytes(content)\n"
+        "    assert pliant.load(text).simulate(stop=1).final['x'] == first\n"
+        "    assert library.read_bytes() == whole\n"
+        "assert len(list(t.cache_folder().iterdir())) == 2\n"
     )
-    processes = [python(script, PLIANT_CACHE=str(own_cache)) for _ in range(4)]
+    process = python(script, PLIANT_CACHE=str(own_cache))
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of this kind")
+def test_a_disk_that_is_full(own_cache: Path) -> None:
+    """Neither the text nor the library fits: said so, and nothing is left behind."""
+    script = (
+        "import resource, pliant, test_codegen_cache as t\n"
+        "for size in (2_000, 20_000):\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (size, 10**9))\n"
+        "    try:\n        pliant.load(t.text_of(t.BODY.format(k=2)))\n"
+        "    except pliant.CompileError as error:\n        print(type(error).__name__)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10**9, 10**9))\n"
+        "pliant.load(t.text_of(t.BODY.format(k=2))).simulate(stop=1)\n"
+    )
+    process = python(script, PLIANT_CACHE=str(own_cache))
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert out.split() == ["CompileError"] * 2
+    assert sorted(file.suffix for file in own_cache.iterdir()) == [".c", ".so"]
+
+
+def test_a_library_that_may_not_be_read_or_is_a_folder(own_cache: Path) -> None:
+    text = text_of(BODY.format(k=2))
+    first = pliant.load(text).simulate(stop=1).final["x"]
+    (library,) = own_cache.glob("*.so")
+    library.chmod(0)
+    assert pliant.load(text).simulate(stop=1).final["x"] == first
+    (library,) = own_cache.glob("*.so")
+    library.unlink()
+    library.mkdir()
+    with pytest.raises(pliant.CompileError, match="cache folder"):
+        pliant.load(text)
+    library.rmdir()
+    assert pliant.load(text).simulate(stop=1).final["x"] == first
+
+
+def test_a_text_changed_in_place_is_written_again(own_cache: Path) -> None:
+    """Also where its length is the same: otherwise another model would be compiled."""
+    text = text_of(BODY.format(k=2))
+    model = pliant.load(text)
+    (source,) = own_cache.glob("*.c")
+    source.write_text(model.code.replace("2.0", "7.0"))
+    assert pliant.load(text).simulate(stop=1).final["x"] == model.simulate(stop=1).final["x"]
+    assert source.read_text() == model.code
+
+
+def test_a_cache_that_is_read_only_serves_what_it_has(own_cache: Path) -> None:
+    text = text_of(BODY.format(k=2))
+    first = pliant.load(text).simulate(stop=1).final["x"]
+    own_cache.chmod(0o555)
+    try:
+        assert pliant.load(text).simulate(stop=1).final["x"] == first
+    finally:
+        own_cache.chmod(0o755)
+
+
+def test_the_cache_is_bounded(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not used for longest goes; what is loaded goes on; files of others stay."""
+    own_cache.mkdir()
+    foreign = [own_cache / "thesis.c", own_cache / "notes-2024.so", own_cache / "model-0123.so"]
+    for file in foreign:
+        file.write_bytes(bytes(500_000))
+    monkeypatch.setenv("PLIANT_CACHE_LIMIT", "0.1")
+    models = []
+    for k in range(2, 9):
+        models.append(pliant.load(text_of(BODY.format(k=k), f"Model{k}")))
+        if k > 2:
+            pliant.load(text_of(BODY.format(k=2), "Model2"))  # used again and again
+    ours = [file for file in own_cache.iterdir() if file not in foreign]
+    assert sum(file.stat().st_size for file in ours) <= 100_000
+    assert {file.name.partition("-")[0] for file in ours} >= {"Model2", "Model8"}
+    assert not any(file.name.startswith("Model3") for file in ours)
+    assert all(file.stat().st_size == 500_000 for file in foreign)
+    finals = [model.simulate(stop=1).final["x"] for model in models]  # those whose files are gone, too
+    assert len(set(finals)) == len(models)
+    monkeypatch.setenv("PLIANT_CACHE_LIMIT", "0")
+    assert pliant.load(text_of(BODY.format(k=3), "Model3")).simulate(stop=1).final["x"] == finals[1]
+    monkeypatch.setenv("PLIANT_CACHE_LIMIT", "much")
+    with pytest.raises(pliant.ArgumentError, match="PLIANT_CACHE_LIMIT"):
+        pliant.load(text_of(BODY.format(k=11)))
+
+
+def test_processes_that_remove_each_others_libraries(own_cache: Path) -> None:
+    """With room for one library only."""
+    script = (
+        "import pliant, test_codegen_cache as t\n"
+        "for k in range(4):\n"
+        "    m = pliant.load(t.text_of(t.BODY.format(k=k % 3 + 2)))\n"
+        "    print(repr(float(m.simulate(stop=1).final['x'])))"
+    )
+    processes = [python(script, PLIANT_CACHE=str(own_cache), PLIANT_CACHE_LIMIT="0.001") for _ in range(2)]
+    done = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 2, done
+    assert len({out for out, _ in done}) == 1
+
+
+def test_several_processes_load_the_same_model(own_cache: Path) -> None:
+    processes = [python(LOAD, PLIANT_CACHE=str(own_cache)) for _ in range(4)]
     done = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, done
     assert len({out for out, _ in done}) == 1

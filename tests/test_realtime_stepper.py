@@ -13,7 +13,7 @@ from support_stepper import Case, relative
 from test_frontend_support import needs_msl
 
 import pliant
-from pliant.codegen.compiler import compile_text
+from pliant.codegen.compiler import load_text
 from pliant.errors import ArgumentError, NotSupportedError
 from pliant.expr.evaluate import table_value
 from pliant.ir import Graph, Table
@@ -261,8 +261,7 @@ def test_table_functions_against_the_interpreter(n: int, outside: str, tmp_path:
     text = "#include <math.h>\n#include <stdint.h>\ntypedef double pl_real;\n" + helpers("double")
     text += table_functions(context, 0, table, range(5))
     text += "".join(f"double order_{k}(double u) {{ return table_0_{k}(u); }}\n" for k in range(5))
-    path, _ = compile_text(text, "table_test", flags=STEP_FLAGS)
-    library = ctypes.CDLL(str(path))
+    library = load_text(text, "table_test", flags=STEP_FLAGS).library
     for order in range(5):
         call = getattr(library, f"order_{order}")
         call.restype, call.argtypes = ctypes.c_double, [ctypes.c_double]

@@ -144,7 +144,7 @@ def test_repr_and_html() -> None:
         "5 rows",
         "time 0 to 0.7",
         "bdf, 42 steps",
-        "1 event",
+        "2 events",
         "CUT SHORT",
     ):
         assert part in text

@@ -157,6 +157,8 @@ class Equation:
     span: Span | None = None
     origin: str = "equation"  # equation, binding, connection, flow balance, derivative, selection, ...
     index: tuple[int, ...] = ()  # point of the loop it was unrolled from
+    target: int = -1  # initial equations: the Integer, Boolean or enumeration parameter that is set by it
+    behind: tuple[Span, ...] = ()  # initial equations: others, which gave parameters in it their values
 
 
 @dataclass(slots=True, eq=False)
@@ -225,6 +227,7 @@ class Memory:
     expression: int
     start: int  # its value before the first event
     span: Span | None = None
+    free: bool = False  # `start` is a guess: the initial equations determine the value
 
 
 @dataclass(slots=True, eq=False)
@@ -286,7 +289,13 @@ class Events:
         """A copy with other expressions, and other numbers of variables."""
         return Events(
             [
-                Memory(number(one.variable), number(one.before), new(one.expression), new(one.start), one.span)
+                replace(
+                    one,
+                    variable=number(one.variable),
+                    before=number(one.before),
+                    expression=new(one.expression),
+                    start=new(one.start),
+                )
                 for one in self.memories
             ],
             [Kept(number(one.variable), new(one.expression)) for one in self.kept],

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pliant.codegen.program import Program
 from pliant.errors import InitialValueError
-from pliant.expr.build import const, neg, sub, value_of, var
+from pliant.expr.build import const, neg, sub, value_of, var, variables_of
 from pliant.ir import Op, SortedSystem, Span
 
 
@@ -18,6 +18,8 @@ class Condition:
     text: str
     span: Span | None = None
     variable: int = -1  # the variable whose start value is fixed by it, if any
+    target: int = -1  # the parameter that is set by it between two iterations, if any
+    behind: tuple[Span, ...] = ()  # other initial equations: they gave parameters in it their values
 
 
 @dataclass(eq=False)
@@ -50,7 +52,7 @@ def initial_problem(program: Program) -> InitialProblem:
         value = zero if variable.start is None else variable.start
         root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
         i = place.get(g.nodes[root][1]) if g.nodes[root][0] == Op.VAR else None
-        is_state = i is not None and i < program.n_states
+        is_state = i is not None and i < program.n_states and not (variable.fixed and _is_open(program, value))
         if i is not None and (is_state or not variable.fixed):
             signed = neg(g, value) if negative else value
             here = 3 if variable.fixed else 2 if e == var(g, v) and v not in s.replaced else 1
@@ -60,12 +62,17 @@ def initial_problem(program: Program) -> InitialProblem:
                 conditions.append(Condition(sub(g, e, value), text, variable.span, v))
             if here > rank[i]:
                 start[i], rank[i] = signed, here
-        elif variable.fixed and _is_continuous(program, v):
+            continue
+        if i is not None and i < program.n_states and rank[i] < 2:  # a guess, until the condition below holds
+            start[i], rank[i] = neg(g, value) if negative else value, 2
+        if variable.fixed and _is_continuous(program, v):
             text = f"{variable.name} = {_text(program, value)} (fixed)"
             conditions.append(Condition(sub(g, e, value), text, variable.span, v))
     for equation in s.initial_equations:
         text = equation.span.text if equation.span else "initial equation"
-        conditions.append(Condition(equation.residual, text, equation.span))
+        conditions.append(
+            Condition(equation.residual, text, equation.span, target=equation.target, behind=equation.behind)
+        )
     given = [rank[i] == 3 or i >= program.n_states for i in range(len(program.x))]
     return InitialProblem(start, given, conditions)
 
@@ -81,6 +88,14 @@ def alias_starts(s: SortedSystem) -> dict[int, int]:
         if start is not None and root[0] == Op.VAR:
             found.setdefault(root[1], neg(g, start) if node[0] == Op.NEG else start)
     return found
+
+
+def _is_open(program: Program, e: int) -> bool:
+    """It depends on parameters that the initial equations determine."""
+    variables = program.sorted.system.variables
+    return any(
+        variables[v].initial and variables[v].binding is None for v in variables_of(program.sorted.system.graph, e)
+    )
 
 
 def _is_continuous(program: Program, v: int) -> bool:

@@ -21,11 +21,12 @@ from pliant.ir import Kind
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
 from pliant.solve.generated import LARGEST_SERIES, GeneratedModel, is_hidden
-from pliant.solve.initial import NoSolution, directional
+from pliant.solve.initial import directional
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request, check_request
 from pliant.solve.result import Event, Stats, StepRecord
+from pliant.solve.unknowns import NoSolution
 
 LINEAR = binding.MODEL_LINEAR | binding.MODEL_AUTONOMOUS  # columns of the history need no Taylor coefficients
 STEP = 6e-6  # relative increment of central differences

@@ -79,7 +79,7 @@ class Discretes:
                 self.memory.add(position)
         for position in sorted(self.memory):
             if self.symbols.scalar_type(position) != "string":
-                self.symbols.bounds(position, self.symbols.add(position, Kind.DISCRETE))
+                self.symbols.add(position, Kind.DISCRETE)
 
     def evaluation_order(self, root: int) -> list[int] | None:
         """Assignments to evaluate for this variable, operands first; None if it is part of a loop."""

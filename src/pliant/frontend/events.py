@@ -27,23 +27,18 @@ from pliant.expr.build import (
     apply,
     choose,
     const,
-    div,
     logical_and,
     logical_not,
     logical_or,
     neg,
-    substitute,
-    value_of,
-    var,
     variables_of,
 )
-from pliant.expr.differentiate import gradient
 from pliant.frontend.discrete import Discretes
 from pliant.frontend.nodes import Nodes
 from pliant.frontend.spans import Spans
 from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
-from pliant.ir import Action, Equation, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 Branch = tuple[Any, int, Span | None]  # activation, value of one scalar, place
@@ -213,44 +208,11 @@ class EventBuilder:
             self.events.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 
     def _starts(self, position: int) -> list[int]:
-        """Values before the first event."""
-        for entry in self.storage["initial_discrete_values"]:
-            if entry["target"] == position:
-                return scalars(self.d.shaped(position, entry["value"]))
+        """Declared values before the first event."""
         first = self.symbols.base[position]
         n = len(scalars(self.symbols.value(position)))
         starts = (self.symbols.variables[number].start for number in range(first, first + n))
         return [const(self.g, 0.0) if e is None else e for e in starts]
-
-    def take_starts(self, equations: list[Equation]) -> list[Equation]:
-        """Initial equations `d = ...` or `pre(d) = ...` become values before the first event; returns the others."""
-        g, rest = self.g, []
-        start_of = {v: one for one in self.events.memories for v in (one.variable, one.before)}
-        taken: set[int] = set()
-        for equation in equations:
-            slopes = gradient(g, equation.residual, start_of.__contains__)
-            for v in sorted(slopes):
-                memory, slope = start_of[v], value_of(g, slopes[v])
-                if slope and memory.variable not in taken and not self.symbols.variables[memory.variable].fixed:
-                    (rest_of_it,) = substitute(g, [equation.residual], {var(g, v): const(g, 0.0)})
-                    memory.start = div(g, neg(g, rest_of_it), const(g, slope))
-                    taken.add(memory.variable)
-                    break
-            else:
-                rest.append(equation)
-        self._close_starts()
-        return rest
-
-    def _close_starts(self) -> None:
-        """Values before the first event that refer to other discrete variables: to their values before it."""
-        memories = self.events.memories
-        for _ in memories:
-            leaf = {var(self.g, v): one.start for one in memories for v in (one.variable, one.before)}
-            starts = substitute(self.g, [one.start for one in memories], leaf)
-            if starts == [one.start for one in memories]:
-                return
-            for one, start in zip(memories, starts, strict=True):
-                one.start = start
 
     # ----------------------------------------------------------------------------------------- activation
 

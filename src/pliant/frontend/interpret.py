@@ -50,6 +50,7 @@ class Interpreter:
         self.listed = _listed(storage)
         self.quiet = _quiet(nodes)
         self.events = True  # False: relations stay plain, as in assertions
+        self.deciding = False  # True: conditions of parameters are decided now, and the parameters keep their values
         self.guarded = 0  # how many conditions stand around that are not known
 
     # ------------------------------------------------------------------------------------------ running
@@ -150,6 +151,15 @@ class Interpreter:
                 f"{why} changes during the simulation", hint="use a parameter or a constant in this place"
             )
         return self.numeric(value, why)
+
+    def decided(self, condition: Value) -> float | None:
+        """The value of a condition, None if it is open; parameters in it are fixed where they must be."""
+        if not isinstance(condition, int):
+            return None
+        known = value_of(self.g, condition)
+        if known is None and self.deciding and not self.masks.of(condition) & ~PARAM:
+            return self.number(condition, "it decides which parameters depend on which")
+        return known
 
     def integer(self, value: Value, why: str) -> int:
         """A whole number that must be known now."""

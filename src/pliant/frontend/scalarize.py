@@ -21,16 +21,17 @@ from dataclasses import replace
 from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
-from pliant.expr.build import logical_not, value_of, variables_of
+from pliant.expr.build import logical_not, sub, value_of, var, variables_of
 from pliant.frontend.builtins import Builtins
 from pliant.frontend.discrete import Discretes
 from pliant.frontend.events import EventBuilder, clock_parameters
 from pliant.frontend.externals import Externals, table_owners
 from pliant.frontend.functions import Calls
 from pliant.frontend.interpret import Interpreter
-from pliant.frontend.masks import Masks
+from pliant.frontend.masks import PARAM, Masks
 from pliant.frontend.nodes import SCHEMA_VERSION, Nodes
 from pliant.frontend.spans import Spans
+from pliant.frontend.starts import StartTaker
 from pliant.frontend.symbols import PARAMETER_ROLES, USED, Symbols
 from pliant.frontend.tidy import drop_unused, unread
 from pliant.frontend.values import Arr, Value, scalars
@@ -147,16 +148,17 @@ class _Builder:
         with self._at(None):
             symbols.declare()
             symbols.evaluate_parameters()
-            symbols.attributes()
             self.discretes.declare()
+            symbols.attributes()
         for operation in self.storage["continuous_equation_operations"]:
             self._equation(operation, system.equations)
         for operation in self.storage["initialization_equation_operations"]:
             self._equation(operation, system.initial_equations)
+        self._parameter_values()
         self._when_actions()
         with self._at(None):
             system.events = self.events.finish()
-            system.initial_equations = self.events.take_starts(system.initial_equations)
+            system.initial_equations = StartTaker(self.discretes, system.events).run(system.initial_equations)
         self.discretes.finish()
         self._assertions()
         system.derivative = symbols.derivative
@@ -190,6 +192,21 @@ class _Builder:
                         into.append(Equation(residual, span, origin, point))
                     else:
                         self._append(residual, span, origin, point, into)
+
+    def _parameter_values(self) -> None:
+        """Initial equations of Integer, Boolean and enumeration parameters with fixed=false: `n = ...`."""
+        for entry in self.storage["initial_parameter_values"]:
+            span = self.spans.equation(entry["provenance"], None)
+            position = entry["target"]
+            with self._at(span):
+                first = self.symbols.base[position]
+                for v, e in enumerate(scalars(self.discretes.shaped(position, entry["value"])), first):
+                    variable = self.system.variables[v]
+                    if self.run.masks.of(e) & ~PARAM:
+                        residual = sub(self.system.graph, var(self.system.graph, v), e)
+                        self.system.initial_equations.append(Equation(residual, span, target=v))
+                    else:
+                        variable.binding = e
 
     def _span(self, content: dict[str, Any], origin: str) -> Span | None:
         provenance, nodes = content["provenance"], self.nodes

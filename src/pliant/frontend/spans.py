@@ -38,6 +38,15 @@ def _end(text: str, is_binding: bool) -> int:
     return len(text)
 
 
+def _begin(text: bytes, start: int) -> int:
+    """Where an equation begins: rumoca points behind the brackets and signs in front of its first name."""
+    while True:
+        before = text[:start].rstrip()
+        if not before.endswith((b"(", b"{", b"[", b"-", b"+")) or before.endswith(b"=-"):
+            return start
+        start = len(before) - 1
+
+
 class Spans:
     """Source texts by id, with a table of line starts for each file in use."""
 
@@ -80,8 +89,8 @@ class Spans:
         key = (raw["source"], raw["start"], prefix)
         found = self.whole.get(key)
         if found is None:
-            start = raw["start"]
             text, _ = self._lines(raw["source"])
+            start = _begin(text, raw["start"])
             piece = text[start : start + 5 * LONGEST].decode("utf-8", "replace")
             end = _end(piece, bool(prefix))
             found = self._make(raw["source"], start, start + len(piece[:end].encode("utf-8")), prefix)

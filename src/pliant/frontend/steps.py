@@ -102,7 +102,7 @@ def _logical(run: Interpreter, number: int, is_and: bool) -> Step:
 
     def step() -> None:
         x = values[a]
-        known = value_of(g, x) if isinstance(x, int) else None
+        known = run.decided(x)
         if known is not None and bool(known) != is_and:
             values[number] = const(g, known)
             return
@@ -154,7 +154,7 @@ def _unary(run: Interpreter, number: int) -> Step:
 
 
 def _conditional(run: Interpreter, number: int) -> Step:
-    values, g = run.values, run.g
+    values = run.values
     operands = run.nodes.strict[number] + run.nodes.lazy[number]
     pairs = [(operands[k], operands[k + 1]) for k in range(0, len(operands) - 1, 2)]
 
@@ -162,7 +162,7 @@ def _conditional(run: Interpreter, number: int) -> Step:
         open_branches: list[tuple[int, Value]] = []
         for c, branch in pairs:
             condition = run.scalar(c)
-            known = value_of(g, condition)
+            known = run.decided(condition)
             if known is None:
                 with run.under_condition():
                     open_branches.append((condition, run.value(branch)))

@@ -18,6 +18,7 @@ from typing import Any
 
 from pliant.errors import ModelError, PliantError
 from pliant.expr.build import const, substitute, value_of, var, variables_of
+from pliant.expr.evaluate import expand_relations
 from pliant.frontend.interpret import Interpreter
 from pliant.frontend.masks import PARAM
 from pliant.frontend.nodes import Nodes
@@ -35,6 +36,10 @@ _ARTICLE = {"boolean": "Boolean", "enumeration": "enumeration", "string": "Strin
 USED = "its value was used to build the equations"
 DISCRETE_ROLES = frozenset({"discrete_real", "discrete_value"})
 PARAMETER_ROLES = frozenset({"parameter", "constant"})
+
+
+class CircularError(ModelError):
+    """Parameters whose values need each other."""
 
 
 def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
@@ -63,6 +68,7 @@ class Symbols:
         self.derivative: dict[int, int] = {}
         self.derivatives: dict[int, Value] = {}
         self.failures: dict[int, PliantError] = {}
+        self.being_evaluated: list[int] = []  # parameters, each read by the one before
         self.forced = forced
         self.new_forced: dict[int, str] = {}
         self.fold_parameters = fold_parameters
@@ -144,12 +150,34 @@ class Symbols:
                     place = self.spans.of(raw["declaration"])
                     raise type(error)(f"{place}: start of `{raw['name']}`: {error.message}", hint=error.hint) from None
                 continue  # a bound that cannot be evaluated is no reason to refuse the model
+            self._check_variability(name, position, found)
             found = self._fitted(found, n, f"{name} of `{raw['name']}`")
             for variable, e in zip(self.variables[first : first + n], found, strict=True):
                 setattr(variable, name, e)
         if not is_parameter:
             for variable in self.variables[first : first + n]:
                 self._check_start(variable)
+
+    def _check_variability(self, attribute: str, position: int, found: list[int]) -> None:
+        """Attributes are parameter expressions (Modelica language specification 3.6, section 4.8)."""
+        masks = self.run.masks
+        if not any(masks.of(e) & ~PARAM for e in found):
+            return
+        raw = self.raw[position]
+        plain = expand_relations(self.g, found, self.run.relations)
+        reads = sorted({number for e in plain for number in variables_of(self.g, e)})
+        constant = (Kind.PARAMETER, Kind.CONSTANT)
+        moving = [self.variables[v].name for v in reads if self.variables[v].kind not in constant]
+        what = ", ".join(f"`{name}`" for name in moving[:3]) or "time"
+        place = self.spans.of(raw["declaration"])
+        own = "itself" if moving == [raw["name"]] else what
+        raise ModelError(
+            f"{place}: `{attribute}` of `{raw['name']}` depends on {own}; attributes may only depend on parameters and "
+            "constants",
+            hint=f"write it as an initial equation: `{raw['name']} = ...`"
+            if attribute == "start"
+            else "use a parameter or a number",
+        )
 
     def _fitted(self, found: list[int], n: int, what: str) -> list[int]:
         """One value for every element; a single one is for all."""
@@ -185,25 +213,29 @@ class Symbols:
     # ---------------------------------------------------------------------------------------- parameters
 
     def evaluate_parameters(self) -> None:
-        """Values of all parameters, those that others need first."""
-        parameters = [p for p, raw in enumerate(self.raw) if raw["role"] in PARAMETER_ROLES]
+        """Values of all parameters, those that others need first.
+
+        Two that name each other get theirs on demand, branch by branch: only a circle through branches that are taken
+        is an error.
+        """
+        try:
+            self._evaluate_in_order([p for p, raw in enumerate(self.raw) if raw["role"] in PARAMETER_ROLES])
+        except CircularError as error:
+            raise ModelError(error.message, hint=error.hint) from None
+
+    def _evaluate_in_order(self, parameters: list[int]) -> None:
         done: set[int] = set()
         for root in parameters:
             stack = [(root, False)]
-            path: list[int] = []
+            path: set[int] = set()
             while stack:
                 position, ready = stack.pop()
                 if ready:
-                    path.pop()
+                    path.discard(position)
                     done.add(position)
                     self._evaluate(position)
-                elif position in path:
-                    names = " -> ".join(self.raw[p]["name"] for p in [*path[path.index(position) :], position])
-                    raise ModelError(
-                        f"parameters depend on each other: {names}", hint="give one of them a value of its own"
-                    )
-                elif position not in done:
-                    path.append(position)
+                elif position not in done and position not in path:
+                    path.add(position)
                     stack.append((position, True))
                     stack.extend(
                         (p, False) for p in self.run.nodes.parameters_in(self._source(position)) if p not in done
@@ -254,17 +286,49 @@ class Symbols:
         return self.raw[position]["name"].rpartition(".")[2] in self.deciding
 
     def _evaluate(self, position: int) -> None:
+        """The value of one parameter, or why it has none."""
+        if position in self.cache or position in self.failures:
+            return
+        is_first = not self.being_evaluated
+        self.being_evaluated.append(position)
         try:
-            if self.scalar_type(position) == "string":
-                source = self._source(position)
-                self.cache[position] = "" if source is None else self.run.value(source)
-                return
-            self._evaluate_number(position)
+            try:
+                self._evaluate_once(position)
+            except CircularError:
+                if not is_first:
+                    raise
+                self.run.deciding = True  # conditions may choose branches that end the circle
+                self._evaluate_once(position)
+        except CircularError:
+            raise
         except PliantError as error:
             name = self.raw[position]["name"]
             if f"`{name}`" not in error.message:
                 error = type(error)(f"parameter `{name}`: {error.message}", hint=error.hint)
             self.failures[position] = error
+        finally:
+            self.being_evaluated.pop()
+            if is_first:
+                self.run.deciding = False
+
+    def _evaluate_once(self, position: int) -> None:
+        if self.scalar_type(position) == "string":
+            source = self._source(position)
+            self.cache[position] = "" if source is None else self.run.value(source)
+        else:
+            self._evaluate_number(position)
+
+    def _on_demand(self, position: int) -> None:
+        """A parameter that is read before its turn."""
+        if position in self.being_evaluated:
+            circle = [*self.being_evaluated[self.being_evaluated.index(position) :], position]
+            names = " -> ".join(self.raw[p]["name"] for p in circle)
+            place = self.spans.of(self.raw[position]["declaration"])
+            raise CircularError(
+                f"parameters depend on each other: {names}" + (f" ({place})" if place else ""),
+                hint="give one of them a value of its own",
+            )
+        self._evaluate(position)
 
     def _evaluate_number(self, position: int) -> None:
         raw, run = self.raw[position], self.run
@@ -325,6 +389,11 @@ class Symbols:
         replaced = {}
         for number in sorted(variables_of(g, e)):
             variable = self.variables[number]
+            if variable.initial:
+                raise ModelError(
+                    f"parameter `{variable.name}` has fixed = false, but {why}: its value must be known before",
+                    hint="give it a value where it is declared, without `fixed = false`",
+                )
             self.new_forced.setdefault(self.owner[number], why)
             source = variable.start if variable.binding is None else variable.binding
             if source is None:
@@ -349,6 +418,9 @@ class Symbols:
     def value(self, position: int) -> Value:
         """What an expression gets that reads a parameter, an input or a continuous variable."""
         found = self.cache.get(position)
+        if found is None and self.raw[position]["role"] in PARAMETER_ROLES:
+            self._on_demand(position)
+            found = self.cache.get(position)
         if found is None:
             if position in self.failures:
                 raise self.failures[position]

@@ -76,6 +76,8 @@ def drop_unused(system: System, unwanted: set[int]) -> None:
     system.derivative = {new_variable[v]: new_variable[d] for v, d in system.derivative.items() if d not in unwanted}
     for equation in (*system.equations, *system.initial_equations):
         equation.residual = new(equation.residual)
+        if equation.target >= 0:
+            equation.target = new_variable[equation.target]
     for relation in system.relations:
         relation.lhs, relation.rhs = new(relation.lhs), new(relation.rhs)
     for check in system.checks:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.codegen.compiler import compile_text
+from pliant.codegen.compiler import load_text
 from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
@@ -64,8 +64,7 @@ class GeneratedModel(NativeModel):
     def compile(cls, generated: Generated, digest: str) -> GeneratedModel:
         """Compile the C text of a model and load it."""
         system = generated.program.sorted.system
-        path, _ = compile_text(generated.text, system.name, include=[binding.runtime_folder() / "include"])
-        library = ctypes.CDLL(str(path))
+        library = load_text(generated.text, system.name, include=[binding.runtime_folder() / "include"]).library
         struct = binding.Model.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
         model = cls(
@@ -131,6 +130,11 @@ class GeneratedModel(NativeModel):
         """Give discrete variables other values."""
         for before in (0, 1):
             self._memory(instance, before)[:] = values
+
+    def set_memory(self, instance: Instance, k: int, value: float) -> None:
+        """Give one discrete variable another value."""
+        for before in (0, 1):
+            self._memory(instance, before)[k] = value
 
     def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:
         """Relations anew at (t, x, u); discrete variables hold."""

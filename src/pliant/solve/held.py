@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pliant.errors import InitialValueError
 from pliant.expr.evaluate import evaluate
-from pliant.solve import binding
-from pliant.solve.initial import InitialSolver, NoSolution
+from pliant.solve.initial import InitialSolver
 from pliant.solve.pivots import columns_without_pivot
+from pliant.solve.unknowns import NoSolution
 
 if TYPE_CHECKING:
     from pliant.solve.generated import GeneratedModel
@@ -35,8 +35,8 @@ class HeldSolver(InitialSolver):
         request = sim.request
         self.kept = [k for k, one in enumerate(self.initial.conditions) if one.variable in request.others_given]
         self.free = [i for i in range(self.program.n_states) if i not in request.x_given]
-        self.unknown_parameters = self.parameters
-        self.parameters = []
+        self.unknown_parameters = self.unknowns.parameters
+        self.unknowns.parameters, self.more, self.set = [], [], []
 
     def run(self) -> float:
         """Solve; there is no next time event."""
@@ -67,7 +67,7 @@ class HeldSolver(InitialSolver):
             InitialSolver(self.model, self.sim).run()
         finally:
             self.sim.request = replace(asked, parameters=self.sim.request.parameters)
-        self.p = self.sim.request.parameters.copy()
+        self.unknowns.p = self.sim.request.parameters.copy()
 
     def _finish(self) -> None:
         self._settle()
@@ -83,7 +83,7 @@ class HeldSolver(InitialSolver):
         if not s.sets:
             return
         place = {v: i for i, v in enumerate(self.program.x)}
-        values = self._present() | given
+        values = self.unknowns.present(self.t) | given
         self._guess_tears(values)
         for k, one in enumerate(s.sets):
             n = len(one.candidates[0])
@@ -99,31 +99,12 @@ class HeldSolver(InitialSolver):
                 for slot, j in zip(slots, sorted(states), strict=True):
                     self.sim.x[place[slot]] = values[one.candidates[level][j]]
 
-    def _present(self) -> dict[int, float]:
-        """All variables by number at the present x."""
-        s, sim = self.program.sorted, self.sim
-        y = np.zeros(len(self.generated.y))
-        status = binding.OUTPUT_CALL(self.model.struct.outputs)(
-            self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, len(y), None, y.ctypes.data
-        )
-        if len(y) and status != binding.OK:
-            raise NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
-        values = dict(self.model.numbers)
-        for numbers, found in ((self.program.p, self.p), (self.program.u, sim.u), (self.program.x, sim.x)):
-            values.update(zip(numbers, found.tolist(), strict=False))
-        values.update(zip(self.generated.y, y.tolist(), strict=True))
-        left = [v for v in s.replaced if v not in values]
-        aliases = evaluate(
-            s.system.graph, [s.replaced[v] for v in left], values, self.t, (), s.system.tables, s.relations
-        )
-        return values | dict(zip(left, aliases, strict=True))
-
     def _check_given(self) -> None:
         """Candidates of a state set were only preferred: too many given values may contradict each other."""
         given = self.sim.request.others_given
         if not given:
             return
-        values, variables = self._present(), self.program.sorted.system.variables
+        values, variables = self.unknowns.present(self.t), self.program.sorted.system.variables
         for v, wanted in given.items():
             if abs(values[v] - wanted) > MISSED * max(1.0, abs(wanted)):
                 raise InitialValueError(

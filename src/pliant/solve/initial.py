@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.codegen.initial import alias_starts
+from pliant.codegen.initial import Condition, alias_starts
 from pliant.errors import ArgumentError, InitialValueError
 from pliant.expr.build import reachable
 from pliant.expr.evaluate import evaluate
@@ -31,6 +31,7 @@ from pliant.expr.text import text
 from pliant.ir import Op
 from pliant.solve import binding
 from pliant.solve.pivots import columns_without_pivot
+from pliant.solve.unknowns import NoSolution, Unknowns
 
 if TYPE_CHECKING:
     from pliant.solve.generated import GeneratedModel
@@ -40,20 +41,13 @@ Vector = NDArray[np.float64]
 RANK = 1e-10  # singular values below this share of the largest count as zero
 DONE = 1e-10  # scaled residual that counts as zero
 ACCEPTED = 1e-7  # ... where redundant conditions keep Newton from going on
+SMALLEST_TERM = 1e-8  # ... of conditions between known values: ACCEPTED of it is rounding error
 TAKES_PART = 1e-6  # entry of a null vector from which on it counts
 HUGE = 1e100  # a residual beyond it is no progress, whatever it was before
 MAX_NEWTON = 60
 MAX_ROUNDS = 20
 MAX_ELSEWHERE = 60  # other guesses of the free states
 DENSE = 800  # unknowns up to which the rank is looked at
-
-
-class NoSolution(Exception):
-    """Values could not be found; ``why`` belongs into the message."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
 
 
 @dataclass
@@ -84,23 +78,16 @@ class InitialSolver:
         n_states = self.program.n_states
         self.algebraic = list(range(n_states, len(self.program.x)))
         self.free = [i for i in range(n_states) if not given[i]]
-        variables = self.program.sorted.system.variables
-        self.parameters = [k for k, v in enumerate(self.program.p) if variables[v].initial]
-        self.kept = list(range(len(self.initial.conditions)))  # conditions that count
-        self.p = sim.request.parameters.copy()
-        self.p_size = self._parameter_sizes()
+        self.unknowns = Unknowns(model, sim)
+        self.more = [*self.unknowns.parameters, *self.unknowns.memories]  # unknowns besides x
+        self.kept = [k for k, one in enumerate(self.initial.conditions) if self._counts(one)]
+        self.set = [k for k, one in enumerate(self.initial.conditions) if one.target >= 0]
         self.shift = self._shifts()
 
-    def _parameter_sizes(self) -> Vector:
-        """Typical sizes of the parameters: nominal, or else the guess; time constants of microseconds are common."""
-        size = np.where(self.p == 0.0, 1.0, np.abs(self.p))
-        system = self.program.sorted.system
-        for k in self.parameters:
-            nominal = system.variables[self.program.p[k]].nominal
-            value = 0.0 if nominal is None else abs(evaluate(system.graph, [nominal], self.model.numbers)[0])
-            if value > 0.0:
-                size[k] = value
-        return size
+    def _counts(self, one: Condition) -> bool:
+        """A condition of the iteration: not one that sets a parameter, nor a fixed value that a user replaced."""
+        replaced = {self.program.x[place] for place in self.sim.request.x_given}
+        return one.target < 0 and one.variable not in replaced
 
     def _shifts(self) -> Vector:
         """What start_values add to the conditions `variable - start = 0`."""
@@ -108,8 +95,7 @@ class InitialSolver:
         shift = np.zeros(len(self.initial.conditions))
         if given:
             system = self.program.sorted.system
-            values = dict(self.model.numbers)
-            values.update({v: float(self.p[k]) for k, v in enumerate(self.program.p)})
+            values = self.unknowns.values
             for k, one in enumerate(self.initial.conditions):
                 if one.variable in given:
                     start = system.variables[one.variable].start
@@ -139,8 +125,9 @@ class InitialSolver:
             self.model.library.pliant_choose(*self._set_arguments(k, None))
         self._evaluate()
         self._accept()
-        if self.parameters:
-            self.sim.request = replace(self.sim.request, parameters=self.p)
+        self._check_whole()
+        if self.unknowns.parameters or self.set:
+            self.sim.request = replace(self.sim.request, parameters=self.unknowns.p)
         return self._first_events()
 
     def _first_events(self) -> float:
@@ -198,16 +185,45 @@ class InitialSolver:
         for _ in range(MAX_ROUNDS):
             self._update_relations()
             self._solve()
-            if not self._update_relations():
+            has_set = self._set_parameters()
+            if not self._update_relations() and not has_set:
                 return
         raise NoSolution("the relations of the model do not come to rest at the start")
+
+    def _set_parameters(self) -> bool:
+        """Integer, Boolean and enumeration parameters anew; True if one has changed."""
+        if not self.set:
+            return False
+        r = self._all_conditions()
+        n = len(self.program.x)
+        place = {v: n + k for k, v in enumerate(self.program.p)}
+        changed = [(place[self.initial.conditions[k].target], r[k]) for k in self.set if r[k] != 0.0]
+        unknowns = [i for i, _ in changed]
+        self._write(unknowns, self.unknowns.read(unknowns) - np.array([by for _, by in changed]))
+        return bool(changed)
+
+    def _check_whole(self) -> None:
+        """Integer parameters must be whole numbers; those found by iteration are so up to rounding."""
+        n = len(self.program.x)
+        for k, v in enumerate(self.program.p):
+            variable = self.program.sorted.system.variables[v]
+            value = float(self.unknowns.p[k])
+            if not variable.initial or variable.type == "real" or value == round(value):
+                continue
+            if abs(value - round(value)) > ACCEPTED * max(1.0, abs(value)):
+                raise InitialValueError(
+                    f"{self.model.name}: the initial equations give {variable.name} = {value:g}, but it is no Real "
+                    f"parameter ({variable.span})",
+                    hint="declare it as Real, or change the initial equations",
+                )
+            self._write([n + k], np.array([float(round(value))]))
 
     def _try_elsewhere(self, start: Vector, first: NoSolution) -> None:
         """Other guesses of the free states, further and further away: the loops may have no solution at the first."""
         if not self.free or not self.kept:
             raise first
         chance = np.random.default_rng(1)
-        size = np.maximum(1.0, np.abs(start[self.free]))
+        size = np.maximum(self.unknowns.size[self.free], np.abs(start[self.free]))
         for attempt in range(MAX_ELSEWHERE):
             self.sim.x[:] = start
             away = chance.uniform(-1.0, 1.0, len(self.free)) * size
@@ -283,8 +299,7 @@ class InitialSolver:
         """Start values of all variables, aliases included, and what follows explicitly from them."""
         s = self.program.sorted
         system, g = s.system, s.system.graph
-        values = dict(self.model.numbers)
-        values.update({v: float(self.p[k]) for k, v in enumerate(self.program.p)})
+        values = {**self.unknowns.values, **dict(zip(self.program.p, self.unknowns.p.tolist(), strict=True))}
         for v, variable in enumerate(system.variables):
             if v not in values:
                 values[v] = 0.0 if variable.start is None else evaluate(g, [variable.start], values)[0]
@@ -318,7 +333,7 @@ class InitialSolver:
             raise NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
         return f
 
-    def _conditions(self) -> Vector:
+    def _all_conditions(self) -> Vector:
         r = np.empty(len(self.initial.conditions))
         sim = self.sim
         status = self.model.library.pliant_initial(
@@ -328,11 +343,11 @@ class InitialSolver:
         )
         if status != binding.OK:
             raise NoSolution(self.model.error_text(sim.instance) or binding.status_text(status))
-        return np.asarray((r + self.shift)[self.kept])
+        return np.asarray(r + self.shift)
 
     def _residual(self) -> Vector:
         """Conditions, then algebraic rows."""
-        r = self._conditions() if self.kept else np.empty(0)
+        r = self._all_conditions()[self.kept] if self.kept else np.empty(0)
         return np.concatenate([r, self._evaluate()[self.algebraic]])
 
     def _jacobian(self, unknowns: list[int]) -> NDArray[np.float64]:
@@ -341,17 +356,21 @@ class InitialSolver:
         j = np.zeros((m + len(self.algebraic), len(unknowns)))
         for k, i in enumerate(unknowns):
             if i >= len(self.program.x):
-                j[:, k] = self._by_parameter(i)
+                j[:, k] = self._by_difference(i)
                 continue
             df, more = directional(self.model, self.self_, self.t, self.sim.x, self.sim.u, i)
             j[:m, k] = more[self.kept]
             j[m:, k] = df[self.algebraic]
         return j
 
-    def _by_parameter(self, i: int) -> Vector:
-        """d residual / d parameter by a central difference: few parameters are unknowns."""
-        at = self._read([i])[0]
-        h = 6e-6 * max(self.p_size[i - len(self.program.x)], abs(at))
+    def _write(self, unknowns: list[int], values: Vector) -> None:
+        if self.unknowns.write(unknowns, values) != binding.OK:
+            raise NoSolution(self.model.error_text(self.sim.instance))
+
+    def _by_difference(self, i: int) -> Vector:
+        """d residual / d parameter by a central difference: few parameters and discrete variables are unknowns."""
+        at = self.unknowns.read([i])[0]
+        h = 6e-6 * max(self.unknowns.size[i], abs(at))
         self._write([i], np.array([at + h]))
         high = self._residual()
         self._write([i], np.array([at - h]))
@@ -359,30 +378,11 @@ class InitialSolver:
         self._write([i], np.array([at]))
         return np.asarray((high - low) / (2.0 * h))
 
-    def _read(self, unknowns: list[int]) -> Vector:
-        """Values of unknowns: places in x, and from n_x on parameters."""
-        return np.concatenate([self.sim.x, self.p])[unknowns]
-
-    def _write(self, unknowns: list[int], values: Vector) -> None:
-        n = len(self.program.x)
-        changed = False
-        for i, value in zip(unknowns, values.tolist(), strict=True):
-            if i < n:
-                self.sim.x[i] = value
-            else:
-                self.p[i - n] = value
-                changed = True
-        if changed:
-            status = binding.PARAMETER_CALL(self.model.struct.set_parameters)(self.self_, self.p.ctypes.data)
-            if status != binding.OK:
-                raise NoSolution(self.model.error_text(self.sim.instance))
-
     def _solve(self) -> None:
-        n = len(self.program.x)
-        more = [*self.free, *(n + k for k in self.parameters)] if self.kept else []
-        unknowns = [*more, *self.algebraic]
+        open_ = [*self.free, *self.more]
+        unknowns = [*open_, *self.algebraic] if self.kept else self.algebraic
         if not self.kept:
-            self.found.undetermined = [self.model.names.x[i] for i in self.free]
+            self.found.undetermined = [self.unknowns.name(i) for i in open_]
         if not self.kept and not self.algebraic:
             self._evaluate()
             self._accept()
@@ -404,16 +404,15 @@ class InitialSolver:
 
     def _newton(self, unknowns: list[int]) -> None:
         r = self._residual()
-        scale = self._scale(unknowns)
         for _ in range(MAX_NEWTON):
             self.found.iterations += 1
+            scale = self.unknowns.scale(unknowns)  # of where it is now: a guess far away must not loosen the tolerance
             j = self._jacobian(unknowns) * scale
-            largest = np.abs(j).max(axis=1, initial=0.0)
-            weight = 1.0 / np.where(largest > 0.0, largest, 1.0)
+            weight = self._weights(np.abs(j).max(axis=1, initial=0.0))
             step, rank = _least_norm(j * weight[:, None], -r * weight)
             self._note_rank(j * weight[:, None], rank, unknowns)
             size = float(np.abs(r * weight).max(initial=0.0))
-            before = self._read(unknowns)
+            before = self.unknowns.read(unknowns)
             if size <= DONE * max(1.0, float(np.abs(before / scale).max(initial=0.0))):
                 self._polish(unknowns, before, step * scale, r * weight, weight)
                 return
@@ -432,10 +431,21 @@ class InitialSolver:
                     r = self._residual()
                     if size <= ACCEPTED:
                         return
-                    raise NoSolution(self._ranked(r, weight))
+                    raise self._violated(r, weight, j)
             r = new
             self._accept()
-        raise NoSolution(self._ranked(r, weight))
+        raise self._violated(r, weight, j)
+
+    def _weights(self, largest: Vector) -> Vector:
+        """Scales of the conditions: their largest derivative; of those between known values their largest term."""
+        scale = largest.copy()
+        known = [int(k) for k in np.flatnonzero(largest == 0.0) if k < len(self.kept)]
+        if known:
+            scale[known] = self.unknowns.largest_terms(
+                [self.initial.conditions[self.kept[k]].residual for k in known], self.t
+            )
+        scale[len(self.kept) :][largest[len(self.kept) :] == 0.0] = 1.0
+        return np.asarray(1.0 / np.maximum(scale, np.where(largest > 0.0, 0.0, SMALLEST_TERM)))
 
     def _polish(self, unknowns: list[int], before: Vector, step: Vector, r: Vector, weight: Vector) -> None:
         """The last step is known already: taken if it helps, so that less depends on how derivatives were rounded."""
@@ -446,13 +456,6 @@ class InitialSolver:
         self._write(unknowns, before)
         self._residual()
 
-    def _scale(self, unknowns: list[int]) -> Vector:
-        nominal = self.model.x_nominal
-        base: Vector = np.concatenate([np.ones(len(self.program.x)), self.p_size])
-        if nominal is not None:
-            base[: len(nominal)] = nominal
-        return np.asarray(np.maximum(base[unknowns], np.abs(self._read(unknowns))))
-
     def _note_rank(self, j: Vector, rank: int, unknowns: list[int]) -> None:
         """Names for what the null spaces of the Jacobian hold."""
         self.found.undetermined = []
@@ -460,20 +463,26 @@ class InitialSolver:
         if rank == j.shape[0] == j.shape[1]:
             return
         u, _, v = np.linalg.svd(j)
-        names = (*self.model.names.x, *self.model.names.p)
-        self.found.undetermined = [names[unknowns[k]] for k in _members(v[rank:])]
+        self.found.undetermined = [self.unknowns.name(unknowns[k]) for k in _members(v[rank:])]
         self.found.redundant = [self._condition_text(k) for k in _members(u[:, rank:].T)]
 
-    def _ranked(self, r: Vector, weight: Vector) -> str:
+    def _violated(self, r: Vector, weight: Vector, j: Vector) -> NoSolution:
         """Which conditions are violated, the worst first."""
         lines = []
         for k in np.argsort(-np.abs(r * weight))[:6]:
             if abs(r[k] * weight[k]) <= DONE:
                 break
             lines.append(f"\n    {r[k]:+.3e}  {self._condition_text(int(k))}")
+            if k < len(self.kept):
+                behind = self.initial.conditions[self.kept[k]].behind[:4]
+                lines += [f"\n                with  {span.text}  {span}" for span in behind]
         if self.found.undetermined:
             lines.append(f"\n  not determined by them: {', '.join(self.found.undetermined[:8])}")
-        return "these conditions are left with a residual:" + "".join(lines)
+        worst = int(np.argmax(np.abs(r * weight)))
+        hint = (
+            "" if np.any(j[worst]) else "the first of them holds for known values only: change it, or what fixes them"
+        )
+        return NoSolution("these conditions are left with a residual:" + "".join(lines), hint)
 
     def _condition_text(self, k: int) -> str:
         if k < len(self.kept):
@@ -516,7 +525,7 @@ class InitialSolver:
         lines = failed.why + self._loop_residuals()
         return InitialValueError(
             f"{self.model.name}: no consistent start values at t = {self.t:g}: {lines}",
-            hint="give start values near the solution (start = ... in the model, or start_values=)",
+            hint=failed.hint or "give start values near the solution (start = ... in the model, or start_values=)",
         )
 
     def _loop_residuals(self) -> str:
@@ -580,4 +589,5 @@ def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:
         raise NoSolution("the derivative of the initial conditions is not finite")
     u, s, v = np.linalg.svd(a, full_matrices=False)
     rank = int(np.sum(s > RANK * s[0])) if s.size and s[0] > 0.0 else 0
-    return v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank]), rank
+    step = v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank])
+    return np.where(np.any(a != 0.0, axis=0), step, 0.0), rank  # no rounding error in what no condition reads

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.codegen.compiler import compile_library
+from pliant.codegen.compiler import load_library
 from pliant.errors import ModelError
 from pliant.solve import binding
 from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names, mass_rows
@@ -187,8 +187,8 @@ def _is_diagonal(row: NDArray[np.int32], start: NDArray[np.int32]) -> bool:
 def load_native(path: str | Path, *, defines: Mapping[str, object] | None = None) -> NativeModel:
     """Compile and load a C file that defines ``pliant_model``."""
     source = Path(path)
-    library, digest = compile_library(source, include=[binding.runtime_folder() / "include"], defines=defines)
-    loaded = ctypes.CDLL(str(library))
+    found = load_library(source, include=[binding.runtime_folder() / "include"], defines=defines)
+    loaded, digest = found.library, found.digest
     try:
         struct = binding.Model.in_dll(loaded, "pliant_model")
     except ValueError:

@@ -1,10 +1,9 @@
 """Results as files: .csv, .parquet, and the .mat trajectory files of Dymola and OpenModelica.
 
-Each file carries the manifest as JSON, with one more key "result" for what the format has no place for
-(counters, events, units, aliases): CSV in a side-car `<file>.manifest.json`, Parquet in the schema's
-metadata, MAT in a char matrix `manifest` after the matrices that other tools read. `load_result` gives back
-what `write_result` got, bit for bit; it also reads files from elsewhere, which then have no counters and
-events.
+Each file carries the manifest as JSON with what the format has no place for (stored.py): CSV in a side-car
+`<file>.manifest.json`, Parquet in the schema's metadata, MAT in a char matrix `manifest` after the matrices that
+other tools read. `load_result` gives back what `write_result` got, bit for bit; it also reads files from elsewhere,
+which then have no counters and events.
 
 The .mat layout is MATLAB level 4 as the OpenModelica User's Guide describes it ("Technical Details: the MATv4
 result file format"): Aclass, name, description, dataInfo, data_1 (constants), data_2 (trajectories), stored
@@ -14,7 +13,6 @@ transposed ("binTrans"), so that one time point after the other lies in the file
 from __future__ import annotations
 
 import csv
-import dataclasses
 import errno
 import json
 import os
@@ -24,7 +22,6 @@ import shutil
 import struct
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -33,8 +30,8 @@ from numpy.typing import NDArray
 
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
-from pliant.solve.manifest import to_json
-from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind
+from pliant.solve.result import FloatArray, Result, VariableInfo
+from pliant.solve.stored import Table, build, build_from_columns, fits, kind_of, make_meta, make_table
 
 _CHUNK = 1 << 20  # numbers gathered at a time while writing rows
 _PARQUET_KEY = b"pliant.manifest"
@@ -48,8 +45,8 @@ def write_result(result: Result, path: str | os.PathLike[str], names: Sequence[s
     The file is complete or, on a full disk and the like, untouched: then OutputError says why.
     """
     path = Path(path).expanduser()
-    table = _make_table(result, names)
-    meta = _make_meta(result, table)
+    table = make_table(result, names)
+    meta = make_meta(result, table)
     match path.suffix.lower():
         case ".csv":
             files = [(path, _csv_writer(table)), (side_car(path), _text_writer(json.dumps(meta, indent=1)))]
@@ -89,169 +86,6 @@ def _unknown_suffix(verb: str, path: Path, suffix: str) -> ArgumentError:
         f"cannot {verb} {path}: {what} names no format",
         hint="use .csv, .parquet or .mat (Dymola, OpenModelica)",
     )
-
-
-# -- what to write -----------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Table:
-    """The columns of a file. Aliases point into `columns` or `parameters`."""
-
-    time: FloatArray
-    columns: dict[str, FloatArray]
-    aliases: dict[str, tuple[str, int]]
-    parameters: dict[str, float]
-    info: dict[str, VariableInfo]
-
-    def expanded(self) -> dict[str, FloatArray]:
-        """All columns, aliases included, for formats that know no aliases."""
-        full = dict(self.columns)
-        for alias, (target, sign) in self.aliases.items():
-            column = self.columns[target] if target in self.columns else self._constant(target)
-            full[alias] = column if sign > 0 else -column
-        return full
-
-    def _constant(self, name: str) -> FloatArray:
-        return np.full(self.time.shape, self.parameters[name])
-
-
-def _make_table(result: Result, names: Sequence[str] | None) -> _Table:
-    chosen = [name for name in dict.fromkeys(result.names if names is None else names) if name != "time"]
-    resolved = {name: result.resolve(name) for name in chosen}
-    parameters = dict(result.parameters)
-    own = {name: result[name] for name in chosen if resolved[name][0] == name and name not in parameters}
-    aliases: dict[str, tuple[str, int]] = {}
-    for name, (target, sign) in resolved.items():
-        if name == target:
-            continue
-        if target in own or target in parameters:
-            aliases[name] = (target, sign)
-        else:  # an alias of time, or of a column that was not chosen
-            own[name] = result[name]
-    info = {name: _info_of(result, name) for name in (*own, *aliases, *parameters)}
-    return _Table(result.time, own, aliases, parameters, {key: value for key, value in info.items() if value})
-
-
-def _info_of(result: Result, name: str) -> VariableInfo | None:
-    known = result.info.get(name)
-    unit = result.unit(name)
-    if known is None:
-        return VariableInfo(name, _kind_of(name), unit) if unit else None
-    return dataclasses.replace(known, unit=unit)
-
-
-def _kind_of(name: str) -> VariableKind:
-    return "derivative" if name.startswith("der(") else "output"
-
-
-def _make_meta(result: Result, table: _Table) -> dict[str, Any]:
-    """The manifest and, under "result", what it takes to rebuild the Result."""
-    extra = {
-        "columns": list(table.columns),
-        "complete": result.complete,
-        "stats": result.stats.as_dict(),
-        "states": result.states,
-        "parameters": table.parameters,
-        "aliases": table.aliases,
-        "variables": {name: _info_to_json(info) for name, info in table.info.items()},
-        # States as lists: to_json would replace long arrays by their hash.
-        "events": [
-            {
-                "time": event.time,
-                "roots": event.roots,
-                "directions": event.directions,
-                "before": event.before.tolist(),
-                "after": event.after.tolist(),
-                "terminal": event.terminal,
-            }
-            for event in result.events
-        ],
-    }
-    manifest = {key: value for key, value in result.manifest.items() if key != "result"}
-    meta: dict[str, Any] = to_json({**manifest, "result": extra})
-    return meta
-
-
-def _info_to_json(info: VariableInfo) -> dict[str, Any]:
-    fields = {field.name: getattr(info, field.name) for field in dataclasses.fields(info)[1:]}  # not the name
-    if info.span is not None:
-        fields["span"] = str(info.span)
-    return {key: value for key, value in fields.items() if value not in (None, "")}
-
-
-# -- what was read -----------------------------------------------------------------------------------------
-
-
-def _build(
-    time: FloatArray,
-    columns: Mapping[str, FloatArray],
-    aliases: Mapping[str, tuple[str, int]],
-    parameters: Mapping[str, float],
-    info: Mapping[str, VariableInfo],
-    meta: Mapping[str, Any],
-) -> Result:
-    extra = meta.get("result", {})
-    known = {field.name for field in dataclasses.fields(Stats)}
-    stats = {key: value for key, value in extra.get("stats", {}).items() if key in known}
-    stats["seconds"] = float(stats.get("seconds", 0.0))
-    return Result(
-        time,
-        np.column_stack(list(columns.values())) if columns else np.empty((time.shape[0], 0)),
-        tuple(columns),
-        stats=Stats(**stats),
-        manifest={key: value for key, value in meta.items() if key != "result"},
-        events=[_event_from_json(event) for event in extra.get("events", [])],
-        info={**info, **_info_from_json(extra.get("variables", {}))},
-        aliases=aliases,
-        parameters=parameters,
-        complete=bool(extra.get("complete", True)),
-        states=extra.get("states"),
-    )
-
-
-def _event_from_json(event: Mapping[str, Any]) -> Event:
-    # float() also reads "NaN" and "Infinity", which is how to_json writes them.
-    before, after = (np.array([float(x) for x in event[key]]) for key in ("before", "after"))
-    roots, directions = tuple(event["roots"]), tuple(event["directions"])
-    return Event(float(event["time"]), roots, directions, before, after, bool(event["terminal"]))
-
-
-def _info_from_json(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, VariableInfo]:
-    known = {field.name for field in dataclasses.fields(VariableInfo)}
-    info = {}
-    for name, fields in variables.items():
-        kept = {key: value for key, value in fields.items() if key in known}
-        for key in ("start", "nominal", "min", "max"):
-            if key in kept:
-                kept[key] = float(kept[key])
-        info[name] = VariableInfo(name, **kept)
-    return info
-
-
-def _build_from_columns(time: FloatArray, columns: dict[str, FloatArray], meta: Mapping[str, Any]) -> Result:
-    """For formats that store aliases as columns: turn them back into aliases where they still are."""
-    extra = meta.get("result", {})
-    parameters = {name: float(value) for name, value in extra.get("parameters", {}).items()}
-    aliases = {}
-    for alias, (target, sign) in extra.get("aliases", {}).items():
-        if target in columns:
-            same = np.array_equal(columns.get(alias, np.empty(0)), sign * columns[target], equal_nan=True)
-        else:
-            same = target in parameters and alias in columns
-        if same:  # a file that was edited may say otherwise: then the file is right
-            aliases[alias] = (target, sign)
-    kept = {name: column for name, column in columns.items() if name not in aliases}
-    return _build(time, kept, aliases, parameters, {}, meta)
-
-
-def _fits(meta: Mapping[str, Any], columns: Sequence[str], path: Path) -> bool:
-    """Whether a manifest belongs to these columns: a file may have been replaced without its manifest."""
-    extra = meta.get("result", {})
-    fits = set(extra.get("columns", columns)) | set(extra.get("aliases", {})) == set(columns)
-    if not fits:
-        warnings.warn(f"the manifest of {path} belongs to another result and is ignored", stacklevel=4)
-    return fits
 
 
 # -- writing without harm ----------------------------------------------------------------------------------
@@ -327,7 +161,7 @@ def _row_blocks(time: FloatArray, columns: Sequence[FloatArray]) -> Iterator[Flo
 # -- CSV ---------------------------------------------------------------------------------------------------
 
 
-def _csv_writer(table: _Table) -> Writer:
+def _csv_writer(table: Table) -> Writer:
     columns = table.expanded()
 
     def write(file: BinaryIO) -> None:
@@ -354,21 +188,20 @@ def _read_csv(path: Path) -> Result:
                 f"{path} is no result: its first column is {header[0] if header else ''!r}, expected 'time'",
                 hint="the first line must be: time,name,name,...",
             )
+        meta = _parse_meta(side_car(path).read_text("utf-8"), path) if side_car(path).exists() else {}
         rows = (line for line in file if line.strip())
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data")
                 # Trailing commas, as OpenModelica writes them, make an empty last name and no number.
-                used = range(len(header) - 1 if header[-1] == "" and len(header) > 1 else len(header))
+                is_trailing = header[-1] == "" and len(header) > 1 and "" not in meta.get("result", {}).get("names", ())
+                used = range(len(header) - 1 if is_trailing else len(header))
                 data = np.loadtxt(rows, delimiter=",", ndmin=2, usecols=used, comments=None)
         except ValueError as error:
             raise ArgumentError(f"{path} is no result: {error}", hint="look at that row") from error
     data = data.reshape(-1, len(used))
     columns = {name: data[:, j] for j, name in enumerate(header) if 0 < j < len(used)}
-    meta: dict[str, Any] = {}
-    if side_car(path).exists():
-        meta = _parse_meta(side_car(path).read_text("utf-8"), path)
-    return _build_from_columns(data[:, 0], columns, meta if _fits(meta, list(columns), path) else {})
+    return build_from_columns(data[:, 0], columns, meta if fits(meta, list(columns), path) else {})
 
 
 def _parse_meta(text: str, path: Path) -> dict[str, Any]:
@@ -385,7 +218,7 @@ def _parse_meta(text: str, path: Path) -> dict[str, Any]:
 # -- Parquet -----------------------------------------------------------------------------------------------
 
 
-def _parquet_writer(table: _Table, meta: Mapping[str, Any]) -> Writer:
+def _parquet_writer(table: Table, meta: Mapping[str, Any]) -> Writer:
     purpose, otherwise = "saving .parquet", "save as .csv or .mat"
     arrow = import_optional("pyarrow", purpose, otherwise)
     parquet = import_optional("pyarrow.parquet", purpose, otherwise)
@@ -417,7 +250,7 @@ def _read_parquet(path: Path) -> Result:
     if time is None:
         raise ArgumentError(f"{path} has no column 'time'", hint="name the column of times 'time'")
     meta = _parse_meta((data.schema.metadata or {}).get(_PARQUET_KEY, b"{}").decode("utf-8"), path)
-    return _build_from_columns(time, columns, meta if _fits(meta, list(columns), path) else {})
+    return build_from_columns(time, columns, meta if fits(meta, list(columns), path) else {})
 
 
 # -- MAT ---------------------------------------------------------------------------------------------------
@@ -436,7 +269,7 @@ class _MatRow(NamedTuple):
     row: int
 
 
-def _mat_rows(table: _Table) -> list[_MatRow]:
+def _mat_rows(table: Table) -> list[_MatRow]:
     places = {name: (2, j) for j, name in enumerate(table.columns, start=2)}
     places |= {name: (1, j) for j, name in enumerate(table.parameters, start=2)}
     rows = [_MatRow("time", "Simulation time [s]", 0, 1)]
@@ -447,14 +280,14 @@ def _mat_rows(table: _Table) -> list[_MatRow]:
     return rows
 
 
-def _mat_text(table: _Table, name: str) -> str:
+def _mat_text(table: Table, name: str) -> str:
     info = table.info.get(name)
     if info is None:
         return ""
     return f"{info.description} [{info.unit}]".strip() if info.unit else info.description
 
 
-def _mat_writer(table: _Table, meta: Mapping[str, Any]) -> Writer:
+def _mat_writer(table: Table, meta: Mapping[str, Any]) -> Writer:
     rows = _mat_rows(table)
     # Third: linear interpolation (0). Fourth: not defined outside the time range (-1), constants are (0).
     info = np.array([[row.matrix, row.row, 0, 0 if row.matrix == 1 else -1] for row in rows], dtype="<i4")
@@ -566,6 +399,6 @@ def _build_from_mat(rows: list[_MatRow], matrices: Mapping[str, NDArray[Any]], m
         unit = _UNIT.search(row.text)
         description = row.text[: unit.start()] if unit else row.text
         if row.text:
-            kind = "parameter" if row.matrix == 1 else _kind_of(row.name)
+            kind = "parameter" if row.matrix == 1 else kind_of(row.name)
             info[row.name] = VariableInfo(row.name, kind, unit[1] if unit else "", description)
-    return _build(data[:, 0], columns, aliases, parameters, info, meta)
+    return build(data[:, 0], columns, aliases, parameters, info, meta)

@@ -8,10 +8,10 @@ which they become known; what remains, loops and conditions on variables, is lef
 
 from __future__ import annotations
 
-from pliant.expr.build import reachable, value_of, variables_of
+from pliant.expr.build import reachable, substitute, value_of, var, variables_of
 from pliant.expr.differentiate import gradient
 from pliant.expr.evaluate import expand_calls
-from pliant.ir import Kind, Op, System
+from pliant.ir import Kind, Op, Span, System
 from pliant.structure.apply import SMALLEST, is_constant_kind, solve_linear, stepwise
 
 _CHANGING = frozenset({Op.TIME, Op.REL, Op.HOMOTOPY})
@@ -26,13 +26,14 @@ def bind_unknowns(system: System) -> None:
     }
     if not unknown:
         return
-    rows, waiting = _candidates(system, unknown)
+    rows = _expanded(system, unknown)
+    waiting = {e: names for e, names in _candidates(system, rows, unknown).items() if names}
     of: dict[int, list[int]] = {}
     for e, names in waiting.items():
         for v in names:
             of.setdefault(v, []).append(e)
     ready = [e for e, names in waiting.items() if len(names) == 1]
-    used: set[int] = set()
+    source: dict[int, int] = {}  # parameter -> number of the equation that gives it
     for e in ready:  # grows on the way
         if not waiting[e]:
             continue  # another equation gave it: this one remains as a condition
@@ -41,28 +42,78 @@ def bind_unknowns(system: System) -> None:
         if binding is None:
             continue
         system.variables[v].binding = binding
-        used.add(e)
+        source[v] = e
         for other in of[v]:
             waiting[other].discard(v)
             if len(waiting[other]) == 1:
                 ready.append(other)
+    used = set(source.values())
+    for e, equation in enumerate(system.initial_equations):
+        if e not in used:
+            equation.behind = _behind(system, rows, source, e)
     system.initial_equations = [one for e, one in enumerate(system.initial_equations) if e not in used]
 
 
-def _candidates(system: System, unknown: set[int]) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """Residuals of the initial equations between parameters alone, functions expanded, and the unknown ones in them."""
+def _expanded(system: System, unknown: set[int]) -> list[int]:
+    """Residuals of the initial equations: functions expanded, and parameters that are computed from unknown ones."""
     g = system.graph
-    rows: dict[int, int] = {}
+    bound = {
+        v: one.binding
+        for v, one in enumerate(system.variables)
+        if one.kind in (Kind.PARAMETER, Kind.CONSTANT) and one.binding is not None
+    }
+    depends: dict[int, bool] = {}
+
+    def reads_unknown(v: int) -> bool:
+        stack = [v]
+        while stack:
+            w = stack[-1]
+            needed = variables_of(g, bound[w]) if w in bound else set()
+            depends.setdefault(w, w in unknown)  # also ends a circle
+            missing = [n for n in needed if n not in depends]
+            if missing:
+                stack.extend(missing)
+                continue
+            depends[w] = depends[w] or any(depends[n] for n in needed)
+            stack.pop()
+        return depends[v]
+
+    rows = expand_calls(g, [one.residual for one in system.initial_equations], system.functions)
+    for _ in bound:
+        names = set().union(*(variables_of(g, row) for row in rows)) if rows else set()
+        leaf = {var(g, v): bound[v] for v in names if v in bound and reads_unknown(v)}
+        if not leaf:
+            break
+        rows = expand_calls(g, substitute(g, rows, leaf), system.functions)
+    return rows
+
+
+def _candidates(system: System, rows: list[int], unknown: set[int]) -> dict[int, set[int]]:
+    """Initial equations between parameters alone, with the unknown ones in them."""
+    g = system.graph
     waiting: dict[int, set[int]] = {}
-    for e, equation in enumerate(system.initial_equations):
-        (residual,) = expand_calls(g, [equation.residual], system.functions)
+    for e, residual in enumerate(rows):
         names = variables_of(g, residual)
-        if not names & unknown or not all(is_constant_kind(system.variables[v].kind) for v in names):
+        if system.initial_equations[e].target >= 0 or not names & unknown:
             continue
-        if not any(g.nodes[i][0] in _CHANGING for i in reachable(g, (residual,))):
-            rows[e] = residual
+        if all(is_constant_kind(system.variables[v].kind) for v in names) and not any(
+            g.nodes[i][0] in _CHANGING for i in reachable(g, (residual,))
+        ):
             waiting[e] = names & unknown
-    return rows, waiting
+    return waiting
+
+
+def _behind(system: System, rows: list[int], source: dict[int, int], e: int) -> tuple[Span, ...]:
+    """Places of the equations that gave the parameters in equation e, directly or through others."""
+    found: dict[int, None] = {}
+    todo = [e]
+    while todo:
+        for v in sorted(variables_of(system.graph, rows[todo.pop()])):
+            if v in source and source[v] not in found:
+                found[source[v]] = None
+                todo.append(source[v])
+    spans = (system.initial_equations[k].span for k in found)
+    return tuple(span for span in spans if span is not None)
 
 
 def _solved(system: System, residual: int, v: int) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.codegen.compiler import compile_text
+from pliant.codegen.compiler import load_text
 from pliant.codegen.plan import Plan
 from pliant.expr.build import var
 from pliant.ir import Graph
@@ -62,8 +62,7 @@ class FactorSolve:
         )
         head = f"#include <stdint.h>\n#include <math.h>\n#include <string.h>\ntypedef {precision} pl_real;\n"
         self.text = "\n".join([head, helpers(precision), prototype, text, repeat])
-        path, _ = compile_text(self.text, "factor_solve", flags=(*STEP_FLAGS, "-fno-inline"))
-        self.library = ctypes.CDLL(str(path))
+        self.library = load_text(self.text, "factor_solve", flags=(*STEP_FLAGS, "-fno-inline")).library
 
     def _by_tables(self) -> str:
         tables = Tables(self.elimination, "lu")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.codegen.compiler import compile_text
+from pliant.codegen.compiler import load_text
 from pliant.errors import CompileError, NotSupportedError
 from pliant.realtime.stepper.run import Stepper
 
@@ -136,7 +136,7 @@ def _code_of(stepper: Stepper) -> tuple[int, int]:
     with open("/proc/self/maps", encoding="utf-8") as stream:
         for line in stream:
             span, rights, *rest = line.split()
-            if "x" in rights and rest and rest[-1] == str(stepper.path.resolve()):
+            if "x" in rights and str(stepper.path.resolve()) in rest:
                 low, high = (int(one, 16) for one in span.split("-"))
                 return low, high
     raise NotSupportedError("the code of the step was not found in memory", hint="instructions are counted on Linux")
@@ -150,7 +150,7 @@ def count_instructions(
     ``everything``: with those of libm. The stepper itself stays as it is.
     """
     try:
-        path, _ = compile_text(COUNTER, "count_instructions", flags=FLAGS)
+        counter = load_text(COUNTER, "count_instructions", flags=FLAGS).library
     except CompileError as error:
         raise NotSupportedError("instructions can be counted on Linux only") from error
     u = stepper._inputs(u_table, n_steps)
@@ -165,7 +165,7 @@ def count_instructions(
     counts = np.frombuffer(mmap.mmap(-1, 16 * max(n_counted, 1)), np.int64).reshape(-1, 2)
     size = u.shape[1] * u.itemsize
     table = u if u.size else np.zeros(1, stepper.type)
-    failed = ctypes.CDLL(str(path)).count_instructions(
+    failed = counter.count_instructions(
         ctypes.cast(getattr(stepper.library, f"{stepper.code.name}_step"), ctypes.c_void_p),
         ctypes.c_void_p(stepper.address),
         ctypes.c_void_p(table.ctypes.data),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.codegen.compiler import FLAGS, LARGE, compile_text
+from pliant.codegen.compiler import FLAGS, LARGE, load_text
 from pliant.errors import ArgumentError, ModelEvaluationError, UnknownNameError
 from pliant.realtime.stepper.types import StartValues, StepCode
 
@@ -42,8 +42,8 @@ class Stepper:
         self.type = np.float64 if code.precision == "double" else np.float32
         text = code.text.replace(f'#include "{code.name}.h"', code.header) + code.driver
         flags = STEP_FLAGS if len(text) <= LARGE else tuple("-O1" if one == "-O2" else one for one in STEP_FLAGS)
-        self.path, self.digest = compile_text(text, f"{code.name}_step", flags=flags)
-        self.library = ctypes.CDLL(str(self.path))
+        found = load_text(text, f"{code.name}_step", flags=flags)
+        self.library, self.path, self.digest = found.library, found.path, found.digest
         self.library.pliant_place.restype = ctypes.c_size_t
         self.memory = ctypes.create_string_buffer(self.instance_size + 64)
         self.address = (ctypes.addressof(self.memory) + 63) // 64 * 64

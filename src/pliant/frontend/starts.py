@@ -1,0 +1,172 @@
+"""Values of discrete variables before the first event: start values, and initial equations that give them.
+
+An initial equation `d = ...` or `pre(d) = ...` over parameters and other such values is a start value in other words.
+What else determines a Real variable is left to the iteration for start values, in which d is an unknown; its declared
+start value is the guess. Integers and Booleans cannot be iterated on: they are set anew between two iterations.
+
+`pre(d)` is the value before the event at the start, `d` the one after it. They differ only where a when-clause acts on
+initial(). (Modelica language specification 3.6, section 8.6.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pliant.expr.build import const, div, neg, sub, substitute, value_of, var, variables_of
+from pliant.expr.differentiate import gradient
+from pliant.frontend.discrete import Discretes
+from pliant.frontend.values import scalars
+from pliant.ir import Equation, Events, Kind, Memory
+
+_MOVING = frozenset({Kind.UNKNOWN, Kind.DERIVATIVE, Kind.INPUT})
+
+
+@dataclass(eq=False)
+class _Assigned:
+    """`d = value` or `pre(d) = value`, as rumoca lists it."""
+
+    memory: Memory | None  # None: d follows from other values at any time
+    value: int
+    equation: Equation
+    is_before: bool
+
+
+class StartTaker:
+    """Sorts the initial equations of one model."""
+
+    def __init__(self, discretes: Discretes, events: Events) -> None:
+        self.d, self.g, self.events = discretes, discretes.g, events
+        self.variables = discretes.symbols.variables
+        self.memory_of = {v: one for one in events.memories for v in (one.variable, one.before)}
+        self.waiting = {one.variable for one in events.memories if not self.variables[one.variable].fixed}
+
+    def run(self, equations: list[Equation]) -> list[Equation]:
+        """Set the start values of memories in place; the equations that are left."""
+        if not self.memory_of and not self.d.storage["initial_discrete_values"]:
+            return equations
+        left = [one.equation for one in self._assigned() if not self._assign(one)]
+        reading = [one for one in equations if not self._reads(one).isdisjoint(self.memory_of)]
+        left += self._solve(reading, left)
+        others = [one for one in equations if self._reads(one).isdisjoint(self.memory_of)]
+        self._close()
+        for equation in left:
+            for v in self._reads(equation) & self.memory_of.keys():
+                one = self.memory_of[v]
+                one.free = one.free or (one.variable in self.waiting and self._is_real(one))
+        held = {var(self.g, one.before): one.start for one in self.events.memories if not one.free}
+        for equation in left:
+            (equation.residual,) = substitute(self.g, [equation.residual], held)
+        return [*left, *others]
+
+    def _reads(self, equation: Equation) -> set[int]:
+        return variables_of(self.g, equation.residual)
+
+    def _is_real(self, memory: Memory) -> bool:
+        return self.variables[memory.variable].type == "real"
+
+    def _acts_at_start(self, memory: Memory) -> bool:
+        """The event at the start sets it: a when-clause on initial(), or an equation that always holds."""
+        g = self.g
+        at_start = {var(g, clock.tick): const(g, 0.0) for clock in self.events.clocks}
+        if self.events.initial >= 0:
+            at_start[var(g, self.events.initial)] = const(g, 1.0)
+        return substitute(g, [memory.expression], at_start)[0] != var(g, memory.before)
+
+    # ------------------------------------------------------------------------------- `d = ...`, explicit
+
+    def _assigned(self) -> list[_Assigned]:
+        found, symbols = [], self.d.symbols
+        for entry in self.d.storage["initial_discrete_values"]:
+            position = entry["target"]
+            if symbols.scalar_type(position) == "string":
+                continue
+            span = symbols.spans.equation(entry["provenance"], None)
+            is_before = span is None or span.text.startswith("pre")
+            values = scalars(self.d.shaped(position, entry["value"]))
+            for own, value in zip(scalars(self.d.value(position)), values, strict=True):
+                memory = self.memory_of[self.g.nodes[own][1]] if position in self.d.memory else None
+                if memory is not None and is_before:
+                    own = var(self.g, memory.before)
+                found.append(_Assigned(memory, value, Equation(sub(self.g, own, value), span), is_before))
+        return found
+
+    def _assign(self, one: _Assigned) -> bool:
+        """Take it as start value, if it is one by itself."""
+        memory = one.memory
+        if memory is None:
+            return False
+        if memory.variable not in self.waiting or (self._acts_at_start(memory) and not one.is_before):
+            return False
+        if self._is_real(memory) and not self._acts_at_start(memory) and self._moves(one.value):
+            return False
+        memory.start = one.value
+        self.waiting.discard(memory.variable)
+        return True
+
+    def _moves(self, e: int) -> bool:
+        """It depends on what the iteration for start values determines, or on inputs."""
+        reads = variables_of(self.g, e)
+        return any(map(self._is_open, reads - self.memory_of.keys())) or any(
+            self.memory_of[v].variable in self.waiting for v in reads if v in self.memory_of
+        )
+
+    def _is_open(self, v: int) -> bool:
+        """The variable moves, or is a parameter that initial equations determine, directly or through its binding."""
+        todo, seen = [v], {v}
+        while todo:
+            variable = self.variables[todo.pop()]
+            if variable.kind in _MOVING or variable.initial:
+                return True
+            if variable.binding is not None:
+                new = variables_of(self.g, variable.binding) - seen
+                seen |= new
+                todo.extend(new)
+        return False
+
+    # ------------------------------------------------------------------------------------- equations
+
+    def _solve(self, equations: list[Equation], before: list[Equation]) -> list[Equation]:
+        """Follow chains of equations that each determine one value; the equations that are left."""
+        rest = list(equations)
+        pending = [*before, *equations]
+        found = True
+        while found:
+            found = False
+            for equation in pending:
+                memory = self._determined(equation)
+                if memory is not None:
+                    self.waiting.discard(memory.variable)
+                    pending.remove(equation)
+                    (before if equation in before else rest).remove(equation)
+                    found = True
+                    break
+        return rest
+
+    def _determined(self, equation: Equation) -> Memory | None:
+        """The memory whose start value the equation gives by itself; it is set."""
+        g, memory_of = self.g, self.memory_of
+        reads = self._reads(equation)
+        unknown = {memory_of[v].variable for v in reads if v in memory_of} & self.waiting
+        moves = any(map(self._is_open, reads - memory_of.keys()))
+        slopes = gradient(g, equation.residual, lambda v: v in memory_of and memory_of[v].variable in unknown)
+        for v in sorted(slopes):
+            memory, slope = memory_of[v], value_of(g, slopes[v])
+            acts = self._acts_at_start(memory)
+            if not slope or (acts and v == memory.variable):
+                continue
+            if acts or not self._is_real(memory) or (len(unknown) == 1 and not moves):
+                (others,) = substitute(g, [equation.residual], {var(g, v): const(g, 0.0)})
+                memory.start = div(g, neg(g, others), const(g, slope))
+                return memory
+        return None
+
+    def _close(self) -> None:
+        """Values before the first event that refer to other discrete variables: to their values before it."""
+        memories = self.events.memories
+        for _ in memories:
+            leaf = {var(self.g, v): one.start for one in memories for v in (one.variable, one.before)}
+            starts = substitute(self.g, [one.start for one in memories], leaf)
+            if starts == [one.start for one in memories]:
+                return
+            for one, start in zip(memories, starts, strict=True):
+                one.start = start
