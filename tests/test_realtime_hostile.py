@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.codegen.names import member_names, model_prefix
 from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, PliantError, UnknownNameError
-from pliant.realtime.stepper.text import sanitised
-from pliant.realtime.stepper.write import member_names
 
 FAST = {"reference": False, "certificate": False}
 DRIVEN = """
@@ -258,7 +257,7 @@ end Macros;
 
 
 def test_names_that_are_too_long_or_taken() -> None:
-    assert len(sanitised("L" * 300)) <= 80
+    assert len(model_prefix("L" * 300)) <= 80
     assert len(set(member_names(["NAN", "NAN_2", "M_E", "v_M_E", "class"]))) == 5
     assert not {"NAN", "M_E", "class"} & set(member_names(["NAN", "M_E", "class"]))
 
