@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.frontend.classes import line_of, without_comments
+from pliant.frontend.syntax import find_fault
 
 _PHASE = re.compile(
     r"^\w+ failed: .*? failed in \w+: |^.*? could not be compiled: |^.*? could not be compiled because "
@@ -134,11 +135,100 @@ RULES = (
         r"\bexpandable\b",
     ),
     Rule(
-        r"unsupported model algorithm",
+        r"declarative algorithm requires scalar assignments and conditionals",
         NotSupportedError,
-        "this algorithm section is not supported: only one assigned scalar is",
+        "an algorithm section holds something else than assignments to scalars and if, such as a loop, which is "
+        "supported in functions only",
+        "put the statements into a function, and call it in an equation: `s = f(x)`",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"a multi-output algorithm requires",
+        NotSupportedError,
+        "an algorithm section sets several variables, which is not supported",
+        "write a section for each variable, or put the statements into a function with several outputs",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"`([^`]*)` is read before definition",
+        NotSupportedError,
+        "an algorithm section reads `{0}`, or pre({0}), before it sets it, which is not supported outside of when",
+        "write it as an equation, or move it into a when-clause",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"event tensor loop must cover every target axis",
+        NotSupportedError,
+        "a loop in a when-clause of an algorithm section does not set every element of an array once, which is not "
+        "supported",
+        "put the loop into a function, and call it in the when-clause: `s := f(x)`",
+        r"\bfor\b(?=[^;]*\bloop\b)",
+    ),
+    Rule(
+        r"unsupported model algorithm(?: in canonical DAE)?: ([^;\[]*)",
+        NotSupportedError,
+        "an algorithm section is not supported: {0}",
         "write equations, or put the statements into a function",
         r"\balgorithm\b",
+    ),
+    Rule(
+        r"owned by clock identity|duplicate condition clock owner",
+        NotSupportedError,
+        "a variable is set or read under several sample(...) here, which is not supported in this form",
+        "name each: `Boolean tick = sample(0, 0.1) and true;`, and write `when tick then`",
+        r"\bsample\s*\(",
+    ),
+    Rule(
+        r"when-equation inside an if-equation with non-evaluable condition",
+        ModelError,
+        "a when-clause stands inside an if-equation whose condition is not a parameter's",
+        "move the condition into the when-clause: `when c and x > 1 then`",
+        r"\bwhen\b",
+    ),
+    Rule(
+        r"a discrete-valued equation must have one unsubscripted resolved coordinate as its left-hand side",
+        ModelError,
+        "an equation for a Boolean, Integer or enumeration does not have that variable alone on its left side",
+        "solve the equation for its variable; for elements of an array write the whole array",
+    ),
+    Rule(
+        r"`([^`]*)` is discrete-valued and read by the model, but its definition reads the continuous-time `([^`]*)`",
+        ModelError,
+        "`{0}` is Boolean, Integer or an enumeration, but its equation reads `{1}` where no event is generated",
+        "leave out noEvent and smooth in that equation",
+        "{0}",
+    ),
+    Rule(
+        r"operator '('[^`]*')' may only be declared directly inside an operator record",
+        NotSupportedError,
+        "the function {0} has a quoted name, which is taken for an operator",
+        "give the function a name without quotes",
+        "function",
+    ),
+    Rule(
+        r"End name '([^']*)' does not match class name '([^']*)' \(line (\d+)\)",
+        ModelError,
+        "the class `{1}` ends with `end {0}` in line {2}",
+        "write `end {1};`, or look for an `end` that is missing before",
+    ),
+    Rule(
+        r"Modelica only allows functional call statement as equation: SimpleEquation \{ simple_expression: Eq",
+        ModelError,
+        "`==` compares: it does not make an equation",
+        "write `=`",
+        r"==",
+    ),
+    Rule(
+        r"Modelica only allows functional call statement as equation",
+        ModelError,
+        "an expression stands where an equation is needed",
+        "write `left = right`",
+    ),
+    Rule(
+        r"array dimension mismatch: expected `([^`]*)`, found `([^`]*)`",
+        ModelError,
+        "an array of size {0} is needed, one of size {1} is given",
+        "compare the sizes on both sides",
     ),
     Rule(
         r"initial algorithm target `([^`]*)`",
@@ -176,14 +266,7 @@ RULES = (
         r"\bpre\s*\(",
     ),
     Rule(
-        r"is not owned by clock identity",
-        NotSupportedError,
-        "a sampled equation reads a variable that another sample(...) sets",
-        "pass the value through an ordinary variable: `Real held = v;`, and read `held` in the when-clause",
-        r"\bsample\s*\(",
-    ),
-    Rule(
-        r"(?s)clock|sample\(|previous|outside the checked DAE lowering grammar",
+        r"(?s)clock|previous|outside the checked DAE lowering grammar",
         NotSupportedError,
         "this use of clocks (synchronous Modelica) is not supported",
         "declare the clock as a variable (`Clock c = Clock(0.1)`), or write the equation without clocks",
@@ -342,9 +425,15 @@ RULES = (
         "{1}",
     ),
     Rule(
+        r"type mismatch: expected `Integer`, found `Real`",
+        ModelError,
+        "an Integer is needed, a Real is given",
+        "convert it with integer(...), or declare the variable as Real; div, mod and floor of Real arguments are Real, too",
+    ),
+    Rule(
         r"type mismatch: expected `([^`]*)`, found `([^`]*)`",
         ModelError,
-        "a {0} is needed, a {1} is given",
+        "the type {0} is needed, {1} is given",
         "change the type of one side",
     ),
     Rule(
@@ -435,9 +524,12 @@ def _find(pattern: str, source: Source) -> str:
     if spot is None and not re.fullmatch(r"[\w.]+", pattern):
         match = re.search(pattern, without_comments(source.text))
         if match:
-            before = source.text[: match.start()]
-            spot = before.count("\n") + 1, match.start() - before.rfind("\n")
+            spot = _line_and_column(source.text, match.start())
     return f"{source.file}:{spot[0]}:{spot[1]}" if spot else ""
+
+
+def _line_and_column(text: str, at: int) -> tuple[int, int]:
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def _where(place: str, source: Source) -> str:
@@ -450,7 +542,15 @@ def _short(text: str) -> str:
 
 
 def syntax_error(report: str, source: Source) -> ModelError | None:
-    """The first syntax error in the report of ``rumoca.validate_source``; it draws the place as a picture."""
+    """The first syntax error in the report of ``rumoca.validate_source``; it draws the place as a picture.
+
+    Where the text itself shows what is wrong, that is told: rumoca often points to the name of the class.
+    """
+    fault = find_fault(source.text)
+    if fault is not None:
+        line, column = _line_and_column(source.text, fault.at)
+        shown = source.text.split("\n")[line - 1].strip()
+        return ModelError(f"{source.file}:{line}:{column}: syntax error: {fault.message}: `{shown}`", hint=fault.hint)
     spot = re.search(r"╭─\[[^\]]*?:(\d+):(\d+)\]", report)
     drawn = re.search(r"×\s*(.+?)\s*╭─", report, re.DOTALL)
     if spot is None or drawn is None:
@@ -459,6 +559,9 @@ def syntax_error(report: str, source: Source) -> ModelError | None:
     line, column = int(spot.group(1)), int(spot.group(2))
     lines = source.text.split("\n")
     shown = lines[line - 1].strip() if line <= len(lines) else ""
-    hint = "a `;` may be missing before this place" if "unexpected" in what else "look at this line"
+    hint = "look at this line and the one before it" if "unexpected" in what else "look at this line"
     text = f": `{shown}`" if shown else ""
+    if "unexpected" in what and re.match(r"(?:\w+ )*(?:model|class|block|package)\b", shown):
+        what, text = "somewhere in this class", f": `{shown}`"  # rumoca gives up at its name
+        hint = "take parts of the class out until it can be read, to find the place"
     return ModelError(f"{source.file}:{line}:{column}: syntax error: {what}{text}", hint=hint)

@@ -35,6 +35,7 @@ from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
 from pliant.solve.manifest import to_json
 from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind
+from pliant.textfile import read_text
 
 _CHUNK = 1 << 20  # numbers gathered at a time while writing rows
 _PARQUET_KEY = b"pliant.manifest"
@@ -73,6 +74,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         return readers[path.suffix.lower()](path)
     except OutputError:
         raise  # a missing package, already explained
+    except UnicodeDecodeError:
+        read_text(path)  # says where
+        raise
     except OSError as error:
         hint = "check the path" if isinstance(error, FileNotFoundError) else "check that the file is whole"
         raise ArgumentError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
@@ -367,7 +371,7 @@ def _read_csv(path: Path) -> Result:
     columns = {name: data[:, j] for j, name in enumerate(header) if 0 < j < len(used)}
     meta: dict[str, Any] = {}
     if side_car(path).exists():
-        meta = _parse_meta(side_car(path).read_text("utf-8"), path)
+        meta = _parse_meta(side_car(path).read_text("utf-8", "replace"), path)
     return _build_from_columns(data[:, 0], columns, meta if _fits(meta, list(columns), path) else {})
 
 
