@@ -34,8 +34,8 @@ equation
   qa1 + 0.1*qa1^3 + qx1^1.7 = qp1 + sin(qa2);
   qa2 + 2*qa3 - qa4 = qu1; qa3 - 3*qa2 + qa5 = qx1; qa4 + qa5 + qa2 = qp2*time; qa5 - qa4 = qa3*qx1;
   der(qr1) = homotopy(1 - qr1*qx1, 1 - qr1) + sign(qx1)*abs(qa1);
-  qy1 = qx1*qu1 + max(qx1, qa1)^(-3) + tan(qx1)*sinh(qa1)*acos(qx1/9)*log10(2 + qx1^2) + asin(qx1/9) + cosh(qx1) + tanh(qx1)
-    + exp(-qx1) + log(2 + qx1) + sqrt(2 + qx1) + atan(qx1) + cos(qx1) + floor(3*qx1) + ceil(3*qx1);
+  qy1 = qx1*qu1 + max(qx1, qa1)^(-3) + tan(qx1)*sinh(qa1)*acos(qx1/9)*log10(2 + qx1^2) + asin(qx1/9) + cosh(qx1)
+    + tanh(qx1) + exp(-qx1) + log(2 + qx1) + sqrt(2 + qx1) + atan(qx1) + cos(qx1) + floor(3*qx1) + ceil(3*qx1);
   assert(qx1 > -100, "low");"""
 
 SETS = """  Real qx1(start = 0.6, fixed = true), qx2(start = -0.8), qv1(start = 0, fixed = true), qv2, qf1;

@@ -15,10 +15,10 @@ from pathlib import Path
 TARGET = Path(__file__).resolve().parents[1] / "src" / "pliant" / "codegen" / "c_names.txt"
 C = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
     stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype"""
-POSIX = """aio arpa/inet cpio dirent dlfcn fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen monetary mqueue net/if
-    netdb netinet/in netinet/tcp nl_types poll pthread pwd regex sched search semaphore spawn strings sys/ipc sys/mman
-    sys/msg sys/resource sys/select sys/sem sys/shm sys/socket sys/stat sys/statvfs sys/time sys/times sys/types sys/uio
-    sys/un sys/utsname sys/wait syslog tar termios ulimit unistd utime utmpx wordexp"""
+POSIX = """aio arpa/inet cpio dirent dlfcn fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen monetary mqueue
+    net/if netdb netinet/in netinet/tcp nl_types poll pthread pwd regex sched search semaphore spawn strings sys/ipc
+    sys/mman sys/msg sys/resource sys/select sys/sem sys/shm sys/socket sys/stat sys/statvfs sys/time sys/times
+    sys/types sys/uio sys/un sys/utsname sys/wait syslog tar termios ulimit unistd utime utmpx wordexp"""
 WAYS = (("-std=gnu2x", "-D_GNU_SOURCE"), ("-std=gnu99", "-D_GNU_SOURCE"), ("-std=c99", "-D_XOPEN_SOURCE=700"))
 WORD = r"[A-Za-z]\w*"
 
@@ -65,7 +65,9 @@ def main() -> None:
     headers = [*C.split(), *POSIX.split()]
     names = {word for header in headers for way in WAYS for word in macros(header, *way)}
     others = {word for header in headers for way in WAYS for word in declared(header, *way)} - names
-    lines = ["# Written by tools/c_names.py: macros without arguments, then other names, of the headers of C and POSIX."]
+    lines = [
+        "# Written by tools/c_names.py: macros without arguments, then other names, of the headers of C and POSIX."
+    ]
     for title, words in (("macros", names), ("declared", others)):
         lines += [f"[{title}]", *_wrapped(sorted(words))]
     TARGET.write_text("\n".join(lines) + "\n")

@@ -19,36 +19,35 @@ import numpy as np
 from support_names import pool
 
 import pliant
-from pliant.codegen.names import plain
 from families import RIGHT, WRONG, Family, Outcome
+from pliant.codegen.names import plain
 
 STOP = 1.0
 BLOCKS = 5  # copies of every role in one model
 N_NAMES = 1000
 Solution = Callable[[np.ndarray], np.ndarray]
 
-HEADERS = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool stddef
-    stdint stdio stdlib string time uchar wchar wctype aio dirent dlfcn fcntl grp netdb netinet/in netinet/tcp poll pthread
-    pwd regex sched search semaphore spawn strings sys/mman sys/resource sys/select sys/socket sys/stat sys/time sys/wait
-    syslog termios unistd""".split()
+HEADERS = """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool
+    stddef stdint stdio stdlib string time uchar wchar wctype aio dirent dlfcn fcntl grp netdb netinet/in netinet/tcp
+    poll pthread pwd regex sched search semaphore spawn strings sys/mman sys/resource sys/select sys/socket
+    sys/stat sys/time sys/wait syslog termios unistd"""
 
 # words of Modelica: as names they are quoted
-MODELICA = set(
-    """algorithm and annotation block break class connect connector constant constrainedby der discrete each else elseif
-    elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if import
-    impure in initial inner input loop model not operator or outer output package parameter partial protected public pure
-    record redeclare replaceable return stream then true type when while within
-    Real Integer Boolean String time sin cos exp abs sample pre sqrt max min floor ceil div mod rem integer sign edge change
-    reinit terminate assert initial terminal noEvent smooth homotopy delay size ndims scalar vector matrix transpose fill
-    zeros ones identity diagonal linspace sum product outerProduct symmetric cross skew cat array log log10 tan asin acos
-    atan atan2 sinh cosh tanh semiLinear cardinality spatialDistribution getInstanceName actualStream inStream rooted Clock
-    hold previous interval shiftSample backSample superSample subSample noClock firstTick activeState ticksInState
-    timeInState transition initialState StateSelect AssertionLevel ExternalObject print""".split()
-)
+MODELICA = """algorithm and annotation block break class connect connector constant constrainedby der discrete each else
+    elseif elsewhen encapsulated end enumeration equation expandable extends external false final flow for
+    function if import impure in initial inner input loop model not operator or outer output package parameter
+    partial protected public pure record redeclare replaceable return stream then true type when while within Real
+    Integer Boolean String time sin cos exp abs sample pre sqrt max min floor ceil div mod rem integer sign edge
+    change reinit terminate assert initial terminal noEvent smooth homotopy delay size ndims scalar vector matrix
+    transpose fill zeros ones identity diagonal linspace sum product outerProduct symmetric cross skew cat array
+    log log10 tan asin acos atan atan2 sinh cosh tanh semiLinear cardinality spatialDistribution getInstanceName
+    actualStream inStream rooted Clock hold previous interval shiftSample backSample superSample subSample noClock
+    firstTick activeState ticksInState timeInState transition initialState StateSelect AssertionLevel
+    ExternalObject print"""
 ODD = (
-    "'a*/b'", "'/*'", "'a b'", "'a_b'", "a_b", "A_b", "'a.b'", "'a[1]'", "a_1", "'??/'", "'//'", "'%s%n'", "'\\\"'", "'\\\\'",
-    "'\\n'", "'1'", "'@N@'", "'@VALUE@'", "'$when1'", "'der(x)'", "'pre(x)'", "x" * 64, "x" * 63 + "y", "x" * 63 + "z",
-    "L" * 1000, "L" * 999 + "M", "'#define x'", "'{'", "'}'", "';'", "_", "__", "_x", "x_", "'x'", "x", "X",
+    "'a*/b'", "'/*'", "'a b'", "'a_b'", "a_b", "A_b", "'a.b'", "'a[1]'", "a_1", "'??/'", "'//'", "'%s%n'", "'\\\"'",
+    "'\\\\'", "'\\n'", "'1'", "'@N@'", "'@VALUE@'", "'$when1'", "'der(x)'", "'pre(x)'", "x" * 64, "x" * 63 + "y",
+    "x" * 63 + "z", "L" * 1000, "L" * 999 + "M", "'#define x'", "'{'", "'}'", "';'", "_", "__", "_x", "x_", "'x'", "x", "X",
 )  # fmt: skip
 
 
@@ -120,7 +119,9 @@ def nonlinear_loop(m: Model) -> None:
 def state_set(m: Model) -> None:
     """A point on a circle: which coordinate is the state changes on the way."""
     x, y, vx, vy, force = (m.name() for _ in range(5))
-    m.declared.append(f"Real {x}(start = 1, fixed = true), {y}(start = 0), {vx}, {vy}(start = 3, fixed = true), {force};")
+    m.declared.append(
+        f"Real {x}(start = 1, fixed = true), {y}(start = 0), {vx}, {vy}(start = 3, fixed = true), {force};"
+    )
     m.equations.append(f"der({x}) = {vx}; der({y}) = {vy}; der({vx}) = -{force}*{x}; der({vy}) = -{force}*{y};")
     m.equations.append(f"{x}^2 + {y}^2 = 1;")
     m.expect(x, lambda t: np.cos(3 * t))
@@ -156,7 +157,9 @@ def sampled(m: Model) -> None:
     d, n, b, y, a = m.name(), m.name(), m.name(), m.name(), m.number()
     m.declared.append(f"discrete Real {d}(start = 0, fixed = true); Integer {n}(start = 0, fixed = true);")
     m.declared.append(f"Boolean {b}(start = false, fixed = true); Real {y};")
-    m.equations.append(f"when sample(0.25, 0.5) then {d} = pre({d}) + {a}; {n} = pre({n}) + 2; {b} = not pre({b}); end when;")
+    m.equations.append(
+        f"when sample(0.25, 0.5) then {d} = pre({d}) + {a}; {n} = pre({n}) + 2; {b} = not pre({b}); end when;"
+    )
     m.equations.append(f"{y} = {d} + {n} + (if {b} then 1 else 0);")
 
     def ticks(t: np.ndarray) -> np.ndarray:
@@ -231,7 +234,19 @@ ROLES = (
     state, algebraic, linear_loop, nonlinear_loop, state_set, parameters, free_parameter, driven, sampled, switching,
     function, record, array, component, enumeration,
 )  # fmt: skip
-REALTIME = (state, algebraic, linear_loop, nonlinear_loop, parameters, driven, sampled, switching, function, record, array)
+REALTIME = (
+    state,
+    algebraic,
+    linear_loop,
+    nonlinear_loop,
+    parameters,
+    driven,
+    sampled,
+    switching,
+    function,
+    record,
+    array,
+)
 
 
 @cache
@@ -254,7 +269,7 @@ def _slots(roles: tuple[Callable[[Model], None], ...]) -> int:
 
 def quoted(word: str) -> str:
     """The word as a name of Modelica."""
-    return f"'{word}'" if word in MODELICA else word
+    return f"'{word}'" if word in MODELICA.split() else word
 
 
 def names_of(seed: int) -> list[str]:
@@ -317,7 +332,7 @@ def written(seed: int) -> list[str]:
 
 def _beside_headers(folder: Path, name: str) -> list[str]:
     """The header after all others, in C and in C++; the example, too."""
-    lines = [f"#if __has_include(<{header}.h>)\n#include <{header}.h>\n#endif" for header in HEADERS]
+    lines = [f"#if __has_include(<{header}.h>)\n#include <{header}.h>\n#endif" for header in HEADERS.split()]
     example = (folder / "example_main.c").read_text() if (folder / "example_main.c").is_file() else ""
     for compiler, standard, flags, suffix in (
         ("gcc", "c99", ["-D_XOPEN_SOURCE=700"], "c"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from pliant.ir import OP_NAME, Graph, Op
 
+
 def number(value: float) -> str:
     """A C literal that reads back as the same double."""
     if math.isnan(value):

@@ -1,7 +1,7 @@
 """Names of a model in C text. Nobody else's name can be met, by the shape of ours:
 
-    inside functions    T_1_       letters, digits, single underscores, and one at the end: no name of C, POSIX or of the
-                                   texts around ends so, and what they declare for themselves does not either
+    inside functions    T_1_       letters, digits, single underscores, and one at the end: no name of C or POSIX ends
+                                   so, and none that the texts around declare for themselves
     members of structs  T_1        as people write them; v_ in front of what is a word or a macro of C, C++ or POSIX
     the model itself    Pipe       begins files, types and functions; model_ in front of what the headers of C and POSIX
                                    declare, of file names of theirs, and of what the written programs use themselves
@@ -38,8 +38,8 @@ _FILES = """assert complex ctype errno fenv float inttypes iso646 limits locale 
     lpt7 lpt8 lpt9 conin conout"""
 
 # what written programs and headers add to the name of a model
-ADDED = """real parameters inputs outputs flags default_parameters set_parameters init step step_full step_guarded
-    step_jump get_outputs monitor state_size save restore STEP_H PIVOT RINGING ERROR DROPPED NOT_FINITE RANGE""".split()
+_ADDED = """real parameters inputs outputs flags default_parameters set_parameters init step step_full step_guarded
+    step_jump get_outputs monitor state_size save restore STEP_H PIVOT RINGING ERROR DROPPED NOT_FINITE RANGE"""
 
 # names that the written programs use for themselves; tests/test_names.py finds what is missing
 _OURS = """CONTROL_EVERY EVICT FALLBACK INSTANCE_BYTES MONITOR N_P N_POINTS N_STEPS N_U N_X N_Y OUTPUT_TOLERANCE PILOT
@@ -151,4 +151,4 @@ def _is_taken(base: str) -> bool:
     words = _not_a_model()
     if base in words or base.lower() in _FILES.split() or f"{base}_".startswith(_OUR_FAMILIES):
         return True
-    return any(f"{one}_{word}" in words for one in (base, base.upper()) for word in ADDED)
+    return any(f"{one}_{word}" in words for one in (base, base.upper()) for word in _ADDED.split())

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from pliant.errors import ModelError
-from pliant.frontend.classes import without_comments
+from pliant.frontend.classes import line_and_column, without_comments
 
 MOST = 30  # declarations that are tried
 _DECLARATION = re.compile(r"\bInteger\b(?=\s+[A-Za-z_'])([^;\"]*)")
@@ -25,11 +25,11 @@ def real_for_integer(file: str, text: str, mismatches: Callable[[str], bool]) ->
             continue
         names = [name for name in _NAME.findall(_flat(found.group(1))) if name]
         place, name = _set_at(plain, names) or (start, names[0] if names else "?")
-        line, column = plain.count("\n", 0, place) + 1, place - plain.rfind("\n", 0, place)
+        line, column = line_and_column(plain, place)
         return ModelError(
             f"{file}:{line}:{column}: `{name}` is an Integer, and a Real is given for it",
-            hint=f"convert it, as in `{name} = integer(...)`, or declare `{name}` as Real; div, mod and floor of Real "
-            "arguments are Real, too",
+            hint=f"convert it, as in `{name} = integer(...)`, or declare `{name}` as Real; div and mod of "
+            "Real arguments are Real, too",
         )
     return None
 

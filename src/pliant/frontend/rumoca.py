@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.frontend.clashes import real_for_integer
-from pliant.frontend.classes import SIMULATED, classes, is_text, within
+from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
 from pliant.frontend.enumerations import add_literals
 from pliant.frontend.messages import Source, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
@@ -126,10 +126,9 @@ def _given(text: str) -> str:
     """A text from the caller, without the mark that some editors put before it."""
     odd = re.search(r"[\ud800-\udfff]", text)
     if odd:
-        line = text.count("\n", 0, odd.start()) + 1
+        line, column = line_and_column(text, odd.start())
         raise ModelError(
-            f"model.mo:{line}:{odd.start() - text.rfind(chr(10), 0, odd.start())}: the text holds a byte that was not "
-            "UTF-8 where it was read",
+            f"model.mo:{line}:{column}: the text holds a byte that was not UTF-8 where it was read",
             hint="read the file with its own encoding, e.g. encoding='latin-1'",
         )
     return text.removeprefix("\ufeff")
@@ -184,6 +183,7 @@ def _choose(text: str, file: str, prefix: str) -> str:
 def _compile(model: Source) -> dict[str, Any]:
     found = _attempt(model)
     if isinstance(found, dict):
+        _check_terminate(model)
         return found
     text, is_panic = found
     if SEVERAL_SAMPLES.search(text) and not model.is_library:
@@ -199,6 +199,19 @@ def _compile(model: Source) -> dict[str, Any]:
     if not is_panic and ("unexpected" in text or "resolve/parse failed" in text):
         raise _syntax_error(text, model)
     raise _not_utf8(text, model) or translate(text, model, is_panic=is_panic)
+
+
+def _check_terminate(model: Source) -> None:
+    """rumoca drops what stands outside of when-clauses, without a word."""
+    plain = without_comments(model.text)
+    plain = re.sub(r"\bwhen\b.*?\bend\s+when\b", lambda found: re.sub(r"[^\n]", " ", found.group()), plain, flags=re.S)
+    found = re.search(r"\bterminate\s*\(", plain)
+    if found:
+        line, column = line_and_column(model.text, found.start())
+        raise NotSupportedError(
+            f"{model.file}:{line}:{column}: terminate(...) outside of a when-clause is not supported",
+            hint="write `when condition then terminate(...); end when;`",
+        )
 
 
 def _mismatches(model: Source) -> bool:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-KEYWORDS = frozenset(
-    """algorithm and annotation block break class connect connector constant constrainedby der discrete each else elseif
-    elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if import
-    impure in initial inner input loop model not operator or outer output package parameter partial protected public
-    pure record redeclare replaceable return stream then true type when while within""".split()
-)
-_CLASSES = frozenset("model class block package record connector function type".split())
-_PREFIXES = frozenset("parameter constant discrete input output flow stream final inner outer replaceable".split())
+_KEYWORDS = """algorithm and annotation block break class connect connector constant constrainedby der discrete each else
+    elseif elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if
+    import impure in initial inner input loop model not operator or outer output package parameter partial protected public
+    pure record redeclare replaceable return stream then true type when while within"""
+_CLASSES = "model class block package record connector function type"
+_PREFIXES = "parameter constant discrete input output flow stream final inner outer replaceable"
+KEYWORDS = frozenset(_KEYWORDS.split())
 _TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|(?P<quoted>'(?:\\.|[^'\\\n])+')
     |(?P<word>[A-Za-z_]\w*)|(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
@@ -88,7 +88,9 @@ def _characters(tokens: Sequence[Token]) -> Iterator[Fault]:
             yield Fault(one.at, f"the quoted name {one.text} has the letter `{odd}`", "use letters of ASCII in names")
         elif one.kind == "odd":
             if one.text.isprintable() and one.text.isalpha():
-                yield Fault(one.at, f"`{one.text}` cannot be part of a name", "use letters of ASCII in names, e.g. alpha")
+                yield Fault(
+                    one.at, f"`{one.text}` cannot be part of a name", "use letters of ASCII in names, e.g. alpha"
+                )
             shown = f"`{one.text}`" if one.text.isprintable() else f"the character U+{ord(one.text):04X}"
             instead = _INSTEAD.get(one.text)
             yield Fault(one.at, f"{shown} has no meaning in Modelica", f"write {instead}" if instead else "remove it")
@@ -129,6 +131,10 @@ def _statements(tokens: Sequence[Token]) -> Iterator[Fault]:
                 section, begin = one.text, k + 1
             elif one.text in ("public", "protected") or (one.text == "end" and _ends_class(tokens, k)):
                 section, begin = "", k + 1
+            elif one.text == "while" and section == "equation":
+                yield Fault(
+                    one.at, "`while` stands in algorithm sections and functions only", "write `for`, or a function"
+                )
             elif one.text in ("then", "else", "loop"):
                 begin = k + 1
         if one.kind == "sign" and one.text == ";" and depth == 0:
@@ -152,7 +158,9 @@ def _statement(words: Sequence[Token], section: str) -> Fault | None:
         return _declaration(words)
     if _is_name(first) and len(words) > 1 and _is_name(words[1]) and first.text[0].isupper():
         return Fault(
-            first.at, f"`{first.text} {words[1].text}` is a declaration after `{section}`", f"move it before `{section}`"
+            first.at,
+            f"`{first.text} {words[1].text}` is a declaration after `{section}`",
+            f"move it before `{section}`",
         )
     if section == "equation" and ":=" in [one.text for one in signs]:
         at = next(one.at for one in signs if one.text == ":=")
@@ -167,7 +175,7 @@ def _statement(words: Sequence[Token], section: str) -> Fault | None:
 def _declaration(words: Sequence[Token]) -> Fault | None:
     """[prefixes] type name ...: the name must be one, and only one type stands before it."""
     rest = _without_header(words)
-    while rest and rest[0].text in _PREFIXES:
+    while rest and rest[0].text in _PREFIXES.split():
         rest.pop(0)
     dotted: list[Token] = []
     while rest and (_is_name(rest[0]) or rest[0].text == "."):
@@ -180,7 +188,9 @@ def _declaration(words: Sequence[Token]) -> Fault | None:
         after = rest[1].text if len(rest) > 1 else ";"
         if after in ("(", "=", ",", "[", ";"):
             name = rest[0].text
-            return Fault(rest[0].at, f"`{name}` is a keyword and cannot be a name", f"choose another, or write `'{name}'`")
+            return Fault(
+                rest[0].at, f"`{name}` is a keyword and cannot be a name", f"choose another, or write `'{name}'`"
+            )
         return None
     if _is_name(rest[0]) and len(rest) > 2 and _is_name(rest[1]) and _is_name(rest[2]):
         return Fault(rest[1].at, f"`{rest[1].text}` follows `{rest[0].text}` without a `;`", f"write `{rest[0].text};`")
@@ -190,7 +200,7 @@ def _declaration(words: Sequence[Token]) -> Fault | None:
 def _without_header(words: Sequence[Token]) -> list[Token]:
     """The words behind `model M "description"`, if they begin so."""
     for k, one in enumerate(words[:-1]):
-        if one.text in _CLASSES and _is_name(words[k + 1]):
+        if one.text in _CLASSES.split() and _is_name(words[k + 1]):
             rest = list(words[k + 2 :])
             return rest[1:] if rest and rest[0].kind == "string" else rest
         if one.text not in KEYWORDS:
@@ -200,12 +210,14 @@ def _without_header(words: Sequence[Token]) -> list[Token]:
 
 def _expression(words: Sequence[Token]) -> Fault | None:
     """Two operators or two values in a row."""
-    for one, other in zip(words, words[1:], strict=False):
+    for one, other in pairwise(words):
         if one.text == "*" and other.text == "*":
             return Fault(one.at, "`**` is not an operator of Modelica", "write `^`")
         if _is_value(one) and other.kind in ("word", "number", "quoted") and other.text not in KEYWORDS:
             return Fault(
-                other.at, f"`{other.text}` follows `{one.text}` without an operator or `;`", "add what is missing between"
+                other.at,
+                f"`{other.text}` follows `{one.text}` without an operator or `;`",
+                "add what is missing between",
             )
     return None
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pliant.codegen.names import member_names
 
-
 if TYPE_CHECKING:
     from pliant.realtime.delivery.recorded import Recorded
     from pliant.realtime.plan import Plan
