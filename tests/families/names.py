@@ -45,9 +45,10 @@ MODELICA = """algorithm and annotation block break class connect connector const
     firstTick activeState ticksInState timeInState transition initialState StateSelect AssertionLevel
     ExternalObject print"""
 ODD = (
-    "'a*/b'", "'/*'", "'a b'", "'a_b'", "a_b", "A_b", "'a.b'", "'a[1]'", "a_1", "'??/'", "'//'", "'%s%n'", "'\\\"'",
+    "'a*/b'", "'/*'", "'a b'", "'a_b'", "a_b", "A_b", "'a[1]'", "a_1", "'??/'", "'//'", "'%s%n'", "'\\\"'",
     "'\\\\'", "'\\n'", "'1'", "'@N@'", "'@VALUE@'", "'$when1'", "'der(x)'", "'pre(x)'", "x" * 64, "x" * 63 + "y",
-    "x" * 63 + "z", "L" * 1000, "L" * 999 + "M", "'#define x'", "'{'", "'}'", "';'", "_", "__", "_x", "x_", "'x'", "x", "X",
+    "x" * 63 + "z", "L" * 1000, "L" * 999 + "M", "'#define x'", "'{'", "'}'", "';'", "_", "__", "_x",
+    "x_", "'x'", "x", "X",
 )  # fmt: skip
 
 
@@ -71,7 +72,7 @@ class Model:
     def unquoted(self) -> str:
         """A name for a function: the front end takes quoted ones for operators."""
         name = self.name()
-        return name if name[0] != "'" else f"f{plain(name)}"
+        return name if name[0] != "'" else f"f{len(self.classes)}{plain(name)}"
 
     def number(self) -> float:
         return round(self.rng.uniform(0.3, 2.0), 3)
@@ -280,7 +281,7 @@ def names_of(seed: int) -> list[str]:
     wanted = BLOCKS * n_roles
     names = list(dict.fromkeys([*rng.sample(ODD, 12), *map(quoted, rng.sample(pool(), wanted))]))[:wanted]
     rng.shuffle(names)
-    others = [word for word in map(quoted, pool()) if word not in names]
+    others = [word for word in pool() if word not in names and quoted(word) == word]  # no quoted name, as of functions
     return [random.Random(seed).choice(others), *names[turn:], *names[:turn]]
 
 

@@ -144,7 +144,7 @@ def model_prefix(name: str) -> str:
     ('Hydraulics_Pipe', 'model_int')
     """
     base = plain(name)[:LONGEST_MODEL].rstrip("_")
-    return base if base[:1].isalpha() and not _is_taken(base) else f"model_{base}".rstrip("_")
+    return base if base[:1].isalpha() and not _is_taken(base) else f"model_{base or 1}"
 
 
 def _is_taken(base: str) -> bool:

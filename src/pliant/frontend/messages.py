@@ -67,6 +67,7 @@ def _apply(rule: Rule, match: re.Match[str], source: Source, place: str) -> Plia
     parts = [part for part in match.groups() if part is not None] or ["?"]
     found = match.group()
     many = {"s": "" if parts[0] == "1" else "s", "t": "" if parts[-1] == "1" else "s"}
+    many |= {name: "an" if part[:1] in "AEIO" else "a" for name, part in zip("ab", parts, strict=False)}
     message = rule.message.format(*parts, found=found, **many) if "{" in rule.message else rule.message
     hint = rule.hint
     if hint == "{balance}":

@@ -82,7 +82,7 @@ RULES = (
     Rule(
         r"der\(\.\.\.\) must name a coordinate classified as a continuous state",
         NotSupportedError,
-        "der(...) of an input, a parameter or a constant is not supported",
+        "the derivative of an input, a parameter or a constant is not supported",
         "a parameter's derivative is 0; make that of an input an input, too, or filter it by a first-order equation",
         r"\bder\s*\(",
     ),
@@ -460,7 +460,7 @@ RULES = (
     Rule(
         r"type mismatch: expected `([^`]*)`, found `([^`]*)`",
         ModelError,
-        "the type {0} is needed, {1} is given",
+        "{a} {0} is needed, {b} {1} is given",
         "change the type of one side",
     ),
     Rule(

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-_KEYWORDS = """algorithm and annotation block break class connect connector constant constrainedby der discrete each else
-    elseif elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if
-    import impure in initial inner input loop model not operator or outer output package parameter partial protected public
-    pure record redeclare replaceable return stream then true type when while within"""
-_CLASSES = "model class block package record connector function type"
+_KEYWORDS = """algorithm and annotation block break class connect connector constant constrainedby der discrete each
+    else elseif elsewhen encapsulated end enumeration equation expandable extends external false final flow for function
+    if import impure in initial inner input loop model not operator or outer output package parameter partial protected
+    public pure record redeclare replaceable return stream then true type when while within"""
+_ENDING = "equation algorithm public protected end"
+_CLASSES = "operator model class block package record connector function type"
 _PREFIXES = "parameter constant discrete input output flow stream final inner outer replaceable"
 KEYWORDS = frozenset(_KEYWORDS.split())
 _TOKEN = re.compile(
@@ -125,8 +126,16 @@ def _statements(tokens: Sequence[Token]) -> Iterator[Fault]:
     """Statements, each with the section in which it stands."""
     section, begin, depth = "", 0, 0
     for k, one in enumerate(tokens):
+        after = tokens[k + 1] if k + 1 < len(tokens) else one
+        if one.text in _CLASSES.split() and after.text in KEYWORDS - {*_CLASSES.split(), "extends"}:
+            yield _keyword(after)
         depth += (one.text in "([{") - (one.text in ")]}") if one.kind == "sign" else 0
         if one.kind == "word" and depth == 0:
+            if one.text in _ENDING.split():
+                before = _without_header(tokens[begin:k])
+                if before and before[-1].text != "initial":
+                    last = before[-1].text
+                    yield Fault(tokens[k - 1].at, f"a `;` is missing after `{last}`", f"write `{last};`")
             if one.text in ("equation", "algorithm"):
                 section, begin = one.text, k + 1
             elif one.text in ("public", "protected") or (one.text == "end" and _ends_class(tokens, k)):
@@ -187,25 +196,39 @@ def _declaration(words: Sequence[Token]) -> Fault | None:
     if rest[0].kind == "word" and rest[0].text in KEYWORDS:
         after = rest[1].text if len(rest) > 1 else ";"
         if after in ("(", "=", ",", "[", ";"):
-            name = rest[0].text
-            return Fault(
-                rest[0].at, f"`{name}` is a keyword and cannot be a name", f"choose another, or write `'{name}'`"
-            )
+            return _keyword(rest[0])
         return None
     if _is_name(rest[0]) and len(rest) > 2 and _is_name(rest[1]) and _is_name(rest[2]):
-        return Fault(rest[1].at, f"`{rest[1].text}` follows `{rest[0].text}` without a `;`", f"write `{rest[0].text};`")
+        return Fault(rest[0].at, f"a `;` is missing after `{rest[0].text}`", f"write `{rest[0].text};`")
     return None
+
+
+def _keyword(one: Token) -> Fault:
+    return Fault(one.at, f"`{one.text}` is a keyword and cannot be a name", f"choose another, or write `'{one.text}'`")
 
 
 def _without_header(words: Sequence[Token]) -> list[Token]:
     """The words behind `model M "description"`, if they begin so."""
-    for k, one in enumerate(words[:-1]):
-        if one.text in _CLASSES.split() and _is_name(words[k + 1]):
-            rest = list(words[k + 2 :])
-            return rest[1:] if rest and rest[0].kind == "string" else rest
-        if one.text not in KEYWORDS:
-            break
-    return list(words)
+    rest = list(words)
+    k = 0
+    while k + 1 < len(rest) and rest[k].text in KEYWORDS:
+        name = k + 2 if rest[k + 1].text == "extends" else k + 1
+        if rest[k].text in _CLASSES.split() and name < len(rest) and _is_name(rest[name]):
+            rest = _without_brackets(rest[name + 1 :])
+            rest = rest[1:] if rest and rest[0].kind == "string" else rest
+            k = -1
+        k += 1
+    return rest
+
+
+def _without_brackets(words: list[Token]) -> list[Token]:
+    """The words behind the modification with which they may begin."""
+    depth = 0
+    for k, one in enumerate(words):
+        depth += (one.text in "([{") - (one.text in ")]}") if one.kind == "sign" else 0
+        if depth == 0:
+            return words[k + 1 :] if k else words
+    return words
 
 
 def _expression(words: Sequence[Token]) -> Fault | None:
