@@ -508,3 +508,38 @@ def test_command_line(tmp_path: Path) -> None:
     )
     assert "0.1 < bad chatters" in done.stdout + done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+PWM = """model PWM
+  Real x(start = 0, fixed = true), sum(start = 0, fixed = true);
+  Real duty = 5*(0.5 - x) + sum;
+  Real carrier = 2*abs(mod(time, 1e-2)/1e-2 - 0.5);
+  Boolean on = LAW;
+equation
+  der(x) = 30*((if on then 1 else 0) - x);
+  der(sum) = 20*(0.5 - x);
+end PWM;
+"""
+
+
+@pytest.mark.parametrize(
+    "law",
+    ["carrier < 0.3", "carrier < duty", "mod(time, 1e-2) < 1e-2*duty", "sin(628.3185307179587*time) < duty - 0.5"],
+)
+def test_pulse_width_modulation_is_meant(law: str) -> None:
+    why = explained(pliant.load(PWM.replace("LAW", law)), 3.0)
+    assert "chatter" not in [one.kind for one in why.findings]
+    (events,) = [one for one in why.findings if one.kind == "events"]
+    assert "meant" in events.suggestion or not events.suggestion
+
+
+def test_sliding_along_a_function_of_time_is_chatter() -> None:
+    text = """model Sliding
+  Real x(start = 0, fixed = true), r = 0.3*sin(3*time);
+  Boolean on(start = true, fixed = true);
+equation
+  der(x) = if on then 2 else -2;
+  on = x < r - 1e-3 or (pre(on) and x < r + 1e-3);
+end Sliding;
+"""
+    assert explained(pliant.load(text), 2.0).findings[0].kind == "chatter"

@@ -277,13 +277,13 @@ for i in 1:2 loop x[i] = r[i].a; end for;""",
         "array of records",
         8,
     ),
-    "syntax": ("Real x\nReal y;", ModelError, "syntax error: unexpected `x`", 2),
+    "syntax": ("Real x\nReal y;", ModelError, "syntax error: a `;` is missing after `x`", 2),
     "undeclared": ("Real x = y;", ModelError, "`y` is not declared", 2),
     "class": ("Real x = 1;\nFoo.Bar b;", ModelError, "class `Foo.Bar` was not found", 3),
     "base class": ("extends NoBase;", ModelError, "class `NoBase` was not found", 2),
     "function": ("Real z = foo(time);", ModelError, "function `foo` was not found", 2),
-    "too few equations": ("Real x, y;\nequation\nx = 1;", ModelError, "1 equations for 2 unknowns", None),
-    "too many equations": ("Real x;\nequation\nx = 1;\nx = 2;", ModelError, "2 equations for 1 unknowns", None),
+    "too few equations": ("Real x, y;\nequation\nx = 1;", ModelError, "1 equation for 2 unknowns", None),
+    "too many equations": ("Real x;\nequation\nx = 1;\nx = 2;", ModelError, "2 equations for 1 unknown", None),
     "type": ('Real x = "a";', ModelError, "a Real is needed, a String is given", 2),
     "size": ("Real x[3] = {1, 2};", ModelError, "sizes", None),
     "argument": (
@@ -361,7 +361,7 @@ def test_no_model_or_no_such_model(tmp_path: Path) -> None:
         read("model M\nend M;\n", None, ["/nowhere"])
     file = tmp_path / "latin.mo"
     file.write_bytes(b"model M // \xff\nend M;\n")
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(ModelError, match=r"latin.mo:1:12: the file is not UTF-8 text: byte 11 is 0xff"):
         read(file, None, [])
 
 

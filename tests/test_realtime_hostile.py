@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.codegen.names import member_names, model_prefix
 from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, PliantError, UnknownNameError
-from pliant.realtime.stepper.text import sanitised
-from pliant.realtime.stepper.write import member_names
 
 FAST = {"reference": False, "certificate": False}
 DRIVEN = """
@@ -217,7 +216,7 @@ def test_options_of_a_wrong_kind(options: dict[str, Any]) -> None:
 def test_tables_in_files(tmp_path: Path) -> None:
     file = tmp_path / "u.csv"
     file.write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(ArgumentError, match="not a text file"):
+    with pytest.raises(ArgumentError, match="not UTF-8 text"):
         plan_of(DRIVEN, scenarios=[{"inputs": {"u": str(file)}}])
     file.write_text("time;u;v\n0;1;2\n")
     with pytest.raises(UnknownNameError, match="no column 'w'"):
@@ -258,7 +257,7 @@ end Macros;
 
 
 def test_names_that_are_too_long_or_taken() -> None:
-    assert len(sanitised("L" * 300)) <= 80
+    assert len(model_prefix("L" * 300)) <= 80
     assert len(set(member_names(["NAN", "NAN_2", "M_E", "v_M_E", "class"]))) == 5
     assert not {"NAN", "M_E", "class"} & set(member_names(["NAN", "M_E", "class"]))
 

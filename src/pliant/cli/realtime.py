@@ -32,6 +32,7 @@ from pliant.cli.arguments import (
     structure_options,
 )
 from pliant.solve.manifest import to_json
+from pliant.textfile import read_text
 
 ModelFile = Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")]
 RealStep = Annotated[float, typer.Option(help="Step size of the real-time loop in seconds.")]
@@ -128,10 +129,10 @@ def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
             param_hint="--scenarios",
         )
     try:
-        found = json.loads(file.read_text())
+        found = json.loads(read_text(file))
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="--scenarios") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--scenarios") from None
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise typer.BadParameter(f"{file} must hold a list of scenarios", param_hint="--scenarios")

@@ -1,45 +1,11 @@
-"""Expressions and names as C99 text."""
+"""Expressions as C99 text."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 from pliant.ir import OP_NAME, Graph, Op
-
-_WORDS = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while t x u f m p c w
-    z r a y g dx du df dt n index value self y0 y1 yn j0 j1 jn log exp sin cos tan sqrt fabs pow main NAN INFINITY
-    HUGE_VAL NULL EOF model message nominal loop_singular loop_failed memcpy memset holds pivot
-    jac_value_number jac_u_value_number status more request info fired gamma lgamma tgamma erf erfc round trunc
-    floor ceil signgam"""
-_PREFIXES = ("pl_", "PL_", "table_", "pliant_", "INT", "UINT", "FP_", "M_")
-RESERVED = frozenset(_WORDS.split())
-
-
-class Identifiers:
-    """C identifiers for Modelica names: readable, different from each other, the same in every run."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set(RESERVED)
-        self._of: dict[int, str] = {}
-
-    def of(self, key: int, name: str) -> str:
-        """The identifier of variable ``key``."""
-        found = self._of.get(key)
-        if found is None:
-            base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "v"
-            if base[0].isdigit() or base.startswith(_PREFIXES):
-                base = "v_" + base
-            found, k = base, 1
-            while found in self._taken:
-                k += 1
-                found = f"{base}_{k}"
-            self._taken.add(found)
-            self._of[key] = found
-        return found
 
 
 def number(value: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.cprint import Identifiers, Printer, number
+from pliant.codegen.cprint import Printer, number
+from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
 from pliant.codegen.plan import INLINE_SYSTEM, PART, Item, Key, Plan
 from pliant.codegen.program import Assign, Columns, Newton, Solve

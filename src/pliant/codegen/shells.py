@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -11,10 +12,15 @@ from pliant.ir import Span, Table
 _OUTSIDE = {"hold": "HOLD", "extend": "EXTEND", "repeat": "REPEAT", "error": "ERROR"}
 
 
+def c_escaped(value: str) -> str:
+    """The inside of a C string literal: what is not plain ASCII as bytes of UTF-8, no trigraphs."""
+    plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("?", "\\?")
+    return "".join(chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in plain.encode("utf-8", "replace"))
+
+
 def c_string(value: str) -> str:
     """A C string literal."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return '"' + escaped.encode("ascii", "replace").decode().replace("??", "?") + '"'
+    return f'"{c_escaped(value)}"'
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
@@ -26,7 +32,8 @@ def filled(template: str, words: Mapping[str, object]) -> str:
 
 def c_comment(value: str) -> str:
     """Text that is safe inside a C comment."""
-    return value.replace("*/", "* /").replace("/*", "/ *").encode("ascii", "replace").decode()
+    plain = value.replace("*/", "* /").replace("/*", "/ *").encode("ascii", "replace").decode()
+    return re.sub(r"[\x00-\x1f\x7f]", " ", plain).replace("??", "? ?")
 
 
 def c_place(span: Span | None) -> str:

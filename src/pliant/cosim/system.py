@@ -21,6 +21,7 @@ from pliant.cosim.request import PART_OPTIONS
 from pliant.errors import ArgumentError, ModelError
 from pliant.solve.names import suggestion
 from pliant.solve.signals import read_inputs
+from pliant.textfile import read_text
 
 SIMULATE = (
     "stop", "step", "start", "scheme", "extrapolation", "smooth", "at_jump", "rtol", "atol", "method", "options",
@@ -47,12 +48,12 @@ def read_system(path: str | Path, load: Load) -> SystemFile:
     """Read a file and load its parts with ``load`` (as :func:`pliant.load`)."""
     file = Path(path)
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        found = tomllib.loads(read_text(file))
     except FileNotFoundError:
         raise ArgumentError(f"there is no file {file}", hint="check the path") from None
     except OSError as error:
         raise ArgumentError(f"{file} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise ArgumentError(f"{file} is not TOML: {error}", hint="see docs/cosim.md for an example") from None
     _known(str(file), found, (*SIMULATE, *OTHERS))
     for key in ("stop", "step", "parts"):

@@ -1,7 +1,8 @@
 """What a run hands over to be explained: pure data, filled by the room `solve`.
 
-Everything is per state (in the order of `states`), per accepted step (`steps`) or per incident (`incidents`). Two
-entries are functions, called only when an explanation is wanted: `cost` measures, `place` looks up the source.
+Everything is per state (in the order of `states`), per accepted step (`steps`) or per incident (`incidents`). Three
+entries are functions, called only when an explanation is wanted: `cost` measures, `place` looks up the source,
+`driven` looks into the equations.
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ class RunRecord:
     near_zero: NDArray[np.int64] | None = None
     # States that are zero or change their sign within the run. None: not known.
     crossing: NDArray[np.bool_] | None = None
+
+    # Root functions with a side that is a function of time: True: of time alone, False: the other side moves, too.
+    driven: Callable[[], Mapping[str, bool]] = dict
 
     @cached_property
     def step_begins(self) -> FloatArray:

@@ -12,10 +12,14 @@ The share of a root function is the work within its short gaps, where an event c
 
 Neither time nor steps alone would do: a bouncing ball needs few steps per flight, and a fast oscillation crosses zero
 often, but with many steps in between.
+
+What time drives is no chatter: a relation of time alone, or a carrier against a level that moves (pulse-width
+modulation), if it switches at a fixed frequency, every second event within half a period of a regular sequence.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +91,8 @@ def root_uses(record: RunRecord) -> list[RootUse]:
 def chatter(record: RunRecord) -> list[Finding]:
     """Root functions that fire again before the method gets away from them."""
     uses = [use for use in root_uses(record) if use.name != TIME_EVENTS and _makes_a_case(record, use)]
+    driven = record.driven() if uses else {}
+    uses = [use for use in uses if not _is_meant(driven, use)]
     if not uses:
         return []
     uses.sort(key=lambda use: (-len(use.short), use.times[0]))
@@ -101,6 +107,24 @@ def chatter(record: RunRecord) -> list[Finding]:
     if frequent:
         found.append(_chatter_finding(record, frequent, certain=False))
     return found
+
+
+def _is_meant(driven: Mapping[str, bool], use: RootUse) -> bool:
+    """Time drives it, at a frequency that the model sets."""
+    return use.name in driven and (driven[use.name] or is_regular(use.times))
+
+
+def is_regular(times: FloatArray) -> bool:
+    """Two events a period, one of them within half a period of its place in a regular sequence."""
+    for first in (0, 1):
+        own = times[first::2]
+        if len(own) < FEWEST // 2:
+            return False
+        k = np.arange(len(own))
+        period, begin = np.polyfit(k, own, 1)
+        if period > 0.0 and np.abs(own - begin - period * k).max() < 0.5 * period:
+            return True
+    return False
 
 
 def _makes_a_case(record: RunRecord, use: RootUse) -> bool:
@@ -150,7 +174,12 @@ def events(record: RunRecord) -> list[Finding]:
         text += f" The method began anew {plural(restarts, 'time')}."
     share = min(total / max(n_steps(record) + total, 1), 1.0)
     suggestion = ""
-    if uses[0].name == TIME_EVENTS and uses[0].share > 0.5:
-        suggestion = "sample less often if you can: most steps are cut by time events"
+    if uses[0].share > 0.5:
+        if uses[0].name == TIME_EVENTS:
+            suggestion = "sample less often if you can: most steps are cut by time events"
+        elif _is_meant(record.driven(), uses[0]):
+            suggestion = (
+                "nothing, if it is meant to switch so often; a lower frequency, or mean values, take fewer steps"
+            )
     names = tuple(use.name for use in uses)
     return [make("events", names, FACT, 0.3 * share, text, suggestion, share)]

@@ -78,10 +78,14 @@ def classes(text: str) -> list[Class]:
     return found
 
 
+def line_and_column(text: str, at: int) -> tuple[int, int]:
+    """Line and column of a place, both from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
 def line_of(text: str, word: str) -> tuple[int, int] | None:
     """Line and column where a name first stands outside comments and strings."""
     match = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", without_comments(text))
     if match is None:
         return None
-    before = text[: match.start()]
-    return before.count("\n") + 1, match.start() - (before.rfind("\n") + 1) + 1
+    return line_and_column(text, match.start())

@@ -198,9 +198,8 @@ class EventBuilder:
                     value = choose(self.g, self.d.tick(clock, span), new, value)
                 else:
                     value = new
-            if all(
-                one[0] == "always" and one[1] == before[k] for one in own
-            ):  # rumoca gives v = pre(v) for what it dropped, such as when inside if
+            if all(one[0] == "always" and one[1] == before[k] and not _says_pre(one[2]) for one in own):
+                # rumoca gives v = pre(v) for what it dropped, such as when inside if
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
@@ -360,3 +359,8 @@ def _clocks_in(storage: dict[str, Any], which: int, node: Any) -> set[int]:
     for child in children:
         found |= _clocks_in(storage, child, storage["conditions"][child]["node"])
     return found
+
+
+def _says_pre(span: Span | None) -> bool:
+    """The model itself says v = pre(v): the span of what was dropped is the declaration."""
+    return span is not None and re.search(r"\bpre\s*\(", span.text) is not None

@@ -13,19 +13,25 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError
-from pliant.frontend.classes import SIMULATED, classes, is_text, within
+from pliant.errors import ModelError, NotSupportedError, PliantError
+from pliant.frontend.clashes import real_for_integer
+from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
 from pliant.frontend.enumerations import add_literals
 from pliant.frontend.messages import Source, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
+from pliant.frontend.samples import hide_ticks, named_samples
+from pliant.textfile import read_text
 
 WRAPPER = "PliantWrapper"
 # rumoca reads all files beside the one it is given, and complains about classes that are there twice; a folder that
 # does not exist keeps it from looking
 NOWHERE = "/pliant-nowhere"
+SEVERAL_SAMPLES = re.compile(r"owned by clock identity|duplicate condition clock owner")
+MISMATCH = "expression shape mismatch"
 STACKS = (4 << 30, 1 << 30, 256 << 20)  # bytes of address space; memory is taken as it is used
 
 
@@ -96,24 +102,36 @@ def _roots(path: Sequence[str | Path] | None) -> list[str]:
 def _text(source: str | Path) -> tuple[str, str, list[str]]:
     """Text, its file name, and the folders that the source itself needs."""
     if isinstance(source, str) and is_text(source):
-        return source, "model.mo", []
+        return _given(source), "model.mo", []
     file = Path(source)
     if file.is_dir():
         if not (file / "package.mo").is_file():
             raise ModelError(f"`{file}` is a folder without package.mo", hint="give a .mo file or a package's folder")
         return "", str(file), [str(_package_root(file))]
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_text(file, ModelError)
     except FileNotFoundError:
         raise ModelError(
             f"file `{file}` does not exist", hint="check the path; a Modelica text must contain a line break"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"file `{file}` cannot be read: {error}", hint="Modelica files are UTF-8 text") from None
+    except OSError as error:
+        raise ModelError(f"file `{file}` cannot be read: {error.strerror or error}", hint="check the path") from None
     if file.name == "package.mo" or (within(text) and (file.parent / "package.mo").is_file()):
         # a part of a package: the others are beside it
         return text, str(file), [str(_package_root(file.parent))]
     return text, str(file), []
+
+
+def _given(text: str) -> str:
+    """A text from the caller, without the mark that some editors put before it."""
+    odd = re.search(r"[\ud800-\udfff]", text)
+    if odd:
+        line, column = line_and_column(text, odd.start())
+        raise ModelError(
+            f"model.mo:{line}:{column}: the text holds a byte that was not UTF-8 where it was read",
+            hint="read the file with its own encoding, e.g. encoding='latin-1'",
+        )
+    return text.removeprefix("\ufeff")
 
 
 def _package_root(folder: Path) -> Path:
@@ -163,12 +181,74 @@ def _choose(text: str, file: str, prefix: str) -> str:
 
 
 def _compile(model: Source) -> dict[str, Any]:
+    found = _attempt(model)
+    if isinstance(found, dict):
+        _check_terminate(model)
+        return found
+    text, is_panic = found
+    if SEVERAL_SAMPLES.search(text) and not model.is_library:
+        renamed = named_samples(model.text)
+        again = _attempt(replace(model, text=renamed)) if renamed else found
+        if isinstance(again, dict):
+            hide_ticks(again["storage"]["variables"])
+            return again
+    if MISMATCH in text:
+        error = real_for_integer(model.file, model.text, lambda other: _mismatches(replace(model, text=other)))
+        if error is not None:
+            raise error
+    if not is_panic and ("unexpected" in text or "resolve/parse failed" in text):
+        raise _syntax_error(text, model)
+    raise _not_utf8(text, model) or translate(text, model, is_panic=is_panic)
+
+
+def _check_terminate(model: Source) -> None:
+    """rumoca drops what stands outside of when-clauses, without a word."""
+    plain = without_comments(model.text)
+    plain = re.sub(r"\bwhen\b.*?\bend\s+when\b", lambda found: re.sub(r"[^\n]", " ", found.group()), plain, flags=re.S)
+    found = re.search(r"\bterminate\s*\(", plain)
+    if found:
+        line, column = line_and_column(model.text, found.start())
+        raise NotSupportedError(
+            f"{model.file}:{line}:{column}: terminate(...) outside of a when-clause is not supported",
+            hint="write `when condition then terminate(...); end when;`",
+        )
+
+
+def _mismatches(model: Source) -> bool:
+    found = _attempt(model)
+    return not isinstance(found, dict) and MISMATCH in found[0]
+
+
+def _syntax_error(text: str, model: Source) -> PliantError:
+    import rumoca
+
+    report = "\n".join(str(entry) for entry in rumoca.validate_source(model.text))
+    return syntax_error(report, model) or translate(text, model)
+
+
+def _not_utf8(text: str, model: Source) -> PliantError | None:
+    """rumoca does not say which file of a library it cannot read."""
+    if "Failed to load source root" not in text:
+        return None
+    for root in model.roots:
+        for file in sorted(Path(root).rglob("*.mo")):
+            try:
+                read_text(file, ModelError)
+            except ModelError as error:
+                return error
+            except OSError:
+                continue
+    return None
+
+
+def _attempt(model: Source) -> dict[str, Any] | tuple[str, bool]:
+    """rumoca's answer: the model, or its words and whether it panicked."""
     try:
         import rumoca
     except ImportError as error:
         raise ModelError(f"rumoca is not installed ({error})", hint="pip install rumoca==0.10.2") from None
     roots = [*model.roots, *_complex(model)]
-    failure: tuple[str, bool] | None = None
+    failure: tuple[str, bool]
     session = loaded = None  # may only be dropped in this thread, so no traceback may hold them
     with _own_path(), _quiet_stderr() as noise:
         try:
@@ -189,13 +269,7 @@ def _compile(model: Source) -> dict[str, Any]:
             failure = _with_name(str(error), model.file), True
         finally:
             session = loaded = None
-    text, is_panic = failure
-    if not is_panic and ("unexpected" in text or "resolve/parse failed" in text):
-        report = "\n".join(str(entry) for entry in rumoca.validate_source(model.text))
-        found = syntax_error(report, model)
-        if found is not None:
-            raise found
-    raise translate(text, model, is_panic=is_panic)
+    return failure
 
 
 def _with_name(text: str, file: str) -> str:

@@ -92,6 +92,11 @@ class Symbols:
         """Numbers for everything but strings and discrete variables."""
         for position, raw in enumerate(self.raw):
             role = raw["role"]
+            if raw["name"] == "time":  # rumoca reads the independent variable wherever the model says `time`
+                raise ModelError(
+                    f"{self.spans.of(raw['declaration'])}: `time` is the time itself and cannot be declared",
+                    hint="choose another name",
+                )
             if role in DISCRETE_ROLES or self.scalar_type(position) == "string":
                 continue
             kind = Kind.PARAMETER if role in PARAMETER_ROLES else Kind.INPUT if role == "input" else Kind.UNKNOWN
@@ -359,6 +364,9 @@ class Symbols:
             raise ModelError(
                 f"the value of parameter `{raw['name']}` is not constant", hint="use a variable instead of a parameter"
             )
+        # numbers alone that were not folded: the value of a function, or none at all
+        whole = f"parameter `{raw['name']}`"
+        found = [e if run.masks.of(e) else const(self.g, run.number(e, whole)) for e in found]
         must = raw["role"] == "constant" or raw["attributes"]["evaluable"] or position in self.forced
         if must or self.fold_parameters:
             why = f"`{raw['name']}` is computed from it ({reason})"
@@ -404,7 +412,9 @@ class Symbols:
             replaced[var(g, number)] = const(g, self.numeric(source, why) if known is None else known)
         result = value_of(g, substitute(g, [e], replaced)[0])
         if result is None:
-            raise ModelError(f"{why} has no finite value")
+            raise ModelError(
+                f"{why} has no finite value", hint="look for a division by zero, or a function where it is not defined"
+            )
         return result
 
     # ------------------------------------------------------------------------------------------- reading

@@ -49,6 +49,7 @@ class GeneratedModel(NativeModel):
     """A compiled model that remembers its equations."""
 
     generated: Generated
+    open_hint = "look at the parameters in it, where they are declared"
 
     @property
     def derived(self) -> bool:

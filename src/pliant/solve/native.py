@@ -28,6 +28,7 @@ class NativeModel(NumericModel):
     """A compiled ``pl_model``; every instance has memory of its own."""
 
     measured_source: str | None = None
+    open_hint = "see the model's `open`"
 
     @cached_property
     def bare(self) -> bool:
@@ -82,7 +83,7 @@ class NativeModel(NumericModel):
         if self.struct.open and binding.OPEN_CALL(self.struct.open)(instance.address) != binding.OK:
             raise ModelError(
                 f"{self.name}: the model could not be opened: {self.error_text(instance)}",
-                hint="see the model's `open`",
+                hint=self.open_hint,
             )
         if self.struct.set_parameters and self.struct.n_p:
             call = binding.PARAMETER_CALL(self.struct.set_parameters)

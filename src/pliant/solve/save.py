@@ -32,6 +32,7 @@ from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
 from pliant.solve.result import FloatArray, Result, VariableInfo
 from pliant.solve.stored import Table, build, build_from_columns, fits, kind_of, make_meta, make_table
+from pliant.textfile import read_text
 
 _CHUNK = 1 << 20  # numbers gathered at a time while writing rows
 _PARQUET_KEY = b"pliant.manifest"
@@ -70,6 +71,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         return readers[path.suffix.lower()](path)
     except OutputError:
         raise  # a missing package, already explained
+    except UnicodeDecodeError:
+        read_text(path)  # says where
+        raise
     except OSError as error:
         hint = "check the path" if isinstance(error, FileNotFoundError) else "check that the file is whole"
         raise ArgumentError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error

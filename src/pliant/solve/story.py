@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.explain import KINDS, Incidents, RunRecord
 from pliant.solve import binding
+from pliant.solve.driven import driven_by_time
 
 if TYPE_CHECKING:
     from pliant.solve.numeric import NumericModel
@@ -75,6 +76,7 @@ def run_record(sim: Simulation, result: Result) -> RunRecord:
         place=lambda name: _choice(model, name) or model.line_of(name),
         near_zero=notes.near_zero,
         crossing=_crossing(sim),
+        driven=lambda: _driven(model),
     )
 
 
@@ -90,6 +92,14 @@ def _choice(model: NumericModel, name: str) -> str:
             if any(variables[v].name == name for v in slots):
                 return f" (one of {', '.join(variables[v].name for v in candidates)})"
     return ""
+
+
+def _driven(model: NumericModel) -> dict[str, bool]:
+    """Root functions that time drives, by name."""
+    generated = getattr(model, "generated", None)
+    if generated is None:
+        return {}
+    return {model.names.roots[k]: alone for k, alone in driven_by_time(generated.program).items()}
 
 
 def _crossing(sim: Simulation) -> NDArray[np.bool_]:

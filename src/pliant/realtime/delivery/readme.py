@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pliant.realtime.stepper.write import member_names
+from pliant.codegen.names import member_names
 
 if TYPE_CHECKING:
     from pliant.realtime.delivery.recorded import Recorded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -314,6 +315,4 @@ add_test(NAME @SELFTEST@ COMMAND @SELFTEST@)
 
 def filled(text: str, words: dict[str, str]) -> str:
     """A template with its words put in."""
-    for name, word in words.items():
-        text = text.replace(f"@{name}@", word)
-    return text
+    return re.sub(f"@({'|'.join(words)})@", lambda found: words[found[1]], text)

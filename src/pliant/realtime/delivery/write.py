@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.codegen.names import member_names
+from pliant.codegen.shells import c_escaped
 from pliant.errors import ArgumentError, OutputError
 from pliant.realtime.delivery.readme import readme
 from pliant.realtime.delivery.recorded import Recorded, record
@@ -32,7 +34,6 @@ from pliant.realtime.delivery.text import (
 )
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.stepper.run import Stepper
-from pliant.realtime.stepper.write import member_names
 from pliant.solve.manifest import pliant_version
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import check_parameters
@@ -165,14 +166,14 @@ def _words(code: StepCode) -> dict[str, str]:
         "NOT_FINITE": f"(unsigned){n.upper()}_NOT_FINITE",
         "START": start,
         "STEP": step_call(code),
-        "FORMAT": _plain(code.y_names[0] if has_outputs else code.x_names[0]),
+        "FORMAT": _format(code.y_names[0] if has_outputs else code.x_names[0]),
         "VALUE": f"y.{member}" if has_outputs else "model.x[0]",
     }
 
 
-def _plain(name: str) -> str:
+def _format(name: str) -> str:
     """A name inside a C format string."""
-    return name.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return c_escaped(name).replace("%", "%%")
 
 
 # ------------------------------------------------------------------------------------------------------- json

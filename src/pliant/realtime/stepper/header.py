@@ -58,8 +58,8 @@ def header_text(text: StepText, fields: Sequence[Field]) -> str:
  * Compile with -ffp-contract=off -fno-math-errno, so that results are the same everywhere and square roots have no
  * branch.
  */
-#ifndef {n.upper()}_STEP_H
-#define {n.upper()}_STEP_H
+#ifndef PL_{n.upper()}_STEP_H
+#define PL_{n.upper()}_STEP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pliant.codegen.cprint import RESERVED
+from pliant.codegen.names import member_names, model_prefix
 from pliant.codegen.plan import Plan, Target
 from pliant.codegen.shells import c_comment, wrapped
 from pliant.expr.build import reachable
@@ -15,18 +14,10 @@ from pliant.realtime.stepper.header import driver_text, header_text
 from pliant.realtime.stepper.monitor import MonitorText
 from pliant.realtime.stepper.operations import Operations, count_operations
 from pliant.realtime.stepper.types import StepCode, StepPlan, StepSystem
-from pliant.realtime.stepper.write import StepWriter, helpers, member_names, table_functions
+from pliant.realtime.stepper.write import StepWriter, helpers, table_functions
 
-LONGEST_NAME = 80  # of a model: names of files and functions begin with it
 BYTES = {"double": 8, "float": 4}
 Field = tuple[str, int, str]  # member as C text with {} for its size, size, comment
-
-
-def sanitised(name: str) -> str:
-    """A C prefix for the name of a model."""
-    base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "model"
-    base = base[:LONGEST_NAME].rstrip("_")
-    return f"model_{base}" if base[0].isdigit() or base in RESERVED or base.startswith("pl_") else base
 
 
 class StepText:
@@ -35,7 +26,7 @@ class StepText:
     def __init__(self, plan: StepPlan) -> None:
         self.plan, self.w, self.c = plan, plan.lowering, plan.context
         self.program, self.variables = self.w.program, self.w.variables
-        self.name = sanitised(plan.options.name or self.w.s.system.name)
+        self.name = model_prefix(plan.options.name or self.w.s.system.name)
         self.n = len(self.program.x)
         self.u_members = member_names([self.variables[v].name for v in self.program.u])
         self.p_members = member_names([self.variables[v].name for v in self.program.p])

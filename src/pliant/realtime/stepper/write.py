@@ -12,11 +12,11 @@ part to part go through the array ``w`` on the caller's stack.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.cprint import ATOM, Identifiers, Printer, number
+from pliant.codegen.cprint import ATOM, Printer, number
+from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
 from pliant.codegen.plan import Item, Key, Plan
 from pliant.codegen.shells import wrapped
@@ -27,16 +27,6 @@ PIECE = 600  # items of the parts of a longer one: quicker to compile, as quick 
 _BOOLEAN = frozenset((Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT))
 _LOGIC = {Op.AND: " & ", Op.OR: " | "}
 _HELPERS = {Op.SIGN: "pl_sign", Op.MIN: "pl_min", Op.MAX: "pl_max"}
-_NAMES = """fabs sqrt sin cos tan asin acos atan sinh cosh tanh exp log log10 floor ceil pow atan2 int8_t int32_t
-    int64_t uint32_t uint64_t size_t dx work tau th xh zn"""
-_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while"""
-# what the headers of C make macros of, and words of C++: the header may be included there
-_MACROS = """NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL NULL EOF BUFSIZ errno stdin stdout stderr complex imaginary I
-    bool true false assert linux unix math_errhandling class new delete this template typename public private protected
-    virtual friend operator namespace using throw try catch and or not xor bitand bitor compl explicit export mutable
-    wchar_t asm decltype constexpr noexcept nullptr static_cast dynamic_cast const_cast reinterpret_cast typeid"""
-_MACRO_PREFIXES = ("M_", "FP_", "INT", "UINT", "SIZE_", "SEEK_", "PL_")
 FLOAT_MAX = 3.4e38
 
 
@@ -51,11 +41,6 @@ class Context:
     integers: set[int] = field(default_factory=set)  # variables that are 0 or 1, kept as int
     constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
     identifiers: Identifiers = field(default_factory=Identifiers)
-
-    def __post_init__(self) -> None:
-        for k, name in enumerate(_NAMES.split()):
-            self.identifiers.of(-2 * k - 2, name)
-            self.identifiers.of(-2 * k - 3, name + "f")
 
     def constant(self, node: int) -> str:
         """The place of an expression of parameters."""
@@ -292,23 +277,6 @@ class StepWriter:
             lines.append(self._item(item))
         body = "\n".join(lines) + "\n" if lines else ""
         return f"{self._head(name, self.arguments if arguments is None else arguments)}{before}{body}{after}}}\n"
-
-
-def member_names(names: Sequence[str]) -> list[str]:
-    """C names for the members of one struct."""
-    taken = set(_KEYWORDS.split()) | set(_MACROS.split())
-    out = []
-    for name in names:
-        base = re.sub(r"_+", "_", re.sub(r"[^A-Za-z0-9]", "_", name)).strip("_") or "v"
-        if base[0].isdigit() or base.startswith(_MACRO_PREFIXES):
-            base = "v_" + base
-        found, k = base, 1
-        while found in taken:
-            k += 1
-            found = f"{base}_{k}"
-        taken.add(found)
-        out.append(found)
-    return out
 
 
 def table_functions(context: Context, k: int, table: Table, orders: Sequence[int]) -> str:

@@ -1,0 +1,513 @@
+"""What rumoca says, and what is meant: one rule for each form of message.
+
+rumoca speaks of its own phases and owners. The first rule whose pattern fits counts: those that know more come first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pliant.errors import ModelError, NotSupportedError
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Messages that contain a pattern; ``find`` is what to look for in the text to give a line."""
+
+    pattern: str
+    error: type[ModelError]
+    message: str
+    hint: str
+    find: str = ""
+
+
+LIBRARY = "give the folder of the library: path=[...] or the environment variable MODELICAPATH"
+
+RULES = (
+    Rule(
+        r"invalid unit for `([^`]*)`: (?:malformed unit expression: )?(.*?)(?:\s*\(MLS[^)]*\))?(?:\s*\[|;|$)",
+        ModelError,
+        "the unit of `{0}` cannot be read: {1}",
+        'write it as in "kg.m2/(s2.K)", with whole exponents; for others, as in V/Hz^(1/2), leave the unit out and '
+        "name it in the description",
+    ),
+    Rule(
+        r"`(Modelica\.Utilities\.[\w.]+)` contains a statement",
+        NotSupportedError,
+        "`{0}` of the Standard Library works with strings or files, which is not supported",
+        "give the data in the model; a table, for example, as `table = [...]` with tableOnFile=false",
+    ),
+    Rule(
+        r"variable `([^`]*)` has the wrong DAE coordinate role",
+        NotSupportedError,
+        "`{0}` is a record with operators of its own (as Complex), which are not supported",
+        "write real and imaginary part as Real variables, or call functions of ComplexMath",
+        "{0}",
+    ),
+    Rule(
+        r"`([^`]*)` contains a statement without a checked DAE owner",
+        NotSupportedError,
+        "function `{0}` contains a while-loop or another statement that is not supported",
+        "write the loop as `for` with known bounds",
+        r"\bwhile\b",
+    ),
+    Rule(
+        r"`([^`]*)` does not have a proved finite arithmetic-series form",
+        NotSupportedError,
+        "function `{0}` leaves a loop with `break`, which is not supported",
+        "let the loop run to its end and guard its body with `if`",
+        r"\bbreak\b",
+    ),
+    Rule(
+        r"`([^`]*)` requires a compact dependent-domain transition",
+        NotSupportedError,
+        "a loop in function `{0}` has bounds that are known only at run time",
+        "make the bound a parameter, a constant or the size of an array",
+        r"\bfor\b",
+    ),
+    Rule(
+        r"a non-guarded nested return",
+        NotSupportedError,
+        "`return` inside a loop is not supported",
+        "guard the rest of the loop with `if`",
+        r"\breturn\b",
+    ),
+    Rule(
+        r"der\(\.\.\.\) must have exactly one resolved variable-reference operand",
+        NotSupportedError,
+        "der(...) of an expression is not supported, only der of a variable",
+        "introduce a variable: `v = expression` and `der(v)`",
+        r"\bder\s*\(\s*(?![A-Za-z_][\w.]*\s*(?:\[[^\]]*\])?\s*\))",
+    ),
+    Rule(
+        r"der\(\.\.\.\) must name a coordinate classified as a continuous state",
+        NotSupportedError,
+        "the derivative of an input, a parameter or a constant is not supported",
+        "a parameter's derivative is 0; make that of an input an input, too, or filter it by a first-order equation",
+        r"\bder\s*\(",
+    ),
+    Rule(
+        r"missing source scope for imports",
+        NotSupportedError,
+        "a function call that leaves out an output, `(, z) = f(x)`, is not supported",
+        "receive all outputs before the one needed: `(y, z) = f(x)`",
+        r"\(\s*,",
+    ),
+    Rule(
+        r"receiving variable `([^`]*)` is not a coordinate",
+        NotSupportedError,
+        "`{0}` cannot receive one of several outputs of a function",
+        "use a function for each output, or plain variables instead of records",
+        "{0}",
+    ),
+    Rule(
+        r"expandable connector connection between `([^`]*)` and `([^`]*)` requires",
+        NotSupportedError,
+        "connecting `{0}` and `{1}` adds a variable to an expandable connector, which is not supported",
+        "declare the variable in the connector",
+        r"\bexpandable\b",
+    ),
+    Rule(
+        r"declarative algorithm requires scalar assignments and conditionals",
+        NotSupportedError,
+        "an algorithm section holds something else than assignments to scalars and if, such as a loop, which is "
+        "supported in functions only",
+        "put the statements into a function, and call it in an equation: `s = f(x)`",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"a multi-output algorithm requires",
+        NotSupportedError,
+        "an algorithm section sets several variables, which is not supported",
+        "write a section for each variable, or put the statements into a function with several outputs",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"`([^`]*)` is read before definition",
+        NotSupportedError,
+        "an algorithm section reads `{0}`, or pre({0}), before it sets it, which is not supported outside of when",
+        "write it as an equation, or move it into a when-clause",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"event tensor loop must cover every target axis",
+        NotSupportedError,
+        "a loop in a when-clause of an algorithm section does not set every element of an array once, which is not "
+        "supported",
+        "put the loop into a function, and call it in the when-clause: `s := f(x)`",
+        r"\bfor\b(?=[^;]*\bloop\b)",
+    ),
+    Rule(
+        r"unsupported model algorithm(?: in canonical DAE)?: ([^;\[]*)",
+        NotSupportedError,
+        "an algorithm section is not supported: {0}",
+        "write equations, or put the statements into a function",
+        r"\balgorithm\b",
+    ),
+    Rule(
+        r"owned by clock identity|duplicate condition clock owner",
+        NotSupportedError,
+        "a variable is set or read under several sample(...) here, which is not supported in this form",
+        "name each: `Boolean tick = sample(0, 0.1) and true;`, and write `when tick then`",
+        r"\bsample\s*\(",
+    ),
+    Rule(
+        r"when-equation inside an if-equation with non-evaluable condition",
+        ModelError,
+        "a when-clause stands inside an if-equation whose condition is not a parameter's",
+        "move the condition into the when-clause: `when c and x > 1 then`",
+        r"\bwhen\b",
+    ),
+    Rule(
+        r"a discrete-valued equation must have one unsubscripted resolved coordinate as its left-hand side",
+        ModelError,
+        "an equation for a Boolean, Integer or enumeration does not have that variable alone on its left side",
+        "solve the equation for its variable; for elements of an array write the whole array",
+    ),
+    Rule(
+        r"`([^`]*)` is discrete-valued and read by the model, but its definition reads the continuous-time `([^`]*)`",
+        ModelError,
+        "`{0}` is Boolean, Integer or an enumeration, but its equation reads `{1}` where no event is generated",
+        "leave out noEvent and smooth in that equation",
+        "{0}",
+    ),
+    Rule(
+        r"operator '('[^`]*')' may only be declared directly inside an operator record",
+        NotSupportedError,
+        "the function {0} has a quoted name, which is taken for an operator",
+        "give the function a name without quotes",
+        "function",
+    ),
+    Rule(
+        r"End name '([^']*)' does not match class name '([^']*)' \(line (\d+)\)",
+        ModelError,
+        "the class `{1}` ends with `end {0}` in line {2}",
+        "write `end {1};`, or look for an `end` that is missing before",
+    ),
+    Rule(
+        r"Modelica only allows functional call statement as equation: SimpleEquation \{ simple_expression: Eq",
+        ModelError,
+        "`==` compares: it does not make an equation",
+        "write `=`",
+        r"==",
+    ),
+    Rule(
+        r"Modelica only allows functional call statement as equation",
+        ModelError,
+        "an expression stands where an equation is needed",
+        "write `left = right`",
+    ),
+    Rule(
+        r"array dimension mismatch: expected `([^`]*)`, found `([^`]*)`",
+        ModelError,
+        "the sizes of two sides differ: {0} is needed, {1} is given",
+        "compare the sizes on both sides",
+    ),
+    Rule(
+        r"initial algorithm target `([^`]*)`",
+        NotSupportedError,
+        "the initial algorithm assigns to `{0}`, which is not supported",
+        "write it as an initial equation",
+        r"\binitial\s+algorithm\b",
+    ),
+    Rule(
+        r"interval must be strictly positive",
+        ModelError,
+        "the interval of sample(...) or of a clock must be positive",
+        "write a positive number of seconds",
+        r"\b(?:sample|Clock)\s*\(",
+    ),
+    Rule(
+        r"sample (start|interval) is not parameter-evaluable: (?:unknown variable: )?(.*)",
+        NotSupportedError,
+        "the {0} of sample(...) is not made of parameters and numbers: {1}",
+        "for a changing interval write `when time >= pre(next) then next = time + interval; ...`",
+        r"\bsample\s*\(",
+    ),
+    Rule(
+        r"duplicate discrete \w+ when owner definition",
+        ModelError,
+        "a variable is set in two when-clauses",
+        "write one when-clause with elsewhen",
+        r"\bwhen\b",
+    ),
+    Rule(
+        r"expression type mismatch: expected Boolean, found (\w+)",
+        ModelError,
+        "a condition, true or false, is needed where a value of type {0} is given",
+        "compare it, as in `x > 0`",
+    ),
+    Rule(
+        r"if-equation branches have mismatched equation counts.*branch counts \[([\d, ]*)\], else count none",
+        ModelError,
+        "an if-equation without else has equations ({0}), but its condition is not a parameter's",
+        "add `else` with as many equations",
+        r"\bif\b",
+    ),
+    Rule(
+        r"if-equation branches have mismatched equation counts.*branch counts \[([\d, ]*)\]",
+        ModelError,
+        "the branches of an if-equation have different numbers of equations ({0})",
+        "give each as many, or make the condition a parameter",
+        r"\bif\b",
+    ),
+    Rule(
+        r"for-equation range \w+ must be a constant integer or parameter \(.*got `([^`]*)`\)",
+        ModelError,
+        "the range of a for-equation depends on `{0}`, which is not a parameter or constant Integer",
+        "make it a parameter",
+        r"\bfor\b",
+    ),
+    Rule(
+        r"requires inner declarations: (.*)",
+        ModelError,
+        "`{0}` is declared outer, but there is no inner one",
+        "declare it with `inner` in the model or a class around",
+    ),
+    Rule(
+        r"unsupported `fixed` attribute: (.*)",
+        ModelError,
+        "`fixed = {0}` cannot be decided: `fixed` may only depend on constants and parameters with known values",
+        "write `fixed = true` or `fixed = false`",
+        r"\bfixed\s*=(?!\s*(?:true|false)\b)",
+    ),
+    Rule(
+        r"per-element `fixed` on parameter arrays is not supported: `([^`]*)`",
+        NotSupportedError,
+        "`fixed` differs between the elements of the parameter `{0}`, which is not supported",
+        "declare the elements with `fixed = false` as a parameter of their own",
+        "{0}",
+    ),
+    Rule(
+        r"duplicate initial parameter value definition",
+        ModelError,
+        "two initial equations give the same Integer, Boolean or enumeration parameter its value",
+        "keep one of them",
+        r"\binitial\s+equation\b",
+    ),
+    Rule(
+        r"`([^`]*)` is determined by more than one initial owner",
+        ModelError,
+        "more than one initial equation has the discrete variable `{0}` alone on one side",
+        "keep one of them; where another variable is to be found, write the equation as `0 = ...`",
+        r"\binitial\s+equation\b",
+    ),
+    Rule(
+        r"`([^`]*)` is not a discrete coordinate",
+        NotSupportedError,
+        "a when-clause sets the array element `{0}`, which is not supported",
+        "use a scalar variable, or set the whole array",
+        r"\bwhen\b",
+    ),
+    Rule(
+        r"when/elsewhen branches must assign to the same variables\. (.*)",
+        ModelError,
+        "when and elsewhen must set the same variables: {0}",
+        "write separate when-clauses",
+        r"\belsewhen\b",
+    ),
+    Rule(
+        r"when-equation LHS must be a simple variable reference",
+        ModelError,
+        "an equation in a when-clause must have a variable alone on its left side",
+        "solve the equation for its variable",
+        r"\bwhen\b",
+    ),
+    Rule(
+        r"pre\(`([^`]*)`\) names a continuous coordinate",
+        ModelError,
+        "pre({0}) of a continuous variable is allowed in when-clauses only",
+        "read `{0}` itself, or move the equation into a when-clause",
+        r"\bpre\s*\(",
+    ),
+    Rule(
+        r"(?s)clock|previous|outside the checked DAE lowering grammar",
+        NotSupportedError,
+        "this use of clocks (synchronous Modelica) is not supported",
+        "declare the clock as a variable (`Clock c = Clock(0.1)`), or write the equation without clocks",
+        r"\b(?:Clock|sample|previous|hold|subSample)\b",
+    ),
+    Rule(
+        r"state-machine|initialState",
+        NotSupportedError,
+        "state machines are not supported",
+        "write the states with when-clauses or Boolean variables",
+        r"\binitialState\b",
+    ),
+    Rule(
+        r"`spatialDistribution`",
+        NotSupportedError,
+        "spatialDistribution(...) is not supported",
+        "divide the length into finite volumes",
+        r"\bspatialDistribution\b",
+    ),
+    Rule(
+        r"delay\(\) time argument must have type `Real`",
+        ModelError,
+        "the delay time of delay(...) must be Real",
+        "write it with a decimal point: `delay(x, 1.0)`",
+        r"\bdelay\b",
+    ),
+    Rule(
+        r"unsupported type `[\w.]*ExternalCombiTable2D`",
+        NotSupportedError,
+        "tables of two arguments (CombiTable2D) are not supported",
+        "use CombiTable1D, or write the formula",
+        r"\bCombiTable2D\w*",
+    ),
+    Rule(
+        r"has unsupported type `([^`]*)`",
+        NotSupportedError,
+        "external objects (`{0}`) are not supported",
+        "use a function or a table of the Standard Library instead",
+        "{0}",
+    ),
+    Rule(
+        r"unsupported runtime operator `([^`]*)`",
+        NotSupportedError,
+        "the operator `{0}` is not supported",
+        "write it out with other functions",
+        "{0}",
+    ),
+    Rule(
+        r"equality comparison on Real",
+        ModelError,
+        "Real values are compared with == or <>",
+        "compare with a tolerance: `abs(a - b) < 1e-10`",
+        r"==|<>",
+    ),
+    Rule(
+        r"expected Real, found Integer",
+        ModelError,
+        "an Integer stands where rumoca needs a Real",
+        "write numbers with a decimal point: `{{1.0, 0.0, 0.0}}`",
+        r"\bcross\s*\(",
+    ),
+    Rule(
+        r"expected a numeric expression",
+        NotSupportedError,
+        "a number is needed; converting an enumeration with Integer(...) is not supported",
+        "compare the enumeration with its values in an if-expression",
+        r"\bInteger\s*\(",
+    ),
+    Rule(
+        r"for-equation range must be a constant range",
+        NotSupportedError,
+        "a for-equation runs over something else than a range of numbers",
+        "write `for i in 1:n`, with n a parameter or constant",
+        r"\bfor\b",
+    ),
+    Rule(
+        r"unbalanced model: (\d+) equations, (\d+) unknowns",
+        ModelError,
+        "the model has {0} equation{s} for {1} unknown{t}",
+        "{balance}",
+    ),
+    Rule(
+        r"unresolved type reference: '([^']*)'|base class not found: `([^`]*)`|unresolved import: '([^']*)'",
+        ModelError,
+        "class `{0}` was not found",
+        LIBRARY,
+        "{0}",
+    ),
+    Rule(
+        r"unresolved extends base class: '([^']*)'|redeclaration error for `([^`]*)`: .* did not resolve to a class",
+        ModelError,
+        "class `{0}` was not found",
+        LIBRARY,
+        "{0}",
+    ),
+    Rule(
+        r"unresolved function call: '([^']*)'",
+        ModelError,
+        "function `{0}` was not found",
+        LIBRARY,
+        "{0}",
+    ),
+    Rule(
+        r"unresolved component reference: '([^']*)'|unresolved Flat reference `([^`]*)`",
+        ModelError,
+        "`{0}` is not declared",
+        "declare it, or look for a misspelt name",
+        "{0}",
+    ),
+    Rule(
+        r"component '([^']*)' instantiates partial model '([^']*)'",
+        ModelError,
+        "`{0}` is of the partial class `{1}`, which cannot be used alone",
+        "use a class that extends it",
+        "{0}",
+    ),
+    Rule(
+        r"cyclic dependency in parameter binding for '([^']*)'",
+        ModelError,
+        "parameter `{0}` depends on itself",
+        "give one of the parameters in the circle a value of its own",
+        "{0}",
+    ),
+    Rule(
+        r"`([^`]*)` cannot be evaluated: (.*)",
+        ModelError,
+        "the value of parameter `{0}` cannot be computed: {1}",
+        "look at the parameters in its declaration",
+        "{0}",
+    ),
+    Rule(
+        r"Duplicate declaration of '([^']*)' at line (\d+) \(first declared at line (\d+)\)",
+        ModelError,
+        "`{0}` is declared in line {2} and again in line {1}",
+        "rename one of the two",
+    ),
+    Rule(
+        r"unknown modifier `([^`]*)` for component `([^`]*)` of type `([^`]*)`",
+        ModelError,
+        "`{1}` is modified with `{0}`, which its class `{2}` does not have",
+        "look for a misspelt name",
+        "{0}",
+    ),
+    Rule(
+        r"invalid call of function `([^`]*)`: (.*)",
+        ModelError,
+        "wrong call of function `{0}`: {1}",
+        "give all inputs that have no default",
+        "{0}",
+    ),
+    Rule(
+        r"subscript (\S+) for `([^`]*)` is out of bounds for dimension of size (\d+)",
+        ModelError,
+        "array index {0} of `{1}` is outside 1..{2}",
+        "change the index or the size of the array",
+        "{1}",
+    ),
+    Rule(
+        r"type mismatch: expected `Integer`, found `Real`",
+        ModelError,
+        "an Integer is needed, a Real is given",
+        "convert it with integer(...), or declare the variable as Real; div and mod of Real arguments are Real, too",
+    ),
+    Rule(
+        r"type mismatch: expected `([^`]*)`, found `([^`]*)`",
+        ModelError,
+        "{a} {0} is needed, {b} {1} is given",
+        "change the type of one side",
+    ),
+    Rule(
+        r"expression shape mismatch",
+        ModelError,
+        "the sizes of two arrays in an equation or a declaration differ",
+        "compare the sizes on both sides",
+    ),
+    Rule(
+        r"no entry found for key",
+        NotSupportedError,
+        "rumoca stopped inside itself: an array of records is probably indexed by a loop variable",
+        "use arrays of Real instead of an array of records in the loop",
+        r"\bfor\b",
+    ),
+    Rule(
+        r"ended inside an unfinished model|unexpected (?:end of input|`[^`]*`)",
+        ModelError,
+        "syntax error: {found}",
+        "look at this line and the one before it",
+    ),
+)
