@@ -370,10 +370,10 @@ class Run:
                 new: dict[str, Any] = {}
                 if active >= 0:
                     self._body(content.branches[active].body, None, new, actions)
-                for name in _targets([content]):
+                for name in assigned([content]):
                     self.now[name] = new.get(name, self.before[name])
             else:
-                local = {name: self.before[name] for name in _targets(content)}
+                local = {name: self.before[name] for name in assigned(content)}
                 self._body(content, local, local, actions)
                 self.now.update(local)
 
@@ -557,7 +557,7 @@ def _has_initial(e: Expr) -> bool:
     return e[0] == "initial" or any(isinstance(one, tuple) and _has_initial(one) for one in e[1:])
 
 
-def _targets(body: list[Any]) -> list[str]:
+def assigned(body: list[Any]) -> list[str]:
     """Variables that statements set, each once."""
     found: dict[str, None] = {}
     for one in body:
@@ -565,10 +565,10 @@ def _targets(body: list[Any]) -> list[str]:
             found[one.target] = None
         elif isinstance(one, If):
             for inner in [*(branch for _, branch in one.branches), one.otherwise]:
-                found |= dict.fromkeys(_targets(inner))
+                found |= dict.fromkeys(assigned(inner))
         elif isinstance(one, When):
             for branch in one.branches:
-                found |= dict.fromkeys(_targets(branch.body))
+                found |= dict.fromkeys(assigned(branch.body))
     return list(found)
 
 

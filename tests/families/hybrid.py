@@ -25,6 +25,7 @@ from families._hybrid_oracle import (
     State,
     Stop,
     When,
+    assigned,
     modelica,
 )
 
@@ -42,6 +43,7 @@ class Maker:
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.model = rng, Model()
         self.readable: list[str] = []  # discrete variables whose value is known where we are
+        self.hidden: list[str] = []  # those that are not read at all where we are
         self.resettable: list[str] = []
         self.whens = 0
 
@@ -109,12 +111,12 @@ class Maker:
         return ("rel", Relation(op, name, level))
 
     def discrete(self, *, local: bool = False) -> Expr:
-        """A condition between discrete variables."""
+        """A condition between discrete variables; `local`: inside a branch."""
         rng, model = self.rng, self.model
-        name = rng.choice(list(model.types))
+        name = rng.choice([one for one in model.types if one not in self.hidden])
         read: Expr = ("var", name) if name in self.readable and (local or rng.random() < 0.7) else ("pre", name)
         if model.types[name] == "bool":
-            if read[0] == "var" and rng.random() < 0.15:
+            if read[0] == "var" and not local and rng.random() < 0.15:
                 return (rng.choice(("edge", "change")), name)
             return read if rng.random() < 0.6 else ("not", read)
         limit: Any = rng.randint(-2, 5) if model.types[name] == "int" else round(rng.randint(-8, 8) / 4 + 0.107, 3)
@@ -172,8 +174,9 @@ class Maker:
             ("+", ("pre", target), ("num", 0.5)),
             ("+", ("*", ("num", 0.5), ("pre", target)), ("num", self.number())),
             ("state", rng.choice(model.states).name),
-            ("time",),
         ]
+        if target not in known:  # rumoca puts it in where the section reads the target, and time makes events
+            choices.append(("time",))
         if numbers:
             choices += [("+", ("var", rng.choice(numbers)), ("num", self.number()))] * 2
             choices += [("*", ("num", 2.0), ("var", rng.choice(numbers)))]
@@ -208,8 +211,8 @@ class Maker:
         if self.model.types[name] == "int":
             return ("if", self.condition(), ("num", rng.randint(-2, 4)), ("num", rng.randint(-2, 4)))
         if rng.random() < 0.3:
-            return ("or", self.condition(), ("and", ("pre", name), self.condition()))
-        return self.condition()
+            return ("or", self.relation(), ("and", ("pre", name), self.condition()))
+        return ("and", self.relation(), self.condition()) if rng.random() < 0.5 else self.relation()
 
     def number_of(self, branches: list[Branch]) -> When:
         self.whens += 1
@@ -222,8 +225,7 @@ class Maker:
         conditions = self.several()
         branches = []
         for triggers in conditions:
-            order = list(own)
-            rng.shuffle(order)
+            order = sorted(own, key=lambda one: (self.model.types[one] == "real", one))  # no circle across branches
             body: list[Any] = []
             known = list(self.readable)
             for target in order:
@@ -275,22 +277,34 @@ class Maker:
     # ------------------------------------------------------------------------------------------- algorithms
 
     def section(self, own: list[str]) -> list[Any]:
-        """An algorithm section with one to three when-clauses."""
+        """An algorithm section with one to three when-clauses, of the kind that can be lowered."""
+        while True:
+            clocks, whens = list(self.model.clocks), self.whens
+            body = self.statements_of(own)
+            if _is_lowered(body, self.model.types):
+                return body
+            self.model.clocks, self.whens = clocks, whens
+
+    def statements_of(self, own: list[str]) -> list[Any]:
         rng = self.rng
-        closed: set[str] = set()  # what a when-clause before has set
         body: list[Any] = []
-        if rng.random() < 0.15:
+        if rng.random() < 0.2:
             target = rng.choice(own)
             body.append(Set(target, ("pre", target)))
-        for _ in range(rng.choice((1, 1, 2, 3))):
+        used = own[: rng.randint(1, len(own))] if rng.random() < 0.5 else own
+        for k in range(rng.choice((1, 1, 2, 3))):
+            rest = [one for one in own if one not in used] if k and rng.random() < 0.5 else []
             branches = []
             for triggers in self.several():
-                known = self.readable + [one for one in own if one not in closed]
-                branches.append(Branch(triggers, self.statements(own, known, 0)))
-            when = self.number_of(branches)
-            body.append(when)
-            for branch in branches:
-                closed |= set(_assigned(branch.body))
+                statements = self.statements(rest or used, self.readable + own, 0)
+                if rng.random() < 0.06 and len(own) < len(self.model.types):
+                    self.hidden = own
+                    statements.insert(0, Stop(f"check {rng.randint(1, 99)}", self.comparison(self.readable)))
+                    self.hidden = []
+                branches.append(Branch(triggers, statements))
+            body.append(self.number_of(branches))
+        missing = set(own) - set(assigned([one for one in body if isinstance(one, When)]))
+        body[-1].branches[0].body += [Set(one, self.value(one, self.readable)) for one in own if one in missing]
         return body
 
     def statements(self, own: list[str], known: list[str], depth: int) -> list[Any]:
@@ -309,15 +323,86 @@ class Maker:
         return body
 
 
-def _assigned(body: list[Any]) -> list[str]:
-    found = []
-    for one in body:
-        if isinstance(one, Set):
-            found.append(one.target)
-        elif isinstance(one, If):
-            for inner in [*(branch for _, branch in one.branches), one.otherwise]:
-                found += _assigned(inner)
+# ------------------------------------------------------------------------------------- what can be lowered
+
+
+def _reads(one: Any, *, before: bool = True) -> set[str]:
+    """Discrete variables that something reads (`before`: also as pre(v))."""
+    if isinstance(one, tuple) and one and one[0] in ("var", "edge", "change"):
+        return {one[1]}
+    if isinstance(one, tuple) and one and one[0] == "pre":
+        return {one[1]} if before else set()
+    if isinstance(one, Relation):
+        return _reads(one.right, before=before)
+    parts: list[Any] = []
+    if isinstance(one, (tuple, list)):
+        parts = list(one)
+    elif isinstance(one, (Set, Reinit)):
+        parts = [one.value]
+    elif isinstance(one, If):
+        parts = [one.branches, one.otherwise]
+    elif isinstance(one, When):
+        parts = one.branches
+    elif isinstance(one, Branch):
+        parts = [one.conditions, one.body]
+    elif isinstance(one, Stop):
+        parts = [one.condition]
+    return set().union(*(_reads(part, before=before) for part in parts)) if parts else set()
+
+
+def _is_lowered(body: list[Any], types: dict[str, str]) -> bool:
+    """What rumoca 0.10.2 can lower: statements read what a when-clause before them has set only across a place where the
+    section may be cut, conditions nothing that is set behind them, and Integers and Booleans do not read each other in
+    a circle. What it cannot is refused, not wrong, and no case here.
+    """
+    sets = [set(assigned([one])) for one in body]
+    start = 0
+    for k in range(len(body)):
+        late = set().union(*sets[k:])
+        if k and not any((sets[j] | _reads(body[j], before=False)) & late for j in range(k)):
+            start = k
+        closed = set().union(*(sets[j] for j in range(start, k) if isinstance(body[j], When)))
+        if _reads(body[k]) & closed:
+            return False
+        if isinstance(body[k], When):
+            conditions = _reads([branch.conditions for branch in body[k].branches])
+            if conditions & (set().union(*sets[k + 1 :]) | (set().union(*sets[:k]) & sets[k])):
+                return False
+            if {one for one in conditions & sets[k] if types[one] != "real"}:
+                return False
+    edges = {(target, other) for one in body for target, other in _edges(one, set()) if types[target] != "real"}
+    return not _has_circle({(a, b) for a, b in edges if types[b] != "real" and a != b}) and not any(
+        a == b for a, b in edges
+    )
+
+
+def _edges(one: Any, outer: set[str]) -> set[tuple[str, str]]:
+    """(variable, variable that it reads)"""
+    if isinstance(one, Set):
+        return {(one.target, name) for name in _reads(one.value, before=False) | outer if name != one.target}
+    found: set[tuple[str, str]] = set()
+    if isinstance(one, If):
+        seen = set(outer)
+        for condition, inner in one.branches:
+            seen |= _reads(condition, before=False)
+            for each in inner:
+                found |= _edges(each, seen)
+        for each in one.otherwise:
+            found |= _edges(each, seen)
+    elif isinstance(one, When):
+        for branch in one.branches:
+            for each in branch.body:
+                found |= _edges(each, outer | _reads(branch.conditions, before=False))
     return found
+
+
+def _has_circle(edges: set[tuple[str, str]]) -> bool:
+    left = {a for a, _ in edges}
+    while True:
+        ends = {a for a in left if not any(x == a and y in left for x, y in edges)}
+        if not ends:
+            return bool(left)
+        left -= ends
 
 
 # ------------------------------------------------------------------------------------------------- one case

@@ -21,7 +21,10 @@ from dataclasses import dataclass
 from pliant.frontend.classes import classes, without_comments
 
 _SECTION = re.compile(r"(?<!\w)(?P<initial>initial\s+)?algorithm\b")
-_END = re.compile(r"\b(?:equation|algorithm|initial|public|protected|annotation|external)\b|\bend\s+(?!if\b|for\b|when\b|while\b)")
+_END = re.compile(
+    r"\b(?:(?:initial\s+)?(?:equation|algorithm)|public|protected|annotation|external)\b"
+    r"|\bend\s+(?!if\b|for\b|when\b|while\b)"
+)
 _TOKEN = re.compile(r":=|[;()\[\]{}]|\bend\s+(?:if|for|when|while)\b|\b(?:if|for|when|while)\b")
 _NAME = r"(?:[A-Za-z_]\w*|'(?:\\.|[^'\\\n])*')"
 _PATH = re.compile(rf"(?<![\w.']){_NAME}(?:\s*\.\s*{_NAME})*")
