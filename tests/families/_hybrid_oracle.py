@@ -281,6 +281,7 @@ class Run:
         self.pieces: list[tuple[float, dict[str, float], dict[str, Any]]] = []
         self.end: Ended | None = None
         self.settling = True
+        self.rounds = 0  # the most that an event took
 
     # ------------------------------------------------------------------------------------------ relations
 
@@ -411,6 +412,7 @@ class Run:
             if round_ and self.settling and actions:
                 raise Fragile  # the specification leaves open what acts in later rounds at the start
             moved = self._act(actions)
+            self.rounds = max(self.rounds, round_ + 1)
             self.ticks = [False] * len(self.ticks)
             was_initial, self.initial = self.initial, False
             same = self.before == self.now and self.flags_before == self.flags

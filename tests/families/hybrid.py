@@ -40,8 +40,9 @@ N_POINTS = 64
 class Maker:
     """Draws one model."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, *, on_grid: bool = False) -> None:
         self.rng, self.model = rng, Model()
+        self.on_grid = on_grid  # events at multiples of 1/16 only, and straight lines between them
         self.readable: list[str] = []  # discrete variables whose value is known where we are
         self.hidden: list[str] = []  # those that are not read at all where we are
         self.resettable: list[str] = []
@@ -76,7 +77,7 @@ class Maker:
 
     def state(self, name: str) -> None:
         rng, model = self.rng, self.model
-        kind = rng.choice(("ramp", "ramp", "decay", "ball"))
+        kind = "ramp" if self.on_grid else rng.choice(("ramp", "ramp", "decay", "ball"))
         slope: Expr = ("num", round(rng.uniform(-2, 2), 2) or 0.5)
         if rng.random() < 0.5:
             other = rng.choice(list(model.types))
@@ -101,6 +102,8 @@ class Maker:
         """Of time or of a state."""
         rng, model = self.rng, self.model
         op = rng.choice(("<", ">", "<=", ">="))
+        if self.on_grid:
+            return ("rel", Relation(">=", "time", ("num", self.instant())))
         if rng.random() < 0.5:
             return ("rel", Relation(op if rng.random() < 0.3 else rng.choice((">", ">=")), "time", ("num", self.instant())))
         name = rng.choice([*(state.name for state in model.states), *model.velocities])
@@ -247,7 +250,7 @@ class Maker:
         for k in range(1, len(found)):
             if rng.random() < 0.25:
                 found[k] = [rng.choice(found[rng.randrange(k)])]
-        if rng.random() < 0.25:
+        if rng.random() < (0.6 if self.on_grid else 0.25):
             found[rng.randrange(len(found))] = [self.tick()]
         return found
 
@@ -268,6 +271,8 @@ class Maker:
                     value = ("+", ("*", ("num", -0.5), ("state", state)), value)
                 reset: Any = Reinit(state, value)
                 found.append(If([(self.inner(), [reset])], []) if rng.random() < 0.2 else reset)
+        if self.on_grid:
+            return found
         if rng.random() < 0.06:
             found.append(Stop(f"stop {rng.randint(1, 99)}"))
         if rng.random() < 0.12:
@@ -297,7 +302,7 @@ class Maker:
             branches = []
             for triggers in self.several():
                 statements = self.statements(rest or used, self.readable + own, 0)
-                if rng.random() < 0.06 and len(own) < len(self.model.types):
+                if not self.on_grid and rng.random() < 0.06 and len(own) < len(self.model.types):
                     self.hidden = own
                     statements.insert(0, Stop(f"check {rng.randint(1, 99)}", self.comparison(self.readable)))
                     self.hidden = []
@@ -408,11 +413,11 @@ def _has_circle(edges: set[tuple[str, str]]) -> bool:
 # ------------------------------------------------------------------------------------------------- one case
 
 
-def make(seed: int) -> tuple[Model, Run, random.Random]:
+def make(seed: int, *, on_grid: bool = False) -> tuple[Model, Run, random.Random]:
     """A model and its answer."""
     rng = random.Random(f"hybrid {seed}")
     while True:
-        model = Maker(rng).draw()
+        model = Maker(rng, on_grid=on_grid).draw()
         run = Run(model)
         try:
             run.simulate()

@@ -190,6 +190,21 @@ RULES = (
         r"\b(?:Clock|sample|previous|hold|subSample)\b",
     ),
     Rule(
+        r"`([^`]*)` participates in an internal current-value dependency cycle",
+        NotSupportedError,
+        "discrete variables of one when-clause or algorithm section read each other's new values in a circle, or an if in "
+        "it reads `{0}`, which the clause itself sets",
+        "write if-expressions instead of if, pre({0}) for the value before, or when-clauses of their own",
+        "{0}",
+    ),
+    Rule(
+        r"reads discrete-value identity \d+ before its semantic owner",
+        NotSupportedError,
+        "a condition reads an Integer or Boolean that its own when-clause sets",
+        "write pre(v) in the condition",
+        r"\bwhen\b",
+    ),
+    Rule(
         r"state-machine|initialState",
         NotSupportedError,
         "state machines are not supported",
