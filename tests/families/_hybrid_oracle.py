@@ -1,9 +1,9 @@
-"""Hybrid models whose answer is known: their text, and an interpreter that follows the Modelica specification.
+"""The answer of hybrid models: an interpreter that follows the Modelica specification.
 
 Between events every state has a closed form, so events are found exactly: times from the model, ticks as fractions,
-crossings of thresholds by formula. At an event the rounds of the specification (version 3.6, sections 8.3.5, 8.6, 11.1.2
-and appendix B) are made literally: equations until nothing changes, then reinit, then pre(v) = v and once more. Nothing of
-pliant is used. A case whose answer hangs on rounding (two crossings at nearly one time, a threshold that is
+crossings of thresholds by formula. At an event the rounds of the specification (version 3.6, sections 8.3.5, 8.6,
+11.1.2 and appendix B) are made literally: equations until nothing changes, then reinit, then pre(v) = v and once more.
+Nothing of pliant is used. A case whose answer hangs on rounding (two crossings at nearly one time, a threshold that is
 touched) raises `Fragile` and is drawn again.
 """
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-Expr = tuple[Any, ...]
+from families._hybrid_model import Branch, Expr, If, Model, Reinit, Relation, Set, Stop, When, assigned
+
 NEAR = 1e-5
 
 
@@ -23,194 +23,15 @@ class Fragile(Exception):
     """The answer depends on rounding, or grows without bound."""
 
 
-@dataclass(eq=False)
-class Relation:
-    """lhs < rhs and its kind, where time or a state is on the left."""
-
-    op: str
-    left: str  # "time" or a state
-    right: Expr
-
-    def sides(self, at: View) -> tuple[float, float]:
-        return (at.t if self.left == "time" else at.run.x[self.left]), float(at.of(self.right))
-
-
-@dataclass(eq=False)
-class Branch:
-    """One branch of a when-clause: its conditions (several: a vector) and its statements."""
-
-    conditions: list[Expr]
-    body: list[Any]
-
-
-@dataclass(eq=False)
-class When:
-    """when ... elsewhen ... end when"""
-
-    branches: list[Branch]
-    number: int = -1
-
-
-@dataclass(eq=False)
-class Set:
-    """target = value or target := value"""
-
-    target: str
-    value: Expr
-
-
-@dataclass(eq=False)
-class If:
-    """if ... elseif ... else ... end if"""
-
-    branches: list[tuple[Expr, list[Any]]]
-    otherwise: list[Any]
-
-
-@dataclass(eq=False)
-class Reinit:
-    """reinit(state, value)"""
-
-    state: str
-    value: Expr
-
-
-@dataclass(eq=False)
-class Stop:
-    """terminate(message), or assert(condition, message)"""
-
-    message: str
-    condition: Expr | None = None
-
-
-@dataclass(eq=False)
-class State:
-    """ramp: x' = slope; decay: x' = -rate*(x - slope); ball: x' = v, v' = slope."""
-
-    name: str
-    kind: str
-    start: float
-    slope: Expr
-    rate: float = 0.0
-    partner: str = ""  # of a ball: its velocity
-
-
-@dataclass(eq=False)
-class Model:
-    """A hybrid model: states, discrete variables with types and start values, and what sets them, in order."""
-
-    states: list[State] = field(default_factory=list)
-    types: dict[str, str] = field(default_factory=dict)
-    starts: dict[str, Any] = field(default_factory=dict)
-    parts: list[tuple[str, Any]] = field(default_factory=list)  # ("standing", Set) ("equation", When) ("algorithm", list)
-    clocks: list[tuple[Fraction, Fraction]] = field(default_factory=list)
-    stop: float = 2.0
-    velocities: dict[str, float] = field(default_factory=dict)
-
-
-# --------------------------------------------------------------------------------------------------- the text
-
-_WORDS = {"int": "Integer", "bool": "Boolean", "real": "discrete Real"}
-
-
-def literal(value: Any) -> str:
-    """A number as Modelica writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"({value!r})" if value < 0 else repr(value)
-
-
-def text_of(e: Expr, model: Model) -> str:
-    """An expression as Modelica text."""
-    kind = e[0]
-    if kind == "num":
-        return literal(e[1])
-    if kind in ("var", "state"):
-        return str(e[1])
-    if kind == "time":
-        return "time"
-    if kind in ("pre", "edge", "change"):
-        return f"{kind}({e[1]})"
-    if kind == "initial":
-        return "initial()"
-    if kind == "tick":
-        first, interval = model.clocks[e[1]]
-        return f"sample({float(first)!r}, {float(interval)!r})"
-    if kind == "rel":
-        return f"{e[1].left} {e[1].op} {text_of(e[1].right, model)}"
-    if kind == "not":
-        return f"not ({text_of(e[1], model)})"
-    if kind == "if":
-        return "(if " + f"{text_of(e[1], model)} then {text_of(e[2], model)} else {text_of(e[3], model)})"
-    left, right = (text_of(one, model) for one in e[1:3])
-    return f"({left} {kind} {right})"
-
-
-def _lines(body: list[Any], sign: str, model: Model, indent: str) -> Iterator[str]:
-    for one in body:
-        if isinstance(one, Set):
-            yield f"{indent}{one.target} {sign} {text_of(one.value, model)};"
-        elif isinstance(one, Reinit):
-            yield f"{indent}reinit({one.state}, {text_of(one.value, model)});"
-        elif isinstance(one, Stop):
-            if one.condition is None:
-                yield f'{indent}terminate("{one.message}");'
-            else:
-                yield f'{indent}assert({text_of(one.condition, model)}, "{one.message}");'
-        elif isinstance(one, If):
-            word = "if"
-            for condition, inner in one.branches:
-                yield f"{indent}{word} {text_of(condition, model)} then"
-                yield from _lines(inner, sign, model, indent + "  ")
-                word = "elseif"
-            if one.otherwise:
-                yield f"{indent}else"
-                yield from _lines(one.otherwise, sign, model, indent + "  ")
-            yield f"{indent}end if;"
-        else:
-            word = "when"
-            for branch in one.branches:
-                listed = ", ".join(text_of(condition, model) for condition in branch.conditions)
-                yield f"{indent}{word} " + (f"{{{listed}}}" if len(branch.conditions) > 1 else listed) + " then"
-                yield from _lines(branch.body, sign, model, indent + "  ")
-                word = "elsewhen"
-            yield f"{indent}end when;"
-
-
-def modelica(model: Model) -> str:
-    """The model's text."""
-    out = ["model M"]
-    for state in model.states:
-        out.append(f"  Real {state.name}(start = {state.start!r}, fixed = true);")
-        if state.kind == "ball":
-            out.append(f"  Real {state.partner}(start = {model.velocities[state.partner]!r}, fixed = true);")
-    for name, type_ in model.types.items():
-        out.append(f"  {_WORDS[type_]} {name}(start = {literal(model.starts[name]).strip('()')}, fixed = true);")
-    out.append("equation")
-    for state in model.states:
-        slope = text_of(state.slope, model)
-        if state.kind == "ramp":
-            out.append(f"  der({state.name}) = {slope};")
-        elif state.kind == "decay":
-            out.append(f"  der({state.name}) = -{state.rate!r}*({state.name} - {slope});")
-        else:
-            out.append(f"  der({state.name}) = {state.partner}; der({state.partner}) = {slope};")
-    for kind, content in model.parts:
-        out.append("algorithm" if kind == "algorithm" else "equation")
-        body = content if kind == "algorithm" else [content]
-        out += _lines(body, ":=" if kind == "algorithm" else "=", model, "  ")
-    out.append("end M;")
-    return "\n".join(out) + "\n"
-
-
-# --------------------------------------------------------------------------------------------- the interpreter
-
-
 class View:
     """Values that an expression reads."""
 
     def __init__(self, run: Run, local: dict[str, Any] | None = None) -> None:
         self.run, self.local, self.t = run, local or {}, run.t
+
+    def sides(self, r: Relation) -> tuple[float, float]:
+        """What a relation compares."""
+        return (self.t if r.left == "time" else self.run.x[r.left]), float(self.of(r.right))
 
     def of(self, e: Expr) -> Any:
         """Value of an expression."""
@@ -287,7 +108,7 @@ class Run:
 
     def relation(self, r: Relation, view: View) -> bool:
         """Value of a relation: the new side where it has just crossed, else what its sides say."""
-        sides = r.sides(view)
+        sides = view.sides(r)
         new = self.forced.get(r)
         if new is not None and new[1] == sides:
             return new[0]
@@ -298,7 +119,7 @@ class Run:
 
     def _crossing(self, r: Relation, held: bool) -> float:
         """Time until this relation changes, inf if never."""
-        level = r.sides(View(self))[1]
+        level = View(self).sides(r)[1]
         if r.left == "time":
             ahead = level - self.t
             return ahead if ahead > 0 else math.inf
@@ -489,7 +310,7 @@ class Run:
             s = self._crossing(r, self.held[r])
             if s == math.inf:
                 continue
-            time = Fraction(r.sides(View(self))[1]) if r.left == "time" else Fraction(self.t + s)
+            time = Fraction(View(self).sides(r)[1]) if r.left == "time" else Fraction(self.t + s)
             at.setdefault(time, []).append(r)
         for first, interval in self.model.clocks:
             n = max(math.floor((exact - first) / interval) + 1, 0)
@@ -511,12 +332,14 @@ class Run:
         self.forced = {}
         for r in self.relations:
             if r in crossings:
-                if r.left != "time" and len(crossings) > 1 and any(
-                    o.left != r.left or View(self).of(o.right) != View(self).of(r.right) for o in crossings
+                if (
+                    r.left != "time"
+                    and len(crossings) > 1
+                    and any(o.left != r.left or View(self).of(o.right) != View(self).of(r.right) for o in crossings)
                 ):
                     raise Fragile
                 new = r.op in (">", ">=") if r.left == "time" else not self.held[r]
-                self.forced[r] = (new, r.sides(View(self)))
+                self.forced[r] = (new, View(self).sides(r))
 
     def _due(self, exact: Fraction) -> bool:
         self.ticks = [
@@ -557,21 +380,6 @@ def _parabola(x: float, v: float, a: float, level: float) -> Iterator[tuple[floa
 
 def _has_initial(e: Expr) -> bool:
     return e[0] == "initial" or any(isinstance(one, tuple) and _has_initial(one) for one in e[1:])
-
-
-def assigned(body: list[Any]) -> list[str]:
-    """Variables that statements set, each once."""
-    found: dict[str, None] = {}
-    for one in body:
-        if isinstance(one, Set):
-            found[one.target] = None
-        elif isinstance(one, If):
-            for inner in [*(branch for _, branch in one.branches), one.otherwise]:
-                found |= dict.fromkeys(assigned(inner))
-        elif isinstance(one, When):
-            for branch in one.branches:
-                found |= dict.fromkeys(assigned(branch.body))
-    return list(found)
 
 
 def _relations(model: Model) -> list[Relation]:

@@ -10,17 +10,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+import pliant
 from families import RIGHT, WRONG, Family, Outcome
-from families._hybrid_oracle import (
+from families._hybrid_model import (
     Branch,
-    Ended,
     Expr,
-    Fragile,
     If,
     Model,
     Reinit,
     Relation,
-    Run,
     Set,
     State,
     Stop,
@@ -28,8 +27,7 @@ from families._hybrid_oracle import (
     assigned,
     modelica,
 )
-
-import pliant
+from families._hybrid_oracle import Ended, Fragile, Run
 from pliant.errors import PliantError
 
 METHODS = ("bdf", "radau5", "auto")
@@ -105,7 +103,10 @@ class Maker:
         if self.on_grid:
             return ("rel", Relation(">=", "time", ("num", self.instant())))
         if rng.random() < 0.5:
-            return ("rel", Relation(op if rng.random() < 0.3 else rng.choice((">", ">=")), "time", ("num", self.instant())))
+            return (
+                "rel",
+                Relation(op if rng.random() < 0.3 else rng.choice((">", ">=")), "time", ("num", self.instant())),
+            )
         name = rng.choice([*(state.name for state in model.states), *model.velocities])
         level: Expr = ("num", round(rng.randint(-8, 8) / 4 + 0.071, 3))
         reals = [one for one in self.readable if model.types[one] == "real"]
@@ -224,7 +225,9 @@ class Maker:
     def clause(self, own: list[str]) -> When:
         """when ... elsewhen of equations: every branch sets the same variables."""
         rng = self.rng
-        states = [self.resettable.pop(rng.randrange(len(self.resettable)))] if self.resettable and rng.random() < 0.5 else []
+        states = (
+            [self.resettable.pop(rng.randrange(len(self.resettable)))] if self.resettable and rng.random() < 0.5 else []
+        )
         conditions = self.several()
         branches = []
         for triggers in conditions:
@@ -356,9 +359,11 @@ def _reads(one: Any, *, before: bool = True) -> set[str]:
 
 
 def _is_lowered(body: list[Any], types: dict[str, str]) -> bool:
-    """What rumoca 0.10.2 can lower: statements read what a when-clause before them has set only across a place where the
-    section may be cut, conditions nothing that is set behind them, and Integers and Booleans do not read each other in
-    a circle. What it cannot is refused, not wrong, and no case here.
+    """What rumoca 0.10.2 can lower.
+
+    Statements read what a when-clause before them has set only across a place where the section may be cut, conditions
+    nothing that is set behind them, and Integers and Booleans do not read each other in a circle. What it cannot lower
+    is refused, not wrong, and no case here.
     """
     sets = [set(assigned([one])) for one in body]
     start = 0
@@ -375,10 +380,23 @@ def _is_lowered(body: list[Any], types: dict[str, str]) -> bool:
                 return False
             if {one for one in conditions & sets[k] if types[one] != "real"}:
                 return False
-    edges = {(target, other) for one in body for target, other in _edges(one, set()) if types[target] != "real"}
-    return not _has_circle({(a, b) for a, b in edges if types[b] != "real" and a != b}) and not any(
-        a == b for a, b in edges
-    )
+    edges = {edge for one in body for edge in _edges(one, set())}
+    for a, b in edges:  # an Integer that gets others through a Real of the section
+        is_through = types[a] != "real" and types[b] == "real" and b in set().union(*sets)
+        if is_through and any((a, c) not in edges for c in _behind(b, edges, types)):
+            return False
+    return not _has_circle({(a, b) for a, b in edges if types[a] != "real" and types[b] != "real"})
+
+
+def _behind(name: str, edges: set[tuple[str, str]], types: dict[str, str]) -> set[str]:
+    """Integers and Booleans that a Real reads, also through other Reals."""
+    found, todo = set(), [name]
+    while todo:
+        one = todo.pop()
+        new = {b for a, b in edges if a == one and b not in found}
+        found |= new
+        todo += [b for b in new if types[b] == "real"]
+    return {one for one in found if types[one] != "real"}
 
 
 def _edges(one: Any, outer: set[str]) -> set[tuple[str, str]]:
@@ -442,7 +460,9 @@ def check(seed: int) -> Outcome:
     end = run.end if run.end is not None else Ended("", False)
     if end.is_error or result is None:
         found = f"assertion failed: {end.message}" in error if end.is_error else False
-        return Outcome(seed, RIGHT if found else WRONG, "" if found else f"{words}: {error or 'no error'}, {end.message!r}")
+        return Outcome(
+            seed, RIGHT if found else WRONG, "" if found else f"{words}: {error or 'no error'}, {end.message!r}"
+        )
     wrong = _compare(run, result, [t for t in points if t < run.t or run.end is None])
     if not wrong and run.end is not None:
         last = result.events[-1] if result.events else None

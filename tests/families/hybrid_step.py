@@ -1,17 +1,17 @@
 """Random hybrid models as real-time steps: the interpreter of `hybrid` with events at the ends of steps.
 
-States are straight lines between events and all events lie on the grid of the steps, so that a step of any size makes no
-error and what is compared is the discrete part alone.
+States are straight lines between events and all events lie on the grid of the steps, so that a step of any size makes
+no error and what is compared is the discrete part alone.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from families import RIGHT, WRONG, Family, Outcome
-from families._hybrid_oracle import modelica
-from families.hybrid import make
 
 import pliant
+from families import RIGHT, WRONG, Family, Outcome
+from families._hybrid_model import modelica
+from families.hybrid import make
 
 STEP = 1 / 32
 MOST_ROUNDS = 3  # and one in which nothing changes; a step has four at most

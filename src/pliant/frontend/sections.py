@@ -1,8 +1,8 @@
 """Texts put so that rumoca can lower them, with the same meaning.
 
-Algorithm sections are taken apart: rumoca takes a section whole and refuses it when a statement reads what a when-clause before has set, or when it has
-several continuous variables. Where every variable is set on one side of a place only, and nothing before that place
-reads what is set behind it, two sections say the same as one:
+Algorithm sections are taken apart: rumoca takes a section whole and refuses it when a statement reads what a
+when-clause before has set, or when it has several continuous variables. Where every variable is set on one side of a
+place only, and nothing before that place reads what is set behind it, two sections say the same as one:
 
     algorithm  when c then n := pre(n) + 1; end when;            algorithm  when c then n := pre(n) + 1; end when;
                when n > 3 then m := n; end when;          ->     algorithm  when n > 3 then m := n; end when;
