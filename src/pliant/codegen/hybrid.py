@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 
 from pliant.codegen.cprint import number
 from pliant.codegen.plan import Target, inner_nodes, nodes_of
-from pliant.codegen.program import Newton
+from pliant.codegen.program import Newton, reset_place
 from pliant.codegen.shells import c_place, filled, wrapped
-from pliant.errors import ModelError
-from pliant.expr.build import neg, reachable, var
-from pliant.ir import Action, Kind, Op
+from pliant.expr.build import reachable
+from pliant.ir import Kind, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -81,7 +80,7 @@ def write_functions(emitter: Emitter) -> None:
     actions: list[Target] = [(f"value[{2 * k}]", one.active) for k, one in enumerate(events.actions)]
     for k, one in enumerate(events.actions):
         if one.kind == "reset":
-            actions.append((f"value[{2 * k + 1}]", _reset(emitter, one)[1]))
+            actions.append((f"value[{2 * k + 1}]", reset_place(emitter.program, one)[1]))
     emitter.function("action_values", emitter.plan([actions]), "pl_real *value", "value")
     instants: list[Target] = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(timed_relations(emitter))]
     emitter.function("instants", emitter.plan([instants]), "pl_real *value", "value")
@@ -125,21 +124,6 @@ def _told(emitter: Emitter, v: int) -> str:
     return "the condition of a when-clause" if name.startswith("$when") else name.removeprefix("$")
 
 
-def _reset(emitter: Emitter, action: Action) -> tuple[int, int]:
-    """(place in x, its new value) of a reinit."""
-    g, program = emitter.g, emitter.program
-    e = emitter.s.replaced.get(action.variable, var(g, action.variable))
-    root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
-    v = g.nodes[root][1] if g.nodes[root][0] == Op.VAR else -1
-    if v not in program.x[: program.n_states]:
-        name, place = emitter.variables[action.variable].name, f"{action.span}: " if action.span else ""
-        raise ModelError(
-            f"{place}reinit({name}, ...): {name} is not a state of the model",
-            hint="reinit a variable that the model is free to choose; here other equations determine it",
-        )
-    return program.x.index(v), neg(g, action.value) if negative else action.value
-
-
 def _read_by_f(emitter: Emitter) -> tuple[set[int], set[int]]:
     """Variables and relations that f or the sides of relations read."""
     g = emitter.g
@@ -181,7 +165,7 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
         "@clock_denominator": ", ".join(number(float(one.denominator)) for one in events.clocks) or "1.0",
         "@action_kind": ", ".join(str(("reset", "stop", "fail").index(one.kind)) for one in events.actions) or "0",
         "@action_place": ", ".join(
-            str(_reset(emitter, one)[0] if one.kind == "reset" else -1) for one in events.actions
+            str(reset_place(emitter.program, one)[0] if one.kind == "reset" else -1) for one in events.actions
         )
         or "0",
         "@initial_in_f": int(events.initial in variables),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _SKIP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
 _WITHIN = re.compile(r"^\s*within\s*([\w.]*)\s*;")
@@ -22,11 +22,13 @@ SIMULATED = frozenset({"model", "class", "block"})
 
 @dataclass(frozen=True)
 class Class:
-    """A class definition: its full name, its kind, whether it is marked partial."""
+    """A class definition: its full name, its kind, whether it is marked partial, where it begins and ends."""
 
     name: str
     kind: str
     is_partial: bool
+    start: int = 0
+    end: int = 0
 
 
 def is_text(source: object) -> bool:
@@ -51,6 +53,7 @@ def classes(text: str) -> list[Class]:
     """All classes, also nested ones, in the order of their beginning."""
     found: list[Class] = []
     path: list[str] = []
+    open_now: list[int] = []
     plain = without_comments(text)
     place = 0
     while match := _TOKEN.search(plain, place):
@@ -58,6 +61,8 @@ def classes(text: str) -> list[Class]:
         if match["end"]:
             if path and path[-1] == match["end"]:
                 path.pop()
+                last = open_now.pop()
+                found[last] = replace(found[last], end=place)
             continue
         if match["name"] in _WORDS:  # "operator record Complex": the kind comes second
             place = match.start("name")
@@ -72,7 +77,9 @@ def classes(text: str) -> list[Class]:
         name = match["name"]
         if name == "extends":  # "model extends Base": the class is called Base
             continue
-        found.append(Class(".".join([*path, name]), match["kind"], "partial" in words))
+        if not match["short"]:
+            open_now.append(len(found))
+        found.append(Class(".".join([*path, name]), match["kind"], "partial" in words, match.start(), place))
         if not match["short"]:
             path.append(name)
     return found

@@ -11,8 +11,9 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from pliant.errors import PliantError
+from pliant.errors import NotSupportedError, PliantError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of, var
+from pliant.frontend.clauses import Clauses
 from pliant.frontend.interpret import Interpreter
 from pliant.frontend.symbols import DISCRETE_ROLES, Symbols, element_names
 from pliant.frontend.values import Arr, Value, scalars
@@ -34,6 +35,8 @@ class Discretes:
         self.values: dict[int, Value] = {}
         self.before_nodes: dict[int, Value] = {}
         self.dropped: set[int] = set()
+        self.clauses = Clauses(storage, run.nodes, symbols.spans)
+        self.entered: frozenset[int] = frozenset()  # variables that are read as pre(v) now
         self.clocked = {one["variable"] for one in storage["clock_ownerships"]}
         self.assigned = self._assignments()
         self.order: dict[int, list[int] | None] = {}
@@ -188,7 +191,7 @@ class Discretes:
         if kind == "time":
             return self.symbols.time()
         if kind in DISCRETE_ROLES:
-            return self.value(which)
+            return self.before(which) if which in self.entered else self.value(which)
         if kind in BEFORE:
             return self.before(which)
         if kind == "pre_state":
@@ -224,9 +227,9 @@ class Discretes:
         if kind == "relation":
             relation = self.storage["relations"][inner]
             if "relation" in relation:
-                return self.run.scalar(relation["relation"]["expression"])
+                return self._where_it_stands(relation["relation"]["expression"], entry, span)
         elif kind == "discrete":
-            return self.run.scalar(inner)
+            return self._where_it_stands(inner, entry, span)
         elif kind == "clock":
             return self.tick(inner, span)
         elif kind == "not":
@@ -235,6 +238,29 @@ class Discretes:
             combine = logical_and if kind == "and" else logical_or
             return combine(g, self.holds(inner["lhs"], span), self.holds(inner["rhs"], span))
         return self.special(f"{kind}({which})", f"an event of kind `{kind}` is not supported", span)
+
+    def _where_it_stands(self, expression: int, entry: dict[str, Any], span: Span | None) -> int:
+        """A condition in an algorithm section reads pre(v) of variables that are set behind it only."""
+        result = self.run.scalar(expression)  # also what it reads has its value now, whatever is entered below
+        late = self.clauses.unset(entry.get("provenance"))
+        nodes, read = self.run.nodes, set()
+        for number in nodes.reachable([expression]) if late else ():
+            raw = nodes.raw[number]
+            if nodes.kind[number] == "coordinate" and isinstance(raw, dict):
+                read |= {which for name, which in raw.items() if name in DISCRETE_ROLES and which in late}
+        if not read:
+            return result
+        if read - self.memory:
+            name = self.symbols.raw[min(read - self.memory)]["name"]
+            raise NotSupportedError(
+                f"{span or 'here'}: `{name}` is read before the algorithm section sets it",
+                hint=f"write pre({name})",
+            )
+        self.entered = frozenset(read)
+        try:
+            return self.run.anew(expression)
+        finally:
+            self.entered = frozenset()
 
     def is_initial(self) -> int:
         """The node of initial()."""

@@ -7,6 +7,10 @@ event (``pre``), relations and ticks of clocks:
     v = a                                                 v := a
     v = a, clocked                                        v := if tick then a else pre(v)
 
+A branch acts where its condition rises and none of the branches before it in its clause (clauses.py); that holds for
+everything in it, assignments, reinit, terminate and assertions. In an algorithm section a variable may be set several
+times; rumoca puts in what statements before have set, and the last active assignment counts.
+
 ``rise(c)`` is ``c and not pre(c)``; the condition itself is a memory of its own for that. A clock's tick and initial()
 hold for one round of the event iteration only, so they rise by themselves. At the start of a simulation a when-clause
 acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
@@ -33,6 +37,7 @@ from pliant.expr.build import (
     neg,
     variables_of,
 )
+from pliant.frontend.clauses import is_retained, operands
 from pliant.frontend.discrete import Discretes
 from pliant.frontend.nodes import Nodes
 from pliant.frontend.spans import Spans
@@ -41,7 +46,23 @@ from pliant.frontend.values import scalars
 from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-Branch = tuple[Any, int, Span | None]  # activation, value of one scalar, place
+
+
+@dataclass(frozen=True)
+class _How:
+    """When and where a variable is set."""
+
+    activation: Any
+    span: Span | None
+    order: int | None = None  # of a statement in its algorithm section
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """One way in which one scalar is set."""
+
+    how: _How
+    value: int
 
 
 @dataclass(eq=False)
@@ -50,7 +71,7 @@ class _Row:
 
     left: int
     right: int
-    span: Span | None
+    how: _How
     choices: list[int] = field(default_factory=list)  # sides that are a variable alone
     done: bool = False
 
@@ -67,6 +88,7 @@ class EventBuilder:
         self.d = discretes
         self.run, self.g, self.symbols, self.storage = discretes.run, discretes.g, discretes.symbols, discretes.storage
         self.events = Events()
+        self.clauses = discretes.clauses
         self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
         self.floors: dict[int, int] = {}
 
@@ -83,31 +105,43 @@ class EventBuilder:
 
     # ------------------------------------------------------------------------------------- assignments
 
-    def _branches(self) -> dict[int, list[list[Branch]]]:
+    def _branches(self) -> dict[int, list[list[_Branch]]]:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
-        found: dict[int, list[list[Branch]]] = {}
+        found: dict[int, list[list[_Branch]]] = {}
         for owner in self.storage["discrete_value_owners"]:
             for branch in owner["branches"]:
-                span = self.symbols.spans.of(branch.get("provenance") or owner.get("provenance"))
                 for target, entry in zip(owner["targets"], branch["values"], strict=True):
                     if target not in self.d.memory or self.symbols.scalar_type(target) == "string":
                         continue
                     if not isinstance(entry.get("value"), int):
                         name = self.symbols.raw[target]["name"]
                         raise ModelError(f"`{name}` is set in a form that pliant does not know")
+                    if branch["activation"] != "always" and is_retained(self.run.nodes, target, entry):
+                        continue
+                    span = self.symbols.spans.of(branch.get("provenance") or owner.get("provenance"))
+                    how = _How(branch["activation"], span, self._order(entry.get("provenance")))
                     values = scalars(self.d.shaped(target, entry["value"]))
-                    self._add(found, target, range(len(values)), values, (branch["activation"], span))
+                    self._add(found, target, range(len(values)), values, how)
         standing: list[_Row] = []
         for row in self.storage["discrete_real_equations"]:
-            span = self.symbols.spans.of(row.get("provenance"))
-            pairs = self._sides(row["residual"], span)
-            if row["activation"] == "always":
-                standing += [_Row(left, right, span) for left, right in pairs]
+            how = _How(
+                row["activation"], self.symbols.spans.of(row.get("provenance")), self._order(row.get("provenance"))
+            )
+            pairs = self._sides(row["residual"], how.span)
+            if how.activation == "always" and how.order is None:
+                standing += [_Row(left, right, how) for left, right in pairs]
                 continue
             for left, right in pairs:
-                self._set(found, left, right, (row["activation"], span))
+                self._set(found, left, right, how)
         self._solve_standing(found, standing)
+        for lists in found.values():
+            for own in lists:  # the last assignment in an algorithm section goes first
+                own.sort(key=lambda one: -(one.how.order or 0))
         return found
+
+    def _order(self, provenance: Any) -> int | None:
+        """Place of a statement among those of its algorithm section; None for an equation."""
+        return None if self.clauses.section(provenance) is None else provenance["span"]["start"]
 
     def _sides(self, root: int, span: Span | None) -> list[tuple[int, int]]:
         """Scalar by scalar both sides of an equation for discrete variables."""
@@ -118,13 +152,13 @@ class EventBuilder:
         left, right = scalars(self.run.value(raw["lhs"])), scalars(self.run.value(raw["rhs"]))
         return list(zip(left, right * len(left) if len(right) == 1 else right, strict=True))
 
-    def _set(self, found: dict[int, list[list[Branch]]], target: int, value: int, how: tuple[Any, Span | None]) -> None:
+    def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
         """One scalar assignment; -v = e is v = -e."""
         node = self.g.nodes[target]
         if node[0] == Op.NEG:
             node, value = self.g.nodes[node[1]], neg(self.g, value)
         if not self._is_discrete(target):
-            raise self._not_solved(how[1])
+            raise self._not_solved(how.span)
         position = self.symbols.owner[node[1]]
         self._add(found, position, [node[1] - self.symbols.base[position]], [value], how)
 
@@ -139,7 +173,7 @@ class EventBuilder:
             hint="solve it for the variable: v = ...",
         )
 
-    def _solve_standing(self, found: dict[int, list[list[Branch]]], rows: list[_Row]) -> None:
+    def _solve_standing(self, found: dict[int, list[list[_Branch]]], rows: list[_Row]) -> None:
         """Equations that always hold. A connection a = b sets the side that nothing else sets: those with one choice
         only go first, and what they set is no choice for the others any more.
         """
@@ -162,9 +196,9 @@ class EventBuilder:
                 continue
             row.done = True
             if not row.choices:
-                raise self._not_solved(row.span)
+                raise self._not_solved(row.how.span)
             target = row.choices[0]
-            self._set(found, target, row.right if target == row.left else row.left, ("always", row.span))
+            self._set(found, target, row.right if target == row.left else row.left, row.how)
             v = self._number(target)
             ready += [other for other in readers.get(v, []) if other is not row and other.drop(v, self._number)]
 
@@ -174,36 +208,37 @@ class EventBuilder:
 
     def _add(
         self,
-        found: dict[int, list[list[Branch]]],
+        found: dict[int, list[list[_Branch]]],
         position: int,
         places: Any,
         values: list[int],
-        how: tuple[Any, Span | None],
+        how: _How,
     ) -> None:
         lists = found.setdefault(position, [[] for _ in scalars(self.symbols.value(position))])
         for k, value in zip(places, values, strict=True):
-            lists[k].append((how[0], value, how[1]))
+            lists[k].append(_Branch(how, value))
 
-    def _memories(self, position: int, branches: list[list[Branch]]) -> None:
+    def _memories(self, position: int, branches: list[list[_Branch]]) -> None:
         before = scalars(self.d.before(position))
         starts = self._starts(position)
         clock = next((o["clock"] for o in self.storage["clock_ownerships"] if o["variable"] == position), None)
         for k, own in enumerate(branches or [[] for _ in before]):
             number = self.symbols.base[position] + k
             value = before[k]
-            for activation, new, span in reversed(own):
-                if activation != "always":
-                    value = choose(self.g, self._active(activation["when"]), new, value)
-                elif clock is not None:
-                    value = choose(self.g, self.d.tick(clock, span), new, value)
+            for one in reversed(own):
+                if one.how.activation != "always":
+                    value = choose(self.g, self._active(one.how.activation["when"]), one.value, value)
+                elif clock is not None and one.how.order is None:
+                    value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
                 else:
-                    value = new
-            if all(one[0] == "always" and one[1] == before[k] and not _says_pre(one[2]) for one in own):
-                # rumoca gives v = pre(v) for what it dropped, such as when inside if
+                    value = one.value
+            if all(
+                one.how.activation == "always" and one.value == before[k] and not _says_pre(one.how.span) for one in own
+            ):  # rumoca gives v = pre(v) for what it dropped, such as when inside if
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
-            span = own[0][2] if own else self.symbols.variables[number].span
+            span = own[0].how.span if own else self.symbols.variables[number].span
             self.events.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 
     def _starts(self, position: int) -> list[int]:
@@ -217,9 +252,19 @@ class EventBuilder:
 
     def _active(self, when: dict[str, int]) -> int:
         active = self._rise(when["trigger"])
-        if when["guard"] != when["trigger"]:
-            active = logical_and(self.g, active, self.d.holds(when["guard"]))
-        return active
+        for other in self.clauses.earlier(when["trigger"]):
+            active = logical_and(self.g, active, logical_not(self.g, self._rise(other)))
+        return logical_and(self.g, active, self._guard(when["guard"], when["trigger"]))
+
+    def _guard(self, which: int, trigger: int) -> int:
+        """What must hold besides the trigger; rumoca repeats the trigger in it."""
+        if which == trigger:
+            return const(self.g, 1.0)
+        entry = self.storage["conditions"][which]
+        if "and" in entry["node"] and (entry.get("provenance") or {}).get("origin") != "source":
+            left, right = (self._guard(one, trigger) for one in operands(entry["node"]))
+            return logical_and(self.g, left, right)
+        return self.d.holds(which)
 
     def _rise(self, which: int) -> int:
         """True in the round of an event in which a condition becomes true."""
@@ -227,7 +272,7 @@ class EventBuilder:
         if known is not None:
             return known
         node, g = self.storage["conditions"][which]["node"], self.g
-        if node in ("initial", "always") or "clock" in node:
+        if node in ("initial", "always") or "clock" in node or self.clauses.is_level(which):
             known = self.d.holds(which)
         elif "any_rise" in node:
             inner = node["any_rise"]

@@ -128,6 +128,18 @@ class Interpreter:
             return value
         raise ModelError("an array or record stands where a scalar is needed")
 
+    def anew(self, root: int) -> int:
+        """The scalar once more, for what variables mean now; the values known before stay."""
+        numbers = self.nodes.reachable([root])
+        saved = [self.values[number] for number in numbers]
+        for number in numbers:
+            self.values[number] = None
+        try:
+            return self.scalar(root)
+        finally:
+            for number, value in zip(numbers, saved, strict=True):
+                self.values[number] = value
+
     @contextmanager
     def under_condition(self) -> Iterator[None]:
         """What is evaluated here may not be needed at run time: its assertions are none of the model's."""

@@ -328,6 +328,22 @@ RULES = (
         r"\b(?:Clock|sample|previous|hold|subSample)\b",
     ),
     Rule(
+        r"`([^`]*)` participates in an internal current-value dependency cycle",
+        NotSupportedError,
+        "discrete variables of one when-clause or algorithm section read each other's new values in a circle, or an if "
+        "in it reads `{0}`, which the clause itself sets",
+        "write if-expressions instead of if, pre({0}) for the value before, or when-clauses of their own",
+        "{0}",
+    ),
+    Rule(
+        r"reads discrete-value identity \d+ before its semantic owner",
+        NotSupportedError,
+        "a when-clause reads an Integer or Boolean that it sets itself, in its condition or through another variable "
+        "that it sets",
+        "write pre(v) in the condition, or when-clauses of their own",
+        r"\bwhen\b",
+    ),
+    Rule(
         r"state-machine|initialState",
         NotSupportedError,
         "state machines are not supported",

@@ -24,6 +24,7 @@ from pliant.frontend.enumerations import add_literals
 from pliant.frontend.messages import Source, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 from pliant.frontend.samples import hide_ticks, named_samples
+from pliant.frontend.sections import free_samples, split_sections
 from pliant.textfile import read_text
 
 WRAPPER = "PliantWrapper"
@@ -47,7 +48,7 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
     target, text = _target(text, file, name, bool(own))
     is_library = target == WRAPPER and not own
     model = Source(str(name) if is_library else file, text, target, tuple(roots), is_library)
-    dae = _on_deep_stack(lambda: _compile(model))
+    dae = _on_deep_stack(lambda: _compile_somehow(model))
     if dae.get("schema_version") != SCHEMA_VERSION:
         raise ModelError(
             f"rumoca wrote its format {dae.get('schema_version')}; pliant reads format {SCHEMA_VERSION}",
@@ -178,6 +179,22 @@ def _choose(text: str, file: str, prefix: str) -> str:
             raise ModelError(f"{file} defines {what}", hint=hint)
         name = inner[0].name
     return f"{prefix}.{name}" if prefix else name
+
+
+def _compile_somehow(model: Source) -> dict[str, Any]:
+    """As it stands, else put another way that means the same."""
+    try:
+        return _compile(model)
+    except NotSupportedError as error:
+        tried = {model.text}
+        for text in (split_sections(model.text), free_samples(model.text), free_samples(split_sections(model.text))):
+            if text not in tried:
+                tried.add(text)
+                try:
+                    return _compile(replace(model, text=text))
+                except PliantError:
+                    pass
+        raise error
 
 
 def _compile(model: Source) -> dict[str, Any]:

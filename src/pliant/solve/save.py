@@ -192,7 +192,7 @@ def _read_csv(path: Path) -> Result:
                 f"{path} is no result: its first column is {header[0] if header else ''!r}, expected 'time'",
                 hint="the first line must be: time,name,name,...",
             )
-        meta = _parse_meta(side_car(path).read_text("utf-8"), path) if side_car(path).exists() else {}
+        meta = _parse_meta(side_car(path).read_text("utf-8", "replace"), path) if side_car(path).exists() else {}
         rows = (line for line in file if line.strip())
         try:
             with warnings.catch_warnings():

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pliant.codegen.program import Statement
+from pliant.codegen.program import Statement, reset_place
 from pliant.errors import NotSupportedError
-from pliant.expr.build import choose, neg, substitute, var
-from pliant.ir import Clock, Memory, Op, SortedSystem
+from pliant.expr.build import choose, substitute, var
+from pliant.ir import Clock, Memory, SortedSystem
 from pliant.realtime.stepper.lower import Evaluation, Lowering, operands_first, reaches_itself
 
 NEAR = 1e-6  # share of a step by which the times of a clock may miss the ends of steps
@@ -75,7 +75,7 @@ def discrete_part(w: Lowering, tau: float) -> DiscretePart:
     point = _EventEvaluation(w, kept)
     resets: dict[int, int] = {}
     for action in events.actions:
-        place, value = _reset_place(w, action.variable, action.value)
+        place, value = reset_place(w.program, action)
         active, new = (point.of(e) for e in substitute(g, [action.active, value], kept))
         resets[place] = choose(g, active, new, resets.get(place, var(g, w.program.x[place])))
     ticks = [one.tick for one in events.clocks]
@@ -86,13 +86,6 @@ def discrete_part(w: Lowering, tau: float) -> DiscretePart:
         ticks,
         [round(one.interval / tau) for one in events.clocks],
     )
-
-
-def _reset_place(w: Lowering, variable: int, value: int) -> tuple[int, int]:
-    e = w.s.replaced.get(variable, var(w.g, variable))
-    negative = w.g.nodes[e][0] == Op.NEG
-    root = w.g.nodes[e][1] if negative else e
-    return w.program.x.index(w.g.nodes[root][1]), neg(w.g, value) if negative else value
 
 
 class _EventEvaluation(Evaluation):

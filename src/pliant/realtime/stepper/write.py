@@ -65,9 +65,12 @@ class Context:
 class StepPrinter(Printer):
     """Expressions without branches, in the precision of the step."""
 
-    def __init__(self, context: Context, atom: Callable[[int], str | None]) -> None:
+    def __init__(
+        self, context: Context, atom: Callable[[int], str | None], is_real: Callable[[int], bool] = lambda _: False
+    ) -> None:
+        """``is_real``: the name of a node is that of a real number, also where the node is a comparison."""
         super().__init__(context.g, atom)
-        self.c = context
+        self.c, self.is_real = context, is_real
         self.suffix = "" if context.precision == "double" else "f"
 
     def condition(self, e: int) -> str:
@@ -76,14 +79,13 @@ class StepPrinter(Printer):
         if node[0] == Op.CONST:
             return "1" if node[1] else "0"
         named = self.atom(e)
-        if self.c.is_boolean(e) and not self._is_stored(named):
+        if self.c.is_boolean(e) and not self._is_stored(e, named):
             return named if named is not None else self._logic(e)
         return f"({self._inner(e, 8)} != 0)"
 
-    @staticmethod
-    def _is_stored(named: str | None) -> bool:
-        """Kept in an array, as a real number whatever it is."""
-        return named is not None and named.startswith(("w[", "m->c["))
+    def _is_stored(self, e: int, named: str | None) -> bool:
+        """Kept in an array or a variable, as a real number whatever it is."""
+        return named is not None and (named.startswith(("w[", "m->c[")) or self.is_real(e))
 
     def _logic(self, e: int) -> str:
         """A logical operation or a comparison as an int."""
@@ -101,7 +103,7 @@ class StepPrinter(Printer):
 
     def _write(self, e: int) -> tuple[str, int]:
         named = self.atom(e)
-        if self.c.is_boolean(e) and not self._is_stored(named):
+        if self.c.is_boolean(e) and not self._is_stored(e, named):
             return self.truth(e), ATOM
         if named is not None:
             return named, ATOM
@@ -200,7 +202,11 @@ class StepWriter:
                 return self.c.constant(i)
             return None
 
-        return StepPrinter(self.c, atom)
+        def is_real(i: int) -> bool:
+            key = plan.named.get(i) if i != skip else None
+            return key is not None and key[0] == "v" and key[1] not in self.c.integers
+
+        return StepPrinter(self.c, atom, is_real)
 
     def _leaves(self, item: Item, defined: set[Key]) -> list[str]:
         """Declarations of the values from outside that an item is the first to read."""
