@@ -94,10 +94,6 @@ REASONS = {
         STATE + "  Real s;\nequation\n  der(x) = -s;\nalgorithm\n  s := 0;\n  for i in 1:3 loop s := s + x; end for;",
         "6:1: an algorithm section holds something else than assignments to scalars and if, such as a loop",
     ),
-    "two variables in an algorithm": (
-        STATE + "  Real s, r;\nequation\n  der(x) = -s;\nalgorithm\n  s := x;\n  r := s;",
-        "6:1: an algorithm section sets several variables",
-    ),
     "pre in an algorithm": (
         STATE + "  Boolean b(start = true);\nequation\n  der(x) = -x;\nalgorithm\n  b := pre(b);",
         r"reads `b`, or pre\(b\), before it sets it",
