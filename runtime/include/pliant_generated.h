@@ -60,6 +60,8 @@
 #define PL_NEWTON_DAMPING   1e-5
 #define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
 #define PL_NEWTON_STALLED   1e-5 /* a correction that stays below this and does not shrink is rounding */
+#define PL_NEAR_ZERO        1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
+#define PL_SET_SHARE        0.3  /* of the determinant of a set's loop must be left after a step */
 #define PL_SET_GROWTH       3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
 
 static PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {
@@ -219,22 +221,40 @@ static PL_UNUSED pl_real pl_loop_norm(int n, const pl_real *d, const pl_real *z,
     return largest;
 }
 
+/* Determinant of a matrix from its factors. */
+static PL_UNUSED PL_INLINE pl_real pl_determinant(const int n, const pl_real *a, const int *pivot) {
+    pl_real inverse = 1.0;
+    PL_UNROLL for (int k = 0; k < n; k++) inverse *= pivot[k] != k ? -a[k * n + k] : a[k * n + k];
+    return 1.0 / inverse;
+}
+
+/* A determinant that has changed its sign, or has become smaller than a share of what it was (0: not known). */
+static PL_UNUSED PL_INLINE int pl_passes_zero(pl_real now, pl_real before, pl_real share) {
+    return now * before < share * before * before;
+}
+
 /* Iterate z; work: n * (n + 3) numbers, pivot: n. Returns 0, or -1 (no convergence), or the 1-based number of
- * an unknown without pivot. On failure r is the last residual. */
+ * an unknown without pivot. On failure r is the last residual. det: determinant of dr/dz before, at the end that of
+ * the solution. It must not change its sign: a singular point lies between, and behind it another branch of solutions.
+ * Nor must it become less than a share of what it was. */
 static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
-                               pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot) {
+                               pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot,
+                               pl_real *det, pl_real share) {
     pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n;
     pl_real last = HUGE_VAL;
     loop(self, t, x, u, z, r, a);
     for (int iteration = 0; iteration < PL_NEWTON_MAX; iteration++) {
         int bad = pl_small_factor(n, a, pivot);
         if (bad) return bad;
+        pl_real here = pl_determinant(n, a, pivot);
+        if (pl_passes_zero(here, *det, share)) return 1;
         for (int i = 0; i < n; i++) d[i] = -r[i];
         pl_small_solve(n, a, pivot, 1, d);
         pl_real length = pl_loop_norm(n, d, z, nominal), lambda = 1.0;
         if (length - length != 0.0) return -1;
         if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && length >= 0.5 * last)) {
             for (int i = 0; i < n; i++) z[i] += d[i];
+            *det = here;
             return 0;
         }
         for (;; lambda *= 0.5) {

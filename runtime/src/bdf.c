@@ -29,6 +29,9 @@
 #define SHRINK_LEAST               0.1
 #define SHRINK_REPEATED            0.2
 #define LONG_WAIT                  10
+#define SUSPECT                    10 /* steps between two failures with one reason */
+#define SUSPECTS                   2
+#define CLOSE                      100
 
 size_t pl_bdf_size(int n) {
     return sizeof(pl_bdf) + (size_t)BDF_N_ARRAYS * (size_t)n * sizeof(pl_real);
@@ -47,7 +50,7 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     s->wait = 2;
     s->eta_next = 1.0;
     s->eta_max = FIRST_GROWTH;
-    s->steps_jacobian = -1;
+    s->steps_jacobian = s->steps_fail = -1;
     pl_real *z0 = pl_bdf_z(s, 0, 0), *z1 = pl_bdf_z(s, 0, 1), *f = pl_bdf_array(s, BDF_F);
     for (int i = 0; i < n; i++) z0[i] = x[i];
     pl_status status = pl_weights(p, t, z0, pl_bdf_array(s, BDF_WEIGHT));
@@ -179,6 +182,21 @@ static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int f
     return status;
 }
 
+/* Algebraic unknowns follow whatever the iteration leaves over in the states, often many times larger, and not with the
+ * step size: where one fails the error test twice within a few steps, that may be the reason. Another is that they show
+ * the jump of the states' error where the step size has changed; growing again at once, the method would fail again, and
+ * never come to look at its order, which is the way out. */
+static void suspect(pl_bdf *s, const pl_problem *p, int worst) {
+    const int *column = p->model->mass.start;
+    if (worst < 0 || column[worst + 1] > column[worst]) return; /* it has a derivative */
+    s->n_suspect = s->steps_fail >= 0 && s->steps - s->steps_fail <= SUSPECT ? s->n_suspect + 1 : 1;
+    if (s->n_suspect >= SUSPECTS) {
+        s->close = CLOSE;
+        s->look = 1;
+    }
+    s->steps_fail = s->steps;
+}
+
 /* Bring the history to the order and step size planned, not beyond t_limit. Returns 1 if the step ends there.
  */
 static int prepare(pl_bdf *s, pl_real t_limit) {
@@ -211,9 +229,9 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
             error = s->e_norm * s->to_error;
             if (error <= 1.0) break;
             p->count->n_error_fails++;
-            pl_note(p, PL_SAW_ERROR,
-                    pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT)), error,
-                    s->head.t);
+            int worst = pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT));
+            pl_note(p, PL_SAW_ERROR, worst, error, s->head.t);
+            if (p->model->mass.start) suspect(s, p, worst);
             how = BDF_AFTER_ERROR_FAIL;
             if (++error_fails == MAX_ERROR_FAILS) return PL_ACCURACY;
             status = after_error_fail(s, p, error, error_fails);
@@ -240,6 +258,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
     pl_note_step(p, s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT), pl_bdf_z(s, s->valid, 0));
     pl_bdf_plan_next(s, error);
     if (s->hold > 0) s->hold--;
+    if (s->close > 0) s->close--;
     s->eta_max = GROWTH;
     s->head.h_next = s->h * s->eta_next;
     p->count->n_steps++;

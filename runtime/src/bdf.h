@@ -41,6 +41,10 @@ struct pl_bdf {
     int64_t steps_jacobian;         /* ... and at the last Jacobian */
     int still;                      /* steps since step size or order changed */
     int past;                       /* steps since the start or the last jump of an input */
+    int close;                      /* steps during which the iteration leaves over less */
+    int look;                       /* the step may not grow before the order was looked at */
+    int n_suspect;                  /* failures of an algebraic unknown, one soon after the other */
+    int64_t steps_fail;             /* value of `steps` at the last one */
     pl_real h;                      /* step size the history is scaled with */
     pl_real h_max;                  /* 0: no bound */
     pl_real eta_next;               /* factor to apply to h before the next step */

@@ -128,7 +128,7 @@ static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
  * it alternates, and can keep a step small for ever. So now and then, for as many steps as the history remembers, it
  * leaves over less: if that was the reason, the step grows. */
 static int looks_closely(const pl_bdf *s) {
-    return s->still >= STILL && s->still % STILL <= 2 * BDF_MAX_ORDER + 2;
+    return s->close > 0 || (s->still >= STILL && s->still % STILL <= 2 * BDF_MAX_ORDER + 2);
 }
 
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */

@@ -135,9 +135,11 @@ void pl_bdf_plan_next(pl_bdf *s, pl_real error) {
         s->still = 0;
         return;
     }
+    if (s->look && s->wait > 0) return;
     pl_real eta = growth(BIAS, error, q + 1);
     if (s->wait == 0) {
         s->wait = 2;
+        s->look = 0;
         pl_real down = 0.0, up = growth_up(s);
         if (q > 1) {
             pl_real norm = pl_weighted_norm(n, pl_bdf_z(s, s->valid, q), pl_bdf_array(s, BDF_WEIGHT));

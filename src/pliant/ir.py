@@ -376,6 +376,15 @@ class StateSet:
     jacobian: list[list[int]]
 
 
+@dataclass(slots=True, eq=False)
+class Watch:
+    """Constraints that are solved for the same unknowns for ever, although their Jacobian may become singular."""
+
+    unknowns: list[int]
+    jacobian: list[list[int]]
+    spans: list[Span | None]
+
+
 @dataclass(eq=False)
 class SortedSystem:
     """What code is made from: states, and blocks in the order of evaluation."""
@@ -398,4 +407,5 @@ class SortedSystem:
     notes: list[str] = field(default_factory=list)
     extras: list[Step] = field(default_factory=list)  # discrete variables that follow from the others, for outputs only
     integrals: dict[int, int] = field(default_factory=dict)  # derivative variable -> the variable it derives
+    watches: list[Watch] = field(default_factory=list)
     events: Events = field(default_factory=Events)

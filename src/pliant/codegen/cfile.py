@@ -16,15 +16,18 @@ from pliant.codegen.shells import (
     ASSERTIONS,
     CHOOSE,
     CONDITIONS,
+    FORGET,
     LOOPS,
     OUTPUTS,
     PICK,
     PICK_HEAD,
+    PREDICTED,
     RELATIONS,
     SETTLE,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
+    WATCH,
     c_comment,
     c_place,
     c_string,
@@ -38,7 +41,7 @@ from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
 from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text as modelica
-from pliant.ir import Op
+from pliant.ir import Op, Watch
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -88,6 +91,11 @@ class File:
             ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation of f"),
             ("pl_real zz[{}];", self.n_tears, "the same of everything else"),
             ("pl_real r[{}];", max(self.c.loop_size.values(), default=0), "residuals of a loop"),
+            ("pl_real slope[{}];", self.n_tears, "their slopes over the last step"),
+            ("pl_real det_guess[{}];", len(self.program.loops), "determinants of the loops at the guess"),
+            ("pl_real det_z[{}];", len(self.program.loops), "the same at z"),
+            ("pl_real det_zz[{}];", len(self.program.loops), "the same at zz"),
+            ("pl_real watched[{}];", len(self.s.watches), "largest determinants of constraints that are watched"),
             ("pl_real select[{}];", n_select, "selection matrices of state sets"),
         ]
         lines = [f"    {text.format(n)} /* {what} */" for text, n, what in fields if n]
@@ -97,6 +105,7 @@ class File:
         for k, one in enumerate(self.s.sets):
             lines.append(f"    int8_t state{k}[{len(one.candidates[0])}]; /* which candidates are states */")
         lines += ["    pl_real homotopy; /* 1: the actual model */", "    pl_real t_last;   /* time of z */"]
+        lines += ["    pl_real t_guess;  /* time of the guess */"]
         lines += ["    int error;        /* number of a message, 0: none */"]
         return "typedef struct model {\n" + "\n".join(lines) + "\n} model;\n"
 
@@ -132,7 +141,7 @@ class File:
                 else f"the loop of {len(block.variables)} equations with the tearing variables {names} ({places})"
             )
             texts += [
-                f"{one} is singular: its pivot is zero or not a number",
+                f"{one} becomes singular: its pivot is zero, changes its sign or is not a number",
                 f"the iteration of {one} does not converge",
             ]
         for e, equation, v in self.s.pivots:
@@ -142,6 +151,8 @@ class File:
         for check in [*self.e.checks, *self.e.parameter_checks]:
             place = f" ({c_place(check.span)})" if check.span else ""
             texts.append(f"assertion failed: {check.message}{place}")
+        self.first_watch = len(texts)
+        texts += [self._watch_text(one) for one in self.s.watches]
         texts.append("the relations of the model do not come to rest: they switch each other back and forth")
         self.n_messages = len(texts)
         texts += hybrid_messages(self.e)
@@ -153,7 +164,17 @@ class File:
                 "static PL_UNUSED pl_status loop_failed(model *m, int loop, int why) {",
                 "    m->error = 1 + 2 * loop + (why < 0);\n    return PL_RETRY;\n}\n",
             ]
+        if self.c.of_sets:
+            lines.append(PREDICTED)
         return "\n".join(lines)
+
+    def _watch_text(self, watch: Watch) -> str:
+        names = ", ".join(self.variables[v].name for v in watch.unknowns[:6])
+        places = ", ".join(sorted({c_place(span) for span in watch.spans if span}))
+        return (
+            f"the constraints ({places}) can no longer be solved for {names}: their pivot comes near zero, and the "
+            "choice of states is fixed; leave out stateSelect, or choose other states with it"
+        )
 
     def _parameters(self) -> str:
         """set_parameters: copies, expressions of parameters, checks of pivots, start values."""
@@ -228,6 +249,8 @@ class File:
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         out += self._events()
+        if self.s.relations or self.s.events:
+            out.append(self._forget())
         if self._watches_steps():
             out.append(self._step_done())
         if self.initial.conditions:
@@ -245,7 +268,17 @@ class File:
         return [*out, filled(SETTLE, words)] if n else out
 
     def _watches_steps(self) -> bool:
-        return bool(self.n_tears or self.s.sets or self.e.checks)
+        return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks)
+
+    def _forget(self) -> str:
+        """Events after which loops and constraints may be on another branch."""
+        lines = ""
+        if self.n_tears:
+            lines += "    memset(m->det_guess, 0, sizeof m->det_guess);\n    memset(m->slope, 0, sizeof m->slope);\n"
+            lines += "    m->t_guess = t;\n"
+        if self.s.watches:
+            lines += "    memset(m->watched, 0, sizeof m->watched);\n"
+        return filled(FORGET, {"@forget": "    (void)m, (void)t;\n" + lines})
 
     def _step_done(self) -> str:
         """Warm starts kept, state sets chosen anew."""
@@ -257,8 +290,15 @@ class File:
                 for k, block in enumerate(self.program.loops)
                 for _ in block.tears
             ]
-            text.append(filled(LOOPS, {"@flags": wrapped(flags, 30), "@n": self.n_tears}))
-            body.append("    if (m->t_last == t) pliant_accept(m);\n")
+            loops = [k for k, block in enumerate(self.program.loops) for _ in block.tears]
+            solved_by_sets = {k for k in self.e.loops_of_sets if self.program.loops[k].kind == "nonlinear"}
+            words = {
+                "@flags": wrapped(flags, 30),
+                "@of_set": wrapped(["1" if k in solved_by_sets else "0" for k in loops], 30),
+                "@loop": wrapped([str(k) for k in loops], 30),
+                "@n": self.n_tears,
+            }
+            text.append(filled(LOOPS, words))
         picks = ""
         select = 0
         place = {v: i for i, v in enumerate(self.program.x)}
@@ -274,8 +314,20 @@ class File:
             }
             text.append(filled(CHOOSE, words))
             picks += filled(PICK, words)
-            body.append(f"    if (choose_{k}(m, t, x, u, 0) > 0) *request |= PL_STEP_RESTART;\n")
+            body += [
+                f"    const int chosen_{k} = choose_{k}(m, t, x, u, 0);\n",
+                f"    if (chosen_{k} > 0) *request |= PL_STEP_RESTART;\n",
+            ]
             select += (n - m) * n
+        if self.n_tears:
+            solved = " && ".join(f"chosen_{k} >= 0" for k in range(len(self.s.sets))) or "0"
+            body.append(f"    accept_loops(m, t, m->t_last == t, {solved});\n")
+        for k, watch in enumerate(self.s.watches):
+            text.append(filled(WATCH, {"@k": k, "@m": len(watch.unknowns)}))
+            body.append(
+                f"    if (near_zero_{k}(m, t, x, u)) {{\n        m->error = {self.first_watch + k};\n"
+                "        return PL_FATAL;\n    }\n"
+            )
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
             words = {"@n": len(self.e.checks), "@first": first}
@@ -319,7 +371,7 @@ class File:
             array("const char *const", "root_name", [c_string(one) for one in texts])
             fields += [f".n_roots = {len(texts)}", ".roots = model_roots"]
         if self.s.relations or self.s.events:
-            fields += [".event = model_event", ".initialise = model_initialise"]
+            fields += [".event = forgetful_event", ".initialise = forgetful_initialise"]
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
         if len(p.x) > p.n_states:

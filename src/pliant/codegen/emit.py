@@ -71,6 +71,13 @@ class Emitter:
             self.c.loop_size[k] = len(block.tears)
             offset += len(block.tears)
         self.n_tears = offset
+        # what constraints determine has other branches, on which the solution must not end up: see shells.LOOPS
+        watched = {v for one in s.sets for level in one.candidates for v in level}
+        watched |= {v for one in s.watches for v in one.unknowns}
+        for k, block in enumerate(self.program.loops):
+            if not watched.isdisjoint(block.variables):
+                self.c.of_sets.add(k)
+        self.loops_of_sets: set[int] = set()
         self.alias_starts = alias_starts(s)
         self.after_values: set[str] = set()  # functions that expect all_values to have been called
         self.functions: list[str] = []
@@ -245,7 +252,7 @@ class Emitter:
         self.c.n_work = max(self.c.n_work, context.n_work)
 
     def _sets(self) -> None:
-        """Constraint Jacobians and candidates of the state sets."""
+        """Constraint Jacobians and candidates of the state sets; Jacobians of constraints that are watched."""
         for k, one in enumerate(self.s.sets):
             jacobian: list[Target] = [(f"g[{i}]", e) for i, e in enumerate(e for row in one.jacobian for e in row)]
             n = len(one.candidates[0])
@@ -254,7 +261,12 @@ class Emitter:
                 for level, row in enumerate(one.candidates)
                 for j, v in enumerate(row)
             ]
-            self.function(f"set_{k}", self.plan([jacobian + values]), "pl_real *g, pl_real *q", "g, q")
+            plan = self.plan([jacobian + values])
+            self.loops_of_sets |= {one.loop for one in plan.needed if isinstance(one, Solve | Newton)}
+            self.function(f"set_{k}", plan, "pl_real *g, pl_real *q", "g, q")
+        for k, watch in enumerate(self.s.watches):
+            pivots = [(f"g[{i}]", e) for i, e in enumerate(e for row in watch.jacobian for e in row)]
+            self.function(f"watch_{k}", self.plan([pivots]), "pl_real *g", "g")
 
     def _checks(self) -> None:
         """Assertions of the model that depend on more than parameters."""

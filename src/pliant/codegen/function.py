@@ -34,6 +34,7 @@ class Context:
     loop_offset: dict[int, int] = field(default_factory=dict)  # loop -> place of its tears in m->z
     loop_size: dict[int, int] = field(default_factory=dict)
     comments: Mapping[int, str] = field(default_factory=dict)  # variable -> its equation, for readers
+    of_sets: set[int] = field(default_factory=set)  # loops with unknowns that constraints determine
     systems: set[int] = field(default_factory=set)  # sizes of linear systems that are solved by functions of their own
 
     def constant(self, node: int) -> str:
@@ -260,18 +261,32 @@ class FunctionWriter:
             return [
                 f"    const pl_real _pivot{loop} = {printer.text(s.matrix[0][0])};",
                 f"    if (!(fabs(_pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
+                *self._keeps(loop, f"_pivot{loop}"),
                 f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / _pivot{loop};",
             ]
         if k > INLINE_SYSTEM:  # the entries are there already, the right side behind the matrix
             b = f"m->A{loop} + {k * k}"
             lines = [f"    if ({self.c.system(k, f'm->A{loop}', f'm->v{loop}', b)}) return loop_singular(m, {loop});"]
+            lines += self._keeps(loop, f"pl_determinant({k}, m->A{loop}, m->v{loop})")
             return lines + self._results(s.targets, f"m->A{loop}", k * k)
         a, v = self._factors(loop, k)
         lines = [] if a.startswith("m->") else [f"    pl_real {a}[{k * k}];\n    int {v}[{k}];"]
         lines += self._fill(a, [e for row in s.matrix for e in row])
         lines += [f"    pl_real _b{loop}[{k}];", *self._fill(f"_b{loop}", s.right)]
         lines.append(f"    if ({self.c.system(k, a, v, f'_b{loop}')}) return loop_singular(m, {loop});")
+        lines += self._keeps(loop, f"pl_determinant({k}, {a}, {v})")
         return lines + self._results(s.targets, f"_b{loop}")
+
+    def _keeps(self, loop: int, determinant: str) -> list[str]:
+        """A linear loop of a state set must not come near a singular point within one step."""
+        if loop not in self.c.of_sets or self.name != "rhs":
+            return []
+        return [
+            f"    m->det_z[{loop}] = {determinant};",
+            f"    if (t == m->t_guess) m->det_guess[{loop}] = m->det_z[{loop}];",
+            f"    if (pl_passes_zero(m->det_z[{loop}], m->det_guess[{loop}], PL_SET_SHARE)) "
+            f"return loop_singular(m, {loop});",
+        ]
 
     def _columns(self, s: Columns) -> list[str]:
         loop, k, n = s.loop, len(s.targets), len(s.right[0])
@@ -306,11 +321,18 @@ class FunctionWriter:
         offset = self.c.loop_offset[loop]
         array = "m->z" if self.name == "rhs" else "m->zz"  # outputs and roots leave no trace in the next step
         z = f"{array} + {offset}"
+        det = f"m->{'det_z' if array == 'm->z' else 'det_zz'}[{loop}]"
+        share = "PL_SET_SHARE" if loop in self.c.of_sets and self.name == "rhs" else "0.0"
+        guess = f"    memcpy({z}, m->guess + {offset}, {k} * sizeof(pl_real));"
+        if loop in self.c.of_sets:
+            guess = f"    loop_predicted(m, t, {offset}, {k}, {z});"
         lines = [
-            f"    memcpy({z}, m->guess + {offset}, {k} * sizeof(pl_real));",
+            guess,
+            f"    {det} = t == m->t_guess ? 0.0 : m->det_guess[{loop}];",
             f"    const int _failed{loop} = pl_newton({self.name}_loop{loop}, m, t, x, u, {k}, {z}, "
-            f"nominal + {offset}, m->r, m->A{loop}, m->v{loop});",
+            f"nominal + {offset}, m->r, m->A{loop}, m->v{loop}, &{det}, {share});",
             f"    if (_failed{loop}) return loop_failed(m, {loop}, _failed{loop});",
+            f"    if (t == m->t_guess) m->det_guess[{loop}] = {det};",
         ]
         return lines + self._results(s.targets, array, offset)
 

@@ -63,7 +63,7 @@ def initial_problem(program: Program) -> InitialProblem:
             if here > rank[i]:
                 start[i], rank[i] = signed, here
             continue
-        if i is not None and i < program.n_states and rank[i] < 2:  # a guess, until the condition below holds
+        if i is not None and (rank[i] < 2 or i >= program.n_states):  # a guess, until the condition below holds
             start[i], rank[i] = neg(g, value) if negative else value, 2
         if variable.fixed and _is_continuous(program, v):
             text = f"{variable.name} = {_text(program, value)} (fixed)"

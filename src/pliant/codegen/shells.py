@@ -197,12 +197,29 @@ STATES_HEAD = """PL_EXPORT const int8_t *pliant_states(void *self, int set) {
     model *m = self;
 """
 
-# the solution of the loops at the last evaluation is the next guess
-LOOPS = """static const int8_t tear_of_f[] = {@flags};
+# the solution of the loops at the last evaluation is the next guess; that of what sets need was computed just now
+LOOPS = """static const int8_t tear_of_f[] = {@flags}, tear_of_set[] = {@of_set};
+static const int tear_loop[] = {@loop};
 
+static void accept_loops(model *m, pl_real t, int is_f, int is_set) {
+    const pl_real dt = t - m->t_guess;
+    for (int k = 0; k < @n; k++) {
+        const int here = is_set && tear_of_set[k], i = tear_loop[k];
+        if (!here && !is_f) continue;
+        const int of_f = tear_of_f[k] && !here;
+        const pl_real z = of_f ? m->z[k] : m->zz[k];
+        m->slope[k] = dt > 0.0 ? (z - m->guess[k]) / dt : 0.0;
+        m->guess[k] = z;
+        m->det_guess[i] = of_f ? m->det_z[i] : m->det_zz[i];
+    }
+    if (is_f || is_set) m->t_guess = t;
+}
+
+/* Begin here. */
 PL_EXPORT void pliant_accept(void *self) {
     model *m = self;
-    for (int k = 0; k < @n; k++) m->guess[k] = tear_of_f[k] ? m->z[k] : m->zz[k];
+    accept_loops(m, m->t_last, 1, 0);
+    memset(m->slope, 0, sizeof m->slope);
 }
 
 PL_EXPORT pl_real *pliant_guess(void *self) {
@@ -211,6 +228,45 @@ PL_EXPORT pl_real *pliant_guess(void *self) {
 
 PL_EXPORT pl_real *pliant_residual(void *self) {
     return ((model *)self)->r;
+}
+"""
+
+# loops that begin where the last steps lead to: from there the right branch is the nearest one
+PREDICTED = """static PL_UNUSED void loop_predicted(const model *m, pl_real t, int first, int n, pl_real *z) {
+    for (int i = 0; i < n; i++) z[i] = m->guess[first + i] + (t - m->t_guess) * m->slope[first + i];
+}
+"""
+
+# an event may lead to another branch
+FORGET = """static void forget_branches(model *m, pl_real t, const pl_event_info *info) {
+    if (!info->f_changed && !info->x_changed) return;
+@forget}
+
+static pl_status forgetful_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
+                                 pl_event_info *info) {
+    pl_status status = model_event(self, t, x, u, fired, info);
+    forget_branches(self, t, info);
+    return status;
+}
+
+static pl_status forgetful_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    pl_status status = model_initialise(self, t, x, u, info);
+    forget_branches(self, t, info);
+    return status;
+}
+"""
+
+# pivots of constraints that are always solved for the same unknowns: their determinant must not come near zero;
+# `watched` is the largest one so far, with its sign
+WATCH = """static int near_zero_@k(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real g[@m * @m];
+    int pivot[@m];
+    if (watch_@k(m, t, x, u, g) != PL_OK) return 0;
+    if (pl_small_factor(@m, g, pivot)) return 1;
+    const pl_real now = pl_determinant(@m, g, pivot);
+    if (pl_passes_zero(now, m->watched[@k], PL_NEAR_ZERO)) return 1;
+    if (fabs(now) > fabs(m->watched[@k])) m->watched[@k] = now;
+    return 0;
 }
 """
 

@@ -31,6 +31,7 @@ from pliant.expr.text import text
 from pliant.ir import Op
 from pliant.solve import binding
 from pliant.solve.pivots import columns_without_pivot
+from pliant.solve.smallest import smallest_step
 from pliant.solve.unknowns import NoSolution, Unknowns
 
 if TYPE_CHECKING:
@@ -409,8 +410,8 @@ class InitialSolver:
             scale = self.unknowns.scale(unknowns)  # of where it is now: a guess far away must not loosen the tolerance
             j = self._jacobian(unknowns) * scale
             weight = self._weights(np.abs(j).max(axis=1, initial=0.0))
-            step, rank = _least_norm(j * weight[:, None], -r * weight)
-            self._note_rank(j * weight[:, None], rank, unknowns)
+            step, reduced, rank = smallest_step(j * weight[:, None], -r * weight, len(self.algebraic), _least_norm)
+            self._note_rank(reduced, rank, unknowns)
             size = float(np.abs(r * weight).max(initial=0.0))
             before = self.unknowns.read(unknowns)
             if size <= DONE * max(1.0, float(np.abs(before / scale).max(initial=0.0))):

@@ -47,6 +47,8 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     substitution = {var(system.graph, v): e for v, e in replaced.items()}
     for state_set in reduced.sets:
         state_set.jacobian = [substitute(system.graph, row, substitution) for row in state_set.jacobian]
+    for watch in reduced.watches:
+        watch.jacobian = [substitute(system.graph, row, substitution) for row in watch.jacobian]
     found = SortedSystem(
         system,
         reduced.equations,
@@ -66,6 +68,7 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
         reduced.notes,
         _extras(system, substitution),
         reduced.integrals,
+        reduced.watches,
         system.events.rewritten(lambda e: _final(system, e, substitution)),
     )
     check_rank(found, sorter.rows, generic_points(found, sorter.numbers))

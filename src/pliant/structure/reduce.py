@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, const, mul, neg, sub, substitute, var
 from pliant.expr.differentiate import TimeDerivative, gradient
 from pliant.expr.evaluate import evaluate, expand_calls, parameter_values
-from pliant.ir import Equation, Kind, StateSelect, StateSet, System, Variable
+from pliant.ir import Equation, Kind, StateSelect, StateSet, System, Variable, Watch
 from pliant.structure.aliases import AliasPass, Classes
-from pliant.structure.apply import Coefficients, incidence
-from pliant.structure.blt import sort_blocks
+from pliant.structure.apply import incidence
 from pliant.structure.diagnosis import Names
 from pliant.structure.matching import match
 from pliant.structure.options import StructureOptions
 from pliant.structure.pantelides import DerivativeGraph, SingularStructure, reduce_index
+from pliant.structure.sets import Group, Matrix, Splitter, chains
+from pliant.structure.signs import Signs
 from pliant.structure.states import Level, RankDeficient, Rows, choose_dummies
 
 SEED = 20130526  # generic points are random but the same in every run
@@ -44,6 +45,7 @@ class Reduced:
     reasons: dict[int, str]
     redundant: list[Equation]
     integrals: dict[int, int]
+    watches: list[Watch] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -60,7 +62,10 @@ class Reduction:
         self.redundant: list[Equation] = []
         self.diff: dict[int, tuple[int, int]] = {v: (d, 1) for v, d in system.derivative.items()}
         self.notes: list[str] = []
+        self.watches: list[Watch] = []
         self.reasons: dict[int, str] = {}
+        self._expanded: dict[int, int] = {}  # residuals with functions expanded, while states are chosen
+        self._point: dict[int, float] = {}
         self.rate = TimeDerivative(self.g, system.functions, self._rate)
 
     def is_unknown(self, v: int) -> bool:
@@ -166,35 +171,11 @@ class Reduction:
     def choose_states(self, graph: DerivativeGraph) -> tuple[list[Level], dict[int, int]]:
         """Levels of dummies, and derivative -> integral."""
         integral = {d: v for v, (d, _) in self.diff.items()}
-        point = self._generic_point()
-        cache: dict[int, int] = {}
-        # a fixed start value of an alias counts as much as one of the representative itself
-        fixed = {self.classes.find(v)[0] for v, variable in enumerate(self.variables) if variable.fixed}
 
         def coefficients(equations: Sequence[int], columns: Sequence[int]) -> Rows:
-            wanted = set(columns)
-            rows: Rows = {}
-            for e in equations:
-                if e not in cache:
-                    cache[e] = expand_calls(self.g, [self.equations[e].residual], self.system.functions)[0]
-                partials = gradient(self.g, cache[e], wanted.__contains__)
-                numbers = evaluate(
-                    self.g, list(partials.values()), point, 0.37, (), self.system.tables, self.system.relations
-                )
-                rows[e] = {v: 1.0 if math.isnan(x) else x for v, x in zip(partials, numbers, strict=True)}
-            return rows
+            return self._numbers(self._gradients(equations, columns))
 
-        def priority(d: int) -> tuple[int, ...]:
-            base = integral.get(d, d)
-            variable = self.variables[base]
-            depth, v = 0, d
-            while v in integral and depth < MAX_DEPTH:
-                v = integral[v]
-                depth += 1
-            # a constraint that was differentiated twice needs dummies that can be integrated twice; an unnamed
-            # derivative makes a poorer state than a variable of the model
-            return int(variable.state_select), int(base in fixed), -depth, int(variable.kind != Kind.DERIVATIVE)
-
+        priority = self._priority(integral)
         # velocities and positions compete by themselves: wishes for both may not go together where functions with a
         # derivative of their own tie them (der(T) is written with w). Then fixed start values become conditions.
         wishes = (priority, lambda d: (priority(d)[0], *priority(d)[2:]), lambda d: priority(d)[2:])
@@ -207,6 +188,46 @@ class Reduction:
         assert first is not None
         names = Names(self.g, self.variables, self.equations)
         raise names.dependent(first.equations, "these constraints depend on others, in numbers though not in structure")
+
+    def _priority(self, integral: dict[int, int]) -> Callable[[int], tuple[int, ...]]:
+        """Sorts derivatives, those of the least wanted states first."""
+        # a fixed start value of an alias counts as much as one of the representative itself
+        fixed = {self.classes.find(v)[0] for v, variable in enumerate(self.variables) if variable.fixed}
+
+        def priority(d: int) -> tuple[int, ...]:
+            base = integral.get(d, d)
+            variable = self.variables[base]
+            depth, v = 0, d
+            while v in integral and depth < MAX_DEPTH:
+                v = integral[v]
+                depth += 1
+            # a constraint that was differentiated twice needs dummies that can be integrated twice; an unnamed
+            # derivative makes a poorer state than a variable of the model
+            return int(variable.state_select), int(base in fixed), -depth, int(variable.kind != Kind.DERIVATIVE)
+
+        return priority
+
+    def _gradients(self, equations: Sequence[int], columns: Collection[int]) -> Matrix:
+        """Partial derivatives, functions expanded."""
+        wanted = set(columns)
+        rows: Matrix = {}
+        for e in equations:
+            if e not in self._expanded:
+                self._expanded[e] = expand_calls(self.g, [self.equations[e].residual], self.system.functions)[0]
+            rows[e] = gradient(self.g, self._expanded[e], wanted.__contains__)
+        return rows
+
+    def _numbers(self, rows: Matrix) -> Rows:
+        """Values at a generic point; what is not defined there counts as 1."""
+        if not self._point:
+            self._point = self._generic_point()
+        found: Rows = {}
+        for e, row in rows.items():
+            numbers = evaluate(
+                self.g, list(row.values()), self._point, 0.37, (), self.system.tables, self.system.relations
+            )
+            found[e] = {v: 1.0 if math.isnan(x) else x for v, x in zip(row, numbers, strict=True)}
+        return found
 
     def _generic_point(self) -> dict[int, float]:
         """Numbers near the start values, with nothing special about them."""
@@ -221,108 +242,61 @@ class Reduction:
             values[v] = start + 0.1 * (1.0 + abs(start)) * (0.5 + chance.random())
         return values
 
-    def safe_blocks(self, level: Level) -> list[tuple[list[int], list[int], bool]]:
-        """(equations, dummies, safe) of the first level, sorted: safe where a constant pivot determines the dummy."""
-        dummies = {d: i for i, d in enumerate(level.dummies)}
-        inner = Coefficients(self.g, self.variables, self.is_unknown)
-        inc: list[list[int]] = []
-        constant: list[list[int]] = []
-        for e in level.equations:
-            residual = expand_calls(self.g, [self.equations[e].residual], self.system.functions)[0]
-            partials = gradient(self.g, residual, dummies.__contains__)
-            inc.append([dummies[d] for d in sorted(partials)])
-            constant.append([dummies[d] for d in sorted(partials) if inner.contents(partials[d])[0]])
-        eq_to_var, var_to_eq = match(inc, len(dummies), phases=[constant])
-        out = []
-        for block in sort_blocks(inc, eq_to_var, var_to_eq):
-            safe = len(block) == 1 and eq_to_var[block[0]] in constant[block[0]]
-            out.append(([level.equations[k] for k in block], sorted(level.dummies[eq_to_var[k]] for k in block), safe))
-        return out
-
     def find_sets(self, graph: DerivativeGraph, levels: list[Level], integral: dict[int, int]) -> list[StateSet]:
-        """Dynamic state sets: blocks of constraints whose dummies no constant pivot determines."""
-        sets: list[StateSet] = []
-        if not levels:
-            return sets
-        dummies = set(levels[0].dummies)
-        for equations, chosen in self._unsafe_groups(graph, levels[0], integral):
-            others = sorted(self._candidates(graph, equations, integral) - dummies)
-            best = max((self.variables[integral[d]].state_select for d in chosen), default=StateSelect.DEFAULT)
-            # what the modeller wants as a state stays one
-            others = [v for v in others if self.variables[integral[v]].state_select <= max(best, StateSelect.DEFAULT)]
-            depth = {graph.original(e)[1] for e in equations}
-            if not others or len(depth) != 1:
-                self._note_static(equations, chosen)
-                continue
-            found = self._make_set(graph, equations, sorted([*chosen, *others]), depth.pop(), integral)
-            if found is None:
-                self._note_static(equations, chosen)
-            else:
-                sets.append(found)
-        return sets
+        """Dynamic state sets where no pivot decides for ever; the levels' dummies are brought up to date."""
+        signs = Signs(self.g, parameter_values(self.system))
+        splitter = Splitter(
+            self.g, self.variables, integral, signs, self._gradients, self._numbers, self._priority(integral)
+        )
+        splits = splitter.run(graph, levels)
+        below: set[tuple[int, ...]] = set()
+        for level, split in zip(reversed(levels), reversed(splits), strict=True):
+            level.dummies = split.dummies
+            static = [group for group in split.groups if not group.has_choice]
+            for group in static:
+                if tuple(sorted(integral[d] for d in group.dummies)) not in below:  # else it has the same pivots
+                    self._note_static(group, integral)
+            below = {tuple(group.dummies) for group in static}
+        return [self._make_set(chain, splitter.jacobian(chain[0]), integral) for chain in chains(splits, integral)]
 
-    def _candidates(self, graph: DerivativeGraph, equations: list[int], integral: dict[int, int]) -> set[int]:
-        """Highest derivatives in these equations."""
-        return {v for e in equations for v in graph.inc[e] if v in integral and graph.var_to_diff[v] < 0}
-
-    def _unsafe_groups(
-        self, graph: DerivativeGraph, level: Level, integral: dict[int, int]
-    ) -> list[tuple[list[int], list[int]]]:
-        """Blocks without a constant pivot, (equations, dummies); those that share candidates go together."""
-        safe_dummies: set[int] = set()
-        groups: list[tuple[set[int], list[int], list[int]]] = []  # candidates, equations, dummies
-        for equations, chosen, safe in self.safe_blocks(level):
-            if safe:
-                safe_dummies.update(chosen)
-                continue
-            reach = self._candidates(graph, equations, integral) - safe_dummies
-            touching = [one for one in groups if one[0] & reach]
-            for one in touching:
-                groups.remove(one)
-                reach |= one[0]
-                equations = one[1] + equations
-                chosen = one[2] + chosen
-            groups.append((reach, equations, chosen))
-        return [(sorted(equations), sorted(chosen)) for _, equations, chosen in groups]
-
-    def _note_static(self, equations: list[int], chosen: list[int]) -> None:
-        names = ", ".join(self.variables[d].name for d in chosen[:5])
+    def _note_static(self, group: Group, integral: dict[int, int]) -> None:
+        zero = const(self.g, 0.0)
+        self.watches.append(
+            Watch(
+                [integral[d] for d in group.dummies],
+                [[group.matrix[e].get(d, zero) for d in group.dummies] for e in group.equations],
+                [self.equations[e].span for e in group.equations],
+            )
+        )
+        names = ", ".join(self.variables[d].name for d in group.dummies[:5])
         self.notes.append(
-            f"the choice of states is fixed although the {len(equations)} constraints for {names} may become singular"
+            f"the choice of states is fixed although the {len(group.equations)} constraints for {names} may become "
+            "singular"
         )
 
-    def _make_set(
-        self, graph: DerivativeGraph, equations: list[int], top: list[int], depth: int, integral: dict[int, int]
-    ) -> StateSet | None:
-        """A set of ``depth`` levels from its highest derivatives and differentiated equations."""
-        levels = [top]
-        for _ in range(depth):
-            if not all(v in integral for v in levels[0]):
-                return None
-            levels.insert(0, [integral[v] for v in levels[0]])
-        lowest = [graph.original(e)[0] for e in equations]
-        g, n, m = self.g, len(top), len(equations)
+    def _make_set(self, chain: list[Group], jacobian: list[list[int]], integral: dict[int, int]) -> StateSet:
+        """A set from its groups, lowest level first: candidates are the integrals of the derivatives that compete."""
+        g, n, m = self.g, len(chain[0].columns), len(chain[0].equations)
+        levels = [[integral[d] for d in chain[0].columns]]
+        for group in chain[1:]:  # in the order of the level below
+            derivative = {integral[d]: d for d in group.columns}
+            levels.append([integral[derivative[self.diff[q][0]]] for q in levels[-1]])
         number = 1 + sum(1 for v in self.variables if v.kind == Kind.SELECTION and v.name.endswith("A[1,1]"))
         prefix = f"$set{number}"
         coefficients = [
             [self._new(f"{prefix}.A[{k + 1},{j + 1}]", Kind.SELECTION) for j in range(n)] for k in range(n - m)
         ]
         slots: list[list[int]] = []
-        for level in range(depth):
+        for level, members in enumerate(levels):
             slots.append([self._new(f"{prefix}.x{level}[{k + 1}]", Kind.UNKNOWN) for k in range(n - m)])
             for k, s in enumerate(slots[level]):
                 rate = self._new(f"der({self.variables[s].name})", Kind.DERIVATIVE)
-                here = self._combine(coefficients[k], [var(g, q) for q in levels[level]])
+                here = self._combine(coefficients[k], [var(g, q) for q in members])
                 self.equations.append(Equation(sub(g, here, var(g, s)), None, "selection"))
-                above = self._combine(coefficients[k], [self._rate(q) for q in levels[level]])
+                above = self._combine(coefficients[k], [self._rate(q) for q in members])
                 self.equations.append(Equation(sub(g, var(g, rate), above), None, "selection"))
                 self.diff[s] = (rate, 1)
-        jacobian = []
-        for e in lowest:
-            residual = expand_calls(g, [self.equations[e].residual], self.system.functions)[0]
-            partials = gradient(g, residual, set(levels[0]).__contains__)
-            jacobian.append([partials.get(q, const(g, 0.0)) for q in levels[0]])
-        return StateSet(levels[:depth], slots, coefficients, jacobian)
+        return StateSet(levels, slots, coefficients, jacobian)
 
     def _new(self, name: str, kind: Kind) -> int:
         self.variables.append(Variable(name, kind))
@@ -372,6 +346,7 @@ class Reduction:
             reasons=self.reasons,
             redundant=self.redundant,
             integrals=integral,
+            watches=self.watches,
             notes=self.notes,
         )
 

@@ -1,0 +1,40 @@
+"""The step of Newton's iteration for start values: what nothing determines stays where it is.
+
+    [C_s  C_a] [s]   [b_c]      conditions
+    [A_s  A_a] [a] = [b_a]      algebraic rows, as many as algebraic unknowns a
+
+The algebraic unknowns are eliminated, (C_s - C_a A_a^-1 A_s) s = b_c - C_a A_a^-1 b_a, and the smallest solution is
+taken. The smallest solution of the whole would move free states only to spare algebraic unknowns a long way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+SINGULAR = 1e10  # condition of A_a beyond which it is not inverted
+
+
+def smallest_step(
+    j: Vector, b: Vector, m: int, least_norm: Callable[[Vector, Vector], tuple[Vector, int]]
+) -> tuple[Vector, Vector, int]:
+    """(x, matrix, rank) for j x = b with m algebraic rows and unknowns, which come last.
+
+    ``matrix`` is what is left for the others, and its rank; j itself where the algebraic ones cannot be eliminated.
+    """
+    n, k = len(j) - m, j.shape[1] - m
+    if m and k and _is_regular(j[n:, k:]):
+        inside = np.linalg.solve(j[n:, k:], np.column_stack([j[n:, :k], b[n:]]))
+        matrix = j[:n, :k] - j[:n, k:] @ inside[:, :k]
+        x, rank = least_norm(matrix, b[:n] - j[:n, k:] @ inside[:, k])
+        return np.concatenate([x, inside[:, k] - inside[:, :k] @ x]), matrix, rank
+    x, rank = least_norm(j, b)
+    return x, j, rank
+
+
+def _is_regular(a: Vector) -> bool:
+    size = np.abs(a).max(axis=0)
+    return bool(np.all(np.isfinite(a)) and size.min() > 0.0 and np.linalg.cond(a / size) < SINGULAR)
