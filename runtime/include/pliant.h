@@ -49,7 +49,7 @@ typedef enum pl_status {
 const char *pl_status_text(pl_status status);
 
 /* Version of the binary interface of pl_model: a host refuses models built against another. */
-#define PL_ABI 1
+#define PL_ABI 2
 
 /* ------------------------------------------------------------------------------------ sparse pattern */
 
@@ -90,6 +90,8 @@ enum {
     PL_MODEL_IMPURE = 4 /* f may depend on earlier calls (foreign code): never reuse or reorder calls */
 };
 
+#include "pliant_roots.h"
+
 /* A model. The struct describes and is constant while simulating; `self` is the instance: `memory_size` flat
  * bytes that the caller provides (or, with memory_size 0, whatever the maker of the struct puts there).
  *
@@ -121,6 +123,7 @@ typedef struct pl_model {
     const pl_real *p_start;       /* n_p; NULL: 0 */
     const int8_t *root_direction; /* n_roots: +1 rising, -1 falling, 0 both; NULL: both */
     const int8_t *root_terminal;  /* n_roots: 1 ends the simulation; NULL: none does */
+    const int8_t *root_kind;      /* n_roots: PL_ROOT_...; NULL: 0 */
 
     pl_pattern mass;           /* L; an algebraic equation is an empty row */
     const pl_real *mass_value; /* mass.start[n_x] */
@@ -148,6 +151,10 @@ typedef struct pl_model {
     pl_status (*taylor)(void *self, int order, pl_real t, const pl_real *x, const pl_real *u_taylor,
                         pl_real *x_taylor);
     pl_status (*roots)(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g);
+    /* root function number i, PL_ROOT_TIMED or (with a path) PL_ROOT_PATH, between the times `from` and `to`, which may
+     * be equal; discrete memory holds */
+    pl_status (*root_range)(void *self, int i, pl_real from, pl_real to, const pl_path *path,
+                            pl_root_range *range);
     /* outputs number index[0..n-1] into y[0..n-1]; index NULL: all */
     pl_status (*outputs)(void *self, pl_real t, const pl_real *x, const pl_real *u, int n, const int *index,
                          pl_real *y);
@@ -171,52 +178,7 @@ typedef struct pl_model {
 /* The symbol that a C file given to pliant.native defines:  const pl_model pliant_model = { ... };  */
 #define PL_MODEL_SYMBOL "pliant_model"
 
-/* -------------------------------------------------------------------------------------------- dense LU */
-
-/* Row-pivoted LU of the column-major n x n matrix a, in place. `*bad` is the first column without a pivot. */
-pl_status pl_lu_factor(int n, pl_real *a, int *pivot, int *bad);
-void pl_lu_solve(int n, const pl_real *a, const int *pivot, pl_real *b);
-/* The same for complex matrices, stored as interleaved (re, im) pairs. */
-pl_status pl_lu_complex_factor(int n, pl_real *a, int *pivot, int *bad);
-void pl_lu_complex_solve(int n, const pl_real *a, const int *pivot, pl_real *b);
-
-/* ------------------------------------------------------------------------------------------- sparse LU */
-
-/* Result of the symbolic analysis of a square pattern. */
-typedef struct pl_sparse_plan {
-    int n;
-    int structural_rank; /* n unless no choice of pivots can work */
-    int unmatched;       /* a column left without a row if structural_rank < n, else -1 */
-    int64_t n_lower;     /* entries of L without its unit diagonal, if pivots stay on the matched diagonal */
-    int64_t n_upper;     /* entries of U with its diagonal */
-    int64_t flops;       /* multiplications + additions + divisions of one refactorisation */
-} pl_sparse_plan;
-
-/* Symbolic analysis: a row for each column (maximum transversal, identity kept where it is zero-free) and a
- * fill-reducing order (approximate minimum degree on the pattern of the matched matrix plus its transpose).
- * column_order[k] is the column eliminated at step k, row_order[k] the row preferred as its pivot. */
-size_t pl_sparse_analyse_size(int n, int n_entries);
-pl_status pl_sparse_analyse(const pl_pattern *a, int *row_order, int *column_order, pl_sparse_plan *plan,
-                            void *work, size_t work_size);
-
-/* Factors of one matrix, real (scalar = 1) or complex (scalar = 2, interleaved values). */
-typedef struct pl_sparse pl_sparse;
-
-/* Bytes for the factors when L and U together may hold up to n_lu entries. */
-size_t pl_sparse_size(const pl_pattern *a, int scalar, int64_t n_lu);
-pl_sparse *pl_sparse_init(void *memory, size_t size, const pl_pattern *a, int scalar, int64_t n_lu,
-                          const int *row_order, const int *column_order);
-/* Factorise a (values in the order of the pattern). The first call, and a call after pl_sparse_forget, pivots
- * with threshold (prefers row_order); later calls refactorise without search and fall back to pivoting when
- * an element grows too much. PL_SINGULAR: *bad is a column (numbering of a) without pivot. PL_MEMORY: n_lu
- * too small, *bad then is unchanged and pl_sparse_needed tells an n_lu that is worth trying. */
-pl_status pl_sparse_factor(pl_sparse *s, const pl_pattern *a, const pl_real *value, int *bad);
-void pl_sparse_forget(pl_sparse *s);
-/* b (in the numbering of a's rows) is overwritten by the solution (a's columns). */
-void pl_sparse_solve(pl_sparse *s, pl_real *b);
-int64_t pl_sparse_needed(const pl_sparse *s);
-int64_t pl_sparse_entries(const pl_sparse *s);   /* entries of L + U, unit diagonal not counted */
-int64_t pl_sparse_pivotings(const pl_sparse *s); /* how often a full pivoting factorisation ran */
+#include "pliant_lu.h"
 
 /* ---------------------------------------------------------------------------------------- what to solve */
 
@@ -586,6 +548,13 @@ typedef struct pl_run {
     int events_close;     /* events with hardly any progress */
     int n_x, n_roots, n_u;
     pl_watch watch;
+    int n_ahead;       /* n_roots if some of them are searched ahead, else 0 */
+    int n_watched;     /* roots that are looked for within the steps */
+    int n_path;        /* ... of these, PL_ROOT_PATH */
+    pl_real t_start;   /* of the run */
+    pl_real h_largest; /* largest step so far */
+    pl_real t_turn;    /* where the next root of time alone turns; +Inf: not known */
+    pl_real t_clear;   /* up to where it is known that none does */
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);

@@ -12,6 +12,7 @@
 
 #include "pliant.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

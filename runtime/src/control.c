@@ -3,7 +3,7 @@
  * First step for a method of order 1 with error C h^2 x'': a trial h gives x'' ~ (f(t + h, x + h x') - x')/h,
  * then h = sqrt(2 / ||x''||), repeated until it changes by less than a factor of two, halved for safety;
  * bounds: no component moves by more than a tenth of its size plus its tolerance, at most a tenth of the
- * interval (Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005), section 2; Gear, as in LSODE).
+ * interval, but never below what the time can resolve (Hindmarsh et al., SUNDIALS, ACM TOMS 31 (2005), section 2; Gear, as in LSODE).
  */
 #include "control.h"
 
@@ -22,6 +22,11 @@ int pl_reaches(pl_real t, pl_real h, pl_real t_limit) {
     return (t + h * (1.0 + 1e-3) - t_limit) * (h > 0.0 ? 1.0 : -1.0) >= 0.0;
 }
 
+/* A first step below what t can resolve is no step: the error test judges a larger one. */
+static pl_real resolved(pl_real h, pl_real t, pl_real distance) {
+    return fmin(fmax(h, 10.0 * pl_smallest_step(t)), distance);
+}
+
 pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_real *xdot, pl_real t_end,
                         pl_real *work, pl_real *h) {
     int n = p->model->n_x, algebraic = p->model->mass.start != NULL;
@@ -37,12 +42,12 @@ pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
         pl_real norm = pl_norm(p, xdot, x);
         *h = 1e-3 * distance;
         if (norm * *h > 0.5) *h = 0.5 / norm;
-        *h = fmin(fmax(*h, least), most);
+        *h = resolved(fmin(fmax(*h, least), most), t, distance);
         return PL_OK;
     }
     pl_real *y = work, *f = work + n, trial = sqrt(least * most), proposal = trial;
     if (most < least) { /* hardly a step of room: the middle of both bounds */
-        *h = trial;
+        *h = resolved(trial, t, distance);
         return PL_OK;
     }
     for (int round = 1; round <= 4; round++) {
@@ -69,6 +74,6 @@ pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
         }
         trial = proposal;
     }
-    *h = fmin(fmax(0.5 * proposal, least), most);
+    *h = resolved(fmin(fmax(0.5 * proposal, least), most), t, distance);
     return PL_OK;
 }

@@ -1,6 +1,6 @@
 /* Root location on the dense output.
  *
- * A step is looked at in root_samples + 1 equal parts; a part in which a root function changes sign (in a
+ * A step is looked at in root_samples + 1 equal parts, and where ahead.c finds a crossing between them; a part in which a root function changes sign (in a
  * wanted direction) is narrowed, for all its root functions together, by the secant rule in Illinois form
  * with bisection whenever it does not halve the bracket in two trials, until the bracket is a few units of
  * rounding of t. The event is its right end, where the sign has changed; a function that fired on arriving exactly at
@@ -20,6 +20,7 @@ static int8_t sign_of(pl_real v) {
 /* +1, -1 if the root function fires going from sign `from` to the value g, else 0. A sign of +-2 stands for "on zero,
  * by an update or by an event": arriving at zero is no news then, only the other side is. */
 static int8_t fires(const pl_model *m, int i, int8_t from, pl_real g) {
+    if (!pl_root_watched(m, i)) return 0;
     int direction = m->root_direction ? m->root_direction[i] : 0;
     int8_t to = sign_of(g), way = from < 0 ? 1 : -1;
     int crossed = from == 2 || from == -2 ? to == way : from != 0 && from != to;
@@ -116,10 +117,15 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
     int8_t *sign = pl_run_sign(r), *fired = pl_run_fired(r);
     pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
     int parts = r->opt.root_samples + 1;
+    pl_real seen = r->n_path > 0 ? pl_ahead_path(r, p, state) : HUGE_VAL;
     *found = 0;
     for (int k = 1; k <= parts && !*found; k++) {
         pl_real b = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts, a = r->t_left;
         if (b <= a) continue;
+        if (seen > a && seen < b) { /* there first, then this part again */
+            b = seen;
+            k--;
+        }
         pl_status status = evaluate(r, p, state, b, right);
         if (status != PL_OK) return status;
         if (any_fires(r, m, sign, right)) {

@@ -1,7 +1,7 @@
 /* The step loop: one method, or BDF and Radau5 in turns ("auto"), outputs, events, time events, input jumps.
  *
  * Outputs are taken from the dense output between steps and never change them. The loop stops exactly at the
- * end, at time events and at input jumps, nowhere else.
+ * end, at time events, where relations of time alone turn (ahead.c) and at input jumps, nowhere else.
  *
  * Auto: BDF until a step fails for good, or until more than half of WINDOW steps' attempts failed; then
  * Radau5 from there, and back if that fails after some progress. Only where both fail at the same point the
@@ -18,24 +18,12 @@
 #define WINDOW_FAILS        30
 #define MAX_HANDOVERS       50
 #define MAX_EVENTS_IN_PLACE 100
-#define MAX_EVENTS_CLOSE    1000 /* events in a row with hardly any progress between them */
-#define CLOSE               1e-9 /* ... relative to the times of the run */
+#define MAX_EVENTS_CLOSE    1000 /* state events in a row with hardly any progress between them */
+#define CLOSE               1e-9 /* ... relative to the length of the run, */
+#define CLOSE_STEPS         1e-5 /* ... and to the largest step: a far end alone makes no event close */
 #define GROWTH_AFTER_LOOK   2.0  /* of the step that ended before content of a function of time */
 #define ROUNDED             1e-9 /* jumps nearer to a time event, relative to the gap before, lie on it */
 #define MAX_SETTLE          20
-
-size_t pl_run_size(const pl_model *m) {
-    size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
-    return sizeof(pl_run) +
-           (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u)) * sizeof(pl_real) +
-           2 * n_roots + 16;
-}
-
-size_t pl_run_method_size(const pl_run_options *opt, int n) {
-    if (opt->method != PL_AUTO_METHOD) return pl_method_of(opt->method)->size(n);
-    size_t bdf = pl_method_of(PL_BDF)->size(n), radau5 = pl_method_of(PL_RADAU5)->size(n);
-    return bdf > radau5 ? bdf : radau5;
-}
 
 static void find_next_jump(pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
@@ -48,7 +36,7 @@ static void find_next_jump(pl_problem *p, pl_real t) {
 
 static pl_real next_limit(const pl_run *r, const pl_problem *p) {
     pl_real limit = r->t_stop;
-    if (r->next_time < limit) limit = r->next_time;
+    limit = fmin(fmin(limit, r->next_time), fmin(r->t_turn, r->t_clear));
     if (p->inputs && p->next_jump < p->inputs->n_segments)
         limit = fmin(limit, p->inputs->start[p->next_jump]);
     return limit;
@@ -61,6 +49,12 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->n_x = p->model->n_x;
     r->n_roots = p->model->n_roots;
     r->n_u = p->model->n_u;
+    for (int i = 0; i < r->n_roots; i++) {
+        r->n_watched += pl_root_watched(p->model, i);
+        r->n_path += p->model->root_kind && (p->model->root_kind[i] & PL_ROOT_PATH);
+    }
+    r->n_ahead = p->model->root_range && p->model->root_kind ? r->n_roots : 0;
+    r->t_start = t;
     r->method = opt->method == PL_AUTO_METHOD ? PL_BDF : opt->method;
     r->t_reached = r->t_left = t;
     r->t_stop = t_stop;
@@ -71,21 +65,12 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
     p->next_jump = p->passed = 0;
     find_next_jump(p, t);
-    return r->n_roots > 0 ? pl_event_reset(r, p, t, x) : PL_OK;
+    pl_ahead_init(r, p->model, t);
+    return r->n_watched > 0 ? pl_event_reset(r, p, t, x) : PL_OK;
 }
 
 void pl_run_relinearise(pl_run *r, void *method_state) {
     if (r->started) pl_method_of(r->method)->forget(method_state);
-}
-
-const pl_real *pl_run_event_before(const pl_run *r) {
-    return pl_run_x((pl_run *)r, RUN_BEFORE);
-}
-const pl_real *pl_run_event_after(const pl_run *r) {
-    return pl_run_x((pl_run *)r, RUN_AFTER);
-}
-const int8_t *pl_run_event_fired(const pl_run *r) {
-    return pl_run_fired((pl_run *)r);
 }
 
 /* --------------------------------------------------------------------------------------------- output */
@@ -202,7 +187,7 @@ static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
     pl_method_options options = r->opt.method_options;
     if (r->handovers > 0 || r->t_event == r->t_reached) options.h_first = 0.0;
     /* after an event the next one may be as near as the last: a first look well before that */
-    if (r->t_event == r->t_reached)
+    if (r->t_event == r->t_reached && r->n_watched > 0)
         options.h_start = fmax(0.2 * r->event_gap, 10.0 * pl_smallest_step(r->t_reached));
     pl_status status = pl_method_of(r->method)->start(state, p, &options, r->t_reached,
                                                       pl_run_x(r, RUN_AFTER), next_limit(r, p));
@@ -233,6 +218,7 @@ static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out
     const pl_stepper *head = state;
     r->step_open = 1;
     r->t_left = head->t_old;
+    r->h_largest = fmax(r->h_largest, head->h);
     log_step(r, head, out);
     return PL_OK;
 }
@@ -246,19 +232,24 @@ static int roots_terminal(const pl_run *r, const pl_model *m) {
     return 0;
 }
 
-/* Settle the event at t with x in RUN_AFTER. root: state event, else time event, input jump or model's
- * request. */
-static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_info *info) {
+/* Do events pile up at t? Those at times known before do not, unless these times do not advance. */
+static int piles_up(pl_run *r, pl_real t, int found) {
+    pl_real close = fmin(CLOSE * (r->t_stop - r->t_start), CLOSE_STEPS * r->h_largest);
+    r->event_gap = t - r->t_event;
+    r->events_in_place = r->event_gap <= 100.0 * DBL_EPSILON * fabs(t) ? r->events_in_place + 1 : 0;
+    if (found) r->events_close = r->event_gap <= close ? r->events_close + 1 : 0;
+    r->t_event = t;
+    return r->events_in_place >= MAX_EVENTS_IN_PLACE || r->events_close >= MAX_EVENTS_CLOSE;
+}
+
+/* Settle the event at t with x in RUN_AFTER. found: roots within a step; root: these, or relations of time; else time
+ * event, input jump or model's request. */
+static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int found, int root, pl_event_info *info) {
     const pl_model *m = p->model;
     memset(info, 0, sizeof *info);
     info->next_time = r->next_time > t ? r->next_time : HUGE_VAL;
-    pl_real room = 100.0 * DBL_EPSILON * fmax(fabs(t), fabs(r->t_stop));
-    r->event_gap = t - r->t_event;
-    r->events_in_place = r->event_gap <= room ? r->events_in_place + 1 : 0;
-    r->events_close = r->event_gap <= CLOSE * fmax(fabs(t), fabs(r->t_stop)) ? r->events_close + 1 : 0;
-    r->t_event = t;
     p->count->n_events++;
-    if (r->events_in_place >= MAX_EVENTS_IN_PLACE || r->events_close >= MAX_EVENTS_CLOSE) {
+    if (piles_up(r, t, found)) {
         p->failure.t = t;
         return PL_CHATTER;
     }
@@ -273,6 +264,7 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int root, pl_event_
         p->failure.t = t;
     }
     r->next_time = info->next_time;
+    pl_ahead_forget(r, m, t);
     return status;
 }
 
@@ -291,6 +283,7 @@ static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, pl
     if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, NULL, info);
     if (status == PL_OK) {
         r->next_time = info->next_time;
+        pl_ahead_forget(r, p->model, t);
         return PL_OK;
     }
     p->failure.status = (int)status;
@@ -329,7 +322,7 @@ static pl_status restart(pl_run *r, pl_problem *p, pl_real t, pl_event_info *inf
     }
     if (status == PL_OK && (p->model->flags & PL_MODEL_SETTLES) && p->model->event)
         status = settle_relations(r, p, t, x, info);
-    if (status == PL_OK && r->n_roots > 0) status = pl_event_reset(r, p, t, x);
+    if (status == PL_OK && r->n_watched > 0) status = pl_event_reset(r, p, t, x);
     return status;
 }
 
@@ -357,6 +350,9 @@ static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t
     const pl_real *x = pl_run_x(r, RUN_AFTER);
     if (out->n_points < 0) return write_row(p, out, t, x);
     if (out->n_points == 0 || t - last_time(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
+    /* the start or an event before this one, at the very point: the row is theirs */
+    pl_real before = fmax(t - r->event_gap, r->t_start);
+    if (t > before && before >= last_time(out)) return PL_OK;
     out->used--; /* a requested point at the event, but for rounding: what holds from here on */
     return write_row(p, out, out->point[r->next_point - 1], x);
 }
@@ -384,22 +380,23 @@ static pl_real same_time(const pl_run *r, const pl_problem *p, pl_real t) {
     return t + fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t));
 }
 
-/* An event at t inside or at the end of the open step. An input that jumps at the time of a time event jumps first:
- * what the event samples is the value from t on. */
-static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int root) {
+/* An event at t inside or at the end of the open step; found: roots within the step, else a time event. An input that
+ * jumps at the time of a time event jumps first: what the event samples is the value from t on. */
+static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int found) {
     pl_event_info info;
     pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
     int64_t rows = out->used;
     state_at(r, state, t, RUN_BEFORE);
     memcpy(after, before, (size_t)r->n_x * sizeof(pl_real));
-    if (!root && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
+    if (!found && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
+    int root = pl_ahead_fire(r, p, t) > 0 || found;
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
     int wanted = out->n_points < 0 && last_time(out) < t;
     pl_status status = wanted ? write_row(p, out, t, before) : PL_OK;
-    pl_real reach = root ? t : same_time(r, p, t);
-    int jumped = !root && jump_due(p, reach);
+    pl_real reach = found ? t : same_time(r, p, t);
+    int jumped = !found && jump_due(p, reach);
     if (jumped) find_next_jump(p, reach);
-    if (status == PL_OK) status = settle(r, p, t, root, &info);
+    if (status == PL_OK) status = settle(r, p, t, found, root, &info);
     if (status != PL_OK) return status;
     int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always;
     int end = info.terminate || (root && roots_terminal(r, p->model));
@@ -468,7 +465,7 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
     memcpy(pl_run_x(r, RUN_AFTER), pl_method_of(PL_BDF)->x(state), (size_t)r->n_x * sizeof(pl_real));
     r->step_open = 0;
     r->t_reached = r->t_left = t;
-    return r->n_roots == 0 || pl_event_reset(r, p, t, pl_run_x(r, RUN_AFTER)) == PL_OK;
+    return r->n_watched == 0 || pl_event_reset(r, p, t, pl_run_x(r, RUN_AFTER)) == PL_OK;
 }
 
 /* The input jumps at t: from here on its new polynomial holds, the history is corrected or the method begins anew. An
@@ -516,7 +513,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     const pl_stepper *head = state;
     int found = 0;
     pl_real t_event = head->t, t = head->t;
-    pl_status status = r->n_roots > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
+    pl_status status = r->n_watched > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
     if (status == PL_OK && out->n_points > 0) status = write_points(r, p, state, out, found ? t_event : t);
     if (status != PL_OK) return status;
     if (found) return handle_event(r, p, state, out, t_event, 1);
@@ -529,7 +526,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     }
     status = step_done(r, p, state, out);
     if (status != PL_OK) return status;
-    if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
+    if (t >= fmin(r->next_time, r->t_turn)) return handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     if (t == r->watch.limit && t < r->t_stop) pass_kink(r, p, state, t);
     return PL_OK;
@@ -542,12 +539,18 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     *passed = t - r->t_reached < pl_smallest_step(r->t_reached);
     if (!*passed) return PL_OK;
     t = fmax(t, r->t_reached);
-    if (t >= r->next_time) return handle_event(r, p, state, out, t, 0);
+    if (t >= fmin(r->next_time, r->t_turn)) return handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     state_at(r, state, t, RUN_AFTER);
     r->started = 0;
     r->t_reached = t;
     return write_start(r, p, out);
+}
+
+/* Relations of time alone: known for some steps to come, so that what is known cuts none short. */
+static void look_ahead(pl_run *r, pl_problem *p, const void *state) {
+    const pl_stepper *head = state;
+    pl_ahead_search(r, p, r->started ? r->t_reached + 4.0 * head->h_next : r->t_reached);
 }
 
 pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
@@ -560,6 +563,7 @@ pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, 
         if (!r->step_open) {
             if (r->t_reached >= r->t_stop) return PL_FINISHED;
             int passed;
+            if (r->t_clear < r->t_stop) look_ahead(r, p, state);
             status = pass_limit(r, p, state, out, &passed);
             if (status != PL_OK) return status;
             if (passed) continue;

@@ -1,12 +1,13 @@
-/* Private: arrays behind pl_run, and the root search (event.c) that the step loop (run.c) uses. */
+/* Private: arrays behind pl_run, and the root search (event.c, ahead.c) that the step loop (run.c) uses. */
 #ifndef PL_RUN_H
 #define PL_RUN_H
 
 #include "pliant.h"
 
 /* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each), u (7 n_u), watch
- * (pl_watch_reals); then int8_t sign, fired (n_roots each). */
+ * (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired (n_roots each). */
 enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
+enum { RUN_TURN, RUN_CLEAR, RUN_BLUR, RUN_BLUNT, RUN_N_AHEAD };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
     return (pl_real *)(void *)(r + 1) + (size_t)k * (size_t)r->n_x;
@@ -21,13 +22,21 @@ static inline pl_real *pl_run_watch(pl_run *r) {
     return pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u;
 }
 size_t pl_watch_reals(int n_u);
+static inline pl_real *pl_run_ahead(pl_run *r, int k) {
+    return pl_run_watch(r) + pl_watch_reals(r->n_u) + (size_t)k * (size_t)r->n_ahead;
+}
 static inline int8_t *pl_run_sign(pl_run *r) {
-    return (int8_t *)(void *)(pl_run_watch(r) + pl_watch_reals(r->n_u));
+    return (int8_t *)(void *)pl_run_ahead(r, RUN_N_AHEAD);
 }
 static inline int8_t *pl_run_fired(pl_run *r) {
     return pl_run_sign(r) + r->n_roots;
 }
 enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY };
+
+/* Does the solver look for root i within its steps? */
+static inline int pl_root_watched(const pl_model *m, int i) {
+    return !m->root_kind || !(m->root_kind[i] & (PL_ROOT_STILL | PL_ROOT_TIMED));
+}
 
 /* Take the signs of the root functions at (t, x) as the state to compare with. */
 pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
@@ -42,5 +51,17 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, in
 pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *method_state, pl_real limit);
 /* Is the kink where `segment` begins one that the history of BDF should know of? */
 int pl_watch_kink(pl_run *r, const pl_problem *p, int segment);
+
+/* Roots of time alone (ahead.c). Begin at t: nothing is known yet. */
+void pl_ahead_init(pl_run *r, const pl_model *m, pl_real t);
+/* Search on from where the run stands, at least to `wanted` if that can be had: r->t_turn, r->t_clear. */
+void pl_ahead_search(pl_run *r, pl_problem *p, pl_real wanted);
+/* An event at t: pl_run_fired of those that turn there, the others stay. Number of those. */
+int pl_ahead_fire(pl_run *r, pl_problem *p, pl_real t);
+/* The first point of the open step, from r->t_left on, where a root PL_ROOT_PATH is on another side than the one that
+ * holds; +Inf: none is found. */
+pl_real pl_ahead_path(pl_run *r, pl_problem *p, const void *method_state);
+/* Discrete memory may have changed at t: what was found before may be wrong. */
+void pl_ahead_forget(pl_run *r, const pl_model *m, pl_real t);
 
 #endif

@@ -64,7 +64,7 @@ class File:
         parameters = self._parameters()
         parts = [
             f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */",
-            '#include "pliant_generated.h"\n',
+            f'#include "{"pliant_ranges.h" if self.e.ahead.enclosed else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             self._instance(),
             self._data(),
@@ -84,6 +84,7 @@ class File:
             ("pl_real c[{}];", len(self.c.constants), "expressions of parameters"),
             ("pl_real j[{}];", len(self.e.kept_entries), "entries of Jacobians that depend on parameters alone"),
             *hybrid_fields(self.e),
+            *self.e.ahead.fields(),
             ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
             ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
             ("pl_real zero[{}];", max(len(p.x), len(p.u)), "zeros"),
@@ -260,7 +261,8 @@ class File:
 
     def _events(self) -> list[str]:
         n = len(self.s.relations)
-        out = [filled(RELATIONS, {"@n": n})] if n else []
+        unwatched = wrapped(["1" if one else "0" for one in self.e.ahead.unwatched], 30)
+        out = [filled(RELATIONS, {"@n": n, "@unwatched": unwatched}), self.e.ahead.turns()] if n else []
         if self.s.events:
             return [*out, hybrid_text(self.e, self.n_messages)]
         strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
@@ -369,7 +371,9 @@ class File:
         if self.s.relations:
             texts = [self._relation_text(k) for k in range(len(self.s.relations))]
             array("const char *const", "root_name", [c_string(one) for one in texts])
+            array("const int8_t", "root_kind", self.e.ahead.kinds())
             fields += [f".n_roots = {len(texts)}", ".roots = model_roots"]
+            fields += [".root_range = model_root_range"] if self.e.ahead.enclosed else []
         if self.s.relations or self.s.events:
             fields += [".event = forgetful_event", ".initialise = forgetful_initialise"]
         if self._watches_steps():

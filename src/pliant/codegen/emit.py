@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from pliant.codegen.ahead import Ahead
 from pliant.codegen.cfile import File
 from pliant.codegen.entries import split_entries
 from pliant.codegen.function import Context, FunctionWriter
@@ -154,6 +155,8 @@ class Emitter:
             targets = [(f"g[{k}]", r.lhs) for k, r in enumerate(self.s.relations)]
             targets += [(f"g[{n + k}]", r.rhs) for k, r in enumerate(self.s.relations)]
             self.function("relation_sides", self.plan([targets]), "pl_real *g", "g")
+        self.ahead = Ahead(self)
+        self.functions += self.ahead.functions()
         write_functions(self)
         self._sets()
         self._checks()

@@ -7,8 +7,8 @@ One event is a number of rounds. In a round pre(v) holds; relations and memories
 then states are set anew where the model says so. A round that changed a memory or a state is followed by another one
 with pre(v) = v. Ticks and initial() hold in the first round only. (Modelica language specification 3.6, appendix B.)
 
-A relation between time and something that only events change (`time >= pre(next)`) turns at a time known before: the
-solver steps exactly onto it, and it takes the side that holds from there on.
+A relation of time and what only events change (`time >= pre(next)`) turns where the solver, which looks ahead for it
+(ahead.py), says so, and takes the side that holds from there on.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real initial;", 1, "1: the first round at the start"),
         ("pl_real chosen[{}];", n, "values before the first event that were given"),
         ("int8_t given[{}];", n, "1: such a value was given"),
-        ("pl_real due;", 1, "when the next relation of time alone turns"),
-        ("int starting;", 1, "1: the event at the start"),
         ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
         ("int ended;", 1, "number of the message that ended the run"),
     ]
@@ -82,26 +80,6 @@ def write_functions(emitter: Emitter) -> None:
         if one.kind == "reset":
             actions.append((f"value[{2 * k + 1}]", reset_place(emitter.program, one)[1]))
     emitter.function("action_values", emitter.plan([actions]), "pl_real *value", "value")
-    instants: list[Target] = [(f"value[{k}]", e) for k, (_, _, e) in enumerate(timed_relations(emitter))]
-    emitter.function("instants", emitter.plan([instants]), "pl_real *value", "value")
-
-
-def timed_relations(emitter: Emitter) -> list[tuple[int, int, int]]:
-    """(relation, 1: it becomes true or -1: false, its instant) of those between time and what only events change."""
-    g, variables, found = emitter.g, emitter.variables, []
-    still = (Kind.PARAMETER, Kind.CONSTANT, Kind.BEFORE)
-    memories = {one.variable for one in emitter.s.events.memories}
-    for k, r in enumerate(emitter.s.relations):
-        for side, other, way in ((r.lhs, r.rhs, -1), (r.rhs, r.lhs, 1)):
-            nodes = [g.nodes[i] for i in reachable(g, [other])]
-            moves = any(
-                n[0] in (Op.TIME, Op.REL)
-                or (n[0] == Op.VAR and n[1] not in memories and variables[n[1]].kind not in still)
-                for n in nodes
-            )
-            if g.nodes[side][0] == Op.TIME and not moves:
-                found.append((k, way, other))
-    return found
 
 
 def messages(emitter: Emitter) -> list[str]:
@@ -140,8 +118,6 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
     s, events = emitter.s, emitter.s.events
     n, n_relations, n_actions = len(events.memories), len(s.relations), len(events.actions)
     variables, relations = _read_by_f(emitter)
-    timed = timed_relations(emitter)
-    way_of = {k: way for k, way, _ in timed}
     words = {
         "@n_memory": n,
         "@n_relation": n_relations,
@@ -156,9 +132,6 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
             ["1" if {one.variable, one.before} & variables else "0" for one in events.memories] or ["0"], 30
         ),
         "@relation_in_f": wrapped(["1" if k in relations else "0" for k in range(n_relations)] or ["0"], 30),
-        "@n_timed": len(timed),
-        "@size_timed": max(len(timed), 1),
-        "@timed": wrapped([str(way_of.get(k, 0)) for k in range(n_relations)] or ["0"], 30),
         "@strict": wrapped(["1" if r.strict else "0" for r in s.relations] or ["0"], 30),
         "@clock_first": ", ".join(number(one.first) for one in events.clocks) or "1.0",
         "@clock_numerator": ", ".join(number(float(one.numerator)) for one in events.clocks) or "1.0",
@@ -191,21 +164,17 @@ static pl_real next_tick(const model *m) {
     return next;
 }
 
-/* The next tick, or the next time at which a relation of time alone turns. */
-static pl_real next_event(model *m, pl_real t, const pl_real *x, const pl_real *u) {
-    pl_real v[@size_timed];
-    m->due = HUGE_VAL;
-    if (@n_timed > 0 && instants(m, t, x, u, v) == PL_OK)
-        for (int k = 0; k < @n_timed; k++)
-            if (v[k] > t && v[k] < m->due) m->due = v[k];
-    return fmin(next_tick(m), m->due);
+/* How far times of clock k may differ by rounding, in intervals of it. */
+static pl_real clock_room(int k, pl_real t) {
+    const pl_real interval = clock_numerator[k] / clock_denominator[k];
+    return 1e-12 + 8.0 * DBL_EPSILON * fmax(fabs(t), fabs(clock_first[k])) / interval;
 }
 
 /* Clocks whose time has come; those that differ by rounding only tick together. */
 static void clocks_due(model *m, pl_real t) {
     for (int k = 0; k < @n_clock; k++) {
         const pl_real interval = clock_numerator[k] / clock_denominator[k];
-        m->tick[k] = clock_time(m, k) <= t + 1e-12 * fmax(fabs(t), interval);
+        m->tick[k] = clock_time(m, k) <= t + fmin(clock_room(k, t), 0.25) * interval;
         m->ticks[k] += m->tick[k];
     }
 }
@@ -217,7 +186,7 @@ static void clocks_done(model *m) {
 static void clocks_begin(model *m, pl_real t) {
     for (int k = 0; k < @n_clock; k++) {
         const pl_real interval = clock_numerator[k] / clock_denominator[k];
-        m->ticks[k] = fmax(0.0, ceil((t - clock_first[k]) / interval - 1e-9));
+        m->ticks[k] = fmax(0.0, ceil((t - clock_first[k]) / interval - fmin(fmax(1e-9, clock_room(k, t)), 0.25)));
         m->tick[k] = 0.0;
     }
 }
@@ -236,7 +205,6 @@ static void remember(const model *m, before_event *old) {
 
 RELATIONS_IN_EVENTS = """static const int8_t relation_strict[] = {@strict};
 static const int8_t relation_in_f[] = {@relation_in_f};
-static const int8_t relation_timed[] = {@timed}; /* 1: time makes it true, -1: false */
 
 /* Relations once. One that fired, or that the event stands on, keeps its side while its own sides do not change:
  * rounding must not turn it back. g0: the sides when the event began. */
@@ -246,13 +214,12 @@ static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_r
     pl_status status = relations(m, t, x, u, g, band);
     if (status != PL_OK) return status;
     if (first) memcpy(g0, g, sizeof g);
+    if (first && fired) turn_relations(m, t, g, fired, moved);
     for (int k = 0; k < @n_relation; k++) {
         int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
         int stands = fired && (fired[k] || fabs(g0[k]) <= band[k]);
-        int right = relation_timed[k] > 0; /* the side from t on, of one that turns at t or did so just now */
-        if (relation_timed[k] && !m->starting && fmax(fabs(g[k]), fabs(g[k] - g0[k])) <= band[k] &&
-            (m->relation[k] == right || m->due <= t)) {
-            now = right;
+        if (is_timed(k)) {
+            if (just_turned(m, k, t, g[k])) continue;
         } else if (stands && fabs(g[k] - g0[k]) <= band[k]) {
             if (!first || !fired[k]) continue;
             now = fired[k] < 0;
@@ -270,7 +237,11 @@ static int relation_changed(const model *m, const before_event *old) {
 }
 """
 
-NO_RELATIONS = """static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_real *u,
+NO_RELATIONS = """static void forget_turns(model *m) {
+    (void)m;
+}
+
+static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_real *u,
                                const int8_t *fired, int first, pl_real *g0, int *moved) {
     (void)m, (void)t, (void)x, (void)u, (void)fired, (void)first, (void)g0, (void)moved;
     return PL_OK;
@@ -393,7 +364,7 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
     info->terminate = m->ended != 0; /* also for a run that ended at its start */
-    info->next_time = next_event(m, t, x, u);
+    info->next_time = next_tick(m);
     return status;
 }
 
@@ -421,15 +392,14 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     clocks_begin(m, t);
     m->initial = 1.0;
     m->ended = 0;
-    m->starting = 1;
+    forget_turns(m);
     pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
     if (status == PL_OK) status = memory_begin(m, t, x, u);
     if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
     /* initial equations may read what f does not */
     info->f_changed |= memcmp(old.d, m->d, sizeof old.d) || memcmp(old.relation, m->relation, sizeof old.relation);
     info->f_changed |= @initial_in_f && !m->quiet;
-    m->starting = 0;
-    info->next_time = next_event(m, t, x, u);
+    info->next_time = next_tick(m);
     if (m->ended) info->next_time = t;
     return status;
 }

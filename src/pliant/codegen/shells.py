@@ -110,13 +110,19 @@ static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real 
     return status;
 }
 
+/* 1: nothing that the solver looks for within a step */
+static const int8_t relation_unwatched[] = {@unwatched};
+
 /* A relation turns when its sides have passed each other by a narrow band, so that the root function is never zero
  * where the relation was set: a relation that starts on its switching line is seen leaving it. */
 static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
     model *m = self;
     pl_real band[@n];
     pl_status status = relations(m, t, x, u, g, band);
-    for (int k = 0; k < @n; k++) g[k] += m->relation[k] ? -band[k] : band[k];
+    for (int k = 0; k < @n; k++) {
+        const pl_real side = m->relation[k] ? -1.0 : 1.0;
+        g[k] = relation_unwatched[k] ? side : g[k] + side * band[k];
+    }
     return status;
 }
 
@@ -137,9 +143,11 @@ static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u,
         int moved = 0;
         pl_status status = relations(m, t, x, u, g, band);
         if (status != PL_OK) return status;
+        if (fired && round == 0) turn_relations(m, t, g, fired, &moved);
         for (int k = 0; k < @n; k++) {
             int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
-            if (fired && (fired[k] || fabs(g[k]) <= band[k])) continue;
+            int keeps = fired && (fired[k] || fabs(g[k]) <= band[k]);
+            if (is_timed(k) ? just_turned(m, k, t, g[k]) : keeps) continue;
             moved |= now != m->relation[k];
             m->relation[k] = now;
         }
@@ -160,6 +168,7 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
 
 static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
     int changed;
+    forget_turns(self);
     pl_status status = settle(self, t, x, u, NULL, &changed);
     info->f_changed |= changed;
     return status;

@@ -15,7 +15,9 @@ times; rumoca puts in what statements before have set, and the last active assig
 hold for one round of the event iteration only, so they rise by themselves. At the start of a simulation a when-clause
 acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
 
-``floor(x)`` outside noEvent is a memory F with the relations x < F and F + 1 <= x, so it changes at events.
+``floor(x)`` outside noEvent is a memory F with the relations x < F and F + 1 <= x, so it changes at events. They
+decide, not floor(x), which may fall short of F + 1 by rounding where an event was found; x < F holds only where it is
+so by more than that.
 """
 
 from __future__ import annotations
@@ -29,12 +31,15 @@ from pliant.errors import ModelError
 from pliant.expr.build import (
     add,
     apply,
+    binary,
     choose,
     const,
     logical_and,
     logical_not,
     logical_or,
+    mul,
     neg,
+    sub,
     variables_of,
 )
 from pliant.frontend.clauses import is_retained, operands
@@ -45,6 +50,7 @@ from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
 from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
+ROUNDING = 2.0**-42  # relative: more than what separates events that count as one
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
@@ -303,9 +309,13 @@ class EventBuilder:
             value = apply(g, Op.FLOOR, e)
             known, _ = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
             memory = self.events.memories[-1]
-            above = self.run.event(add(g, known, const(g, 1.0)), e, False, span)
-            outside = logical_or(g, self.run.event(e, known, True, span), above)
-            memory.expression = choose(g, outside, value, known)
+            one = const(g, 1.0)
+            room = mul(g, const(g, ROUNDING), add(g, one, apply(g, Op.ABS, known)))
+            above = self.run.event(add(g, known, one), e, False, span)
+            below = self.run.event(e, sub(g, known, room), True, span)
+            up = binary(g, Op.MAX, value, add(g, known, one))
+            down = binary(g, Op.MIN, value, sub(g, known, one))
+            memory.expression = choose(g, above, up, choose(g, below, down, known))
             self.floors[e] = known
         return known
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PL_ABI = 1
+PL_ABI = 2
 
 # status codes, as in pl_status
 OK, PAUSED, FINISHED, TERMINATED, EVENT = 0, 1, 2, 3, 4
@@ -98,6 +98,7 @@ INCREMENTS = {
 }
 SOURCES = {"auto": 0, "exact": 1, "directional": 2, "differences": 3}
 INCIDENT_KINDS = 8  # PL_SAW_KINDS
+ROOT_ENCLOSED = 2 | 16  # PL_ROOT_TIMED, PL_ROOT_PATH: root functions with bounds
 
 
 class Pattern(Structure):
@@ -132,6 +133,7 @@ class Model(Structure):
         ("p_start", c_void_p),
         ("root_direction", c_void_p),
         ("root_terminal", c_void_p),
+        ("root_kind", c_void_p),
         ("mass", Pattern),
         ("mass_value", c_void_p),
         ("jac", Pattern),
@@ -145,6 +147,7 @@ class Model(Structure):
         ("jvp", c_void_p),
         ("taylor", c_void_p),
         ("roots", c_void_p),
+        ("root_range", c_void_p),
         ("outputs", c_void_p),
         ("event", c_void_p),
         ("step_done", c_void_p),
@@ -353,6 +356,13 @@ class Run(Structure):
         ("n_roots", c_int),
         ("n_u", c_int),
         ("watch", Watch),
+        ("n_ahead", c_int),
+        ("n_watched", c_int),
+        ("n_path", c_int),
+        ("t_start", c_double),
+        ("h_largest", c_double),
+        ("t_turn", c_double),
+        ("t_clear", c_double),
     )
 
 

@@ -145,6 +145,9 @@ def check_struct(struct: binding.Model, name: str) -> None:
     required = {"x_start": struct.x_start, "rhs": struct.rhs}
     if struct.n_roots:
         required["roots"] = struct.roots
+        kinds = binding.int8_at(struct.root_kind, struct.n_roots) if struct.root_kind else ()
+        if any(kind & binding.ROOT_ENCLOSED for kind in kinds):
+            required["root_range"] = struct.root_range
     if struct.n_y:
         required["outputs"] = struct.outputs
     if struct.mass.start:

@@ -1,0 +1,26 @@
+/* The memory of a run: how much it needs, and where its events are found. */
+#include "run.h"
+
+size_t pl_run_size(const pl_model *m) {
+    size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
+    size_t ahead = RUN_N_AHEAD * (m->root_kind ? n_roots : 0);
+    return sizeof(pl_run) +
+           (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u) + ahead) * sizeof(pl_real) +
+           2 * n_roots + 16;
+}
+
+size_t pl_run_method_size(const pl_run_options *opt, int n) {
+    if (opt->method != PL_AUTO_METHOD) return pl_method_of(opt->method)->size(n);
+    size_t bdf = pl_method_of(PL_BDF)->size(n), radau5 = pl_method_of(PL_RADAU5)->size(n);
+    return bdf > radau5 ? bdf : radau5;
+}
+
+const pl_real *pl_run_event_before(const pl_run *r) {
+    return pl_run_x((pl_run *)r, RUN_BEFORE);
+}
+const pl_real *pl_run_event_after(const pl_run *r) {
+    return pl_run_x((pl_run *)r, RUN_AFTER);
+}
+const int8_t *pl_run_event_fired(const pl_run *r) {
+    return pl_run_fired((pl_run *)r);
+}

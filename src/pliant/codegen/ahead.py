@@ -1,0 +1,311 @@
+"""Relations that the solver looks ahead for: those of time, parameters and what only events change.
+
+For each of them the file gets a function that encloses both sides on an interval of time (``pliant_ranges.h``); the
+runtime finds from it where the relation turns (``ahead.c``). What a relation depends on is followed through the
+variables that explicit equations give: ``tri = 2*abs(...); on = tri < 0.3`` is a relation of time.
+
+Relations that also depend on states or inputs and may cross more than once in a step, such as ``x > sin(1000*time)``,
+get such a function, too; there the path of the states comes from the solver's dense output.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pliant.codegen.cprint import number
+from pliant.codegen.program import Assign, Solve
+from pliant.codegen.shells import filled, wrapped
+from pliant.expr.build import div, operands
+from pliant.ir import OP_NAME, Kind, Op
+
+if TYPE_CHECKING:
+    from pliant.codegen.emit import Emitter
+
+STILL, TIMED, MEMORY = "PL_ROOT_STILL", "PL_ROOT_TIMED", "PL_ROOT_MEMORY"
+CLOSED, PATH = "PL_ROOT_CLOSED", "PL_ROOT_PATH"
+TIME, EVENTS, STATES = 1, 2, 4  # what an expression depends on, besides parameters
+UNKNOWN = 8  # on something that no function can be written for: a loop, a foreign function
+WAVES = 16  # it may go up and down, or bend, while its operands do not
+LONG = 200  # operations of a function that compilers should not ponder
+_LEAVES = (Op.CONST, Op.VAR, Op.TIME, Op.REL)
+_WAVES = frozenset({Op.SIN, Op.COS, Op.TAN, Op.ABS, Op.MIN, Op.MAX, Op.FLOOR, Op.CEIL, Op.SIGN, Op.TABLE})
+_FUNCTIONS = frozenset(
+    {
+        *range(Op.ADD, Op.NEG + 1),
+        *range(Op.IF, Op.CEIL + 1),
+        Op.POW,
+        Op.TABLE,
+        Op.HOMOTOPY,
+    }
+)
+
+
+class Ahead:
+    """Which relations of a model these are, and their functions."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.e, self.g = emitter, emitter.g
+        self.relations = emitter.s.relations
+        self.value: dict[int, int] = {}  # variable -> expression that an explicit equation gives it
+        self.of_variable: dict[int, int] = {}
+        self.of_node: dict[int, int] = {}
+        self.depends: list[int] = []
+        if self.relations:
+            self._read_program()
+            self.depends = [self._depends(r.lhs) | self._depends(r.rhs) for r in self.relations]
+
+    def _read_program(self) -> None:
+        """What each variable depends on."""
+        variables, program = self.e.variables, self.e.program
+        for v, variable in enumerate(variables):
+            if variable.kind in (Kind.PARAMETER, Kind.CONSTANT):
+                self.of_variable[v] = 0
+            elif variable.kind in (Kind.DISCRETE, Kind.BEFORE) and v in self.e.c.places:
+                self.of_variable[v] = EVENTS
+        self.state = {v: i for i, v in enumerate(program.x)}
+        self.input = {v: j for j, v in enumerate(program.u)}
+        self.of_variable |= dict.fromkeys([*self.state, *self.input], STATES)
+        for statement in program.statements:
+            if isinstance(statement, Assign):
+                self.value[statement.target] = statement.expression
+            elif isinstance(statement, Solve) and len(statement.targets) == 1:
+                self.value[statement.targets[0]] = div(self.g, statement.right[0], statement.matrix[0][0])
+            else:
+                continue
+            target = next(v for v in reversed(self.value))
+            self.of_variable[target] = self._depends(self.value[target])
+
+    def _depends(self, root: int) -> int:
+        nodes, known = self.g.nodes, self.of_node
+        stack = [root]
+        while stack:
+            e = stack[-1]
+            if e in known:
+                stack.pop()
+                continue
+            node = nodes[e]
+            op = node[0]
+            if op in _LEAVES:
+                at_leaf = {Op.CONST: 0, Op.TIME: TIME, Op.REL: EVENTS}
+                known[e] = self.of_variable.get(node[1], UNKNOWN) if op == Op.VAR else at_leaf[op]
+            elif op not in _FUNCTIONS:
+                known[e] = UNKNOWN
+            else:
+                inner = node[1:2] if op == Op.HOMOTOPY else operands(self.g, e)
+                open_ones = [a for a in inner if a not in known]
+                if open_ones:
+                    stack.extend(open_ones)
+                    continue
+                known[e] = 0
+                for a in inner:
+                    known[e] |= known[a]
+                if op in _WAVES and known[e] & (TIME | STATES):
+                    known[e] |= WAVES
+            stack.pop()
+        return known[root]
+
+    # ------------------------------------------------------------------------------------------- what is asked
+
+    def is_timed(self, k: int) -> bool:
+        """The solver is told when relation k turns."""
+        return bool(self.depends[k] & TIME) and not self.depends[k] & (STATES | UNKNOWN)
+
+    def on_path(self, k: int) -> bool:
+        """The solver looks closely at relation k within its steps."""
+        return self.depends[k] & (STATES | UNKNOWN | WAVES) == STATES | WAVES
+
+    @property
+    def timed(self) -> list[int]:
+        """Relations that the solver looks ahead for."""
+        return [k for k in range(len(self.relations)) if self.is_timed(k)]
+
+    @property
+    def enclosed(self) -> list[int]:
+        """Relations with a function of their own."""
+        return [k for k in range(len(self.relations)) if self.is_timed(k) or self.on_path(k)]
+
+    @property
+    def unwatched(self) -> list[bool]:
+        """Per relation: it is of no concern to the solver within a step."""
+        return [not depends & (STATES | UNKNOWN) for depends in self.depends]
+
+    def kinds(self) -> list[str]:
+        """Per relation PL_ROOT_..."""
+        out = []
+        for k, (relation, depends) in enumerate(zip(self.relations, self.depends, strict=True)):
+            flags = [] if relation.strict else [CLOSED]
+            flags += [PATH] if self.on_path(k) else []
+            if not depends & (STATES | UNKNOWN):
+                flags.append(TIMED if depends & TIME else STILL)
+                flags += [MEMORY] if depends & EVENTS else []
+            out.append(" | ".join(flags) or "0")
+        return out
+
+    # ---------------------------------------------------------------------------------------------------- text
+
+    def functions(self) -> list[str]:
+        """One function per relation, and the one that pl_model names."""
+        if not self.enclosed:
+            return []
+        out = [self._function(k) for k in self.enclosed]
+        cases = "".join(
+            f"    case {k}: return relation_range_{k}(self, from, to, path, range);\n" for k in self.enclosed
+        )
+        return [*out, filled(ROOT_RANGE, {"@cases": cases})]
+
+    def _function(self, k: int) -> str:
+        lines: list[str] = []
+        names: dict[int, str] = {}
+        relation = self.relations[k]
+        left, right = (self._range(e, names, lines) for e in (relation.lhs, relation.rhs))
+        attribute = "PL_COLD " if len(lines) > LONG else ""
+        head = f"static {attribute}pl_status relation_range_{k}(const model *m, pl_real from, pl_real to, "
+        body = "\n".join(f"    {line}" for line in lines)
+        return (
+            f"{head}const pl_path *path, pl_root_range *range) {{\n    (void)from, (void)to, (void)path;\n{body}\n"
+            f"    return pl_relation_range({left}, {right}, m->relation[{k}], range);\n}}\n"
+        )
+
+    def _range(self, root: int, names: dict[int, str], lines: list[str]) -> str:
+        """Write what the range of an expression needs; returns its name."""
+        stack = [root]
+        while stack:
+            e = stack[-1]
+            if e in names:
+                stack.pop()
+                continue
+            node = self.g.nodes[e]
+            if node[0] == Op.VAR and node[1] in self.value:
+                inner: tuple[int, ...] = (self.value[node[1]],)
+            elif self._is_number(e):
+                inner = ()
+            else:
+                inner = node[1:2] if node[0] == Op.HOMOTOPY else operands(self.g, e)
+            missing = [a for a in inner if a not in names]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if node[0] in (Op.VAR, Op.HOMOTOPY) and inner:
+                names[e] = names[inner[0]]
+                continue
+            names[e] = f"_r{len(lines)}"
+            lines.append(f"const pl_range {names[e]} = {self._text(e, names)};")
+        return names[root]
+
+    def _is_number(self, e: int) -> bool:
+        """Its value is at hand when the function is called."""
+        node = self.g.nodes[e]
+        self.e.shared.extend()
+        if node[0] == Op.VAR:
+            return node[1] not in self.value
+        return node[0] in _LEAVES or self.e.shared.fixed[e]
+
+    def _number(self, e: int) -> str:
+        node, context = self.g.nodes[e], self.e.c
+        if node[0] == Op.CONST:
+            return number(node[1])
+        if node[0] == Op.REL:
+            return f"m->relation[{node[1]}]"
+        if node[0] == Op.VAR and node[1] in context.places:
+            return context.places[node[1]]
+        return context.constant(e)
+
+    def _text(self, e: int, names: dict[int, str]) -> str:
+        node = self.g.nodes[e]
+        op = node[0]
+        if op == Op.TIME:
+            return "pl_range_time(from, to)"
+        if op == Op.VAR and node[1] in self.state:
+            return f"pl_range_state(path, {self.state[node[1]]}, to - from)"
+        if op == Op.VAR and node[1] in self.input:
+            return f"pl_range_input(path, {self.input[node[1]]}, to - from)"
+        if self._is_number(e):
+            return f"pl_range_still({self._number(e)})"
+        inner = [names[a] for a in operands(self.g, e)]
+        if op == Op.TABLE:
+            return f"pl_range_table(&table_{node[1]}, {node[2]}, {inner[0]})"
+        if op == Op.DIV and self._is_number(node[2]) and self.e.shared.fixed[node[2]]:
+            inverse = self.e.c.inverse(node[2])  # the same arithmetic as in the model itself
+            if inverse is not None:
+                return f"pl_range_scale({inner[0]}, {inverse})"
+        if op == Op.MUL:
+            if node[1] == node[2]:
+                return f"pl_range_square({inner[0]})"
+            for a, b in ((1, 2), (2, 1)):
+                if self._is_number(node[a]) and not self._depends(node[a]) & (TIME | STATES):
+                    return f"pl_range_scale({inner[b - 1]}, {self._number(node[a])})"
+        return f"pl_range_{OP_NAME[op]}({', '.join(inner)})"
+
+    def fields(self) -> list[tuple[str, int, str]]:
+        """Fields of the instance: text, size, meaning."""
+        n = len(self.relations) if self.timed else 0
+        return [
+            ("pl_real turned_g[{}];", n, "sides of relations of time when they turned"),
+            ("int8_t turned[{}];", n, "1: the relation turned at turned_at"),
+            ("pl_real turned_at;", bool(n), "time of the last such event"),
+        ]
+
+    def turns(self) -> str:
+        """What events do with relations of time."""
+        flags = wrapped(["1" if self.is_timed(k) else "0" for k in range(len(self.relations))], 30)
+        return filled(TURNS, {"@timed": flags, "@n": len(self.relations)}) if self.timed else NO_TURNS
+
+
+TURNS = """/* 1: a relation of time alone; the solver tells when it turns */
+static const int8_t relation_timed[] = {@timed};
+
+static int is_timed(int k) {
+    return relation_timed[k];
+}
+
+/* Relations of time that turn at t. The solver steps onto the turn, where their sides differ by rounding only: as long
+ * as nothing else moves the sides, the new value holds, whatever the rounding says. */
+static void turn_relations(model *m, pl_real t, const pl_real *g, const int8_t *fired, int *moved) {
+    if (t != m->turned_at) memset(m->turned, 0, sizeof m->turned);
+    m->turned_at = t;
+    for (int k = 0; k < @n; k++) {
+        if (!relation_timed[k] || !fired[k]) continue;
+        int now = fired[k] < 0;
+        *moved |= now != m->relation[k];
+        m->relation[k] = now;
+        m->turned[k] = 1;
+        m->turned_g[k] = g[k];
+    }
+}
+
+static int just_turned(const model *m, int k, pl_real t, pl_real g) {
+    return m->turned[k] && t == m->turned_at && g == m->turned_g[k];
+}
+
+static void forget_turns(model *m) {
+    memset(m->turned, 0, sizeof m->turned);
+}
+"""
+
+NO_TURNS = """static int is_timed(int k) {
+    (void)k;
+    return 0;
+}
+
+static void turn_relations(model *m, pl_real t, const pl_real *g, const int8_t *fired, int *moved) {
+    (void)m, (void)t, (void)g, (void)fired, (void)moved;
+}
+
+static int just_turned(const model *m, int k, pl_real t, pl_real g) {
+    (void)m, (void)k, (void)t, (void)g;
+    return 0;
+}
+
+static void forget_turns(model *m) {
+    (void)m;
+}
+"""
+
+ROOT_RANGE = """static pl_status model_root_range(void *self, int i, pl_real from, pl_real to, const pl_path *path,
+                                  pl_root_range *range) {
+    switch (i) {
+@cases    default: return PL_ARGUMENT;
+    }
+}
+"""
