@@ -6,7 +6,7 @@ import pytest
 
 import pliant
 from pliant.errors import NotSupportedError, PliantError
-from pliant.frontend.sections import free_samples, split_sections
+from pliant.frontend.sections import split_sections
 
 METHODS = ["bdf", "radau5", "dopri5", "auto"]
 STATE = "Real x(start = 0, fixed = true);"
@@ -158,8 +158,6 @@ def test_sections_are_taken_apart_where_that_changes_nothing() -> None:
     )
     for one in kept:
         assert split_sections(one) == one
-    assert free_samples("when sample(0, f(1)) then") == "when {sample(0, f(1)), false} then"
-    assert free_samples("when sample(0, 1) and b then") == "when sample(0, 1) and b then"
 
 
 def test_what_cannot_be_lowered_is_refused() -> None:

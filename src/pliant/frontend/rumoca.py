@@ -24,7 +24,7 @@ from pliant.frontend.enumerations import add_literals
 from pliant.frontend.messages import Source, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 from pliant.frontend.samples import hide_ticks, named_samples
-from pliant.frontend.sections import free_samples, split_sections
+from pliant.frontend.sections import split_sections
 from pliant.textfile import read_text
 
 WRAPPER = "PliantWrapper"
@@ -182,19 +182,17 @@ def _choose(text: str, file: str, prefix: str) -> str:
 
 
 def _compile_somehow(model: Source) -> dict[str, Any]:
-    """As it stands, else put another way that means the same."""
+    """As it stands, else with algorithm sections taken apart."""
     try:
         return _compile(model)
     except NotSupportedError as error:
-        tried = {model.text}
-        for text in (split_sections(model.text), free_samples(model.text), free_samples(split_sections(model.text))):
-            if text not in tried:
-                tried.add(text)
-                try:
-                    return _compile(replace(model, text=text))
-                except PliantError:
-                    pass
-        raise error
+        text = split_sections(model.text)
+        if text == model.text:
+            raise
+        try:
+            return _compile(replace(model, text=text))
+        except PliantError:
+            raise error from None
 
 
 def _compile(model: Source) -> dict[str, Any]:

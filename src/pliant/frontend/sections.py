@@ -1,16 +1,13 @@
-"""Texts put so that rumoca can lower them, with the same meaning.
+"""Algorithm sections taken apart into sections that rumoca can lower.
 
-Algorithm sections are taken apart: rumoca takes a section whole and refuses it when a statement reads what a
-when-clause before has set, or when it has several continuous variables. Where every variable is set on one side of a
-place only, and nothing before that place reads what is set behind it, two sections say the same as one:
+rumoca takes a section whole and refuses it when a statement reads what a when-clause before has set, or when it has
+several continuous variables. Where every variable is set on one side of a place only, and nothing before that place
+reads what is set behind it, two sections say the same as one:
 
     algorithm  when c then n := pre(n) + 1; end when;            algorithm  when c then n := pre(n) + 1; end when;
                when n > 3 then m := n; end when;          ->     algorithm  when n > 3 then m := n; end when;
 
 Only the word `algorithm` is put in, so lines stay where they are. Functions have one section and are left alone.
-
-`when sample(...)` makes a variable belong to a clock, and rumoca refuses a variable with two clocks and most reads by
-others. A vector of conditions does not: `when {sample(...), false}`.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ _TOKEN = re.compile(r":=|[;()\[\]{}]|\bend\s+(?:if|for|when|while)\b|\b(?:if|for
 _NAME = r"(?:[A-Za-z_]\w*|'(?:\\.|[^'\\\n])*')"
 _PATH = re.compile(rf"(?<![\w.']){_NAME}(?:\s*\.\s*{_NAME})*")
 _BEFORE = re.compile(rf"\bpre\s*\(\s*{_NAME}(?:\s*\.\s*{_NAME})*\s*\)")
-_SAMPLED = re.compile(r"\b(?:else)?when\s+(?P<sample>sample\s*\()")
 _TARGETS = re.compile(rf"(?:\([^()]*\)|{_NAME}(?:\s*\[[^\[\]]*\])?(?:\s*\.\s*{_NAME}(?:\s*\[[^\[\]]*\])?)*)\s*:=")
 
 
@@ -53,22 +49,6 @@ def split_sections(text: str) -> str:
             places += _cuts(_statements(plain, match.end(), end.start() if end else len(plain)))
     for place in sorted(places, reverse=True):
         text = f"{text[:place]}algorithm {text[place:]}"
-    return text
-
-
-def free_samples(text: str) -> str:
-    """The text with every `when sample(...)` as a vector of conditions."""
-    plain = without_comments(text)
-    for match in reversed(list(_SAMPLED.finditer(plain))):
-        depth, place = 0, match.end() - 1
-        while place < len(plain):
-            depth += {"(": 1, ")": -1}.get(plain[place], 0)
-            place += 1
-            if depth == 0:
-                break
-        if plain[place:].lstrip().startswith("then"):
-            start = match.start("sample")
-            text = f"{text[:start]}{{{text[start:place]}, false}}{text[place:]}"
     return text
 
 
