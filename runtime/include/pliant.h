@@ -325,6 +325,9 @@ typedef struct pl_problem {
     int next_jump; /* first segment with a jump that is not yet passed: u is taken from the left of it */
     pl_failure failure;
     pl_record *record; /* NULL: nothing is noted */
+    /* asked when the model refused a trial up to t: 1 if the step shall end (PL_PAUSED) because an event lies before t */
+    int (*refused)(struct pl_problem *p, pl_real t);
+    void *watcher; /* whose */
 } pl_problem;
 
 /* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
@@ -475,7 +478,7 @@ typedef struct pl_method_options {
 enum { PL_BDF = 0, PL_RADAU5, PL_DOPRI5, PL_LIEULER, PL_EULER, PL_RK4, PL_N_METHODS, PL_AUTO_METHOD = 100 };
 
 /* A method: `start` at (t, x) towards t_end, `step` once, not beyond t_limit; both leave a valid state on
- * failure. */
+ * failure. PL_PAUSED: no step, see pl_problem.refused. */
 typedef struct pl_method {
     const char *name;
     int implicit;      /* needs p->linear */
@@ -486,6 +489,9 @@ typedef struct pl_method {
     pl_status (*step)(void *state, pl_problem *p, pl_real t_limit);
     /* x(t) (derivative = 0) or x'(t) (1) inside the last step */
     void (*interpolate)(const void *state, pl_real t, int derivative, pl_real *out);
+    /* x(t) beyond the last step, as good as the method knows, also after failed attempts; degree in t - head.t, 0: not
+     * known. NULL: never */
+    int (*ahead)(const void *state, pl_real t, pl_real *out);
     /* current x (for moving it slightly: PL_STEP_PROJECTED) */
     pl_real *(*x)(void *state);
     /* the linear block was made anew: evaluate and factorise again before using it */
@@ -562,6 +568,10 @@ typedef struct pl_run {
     pl_real event_gap;    /* time between the last two events */
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
+    int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
+    int refusals;         /* since the last step: of the model, short of an event */
+    pl_real t_aim;        /* where that event is, as far as known */
+    pl_real t_slope;      /* where x' of the work arrays belongs */
     int n_x, n_roots, n_u;
 } pl_run;
 

@@ -4,14 +4,20 @@
  * wanted direction) is narrowed, for all its root functions together, by the secant rule in Illinois form
  * with bisection whenever it does not halve the bracket in two trials, until the bracket is a few units of
  * rounding of t. The event is its right end, where the sign has changed; a function that fired on arriving exactly at
- * zero counts as having passed it. One that begins at zero does not fire by leaving it. (Hiebert & Shampine, Implicitly Defined Output Points for Solutions of ODEs,
- * Sandia 1980.)
+ * zero counts as having passed it. One that begins at zero does not fire by leaving it. (Hiebert & Shampine, Implicitly
+ * Defined Output Points for Solutions of ODEs, Sandia 1980.)
+ *
+ * A root function that cannot be evaluated (it reads a branch outside of where that is defined) counts as beyond an event:
+ * the bracket then narrows to where it ends. The event is that of a function that fires there, or if none can be asked,
+ * of the one that has come nearest to zero.
  */
 #include "run.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+#define MOST_LEFT 0.5 /* of its value: what a function may have on the way to zero where it can no longer be evaluated */
 
 static int8_t sign_of(pl_real v) {
     return (int8_t)((v > 0.0) - (v < 0.0));
@@ -22,6 +28,7 @@ static int8_t sign_of(pl_real v) {
 static int8_t fires(const pl_model *m, int i, int8_t from, pl_real g) {
     int direction = m->root_direction ? m->root_direction[i] : 0;
     int8_t to = sign_of(g), way = from < 0 ? 1 : -1;
+    if (g != g) return 0;
     int crossed = from == 2 || from == -2 ? to == way : from != 0 && from != to;
     return crossed && (direction == 0 || direction == way) ? way : 0;
 }
@@ -29,7 +36,7 @@ static int8_t fires(const pl_model *m, int i, int8_t from, pl_real g) {
 /* Sign to compare with from the value g on. */
 static int8_t next_sign(int8_t from, pl_real g) {
     int8_t to = sign_of(g);
-    return to == 0 && (from == 2 || from == -2) ? from : to;
+    return g != g || (to == 0 && (from == 2 || from == -2)) ? from : to;
 }
 
 static int any_fires(const pl_run *r, const pl_model *m, const int8_t *sign, const pl_real *g) {
@@ -38,11 +45,19 @@ static int any_fires(const pl_run *r, const pl_model *m, const int8_t *sign, con
     return 0;
 }
 
+static int any_unknown(const pl_run *r, const pl_real *g) {
+    return r->n_roots > 0 && pl_first_nonfinite(r->n_roots, g) >= 0;
+}
+
+/* Root functions at t; those that cannot be evaluated there are NaN. */
 static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, pl_real *g) {
-    const pl_method *method = pl_method_of(r->method);
     pl_real *x = pl_run_x(r, RUN_TRY);
-    method->interpolate(state, t, 0, x);
-    return pl_roots(p, t, x, g);
+    pl_run_at(r, state, t, x);
+    pl_status status = pl_roots(p, t, x, g);
+    if (status != PL_RETRY && status != PL_NONFINITE) return status;
+    for (int i = 0; i < r->n_roots; i++)
+        if (status == PL_RETRY || !(g[i] - g[i] == 0.0)) g[i] = NAN;
+    return PL_OK;
 }
 
 pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
@@ -73,6 +88,7 @@ static pl_real trial_point(pl_run *r, const pl_model *m, pl_real a, pl_real b, p
         pl_real l = weight_a * fabs(left[i]), u = weight_b * fabs(right[i]);
         if (l + u > 0.0) best = fmin(best, l / (l + u));
     }
+    if (best == 1.0) best = 0.5; /* nothing to go by: the right end cannot be evaluated */
     return a + fmin(fmax(best, 0.02), 0.98) * (b - a);
 }
 
@@ -94,7 +110,7 @@ static pl_status narrow(pl_run *r, pl_problem *p, const void *state, pl_real *a,
         if (t <= *a || t >= *b) break;
         pl_status status = evaluate(r, p, state, t, trial);
         if (status != PL_OK) return status;
-        if (any_fires(r, m, sign, trial)) {
+        if (any_fires(r, m, sign, trial) || any_unknown(r, trial)) {
             *b = t;
             memcpy(right, trial, bytes);
             weight_a = weight_b < 1.0 ? 1.0 : weight_a; /* Illinois: halve the end that stays */
@@ -110,8 +126,74 @@ static pl_status narrow(pl_run *r, pl_problem *p, const void *state, pl_real *a,
     return PL_OK;
 }
 
+/* Which functions fire at b, the end of a bracket whose beginning is in G_LEFT; `before`: values further back. Where none
+ * can be asked: the one that has lost the largest part of its value on the way. 0: none. */
+static int set_fired(pl_run *r, const pl_model *m, const pl_real *before) {
+    const int8_t *sign = pl_run_sign(r);
+    const pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
+    int8_t *fired = pl_run_fired(r), any = 0;
+    for (int i = 0; i < r->n_roots; i++) any |= (fired[i] = fires(m, i, sign[i], right[i])) != 0;
+    if (any) return 1;
+    pl_real best = MOST_LEFT;
+    int nearest = -1;
+    for (int i = 0; i < r->n_roots; i++) {
+        int8_t way = fires(m, i, sign[i], -left[i]);
+        if (right[i] == right[i] || !way || !(fabs(left[i]) <= best * fabs(before[i]))) continue;
+        best = fabs(left[i]) / fabs(before[i]);
+        nearest = i;
+    }
+    if (nearest >= 0) fired[nearest] = fires(m, nearest, sign[nearest], -left[nearest]);
+    return nearest >= 0;
+}
+
+/* One bracket [a, b] with values in G_LEFT and G_RIGHT: is there an event, and where? */
+static pl_status look(pl_run *r, pl_problem *p, const void *state, pl_real a, pl_real *b, int *found) {
+    pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT),
+            *kept = pl_run_g(r, RUN_G_KEPT);
+    *found = 0;
+    int unknown = any_unknown(r, right);
+    if (!unknown && !any_fires(r, p->model, pl_run_sign(r), right)) return PL_OK;
+    pl_failure failure = p->failure;
+    memcpy(kept, left, (size_t)r->n_roots * sizeof(pl_real));
+    pl_status status = narrow(r, p, state, &a, b);
+    if (status != PL_OK) return status;
+    *found = set_fired(r, p->model, kept);
+    if (*found || !unknown) return PL_OK;
+    p->failure = failure; /* of the function that could not be evaluated */
+    return (pl_status)failure.status;
+}
+
+int pl_event_ahead(pl_run *r, pl_problem *p, const void *state, pl_real t_far, pl_real *t_event) {
+    const pl_stepper *head = state;
+    size_t bytes = (size_t)r->n_roots * sizeof(pl_real);
+    pl_real *left = pl_run_g(r, RUN_G_LEFT), b = t_far;
+    int found = 0;
+    pl_failure failure = p->failure;
+    pl_status status = evaluate(r, p, state, head->t, left);
+    if (status == PL_OK && !any_unknown(r, left)) {
+        status = evaluate(r, p, state, b, pl_run_g(r, RUN_G_RIGHT));
+        if (status == PL_OK) status = look(r, p, state, head->t, &b, &found);
+        memcpy(left, pl_run_g(r, RUN_G_KEPT), found ? bytes : 0);
+    }
+    p->failure = failure;
+    *t_event = b;
+    return status == PL_OK && found;
+}
+
+pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *state, pl_real t) {
+    pl_real *left = pl_run_g(r, RUN_G_LEFT), *now = pl_run_g(r, RUN_G_TRY);
+    int8_t *sign = pl_run_sign(r);
+    if (!any_unknown(r, left)) return PL_OK;
+    pl_status status = evaluate(r, p, state, t, now);
+    for (int i = 0; i < r->n_roots && status == PL_OK; i++)
+        if (left[i] != left[i]) {
+            left[i] = now[i];
+            sign[i] = sign_of(now[i]);
+        }
+    return status == PL_OK && any_unknown(r, left) ? (pl_status)p->failure.status : status;
+}
+
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *found, pl_real *t_event) {
-    const pl_model *m = p->model;
     const pl_stepper *head = state;
     int8_t *sign = pl_run_sign(r), *fired = pl_run_fired(r);
     pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
@@ -121,14 +203,9 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
         pl_real b = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts, a = r->t_left;
         if (b <= a) continue;
         pl_status status = evaluate(r, p, state, b, right);
+        if (status == PL_OK) status = look(r, p, state, a, &b, found);
         if (status != PL_OK) return status;
-        if (any_fires(r, m, sign, right)) {
-            status = narrow(r, p, state, &a, &b);
-            if (status != PL_OK) return status;
-            *found = 1;
-            *t_event = b;
-            for (int i = 0; i < r->n_roots; i++) fired[i] = fires(m, i, sign[i], right[i]);
-        }
+        if (*found) *t_event = b;
         for (int i = 0; i < r->n_roots; i++) {
             /* an event exactly on zero counts as beyond it: the way back is another one */
             int8_t next = next_sign(sign[i], right[i]);

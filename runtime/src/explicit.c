@@ -162,7 +162,7 @@ static pl_status fixed_step(void *state, pl_problem *p, pl_real t_limit) {
     if (status == PL_OK) status = fixed_stages(s, p, h);
     /* the next step's first stage, before this step is accepted: a point without derivative is no place to be */
     if (status == PL_OK) status = pl_rhs(p, t_next, array(s, Y), array(s, K + 5));
-    if (status != PL_OK) return status;
+    if (status != PL_OK) return pl_event_before(p, status, t_next) ? PL_PAUSED : status;
     size_t bytes = (size_t)s->head.n * sizeof(pl_real);
     memcpy(array(s, K + 4), array(s, K),
            bytes); /* derivative at the beginning, for the Hermite interpolant */
@@ -221,6 +221,7 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
         if (h < pl_smallest_step(s->head.t)) return pl_collapse(status);
         if (fails > MAX_FAILS) return status;
         status = dopri5_stages(s, p, h);
+        if (pl_event_before(p, status, s->head.t + h)) return PL_PAUSED;
         if (status == PL_RETRY || status == PL_NONFINITE) {
             p->count->n_newton_fails++;
             pl_note_failure(p, status, -1, 0.0, s->head.t);
@@ -295,6 +296,18 @@ static void dopri5_interpolate(const void *state, pl_real t, int derivative, pl_
     }
 }
 
+/* x + d f, with the curvature that x_old tells: d^2 (h f - (x - x_old))/h^2. */
+static int explicit_ahead(const void *state, pl_real t, pl_real *out) {
+    pl_explicit *s = (pl_explicit *)state;
+    const pl_real *x = array(s, X), *old = array(s, X_OLD), *f = array(s, s->f_last ? K + N_STAGES - 1 : K);
+    pl_real d = t - s->head.t, h = s->head.h;
+    if (!s->f_valid && !s->f_last) return 0;
+    for (int i = 0; i < s->head.n; i++) out[i] = x[i] + d * f[i];
+    if (!(h > 0.0) || s->stages == 1) return 1;
+    for (int i = 0; i < s->head.n; i++) out[i] += d * d * (h * f[i] - (x[i] - old[i])) / (h * h);
+    return 2;
+}
+
 static void forget(void *state) {
     (void)state; /* nothing is kept that depends on linear algebra */
 }
@@ -305,6 +318,7 @@ const pl_method pl_euler_method = {
     .start = euler_start,
     .step = fixed_step,
     .interpolate = linear_interpolate,
+    .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
 };
@@ -315,6 +329,7 @@ const pl_method pl_rk4_method = {
     .start = rk4_start,
     .step = fixed_step,
     .interpolate = hermite_interpolate,
+    .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
 };
@@ -325,6 +340,7 @@ const pl_method pl_dopri5_method = {
     .start = dopri5_start,
     .step = dopri5_step,
     .interpolate = dopri5_interpolate,
+    .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
 };

@@ -364,6 +364,7 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             if (status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE &&
                 status != PL_SINGULAR)
                 return status;
+            if (pl_event_before(p, status, s->head.t + s->h)) return PL_PAUSED;
             p->count->n_newton_fails++;
             pl_note_failure(p, status, pl_largest(s->head.n, array(s, Z3), array(s, SCALE)), s->rate,
                             s->head.t);
@@ -402,6 +403,12 @@ static void radau5_interpolate(const void *state, pl_real t, int derivative, pl_
     }
 }
 
+static int radau5_ahead(const void *state, pl_real t, pl_real *out) {
+    if (!((const pl_radau5 *)state)->has_polynomial) return 0;
+    radau5_interpolate(state, t, 0, out);
+    return 3;
+}
+
 static void radau5_forget(void *state) {
     pl_radau5 *s = state;
     s->jacobian_valid = 0;
@@ -416,6 +423,7 @@ const pl_method pl_radau5_method = {
     .start = radau5_start,
     .step = radau5_step,
     .interpolate = radau5_interpolate,
+    .ahead = radau5_ahead,
     .x = radau5_x,
     .forget = radau5_forget,
 };

@@ -24,7 +24,7 @@
 
 size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
-    return sizeof(pl_run) + (7 * n_x + 3 * n_roots + RUN_N_U * (size_t)m->n_u) * sizeof(pl_real) +
+    return sizeof(pl_run) + (RUN_N_X * n_x + RUN_N_G * n_roots + RUN_N_U * (size_t)m->n_u) * sizeof(pl_real) +
            2 * n_roots + 16;
 }
 
@@ -63,6 +63,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->next_time = next_time;
     r->t_handover = -HUGE_VAL;
     r->t_event = -HUGE_VAL;
+    r->t_slope = -HUGE_VAL;
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
     p->next_jump = 0;
     find_next_jump(p, t);
@@ -219,13 +220,18 @@ static int struggling(pl_run *r, const pl_problem *p) {
 static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     for (;;) {
         pl_status status = r->started ? PL_OK : start_method(r, p, state);
-        if (status == PL_OK) status = pl_method_of(r->method)->step(state, p, next_limit(r, p));
+        pl_real limit = next_limit(r, p);
+        if (status == PL_OK && r->aim) status = pl_guard_aim(r, p, state, &limit);
+        if (status == PL_EVENT) return status;
+        if (status == PL_OK) status = pl_method_of(r->method)->step(state, p, limit);
         if (status == PL_OK) break;
+        if (status == PL_PAUSED || (other_may_help(status) && pl_guard_last(r, p, state))) continue;
         if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
         if (!give_to_other(r, p, state, status)) return status;
     }
     const pl_stepper *head = state;
     r->step_open = 1;
+    r->refusals = 0;
     r->t_left = head->t_old;
     log_step(r, head, out);
     return PL_OK;
@@ -312,8 +318,9 @@ static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *
 /* Begin anew at t from RUN_AFTER; algebraic unknowns follow what jumped, and events follow them: told in `info`. */
 static pl_status restart(pl_run *r, pl_problem *p, pl_real t, pl_event_info *info) {
     pl_real *x = pl_run_x(r, RUN_AFTER);
-    r->started = r->step_open = 0;
+    r->started = r->step_open = r->aim = 0;
     r->t_reached = r->t_left = t;
+    r->t_slope = -HUGE_VAL;
     pl_status status = PL_OK;
     if (p->model->mass.start) {
         pl_real *given = pl_run_x(r, RUN_TRY); /* a failed iteration must not be what is left */
@@ -369,7 +376,7 @@ static int jump_due(const pl_problem *p, pl_real t) {
     return in && p->next_jump < in->n_segments && t >= in->start[p->next_jump];
 }
 
-/* An event at t inside or at the end of the open step. An input that jumps at the time of a time event jumps first:
+/* An event at t inside or at the end of the open step; `root` 2: of a root beyond it, where it begins anew. An input that jumps at the time of a time event jumps first:
  * what the event samples is the value from t on. */
 static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int root) {
     pl_event_info info;
@@ -385,7 +392,7 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     if (jumped) find_next_jump(p, t);
     if (status == PL_OK) status = settle(r, p, t, root, &info);
     if (status != PL_OK) return status;
-    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always;
+    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always || root == 2;
     int end = info.terminate || (root && roots_terminal(r, p->model));
     if (changed) {
         status = restart(r, p, t, &info);
@@ -393,6 +400,7 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     } else if (out->n_points < 0) {
         status = write_silent(r, p, out, t, end ? out->used : rows);
     }
+    if (status == PL_OK && !changed && root) status = pl_event_refresh(r, p, state, t);
     if (status == PL_OK && (changed || out->n_points > 0)) status = write_after(r, p, out, t);
     if (status != PL_OK) return status;
     return end || info.terminate ? end_here(r, p, out, t) : PL_EVENT;
@@ -499,6 +507,22 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     return PL_OK;
 }
 
+/* The event at r->t_aim, which no step can reach (guard.c). A time event or jump there is what the loop meets next. */
+static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
+    pl_real t = r->t_aim, *x = pl_run_x(r, RUN_TRY), *after = pl_run_x(r, RUN_AFTER);
+    int root = r->aim != PL_AIM_LIMIT;
+    while (r->next_point < out->n_points && out->point[r->next_point] < t) {
+        pl_guard_state(r, p, state, out->point[r->next_point], x);
+        pl_status status = write_row(p, out, out->point[r->next_point], x);
+        if (status != PL_OK) return status;
+        r->next_point++;
+    }
+    pl_guard_state(r, p, state, t, after);
+    r->started = r->aim = 0;
+    r->t_reached = r->t_left = t;
+    return root ? handle_event(r, p, state, out, t, 2) : PL_OK;
+}
+
 /* A limit where the run stands already, or so near that no step fits in between: another event, jump or the end at the
  * time of the last one. PL_OK: nothing, or passed (then *passed). */
 static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *out, int *passed) {
@@ -514,7 +538,8 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     return write_start(r, p, out);
 }
 
-pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
+static pl_status advance(pl_run *r, pl_problem *p, pl_watch *watch, pl_output *out, int64_t steps) {
+    void *state = watch->state;
     pl_status status = write_start(r, p, out);
     if (status != PL_OK) return status;
     int64_t stop_at = p->count->n_steps + steps;
@@ -534,10 +559,26 @@ pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, 
                 hand_over(r, p, state);
                 r->t_handover = -HUGE_VAL; /* BDF did not fail here: it may come back */
             }
+            watch->limit = next_limit(r, p);
             status = take_step(r, p, state, out);
+            if (status == PL_EVENT) {
+                status = cross(r, p, state, out);
+                if (status != PL_OK) return status;
+                continue;
+            }
             if (status != PL_OK) return status;
         }
         status = close_step(r, p, state, out);
         if (status != PL_OK) return status;
     }
+}
+
+pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
+    pl_watch watch = {r, state, r->t_stop};
+    p->refused = pl_guard_refused;
+    p->watcher = &watch;
+    pl_status status = advance(r, p, &watch, out, steps);
+    p->refused = NULL;
+    p->watcher = NULL;
+    return status;
 }

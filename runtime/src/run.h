@@ -1,12 +1,14 @@
-/* Private: arrays behind pl_run, and the root search (event.c) that the step loop (run.c) uses. */
+/* Private: arrays behind pl_run; the root search (event.c) and the way to guarded events (guard.c) that the step loop
+ * (run.c) uses. */
 #ifndef PL_RUN_H
 #define PL_RUN_H
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each), u (7 n_u);
- * then int8_t sign, fired (n_roots each). */
-enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
+/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept (n_roots each),
+ * u (7 n_u); then int8_t sign, fired (n_roots each). */
+enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_SLOPE, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
+enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_N_G };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
     return (pl_real *)(void *)(r + 1) + (size_t)k * (size_t)r->n_x;
@@ -15,7 +17,7 @@ static inline pl_real *pl_run_g(pl_run *r, int k) {
     return pl_run_x(r, RUN_N_X) + (size_t)k * (size_t)r->n_roots;
 }
 static inline pl_real *pl_run_u(pl_run *r) {
-    return pl_run_g(r, 3);
+    return pl_run_g(r, RUN_N_G);
 }
 static inline int8_t *pl_run_sign(pl_run *r) {
     return (int8_t *)(void *)(pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u);
@@ -23,7 +25,9 @@ static inline int8_t *pl_run_sign(pl_run *r) {
 static inline int8_t *pl_run_fired(pl_run *r) {
     return pl_run_sign(r) + r->n_roots;
 }
-enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY };
+
+/* x at t: inside the last step, or beyond it. Degree of what is beyond, 0: not known (x then is that of the end). */
+int pl_run_at(pl_run *r, const void *state, pl_real t, pl_real *x);
 
 /* Take the signs of the root functions at (t, x) as the state to compare with. */
 pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
@@ -33,5 +37,27 @@ void pl_event_put_back(pl_run *r);
 /* First event in (r->t_left, end of the step]: *found, its time in *t_event, pl_run_fired set; signs and
  * r->t_left advance to it, or to the end of the step. */
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, int *found, pl_real *t_event);
+/* The same beyond the step, up to t_far, with x continued; only pl_run_fired is set. */
+int pl_event_ahead(pl_run *r, pl_problem *p, const void *method_state, pl_real t_far, pl_real *t_event);
+/* After an event that changed neither states nor f: root functions that could not be evaluated before it. */
+pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *method_state, pl_real t);
+
+/* What r->aim says: nothing; short of a root; short of a time event or jump; the event is reached. */
+enum { PL_AIM_NONE, PL_AIM_ROOT, PL_AIM_LIMIT, PL_AIM_THERE };
+
+typedef struct pl_watch {
+    pl_run *run;
+    void *state;   /* of the method */
+    pl_real limit; /* of the present step: next time event, jump or the end */
+} pl_watch;
+
+/* pl_problem.refused; the watcher is a pl_watch. */
+int pl_guard_refused(pl_problem *p, pl_real t);
+/* Before a step with r->aim set: *limit is brought short of the event. PL_EVENT: it is reached, at r->t_aim. */
+pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit);
+/* The method gave up: 1 if an event lies so near that this is the reason. */
+int pl_guard_last(pl_run *r, pl_problem *p, void *state);
+/* x just before the event that pl_guard_aim found, at t. */
+void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x);
 
 #endif
