@@ -570,6 +570,7 @@ typedef struct pl_run {
     int events_close;     /* events with hardly any progress */
     int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
     int refusals;         /* since the last step: of the model, short of an event */
+    int crossed;          /* the event at hand is one that no step reached */
     pl_real t_aim;        /* where that event is, as far as known */
     pl_real t_slope;      /* where x' of the work arrays belongs */
     int n_x, n_roots, n_u;

@@ -219,6 +219,18 @@ static PL_UNUSED pl_real pl_loop_norm(int n, const pl_real *d, const pl_real *z,
     return largest;
 }
 
+/* A last correction that is small only against the floor may leave where the loop is defined (sqrt next to zero): then
+ * the residual is asked, at z + d in `trial`. */
+static PL_UNUSED int pl_loop_leaves(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u,
+                                    int n, const pl_real *d, const pl_real *trial, pl_real *r) {
+    int doubtful = 0, leaves = 0;
+    for (int i = 0; i < n; i++) doubtful |= fabs(d[i]) > PL_NEWTON_STALLED * fabs(trial[i]);
+    if (!doubtful) return 0;
+    loop(self, t, x, u, trial, r, NULL);
+    for (int i = 0; i < n; i++) leaves |= r[i] - r[i] != 0.0;
+    return leaves;
+}
+
 /* Iterate z; work: n * (n + 3) numbers, pivot: n. Returns 0, or -1 (no convergence), or the 1-based number of
  * an unknown without pivot. On failure r is the last residual. */
 static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
@@ -234,8 +246,11 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
         pl_real length = pl_loop_norm(n, d, z, nominal), lambda = 1.0;
         if (length - length != 0.0) return -1;
         if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && length >= 0.5 * last)) {
-            for (int i = 0; i < n; i++) z[i] += d[i];
-            return 0;
+            for (int i = 0; i < n; i++) trial[i] = z[i] + d[i];
+            if (!pl_loop_leaves(loop, self, t, x, u, n, d, trial, r)) {
+                for (int i = 0; i < n; i++) z[i] = trial[i];
+                return 0;
+            }
         }
         for (;; lambda *= 0.5) {
             if (lambda < PL_NEWTON_DAMPING) return -1;

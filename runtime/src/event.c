@@ -17,7 +17,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_LEFT 0.5 /* of its value: what a function may have on the way to zero where it can no longer be evaluated */
+/* What a function may have left of its value where it can no longer be evaluated, to be on the way to zero: */
+#define LEFT_OF_STEP 0.5  /* ... of the value at the beginning of the step */
+#define LEFT_OF_MOST 1e-6 /* ... of the largest value since the last restart */
 
 static int8_t sign_of(pl_real v) {
     return (int8_t)((v > 0.0) - (v < 0.0));
@@ -51,9 +53,16 @@ static int any_unknown(const pl_run *r, const pl_real *g) {
 
 /* Root functions at t; those that cannot be evaluated there are NaN. */
 static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, pl_real *g) {
+    const pl_stepper *head = state;
     pl_real *x = pl_run_x(r, RUN_TRY);
     pl_run_at(r, state, t, x);
-    pl_status status = pl_roots(p, t, x, g);
+    pl_status status = PL_OK;
+    if (t > head->t && p->model->mass.start) { /* algebraic unknowns are not continued but solved for */
+        status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
+        pl_method_of(r->method)->forget((void *)state);
+        if (status == PL_INCONSISTENT || status == PL_SINGULAR) status = PL_RETRY;
+    }
+    if (status == PL_OK) status = pl_roots(p, t, x, g);
     if (status != PL_RETRY && status != PL_NONFINITE) return status;
     for (int i = 0; i < r->n_roots; i++)
         if (status == PL_RETRY || !(g[i] - g[i] == 0.0)) g[i] = NAN;
@@ -65,6 +74,7 @@ pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) 
     int8_t *sign = pl_run_sign(r);
     pl_status status = pl_roots(p, t, x, g);
     for (int i = 0; i < r->n_roots; i++) sign[i] = status == PL_OK ? sign_of(g[i]) : 0;
+    for (int i = 0; i < r->n_roots; i++) pl_run_g(r, RUN_G_OLD)[i] = pl_run_g(r, RUN_G_MOST)[i] = fabs(g[i]);
     return status;
 }
 
@@ -126,20 +136,27 @@ static pl_status narrow(pl_run *r, pl_problem *p, const void *state, pl_real *a,
     return PL_OK;
 }
 
-/* Which functions fire at b, the end of a bracket whose beginning is in G_LEFT; `before`: values further back. Where none
- * can be asked: the one that has lost the largest part of its value on the way. 0: none. */
-static int set_fired(pl_run *r, const pl_model *m, const pl_real *before) {
+/* What function i has left on the way to zero, 1: too much. */
+static pl_real left_over(pl_run *r, int i) {
+    pl_real before = fmax(fabs(pl_run_g(r, RUN_G_OLD)[i]), fabs(pl_run_g(r, RUN_G_KEPT)[i]));
+    pl_real enough = fmax(LEFT_OF_STEP * before, LEFT_OF_MOST * pl_run_g(r, RUN_G_MOST)[i]);
+    pl_real left = fabs(pl_run_g(r, RUN_G_LEFT)[i]);
+    return left < enough ? left / enough : 1.0;
+}
+
+/* Which functions fire at b, the end of a bracket whose beginning is in G_LEFT. Where none can be asked: the one that is
+ * nearest to zero, as its course so far tells. 0: none. */
+static int set_fired(pl_run *r, const pl_model *m) {
     const int8_t *sign = pl_run_sign(r);
     const pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
     int8_t *fired = pl_run_fired(r), any = 0;
     for (int i = 0; i < r->n_roots; i++) any |= (fired[i] = fires(m, i, sign[i], right[i])) != 0;
     if (any) return 1;
-    pl_real best = MOST_LEFT;
+    pl_real best = 1.0;
     int nearest = -1;
     for (int i = 0; i < r->n_roots; i++) {
-        int8_t way = fires(m, i, sign[i], -left[i]);
-        if (right[i] == right[i] || !way || !(fabs(left[i]) <= best * fabs(before[i]))) continue;
-        best = fabs(left[i]) / fabs(before[i]);
+        if (right[i] == right[i] || !fires(m, i, sign[i], -left[i]) || left_over(r, i) >= best) continue;
+        best = left_over(r, i);
         nearest = i;
     }
     if (nearest >= 0) fired[nearest] = fires(m, nearest, sign[nearest], -left[nearest]);
@@ -157,7 +174,7 @@ static pl_status look(pl_run *r, pl_problem *p, const void *state, pl_real a, pl
     memcpy(kept, left, (size_t)r->n_roots * sizeof(pl_real));
     pl_status status = narrow(r, p, state, &a, b);
     if (status != PL_OK) return status;
-    *found = set_fired(r, p->model, kept);
+    *found = set_fired(r, p->model);
     if (*found || !unknown) return PL_OK;
     p->failure = failure; /* of the function that could not be evaluated */
     return (pl_status)failure.status;
@@ -180,6 +197,15 @@ int pl_event_ahead(pl_run *r, pl_problem *p, const void *state, pl_real t_far, p
     return status == PL_OK && found;
 }
 
+int pl_event_fires(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
+    pl_real *g = pl_run_g(r, RUN_G_TRY);
+    int8_t *fired = pl_run_fired(r), any = 0;
+    pl_status status = pl_roots(p, t, x, g);
+    if (status != PL_OK && status != PL_NONFINITE) return 0;
+    for (int i = 0; i < r->n_roots; i++) any |= (fired[i] = fires(p->model, i, pl_run_sign(r)[i], g[i])) != 0;
+    return any;
+}
+
 pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *state, pl_real t) {
     pl_real *left = pl_run_g(r, RUN_G_LEFT), *now = pl_run_g(r, RUN_G_TRY);
     int8_t *sign = pl_run_sign(r);
@@ -196,9 +222,10 @@ pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *state, pl_real 
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *found, pl_real *t_event) {
     const pl_stepper *head = state;
     int8_t *sign = pl_run_sign(r), *fired = pl_run_fired(r);
-    pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT);
+    pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT), *most = pl_run_g(r, RUN_G_MOST);
     int parts = r->opt.root_samples + 1;
     *found = 0;
+    if (r->t_left == head->t_old) memcpy(pl_run_g(r, RUN_G_OLD), left, (size_t)r->n_roots * sizeof(pl_real));
     for (int k = 1; k <= parts && !*found; k++) {
         pl_real b = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts, a = r->t_left;
         if (b <= a) continue;
@@ -211,6 +238,7 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
             int8_t next = next_sign(sign[i], right[i]);
             sign[i] = *found && fired[i] && right[i] == 0.0 ? (int8_t)(2 * fired[i]) : next;
             left[i] = right[i];
+            most[i] = fmax(most[i], fabs(right[i]));
         }
         r->t_left = b;
     }

@@ -20,6 +20,7 @@ typedef struct pl_explicit {
     int stages;  /* 1 Euler, 4 RK4, 7 Dormand-Prince */
     int f_valid; /* first stage is f(t, x) */
     int f_last;  /* the last stage is f(t, x) (Dormand-Prince: first same as last) */
+    int slope;   /* the array of x', also where x was moved slightly since */
     int rejected;
     int64_t k; /* fixed step: number of steps since t_start */
     pl_real t_start;
@@ -80,6 +81,7 @@ static pl_status start(void *state, pl_problem *p, const pl_method_options *opt,
     pl_status status = pl_rhs(p, t, x, array(s, K));
     if (status != PL_OK) return status;
     s->f_valid = 1;
+    s->slope = K;
     if (order == 5) {
         s->h = opt->h_first;
         status = pl_weights(p, t, x, array(s, ERR));
@@ -113,6 +115,7 @@ static pl_status first_stage(pl_explicit *s, pl_problem *p) {
     if (s->f_last) memcpy(array(s, K), array(s, K + N_STAGES - 1), (size_t)s->head.n * sizeof(pl_real));
     s->f_valid = s->f_valid || s->f_last;
     s->f_last = 0;
+    s->slope = K;
     if (s->f_valid) return PL_OK;
     pl_status status = pl_rhs(p, s->head.t, array(s, X), array(s, K));
     s->f_valid = status == PL_OK;
@@ -245,6 +248,7 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
             /* the last stage is f at the new point; the first is still needed for the interpolant */
             s->f_valid = 0;
             s->f_last = 1;
+            s->slope = K + N_STAGES - 1;
             s->h = s->h_max > 0.0 ? fmin(next, s->h_max) : next;
             s->head.h_next = s->h;
             pl_note_limit(p, s->head.n, at, array(s, X));
@@ -299,9 +303,8 @@ static void dopri5_interpolate(const void *state, pl_real t, int derivative, pl_
 /* x + d f, with the curvature that x_old tells: d^2 (h f - (x - x_old))/h^2. */
 static int explicit_ahead(const void *state, pl_real t, pl_real *out) {
     pl_explicit *s = (pl_explicit *)state;
-    const pl_real *x = array(s, X), *old = array(s, X_OLD), *f = array(s, s->f_last ? K + N_STAGES - 1 : K);
+    const pl_real *x = array(s, X), *old = array(s, X_OLD), *f = array(s, s->slope);
     pl_real d = t - s->head.t, h = s->head.h;
-    if (!s->f_valid && !s->f_last) return 0;
     for (int i = 0; i < s->head.n; i++) out[i] = x[i] + d * f[i];
     if (!(h > 0.0) || s->stages == 1) return 1;
     for (int i = 0; i < s->head.n; i++) out[i] += d * d * (h * f[i] - (x[i] - old[i])) / (h * h);

@@ -23,6 +23,7 @@
 #define REACH        3.0  /* how much later than expected an event may be, in distances to it */
 #define FAR_LAST     1e3  /* how far a method that has given up looks, in last steps tried */
 #define FEW          10.0 /* smallest steps: nearer than that is there */
+#define ROW_ZONE     1e-3 /* of the step: how far before an event rows may lie whose outputs are not defined */
 #define MAX_REFUSALS 200  /* without a step */
 
 int pl_run_at(pl_run *r, const void *state, pl_real t, pl_real *x) {
@@ -119,15 +120,73 @@ pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit) {
     return PL_OK;
 }
 
+/* Does one tolerance of one component of x make a root function fire? Sets pl_run_fired. */
+static int within_tolerance(pl_run *r, pl_problem *p, const void *state) {
+    const pl_stepper *head = state;
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    pl_failure failure = p->failure;
+    int found = 0;
+    pl_run_at(r, state, head->t, x);
+    for (int k = 0; k < 2 * r->n_x && !found; k++) {
+        pl_real is = x[k / 2], tolerance = p->rtol * fabs(is) + p->atol[k / 2];
+        x[k / 2] = is + (k % 2 ? tolerance : -tolerance);
+        found = pl_event_fires(r, p, head->t, x);
+        x[k / 2] = is;
+    }
+    p->failure = failure;
+    return found;
+}
+
 int pl_guard_last(pl_run *r, pl_problem *p, void *state) {
     const pl_stepper *head = state;
     pl_real t_event;
-    if (!r->started || r->aim == PL_AIM_THERE) return 0;
-    if (!find(r, p, state, head->t + FAR_LAST * p->failure.h, &t_event)) return 0;
-    if (!is_near(r, p, state, t_event, NEAR_LAST)) return 0;
+    if (!r->started || r->n_roots == 0 || r->aim == PL_AIM_THERE) return 0;
+    if (!find(r, p, state, head->t + FAR_LAST * p->failure.h, &t_event) ||
+        !is_near(r, p, state, t_event, NEAR_LAST)) {
+        if (!within_tolerance(r, p, state)) return 0;
+        t_event = head->t;
+    }
     r->aim = PL_AIM_THERE;
     r->t_aim = t_event;
     return 1;
+}
+
+/* 1: there is one more row, of finite outputs; 0: there is none; < 0: failed. */
+static int try_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
+    int64_t used = out->used;
+    pl_status status = pl_run_row(p, out, t, x);
+    if (status != PL_OK && status != PL_RETRY && status != PL_NONFINITE) return (int)status;
+    const pl_real *y = out->row + (size_t)(used + 1) * (size_t)(1 + out->n_x + out->n_y) - out->n_y;
+    if (status == PL_OK && pl_first_nonfinite(out->n_y, y) < 0) return 1;
+    out->used = used;
+    return 0;
+}
+
+pl_status pl_guard_row(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, const pl_real *x) {
+    const pl_stepper *head = state;
+    if (out->n_y == 0 || !r->started || !(t > head->t_old)) return pl_run_row(p, out, t, x);
+    int done = try_row(p, out, t, x);
+    if (done) return done < 0 ? (pl_status)done : PL_OK;
+    pl_failure failure = p->failure;
+    pl_real before = fmax(t - ROW_ZONE * head->h, head->t_old), beyond = t, *there = pl_run_x(r, RUN_WORK);
+    for (int count = 0; count < 60 && beyond - before > pl_smallest_step(t); count++) {
+        pl_real middle = count == 0 ? before : 0.5 * (before + beyond);
+        pl_run_at(r, state, middle, there);
+        done = try_row(p, out, middle, there);
+        if (done < 0) return (pl_status)done;
+        if (!done && count == 0) break;
+        out->used -= done;
+        *(done ? &before : &beyond) = middle;
+    }
+    pl_run_at(r, state, before, there);
+    if (try_row(p, out, before, there) != 1) { /* not because of the event */
+        p->failure = failure;
+        return pl_run_row(p, out, t, x);
+    }
+    pl_real *row = out->row + (size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y);
+    row[0] = t;
+    for (int i = 0; i < out->n_x; i++) row[1 + i] = x[out->x_index[i]];
+    return PL_OK;
 }
 
 void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x) {

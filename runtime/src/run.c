@@ -86,7 +86,7 @@ const int8_t *pl_run_event_fired(const pl_run *r) {
 
 /* --------------------------------------------------------------------------------------------- output */
 
-static pl_status write_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
+pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
     const pl_model *m = p->model;
     int n = out->n_x;
     if (out->used >= out->capacity) return PL_MEMORY;
@@ -108,13 +108,14 @@ static pl_status write_row(pl_problem *p, pl_output *out, pl_real t, const pl_re
     return PL_OK;
 }
 
-/* Rows for all requested points up to t (inside the last step). */
-static pl_status write_points(pl_run *r, pl_problem *p, const void *state, pl_output *out, pl_real t) {
+/* Rows for all requested points up to t (inside the last step). event: there is one at t. */
+static pl_status write_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event) {
     const pl_method *method = pl_method_of(r->method);
     pl_real *x = pl_run_x(r, RUN_TRY);
     while (r->next_point < out->n_points && out->point[r->next_point] <= t) {
-        method->interpolate(state, out->point[r->next_point], 0, x);
-        pl_status status = write_row(p, out, out->point[r->next_point], x);
+        pl_real point = out->point[r->next_point];
+        method->interpolate(state, point, 0, x);
+        pl_status status = event ? pl_guard_row(r, p, state, out, point, x) : pl_run_row(p, out, point, x);
         if (status != PL_OK) return status;
         r->next_point++;
     }
@@ -124,9 +125,9 @@ static pl_status write_points(pl_run *r, pl_problem *p, const void *state, pl_ou
 /* Row for the start, written once; also points that lie at the start. */
 static pl_status write_start(pl_run *r, pl_problem *p, pl_output *out) {
     const pl_real *x = pl_run_x(r, RUN_AFTER);
-    if (out->n_points < 0) return r->next_point++ == 0 ? write_row(p, out, r->t_reached, x) : PL_OK;
+    if (out->n_points < 0) return r->next_point++ == 0 ? pl_run_row(p, out, r->t_reached, x) : PL_OK;
     while (r->next_point < out->n_points && out->point[r->next_point] <= r->t_reached) {
-        pl_status status = write_row(p, out, out->point[r->next_point], x);
+        pl_status status = pl_run_row(p, out, out->point[r->next_point], x);
         if (status != PL_OK) return status;
         r->next_point++;
     }
@@ -148,7 +149,7 @@ pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *
         pl_method_of(r->method)->interpolate(method_state, r->t_reached, 0, x);
     else
         memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
-    return write_row(p, out, r->t_reached, x);
+    return pl_run_row(p, out, r->t_reached, x);
 }
 
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
@@ -283,12 +284,14 @@ static void add_info(pl_event_info *all, const pl_event_info *one) {
     all->terminate |= one->terminate;
 }
 
-/* `event` of a model that settles by itself: relations at t brought up to date, and what follows from them. */
-static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, pl_event_info *info) {
+/* `event` of a model that settles by itself: relations at t brought up to date, and what follows from them. fired: those
+ * that have turned at t and keep their side; NULL: none. */
+static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, const int8_t *fired,
+                             pl_event_info *info) {
     memset(info, 0, sizeof *info);
     info->next_time = r->next_time;
     pl_status status = pl_set_inputs(p, t);
-    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, NULL, info);
+    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
     if (status == PL_OK) {
         r->next_time = info->next_time;
         return PL_OK;
@@ -305,7 +308,9 @@ static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *
     const pl_model *m = p->model;
     for (int round = 0; round < MAX_SETTLE; round++) {
         pl_event_info info;
-        pl_status status = settle_once(r, p, t, x, &info);
+        /* where no step reached the event x is hardly beyond it: what has turned there is not asked again */
+        const int8_t *fired = r->crossed && !all->x_changed ? pl_run_fired(r) : NULL;
+        pl_status status = settle_once(r, p, t, x, fired, &info);
         if (status != PL_OK) return status;
         add_info(all, &info);
         if (!info.f_changed && !info.x_changed) return PL_OK;
@@ -346,7 +351,7 @@ static void state_at(pl_run *r, const void *state, pl_real t, int to) {
  * it is the last one), else no rows of its own. */
 static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows) {
     size_t n_row = (size_t)(1 + out->n_x + out->n_y);
-    pl_status status = write_row(p, out, t, pl_run_x(r, RUN_AFTER));
+    pl_status status = pl_run_row(p, out, t, pl_run_x(r, RUN_AFTER));
     if (status != PL_OK) return status;
     const pl_real *after = out->row + (size_t)(out->used - 1) * n_row, *before = after - n_row;
     if (memcmp(before, after, n_row * sizeof(pl_real)) == 0) out->used = rows;
@@ -356,10 +361,10 @@ static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real 
 /* Rows for what holds after an event at t whose restart is done. */
 static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     const pl_real *x = pl_run_x(r, RUN_AFTER);
-    if (out->n_points < 0) return write_row(p, out, t, x);
+    if (out->n_points < 0) return pl_run_row(p, out, t, x);
     if (out->n_points == 0 || t - last_time(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
     out->used--; /* a requested point at the event, but for rounding: what holds from here on */
-    return write_row(p, out, out->point[r->next_point - 1], x);
+    return pl_run_row(p, out, out->point[r->next_point - 1], x);
 }
 
 /* The run ends at t with what is in RUN_AFTER; a last row unless t has one. */
@@ -367,7 +372,7 @@ static pl_status end_here(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     pl_status status = PL_OK;
     r->t_reached = t;
     if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
-        status = write_row(p, out, t, pl_run_x(r, RUN_AFTER));
+        status = pl_run_row(p, out, t, pl_run_x(r, RUN_AFTER));
     return status == PL_OK ? PL_TERMINATED : status;
 }
 
@@ -376,7 +381,7 @@ static int jump_due(const pl_problem *p, pl_real t) {
     return in && p->next_jump < in->n_segments && t >= in->start[p->next_jump];
 }
 
-/* An event at t inside or at the end of the open step; `root` 2: of a root beyond it, where it begins anew. An input that jumps at the time of a time event jumps first:
+/* An event at t inside or at the end of the open step, or of a root beyond it (r->crossed). An input that jumps at the time of a time event jumps first:
  * what the event samples is the value from t on. */
 static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int root) {
     pl_event_info info;
@@ -387,12 +392,12 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     if (!root && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
     int wanted = out->n_points < 0 && last_time(out) < t;
-    pl_status status = wanted ? write_row(p, out, t, before) : PL_OK;
+    pl_status status = wanted ? pl_guard_row(r, p, state, out, t, before) : PL_OK;
     int jumped = !root && jump_due(p, t);
     if (jumped) find_next_jump(p, t);
     if (status == PL_OK) status = settle(r, p, t, root, &info);
     if (status != PL_OK) return status;
-    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always || root == 2;
+    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always || r->crossed;
     int end = info.terminate || (root && roots_terminal(r, p->model));
     if (changed) {
         status = restart(r, p, t, &info);
@@ -429,7 +434,7 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
         r->t_event = head->t;
         p->count->n_events++;
         if (out->n_points >= 0 && !(r->next_point > 0 && out->point[r->next_point - 1] == head->t))
-            status = write_row(p, out, head->t, x);
+            status = pl_run_row(p, out, head->t, x);
         return status == PL_OK ? PL_TERMINATED : status;
     }
     if (request & PL_STEP_EVENT) return handle_event(r, p, state, out, head->t, 0);
@@ -451,7 +456,7 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
     pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
     if ((p->model->flags & PL_MODEL_SETTLES) && p->model->event) {
         pl_event_info info;
-        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), &info) != PL_OK) return 0;
+        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), NULL, &info) != PL_OK) return 0;
         add_info(all, &info);
         if (info.x_changed || info.terminate) return 0;
         jump.always = info.f_changed;
@@ -490,14 +495,14 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     int found = 0;
     pl_real t_event = head->t, t = head->t;
     pl_status status = r->n_roots > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
-    if (status == PL_OK && out->n_points > 0) status = write_points(r, p, state, out, found ? t_event : t);
+    if (status == PL_OK && out->n_points > 0) status = write_points(r, p, state, out, found ? t_event : t, found);
     if (status != PL_OK) return status;
     if (found) return handle_event(r, p, state, out, t_event, 1);
     r->step_open = 0;
     r->t_reached = t;
     if (out->n_points < 0) {
         pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, RUN_TRY));
-        status = write_row(p, out, t, pl_run_x(r, RUN_TRY));
+        status = pl_run_row(p, out, t, pl_run_x(r, RUN_TRY));
         if (status != PL_OK) return status;
     }
     status = step_done(r, p, state, out);
@@ -513,14 +518,21 @@ static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     int root = r->aim != PL_AIM_LIMIT;
     while (r->next_point < out->n_points && out->point[r->next_point] < t) {
         pl_guard_state(r, p, state, out->point[r->next_point], x);
-        pl_status status = write_row(p, out, out->point[r->next_point], x);
+        pl_status status = pl_guard_row(r, p, state, out, out->point[r->next_point], x);
         if (status != PL_OK) return status;
         r->next_point++;
     }
     pl_guard_state(r, p, state, t, after);
-    r->started = r->aim = 0;
     r->t_reached = r->t_left = t;
-    return root ? handle_event(r, p, state, out, t, 2) : PL_OK;
+    r->aim = 0;
+    pl_status status = PL_OK;
+    if (root && out->n_points < 0 && last_time(out) < t) status = pl_guard_row(r, p, state, out, t, after);
+    r->started = 0;
+    if (status != PL_OK) return status;
+    r->crossed = root;
+    if (root) status = handle_event(r, p, state, out, t, 1);
+    r->crossed = 0;
+    return status;
 }
 
 /* A limit where the run stands already, or so near that no step fits in between: another event, jump or the end at the

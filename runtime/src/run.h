@@ -5,10 +5,10 @@
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept (n_roots each),
+/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most (n_roots each),
  * u (7 n_u); then int8_t sign, fired (n_roots each). */
 enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_SLOPE, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
-enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_N_G };
+enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_G_OLD, RUN_G_MOST, RUN_N_G };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
     return (pl_real *)(void *)(r + 1) + (size_t)k * (size_t)r->n_x;
@@ -39,6 +39,8 @@ void pl_event_put_back(pl_run *r);
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, int *found, pl_real *t_event);
 /* The same beyond the step, up to t_far, with x continued; only pl_run_fired is set. */
 int pl_event_ahead(pl_run *r, pl_problem *p, const void *method_state, pl_real t_far, pl_real *t_event);
+/* Does x at t make one fire that did not so far? Sets pl_run_fired. */
+int pl_event_fires(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
 /* After an event that changed neither states nor f: root functions that could not be evaluated before it. */
 pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *method_state, pl_real t);
 
@@ -50,6 +52,11 @@ typedef struct pl_watch {
     void *state;   /* of the method */
     pl_real limit; /* of the present step: next time event, jump or the end */
 } pl_watch;
+
+/* A row of t, x and outputs. */
+pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x);
+/* The same short of an event: outputs that are not defined between crossing and event are those of just before it. */
+pl_status pl_guard_row(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, const pl_real *x);
 
 /* pl_problem.refused; the watcher is a pl_watch. */
 int pl_guard_refused(pl_problem *p, pl_real t);

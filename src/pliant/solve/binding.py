@@ -343,6 +343,7 @@ class Run(Structure):
         ("events_close", c_int),
         ("aim", c_int),
         ("refusals", c_int),
+        ("crossed", c_int),
         ("t_aim", c_double),
         ("t_slope", c_double),
         ("n_x", c_int),
