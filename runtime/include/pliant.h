@@ -454,6 +454,8 @@ pl_status pl_derivative(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
 /* Newton for the algebraic unknowns with L x kept; work: 4 n_x. PL_INCONSISTENT: failure.index is the
  * equation with the largest residual. */
 pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work);
+/* The same from nearly consistent values by `most` iterations with the factors at hand; PL_CONVERGENCE: they do not do. */
+pl_status pl_consistent_near(pl_problem *p, pl_real t, pl_real *x, int most, pl_real *work);
 
 /* ------------------------------------------------------------------------------------------- methods */
 
@@ -571,6 +573,7 @@ typedef struct pl_run {
     int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
     int refusals;         /* since the last step: of the model, short of an event */
     int crossed;          /* the event at hand is one that no step reached */
+    int solved;           /* its x, with algebraic unknowns solved for, is in the work arrays */
     pl_real t_aim;        /* where that event is, as far as known */
     pl_real t_slope;      /* where x' of the work arrays belongs */
     int n_x, n_roots, n_u;

@@ -20,6 +20,8 @@
 /* What a function may have left of its value where it can no longer be evaluated, to be on the way to zero: */
 #define LEFT_OF_STEP 0.5  /* ... of the value at the beginning of the step */
 #define LEFT_OF_MOST 1e-6 /* ... of the largest value since the last restart */
+#define MAX_NEAR     6
+#define MAX_LATER    40   /* looks for an event with algebraic unknowns solved for, each twice as far */
 
 static int8_t sign_of(pl_real v) {
     return (int8_t)((v > 0.0) - (v < 0.0));
@@ -51,13 +53,23 @@ static int any_unknown(const pl_run *r, const pl_real *g) {
     return r->n_roots > 0 && pl_first_nonfinite(r->n_roots, g) >= 0;
 }
 
-/* Root functions at t; those that cannot be evaluated there are NaN. */
-static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, pl_real *g) {
+/* Root functions at t, x in RUN_TRY; those that cannot be evaluated there are NaN. `solve`: for algebraic unknowns, too,
+ * instead of taking them from the dense output. */
+static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, int solve, pl_real *g) {
     const pl_stepper *head = state;
     pl_real *x = pl_run_x(r, RUN_TRY);
     pl_run_at(r, state, t, x);
     pl_status status = PL_OK;
-    if (t > head->t && p->model->mass.start) { /* algebraic unknowns are not continued but solved for */
+    if (solve) {
+        status = pl_consistent_near(p, t, x, MAX_NEAR, pl_run_x(r, RUN_WORK));
+        if (status == PL_CONVERGENCE) { /* with a matrix of its own */
+            pl_run_at(r, state, t, x);
+            status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
+            pl_method_of(r->method)->forget((void *)state);
+        }
+        if (status == PL_INCONSISTENT || status == PL_SINGULAR) return PL_CONVERGENCE;
+    }
+    if (t > head->t && p->model->mass.start) { /* never continued */
         status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
         pl_method_of(r->method)->forget((void *)state);
         if (status == PL_INCONSISTENT || status == PL_SINGULAR) status = PL_RETRY;
@@ -118,7 +130,7 @@ static pl_status narrow(pl_run *r, pl_problem *p, const void *state, pl_real *a,
         pl_real t = bisect ? *a + 0.5 * width : trial_point(r, m, *a, *b, weight_a, weight_b);
         t = fmin(fmax(t, *a + 0.5 * tolerance), *b - 0.5 * tolerance);
         if (t <= *a || t >= *b) break;
-        pl_status status = evaluate(r, p, state, t, trial);
+        pl_status status = evaluate(r, p, state, t, 0, trial);
         if (status != PL_OK) return status;
         if (any_fires(r, m, sign, trial) || any_unknown(r, trial)) {
             *b = t;
@@ -180,15 +192,64 @@ static pl_status look(pl_run *r, pl_problem *p, const void *state, pl_real a, pl
     return (pl_status)failure.status;
 }
 
+/* How long until a function that fired at b by the dense output, and has the value `at_b` with algebraic unknowns solved
+ * for, does so, too: by its mean slope in the step. */
+static pl_real delay(pl_run *r, pl_real span, const pl_real *at_b) {
+    const pl_real *kept = pl_run_g(r, RUN_G_KEPT);
+    pl_real least = HUGE_VAL;
+    for (int i = 0; i < r->n_roots; i++)
+        if (pl_run_fired(r)[i] && fabs(kept[i]) > 0.0) least = fmin(least, span * fabs(at_b[i] / kept[i]));
+    return least;
+}
+
+/* Does a root function at t read algebraic unknowns? One correction of them shows it. right: its values without. */
+static int reads_algebraic(pl_run *r, pl_problem *p, const void *state, pl_real t, const pl_real *right) {
+    pl_real *x = pl_run_x(r, RUN_TRY), *g = pl_run_g(r, RUN_G_TRY);
+    if (!p->model->mass.start || !pl_linear_has_algebraic(p->linear)) return 0;
+    pl_run_at(r, state, t, x);
+    pl_status status = pl_consistent_near(p, t, x, 1, pl_run_x(r, RUN_WORK));
+    if (status == PL_OK || status == PL_CONVERGENCE) status = pl_roots(p, t, x, g);
+    for (int i = 0; i < r->n_roots && status == PL_OK; i++)
+        if (pl_run_fired(r)[i] && g[i] != right[i]) return 1;
+    return status != PL_OK;
+}
+
+/* Algebraic unknowns of the dense output are right within the tolerance, and an event that they set off may not last: solved
+ * for after it, they are short of it, and meet it a second time. So they are solved for at b, and if nothing fires there,
+ * a little later, by as much as they were wrong. Without success the dense output has the last word. */
+static pl_status solve_event(pl_run *r, pl_problem *p, const void *state, pl_real *b, pl_real end, int *found) {
+    pl_real *right = pl_run_g(r, RUN_G_RIGHT), *trial = pl_run_g(r, RUN_G_TRY), t = *b, later = 0.0;
+    pl_failure failure = p->failure;
+    if (!reads_algebraic(r, p, state, *b, right)) return PL_OK;
+    for (int count = 0; count < MAX_LATER; count++) {
+        pl_status status = evaluate(r, p, state, t, 1, trial);
+        if (status == PL_CONVERGENCE || (status == PL_OK && any_unknown(r, trial))) break;
+        if (status != PL_OK) return status;
+        int fires_now = any_fires(r, p->model, pl_run_sign(r), trial);
+        if (fires_now || t == end) {
+            memcpy(right, trial, (size_t)r->n_roots * sizeof(pl_real));
+            *b = t;
+            *found = r->solved = fires_now && set_fired(r, p->model);
+            memcpy(pl_run_x(r, RUN_BEFORE), pl_run_x(r, RUN_TRY), (size_t)r->n_x * sizeof(pl_real));
+            return PL_OK;
+        }
+        if (count == 0) later = delay(r, *b - r->t_left, trial);
+        later = fmax(2.0 * later, 4.0 * DBL_EPSILON * fabs(t));
+        t = fmin(*b + later, end);
+    }
+    p->failure = failure;
+    return PL_OK;
+}
+
 int pl_event_ahead(pl_run *r, pl_problem *p, const void *state, pl_real t_far, pl_real *t_event) {
     const pl_stepper *head = state;
     size_t bytes = (size_t)r->n_roots * sizeof(pl_real);
     pl_real *left = pl_run_g(r, RUN_G_LEFT), b = t_far;
     int found = 0;
     pl_failure failure = p->failure;
-    pl_status status = evaluate(r, p, state, head->t, left);
+    pl_status status = evaluate(r, p, state, head->t, 0, left);
     if (status == PL_OK && !any_unknown(r, left)) {
-        status = evaluate(r, p, state, b, pl_run_g(r, RUN_G_RIGHT));
+        status = evaluate(r, p, state, b, 0, pl_run_g(r, RUN_G_RIGHT));
         if (status == PL_OK) status = look(r, p, state, head->t, &b, &found);
         memcpy(left, pl_run_g(r, RUN_G_KEPT), found ? bytes : 0);
     }
@@ -210,7 +271,7 @@ pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *state, pl_real 
     pl_real *left = pl_run_g(r, RUN_G_LEFT), *now = pl_run_g(r, RUN_G_TRY);
     int8_t *sign = pl_run_sign(r);
     if (!any_unknown(r, left)) return PL_OK;
-    pl_status status = evaluate(r, p, state, t, now);
+    pl_status status = evaluate(r, p, state, t, 0, now);
     for (int i = 0; i < r->n_roots && status == PL_OK; i++)
         if (left[i] != left[i]) {
             left[i] = now[i];
@@ -224,13 +285,15 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
     int8_t *sign = pl_run_sign(r), *fired = pl_run_fired(r);
     pl_real *left = pl_run_g(r, RUN_G_LEFT), *right = pl_run_g(r, RUN_G_RIGHT), *most = pl_run_g(r, RUN_G_MOST);
     int parts = r->opt.root_samples + 1;
-    *found = 0;
+    *found = r->solved = 0;
     if (r->t_left == head->t_old) memcpy(pl_run_g(r, RUN_G_OLD), left, (size_t)r->n_roots * sizeof(pl_real));
     for (int k = 1; k <= parts && !*found; k++) {
         pl_real b = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts, a = r->t_left;
         if (b <= a) continue;
-        pl_status status = evaluate(r, p, state, b, right);
+        pl_real end = b;
+        pl_status status = evaluate(r, p, state, b, 0, right);
         if (status == PL_OK) status = look(r, p, state, a, &b, found);
+        if (status == PL_OK && *found) status = solve_event(r, p, state, &b, end, found);
         if (status != PL_OK) return status;
         if (*found) *t_event = b;
         for (int i = 0; i < r->n_roots; i++) {

@@ -387,7 +387,7 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     pl_event_info info;
     pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
     int64_t rows = out->used;
-    state_at(r, state, t, RUN_BEFORE);
+    if (!root || !r->solved) state_at(r, state, t, RUN_BEFORE);
     memcpy(after, before, (size_t)r->n_x * sizeof(pl_real));
     if (!root && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
@@ -530,6 +530,7 @@ static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     r->started = 0;
     if (status != PL_OK) return status;
     r->crossed = root;
+    r->solved = 0;
     if (root) status = handle_event(r, p, state, out, t, 1);
     r->crossed = 0;
     return status;

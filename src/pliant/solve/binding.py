@@ -344,6 +344,7 @@ class Run(Structure):
         ("aim", c_int),
         ("refusals", c_int),
         ("crossed", c_int),
+        ("solved", c_int),
         ("t_aim", c_double),
         ("t_slope", c_double),
         ("n_x", c_int),
