@@ -22,6 +22,7 @@
 #define NEAR_LAST    1.0  /* the same where the method has given up */
 #define REACH        3.0  /* how much later than expected an event may be, in distances to it */
 #define FAR_LAST     1e3  /* how far a method that has given up looks, in last steps tried */
+#define MOST_LAST    100.0 /* ... and how far from the event x may be, in tolerances */
 #define FEW          10.0 /* smallest steps: nearer than that is there */
 #define ROW_ZONE     1e-3 /* of the step: how far before an event rows may lie whose outputs are not defined */
 #define MAX_REFUSALS 200  /* without a step */
@@ -120,15 +121,15 @@ pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit) {
     return PL_OK;
 }
 
-/* Does one tolerance of one component of x make a root function fire? Sets pl_run_fired. */
-static int within_tolerance(pl_run *r, pl_problem *p, const void *state) {
+/* Do so many tolerances of one component of x make a root function fire? Sets pl_run_fired. */
+static int within(pl_run *r, pl_problem *p, const void *state, pl_real tolerances) {
     const pl_stepper *head = state;
     pl_real *x = pl_run_x(r, RUN_TRY);
     pl_failure failure = p->failure;
     int found = 0;
     pl_run_at(r, state, head->t, x);
     for (int k = 0; k < 2 * r->n_x && !found; k++) {
-        pl_real is = x[k / 2], tolerance = p->rtol * fabs(is) + p->atol[k / 2];
+        pl_real is = x[k / 2], tolerance = tolerances * (p->rtol * fabs(is) + p->atol[k / 2]);
         x[k / 2] = is + (k % 2 ? tolerance : -tolerance);
         found = pl_event_fires(r, p, head->t, x);
         x[k / 2] = is;
@@ -143,7 +144,9 @@ int pl_guard_last(pl_run *r, pl_problem *p, void *state) {
     if (!r->started || r->n_roots == 0 || r->aim == PL_AIM_THERE) return 0;
     if (!find(r, p, state, head->t + FAR_LAST * p->failure.h, &t_event) ||
         !is_near(r, p, state, t_event, NEAR_LAST)) {
-        if (!within_tolerance(r, p, state)) return 0;
+        pl_real tolerances = 1.0;
+        while (tolerances <= MOST_LAST && !within(r, p, state, tolerances)) tolerances *= 10.0;
+        if (tolerances > MOST_LAST) return 0;
         t_event = head->t;
     }
     r->aim = PL_AIM_THERE;

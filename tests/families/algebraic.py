@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 import pliant
 from families import RIGHT, WRONG, Family, Outcome
 
-LIMIT = 30.0  # tolerances
+LIMIT = 50.0  # tolerances
 STOP = 10.0
 
 

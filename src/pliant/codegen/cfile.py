@@ -20,6 +20,8 @@ from pliant.codegen.shells import (
     OUTPUTS,
     PICK,
     PICK_HEAD,
+    GUESS,
+    NO_GUESS,
     RELATIONS,
     SETTLE,
     STATES_HEAD,
@@ -238,6 +240,8 @@ class File:
     def _events(self) -> list[str]:
         n = len(self.s.relations)
         out = [filled(RELATIONS, {"@n": n})] if n else []
+        if n or self.s.events:
+            out.append(GUESS if self.n_tears and self.y else NO_GUESS)
         if self.s.events:
             return [*out, hybrid_text(self.e, self.n_messages)]
         strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
