@@ -63,7 +63,7 @@
 #define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
 #define PL_NEWTON_STALLED   1e-5 /* a correction that stays below this and does not shrink is rounding */
 #define PL_NEWTON_ROUNDING  1e-6 /* of value and nominal: so much may be rounding where nothing makes r smaller */
-#define PL_NEWTON_IDLE      3    /* corrections without progress */
+#define PL_NEWTON_IDLE      10   /* corrections none of which is clearly the smallest so far */
 #define PL_SET_GROWTH       3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
 
 static PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {
@@ -266,7 +266,7 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             }
         }
         int rounding = pl_loop_rounding(n, d, z, nominal);
-        idle = length < 0.5 * best ? 0 : idle + 1;
+        idle = length < 0.9 * best ? 0 : idle + 1;
         best = length < best ? length : best;
         for (;; lambda *= 0.5) {
             if (lambda < PL_NEWTON_DAMPING) return rounding ? 0 : -1;
