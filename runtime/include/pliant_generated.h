@@ -61,7 +61,7 @@
 #define PL_NEWTON_CONVERGED 1e-9 /* of the scaled unknowns: quadratic convergence makes the result exact */
 #define PL_NEWTON_DAMPING   1e-5
 #define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
-#define PL_NEWTON_STALLED   1e-5 /* a correction that stays below this and does not shrink is rounding */
+#define PL_NEWTON_STALLED   1e-5 /* a correction that stays below this, with a residual that does not shrink, is rounding */
 #define PL_NEWTON_ROUNDING  1e-6 /* of value and nominal: so much may be rounding where nothing makes r smaller */
 #define PL_NEWTON_IDLE      10   /* corrections none of which is clearly the smallest so far */
 #define PL_SET_GROWTH       3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
@@ -248,7 +248,7 @@ static PL_UNUSED int pl_loop_rounding(int n, const pl_real *d, const pl_real *z,
 static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
                                pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot) {
     pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n;
-    pl_real last = HUGE_VAL, best = HUGE_VAL;
+    pl_real shrunk = 0.0, best = HUGE_VAL; /* shrunk: to which part the last full correction brought the residual */
     int idle = 0;
     loop(self, t, x, u, z, r, a);
     for (int iteration = 0; iteration < PL_NEWTON_MAX; iteration++) {
@@ -258,7 +258,7 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
         pl_small_solve(n, a, pivot, 1, d);
         pl_real length = pl_loop_norm(n, d, z, nominal), lambda = 1.0;
         if (length - length != 0.0) return -1;
-        if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && length >= 0.5 * last)) {
+        if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && shrunk >= 0.5)) {
             for (int i = 0; i < n; i++) trial[i] = z[i] + d[i];
             if (!pl_loop_leaves(loop, self, t, x, u, n, d, trial, r)) {
                 for (int i = 0; i < n; i++) z[i] = trial[i];
@@ -266,7 +266,7 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             }
         }
         int rounding = pl_loop_rounding(n, d, z, nominal);
-        idle = length < 0.9 * best ? 0 : idle + 1;
+        idle = length < 0.9 * best || (shrunk > 0.0 && shrunk < 0.5) ? 0 : idle + 1;
         best = length < best ? length : best;
         for (;; lambda *= 0.5) {
             if (lambda < PL_NEWTON_DAMPING) return rounding ? 0 : -1;
@@ -275,11 +275,13 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             for (int i = 0; i < n; i++) next[i] = -r[i];
             pl_small_solve(n, a, pivot, 1, next);
             pl_real after = pl_loop_norm(n, next, z, nominal);
-            if (after - after != 0.0) rounding = 0;
-            else if (after <= (1.0 - 0.25 * lambda) * length) break;
+            shrunk = lambda == 1.0 ? after / length : 0.0; /* damped corrections shrink slowly by design */
+            if (after - after != 0.0)
+                rounding = 0;
+            else if (after <= (1.0 - 0.25 * lambda) * length)
+                break;
         }
         if (rounding && idle >= PL_NEWTON_IDLE) return 0;
-        last = lambda == 1.0 ? length : HUGE_VAL; /* damped corrections shrink slowly by design */
         for (int i = 0; i < n; i++) z[i] = trial[i];
         loop(self, t, x, u, z, r, a);
     }
