@@ -291,6 +291,9 @@ typedef struct pl_problem {
     int passed;    /* last segment with a jump that is: u is taken from it on, whatever the rounding of t */
     pl_failure failure;
     pl_record *record; /* NULL: nothing is noted */
+    /* asked when the model refused a trial up to t: 1 if the step shall end (PL_PAUSED) because an event lies before t */
+    int (*refused)(struct pl_problem *p, pl_real t);
+    void *watcher; /* whose */
 } pl_problem;
 
 /* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
@@ -419,6 +422,8 @@ pl_status pl_derivative(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
 /* Newton for the algebraic unknowns with L x kept; work: 4 n_x. PL_INCONSISTENT: failure.index is the
  * equation with the largest residual. */
 pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work);
+/* The same from nearly consistent values by `most` iterations with the factors at hand; PL_CONVERGENCE: they do not do. */
+pl_status pl_consistent_near(pl_problem *p, pl_real t, pl_real *x, int most, pl_real *work);
 
 /* ------------------------------------------------------------------------------------------- methods */
 
@@ -443,7 +448,7 @@ typedef struct pl_method_options {
 enum { PL_BDF = 0, PL_RADAU5, PL_DOPRI5, PL_LIEULER, PL_EULER, PL_RK4, PL_N_METHODS, PL_AUTO_METHOD = 100 };
 
 /* A method: `start` at (t, x) towards t_end, `step` once, not beyond t_limit; both leave a valid state on
- * failure. */
+ * failure. PL_PAUSED: no step, see pl_problem.refused. */
 typedef struct pl_method {
     const char *name;
     int implicit;      /* needs p->linear */
@@ -454,6 +459,9 @@ typedef struct pl_method {
     pl_status (*step)(void *state, pl_problem *p, pl_real t_limit);
     /* x(t) (derivative = 0) or x'(t) (1) inside the last step */
     void (*interpolate)(const void *state, pl_real t, int derivative, pl_real *out);
+    /* x(t) beyond the last step, as good as the method knows, also after failed attempts; degree in t - head.t, 0: not
+     * known. NULL: never */
+    int (*ahead)(const void *state, pl_real t, pl_real *out);
     /* current x (for moving it slightly: PL_STEP_PROJECTED) */
     pl_real *(*x)(void *state);
     /* the linear block was made anew: evaluate and factorise again before using it */
@@ -546,6 +554,12 @@ typedef struct pl_run {
     pl_real event_gap;    /* time between the last two events */
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
+    int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
+    int refusals;         /* since the last step: of the model, short of an event */
+    int crossed;          /* the event at hand is one that no step reached */
+    int solved;           /* its x, with algebraic unknowns solved for, is in the work arrays */
+    pl_real t_aim;        /* where that event is, as far as known */
+    pl_real t_slope;      /* where x' of the work arrays belongs */
     int n_x, n_roots, n_u;
     pl_watch watch;
     int n_ahead;       /* n_roots if some of them are searched ahead, else 0 */
