@@ -291,17 +291,10 @@ typedef struct pl_problem {
     int passed;    /* last segment with a jump that is: u is taken from it on, whatever the rounding of t */
     pl_failure failure;
     pl_record *record; /* NULL: nothing is noted */
+    /* asked when the model refused a trial up to t: 1 if the step shall end (PL_PAUSED) because an event lies before t */
+    int (*refused)(struct pl_problem *p, pl_real t);
+    void *watcher; /* whose */
 } pl_problem;
-
-/* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
-void pl_note_failure(pl_problem *p, pl_status status, int index, pl_real value, pl_real t);
-void pl_note(pl_problem *p, int kind, int index, pl_real value, pl_real t);
-/* Index of the largest |v_i| weight_i, weight NULL: 1; -1 if none is finite. */
-int pl_largest(int n, const pl_real *v, const pl_real *weight);
-/* After an accepted step: v * weight is its error estimate, x the state. Large systems are looked at now and then. */
-void pl_note_step(pl_problem *p, int n, const pl_real *v, const pl_real *weight, const pl_real *x);
-/* The same, where the state that dominates is known. */
-void pl_note_limit(pl_problem *p, int n, int at, const pl_real *x);
 
 /* Checked calls of the model: inputs set, counted, non-finite values found and named in p->failure. */
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f);
@@ -443,7 +436,7 @@ typedef struct pl_method_options {
 enum { PL_BDF = 0, PL_RADAU5, PL_DOPRI5, PL_LIEULER, PL_EULER, PL_RK4, PL_N_METHODS, PL_AUTO_METHOD = 100 };
 
 /* A method: `start` at (t, x) towards t_end, `step` once, not beyond t_limit; both leave a valid state on
- * failure. */
+ * failure. PL_PAUSED: no step, see pl_problem.refused. */
 typedef struct pl_method {
     const char *name;
     int implicit;      /* needs p->linear */
@@ -454,6 +447,9 @@ typedef struct pl_method {
     pl_status (*step)(void *state, pl_problem *p, pl_real t_limit);
     /* x(t) (derivative = 0) or x'(t) (1) inside the last step */
     void (*interpolate)(const void *state, pl_real t, int derivative, pl_real *out);
+    /* x(t) beyond the last step, as good as the method knows, also after failed attempts; degree in t - head.t, 0: not
+     * known. NULL: never */
+    int (*ahead)(const void *state, pl_real t, pl_real *out);
     /* current x (for moving it slightly: PL_STEP_PROJECTED) */
     pl_real *(*x)(void *state);
     /* the linear block was made anew: evaluate and factorise again before using it */
@@ -546,6 +542,12 @@ typedef struct pl_run {
     pl_real event_gap;    /* time between the last two events */
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
+    int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
+    int refusals;         /* since the last step: of the model, short of an event */
+    int crossed;          /* the event at hand is one that no step reached */
+    int solved;           /* its x, with algebraic unknowns solved for, is in the work arrays */
+    pl_real t_aim;        /* where that event is, as far as known */
+    pl_real t_slope;      /* where x' of the work arrays belongs */
     int n_x, n_roots, n_u;
     pl_watch watch;
     int n_ahead;       /* n_roots if some of them are searched ahead, else 0 */

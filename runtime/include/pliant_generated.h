@@ -3,7 +3,9 @@
  * Everything is static, so that a generated file needs nothing but this header and libm.
  *
  *   loops    r(z) = 0 with exact dr/dz: damped Newton, natural monotonicity test (Deuflhard, Newton Methods for
- *            Nonlinear Problems, section 3.3), started from the last accepted solution
+ *            Nonlinear Problems, section 3.3), started from the last accepted solution. Where terms of very different
+ *            size meet, r is a staircase whose steps may be larger than what counts as convergence: a small correction
+ *            that no part of itself improves on, though r can be evaluated everywhere along it, is one of these steps
  *   sets     which candidates are states: Gaussian elimination with complete pivoting of the constraints' Jacobian;
  *            the pivot columns are determined by the constraints, the others are states
  */
@@ -60,10 +62,13 @@
 #define PL_NEWTON_CONVERGED 1e-9 /* of the scaled unknowns: quadratic convergence makes the result exact */
 #define PL_NEWTON_DAMPING   1e-5
 #define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
-#define PL_NEWTON_STALLED   1e-5 /* a correction that stays below this and does not shrink is rounding */
-#define PL_NEAR_ZERO        1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
-#define PL_SET_SHARE        0.3  /* of the determinant of a set's loop must be left after a step */
-#define PL_SET_GROWTH       3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
+#define PL_NEWTON_STALLED                                                                                    \
+    1e-5 /* a correction that stays below this, its residual not shrinking, is rounding */
+#define PL_NEWTON_ROUNDING 1e-6 /* of value and nominal: may be rounding where nothing makes r smaller */
+#define PL_NEWTON_IDLE     10   /* corrections none of which is clearly the smallest so far */
+#define PL_NEAR_ZERO       1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
+#define PL_SET_SHARE       0.3  /* of the determinant of a set's loop must be left after a step */
+#define PL_SET_GROWTH      3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
 
 static PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {
     return a < b ? a : b;
@@ -217,7 +222,8 @@ static PL_UNUSED pl_real pl_loop_norm(int n, const pl_real *d, const pl_real *z,
     pl_real largest = 0.0;
     for (int i = 0; i < n; i++) {
         pl_real here = fabs(d[i]) / (fabs(z[i]) + PL_NEWTON_FLOOR * nominal[i]);
-        if (!(here <= largest)) largest = here;
+        if (here != here) return here;
+        if (here > largest) largest = here;
     }
     return largest;
 }
@@ -234,6 +240,25 @@ static PL_UNUSED PL_INLINE int pl_passes_zero(pl_real now, pl_real before, pl_re
     return now * before < share * before * before;
 }
 
+/* A last correction that is small only against the floor may leave where the loop is defined (sqrt next to zero): then
+ * the residual is asked, at z + d in `trial`. */
+static PL_UNUSED int pl_loop_leaves(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u,
+                                    int n, const pl_real *d, const pl_real *trial, pl_real *r) {
+    int doubtful = 0, leaves = 0;
+    for (int i = 0; i < n; i++) doubtful |= fabs(d[i]) > PL_NEWTON_STALLED * fabs(trial[i]);
+    if (!doubtful) return 0;
+    loop(self, t, x, u, trial, r, NULL);
+    for (int i = 0; i < n; i++) leaves |= r[i] - r[i] != 0.0;
+    return leaves;
+}
+
+/* May the correction d be rounding? */
+static PL_UNUSED int pl_loop_rounding(int n, const pl_real *d, const pl_real *z, const pl_real *nominal) {
+    for (int i = 0; i < n; i++)
+        if (!(fabs(d[i]) <= PL_NEWTON_ROUNDING * (fabs(z[i]) + nominal[i]))) return 0;
+    return 1;
+}
+
 /* Iterate z; work: n * (n + 3) numbers, pivot: n. Returns 0, or -1 (no convergence), or the 1-based number of
  * an unknown without pivot. On failure r is the last residual. det: determinant of dr/dz before, at the end that of
  * the solution. It must not change its sign: a singular point lies between, and behind it another branch of solutions.
@@ -242,7 +267,9 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
                                pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot,
                                pl_real *det, pl_real share) {
     pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n;
-    pl_real last = HUGE_VAL;
+    pl_real shrunk = 0.0,
+            best = HUGE_VAL; /* shrunk: to which part the last full correction brought the residual */
+    int idle = 0;
     loop(self, t, x, u, z, r, a);
     for (int iteration = 0; iteration < PL_NEWTON_MAX; iteration++) {
         int bad = pl_small_factor(n, a, pivot);
@@ -253,21 +280,37 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
         pl_small_solve(n, a, pivot, 1, d);
         pl_real length = pl_loop_norm(n, d, z, nominal), lambda = 1.0;
         if (length - length != 0.0) return -1;
-        if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && length >= 0.5 * last)) {
-            for (int i = 0; i < n; i++) z[i] += d[i];
-            *det = here;
-            return 0;
+        if (length <= PL_NEWTON_CONVERGED || (length <= PL_NEWTON_STALLED && shrunk >= 0.5)) {
+            for (int i = 0; i < n; i++) trial[i] = z[i] + d[i];
+            if (!pl_loop_leaves(loop, self, t, x, u, n, d, trial, r)) {
+                for (int i = 0; i < n; i++) z[i] = trial[i];
+                *det = here;
+                return 0;
+            }
         }
+        int rounding = pl_loop_rounding(n, d, z, nominal);
+        idle = length < 0.9 * best || (shrunk > 0.0 && shrunk < 0.5) ? 0 : idle + 1;
+        best = length < best ? length : best;
         for (;; lambda *= 0.5) {
-            if (lambda < PL_NEWTON_DAMPING) return -1;
+            if (lambda < PL_NEWTON_DAMPING) {
+                *det = rounding ? here : *det;
+                return rounding ? 0 : -1;
+            }
             for (int i = 0; i < n; i++) trial[i] = z[i] + lambda * d[i];
             loop(self, t, x, u, trial, r, NULL);
             for (int i = 0; i < n; i++) next[i] = -r[i];
             pl_small_solve(n, a, pivot, 1, next);
             pl_real after = pl_loop_norm(n, next, z, nominal);
-            if (after - after == 0.0 && after <= (1.0 - 0.25 * lambda) * length) break;
+            shrunk = lambda == 1.0 ? after / length : 0.0; /* damped corrections shrink slowly by design */
+            if (after - after != 0.0)
+                rounding = 0;
+            else if (after <= (1.0 - 0.25 * lambda) * length)
+                break;
         }
-        last = lambda == 1.0 ? length : HUGE_VAL; /* damped corrections shrink slowly by design */
+        if (rounding && idle >= PL_NEWTON_IDLE) {
+            *det = here;
+            return 0;
+        }
         for (int i = 0; i < n; i++) z[i] = trial[i];
         loop(self, t, x, u, z, r, a);
     }

@@ -10,6 +10,7 @@
 #include "bdf.h"
 #include "control.h"
 #include "methods.h"
+#include "record.h"
 
 #include <math.h>
 #include <string.h>
@@ -239,6 +240,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
             status = PL_ACCURACY;
         } else {
             if (hopeless(status)) return status;
+            if (pl_event_before(p, status, s->head.t + s->h)) return PL_PAUSED;
             p->count->n_newton_fails++;
             pl_note_failure(p, status,
                             pl_largest(s->head.n, pl_bdf_array(s, BDF_B), pl_bdf_array(s, BDF_WEIGHT)),
@@ -268,7 +270,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
 /* x(t) = sum z_j ((t - t_n)/h)^j and its derivative. */
 void pl_bdf_interpolate(const void *state, pl_real t, int derivative, pl_real *out) {
     pl_bdf *s = (pl_bdf *)state;
-    int n = s->head.n, q = s->head.order, lowest = derivative ? 1 : 0;
+    int n = s->head.n, q = s->q, lowest = derivative ? 1 : 0;
     pl_real x = (t - s->head.t) / s->h, scale = derivative ? 1.0 / s->h : 1.0;
     const pl_real *top = pl_bdf_z(s, s->valid, q);
     for (int i = 0; i < n; i++) out[i] = top[i] * (derivative ? q : 1.0) * scale;
@@ -277,6 +279,11 @@ void pl_bdf_interpolate(const void *state, pl_real t, int derivative, pl_real *o
         pl_real c = (derivative ? j : 1.0) * scale;
         for (int i = 0; i < n; i++) out[i] = out[i] * x + c * z[i];
     }
+}
+
+static int bdf_ahead(const void *state, pl_real t, pl_real *out) {
+    pl_bdf_interpolate(state, t, 0, out);
+    return ((const pl_bdf *)state)->q;
 }
 
 pl_real *pl_bdf_history(pl_bdf *s, int *order, pl_real *h) {
@@ -323,6 +330,7 @@ const pl_method pl_bdf_method = {
     .start = pl_bdf_start,
     .step = pl_bdf_step,
     .interpolate = pl_bdf_interpolate,
+    .ahead = bdf_ahead,
     .x = bdf_x,
     .forget = bdf_forget,
     .nodes = bdf_nodes,

@@ -18,6 +18,10 @@ pl_status pl_collapse(pl_status cause) {
     return cause == PL_NONFINITE || cause == PL_RETRY || cause == PL_SINGULAR ? cause : PL_STEP;
 }
 
+int pl_event_before(pl_problem *p, pl_status status, pl_real t) {
+    return p->refused && (status == PL_RETRY || status == PL_NONFINITE) && p->refused(p, t);
+}
+
 int pl_reaches(pl_real t, pl_real h, pl_real t_limit) {
     return (t + h * (1.0 + 1e-3) - t_limit) * (h > 0.0 ? 1.0 : -1.0) >= 0.0;
 }

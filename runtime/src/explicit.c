@@ -8,6 +8,7 @@
 #include "pliant.h"
 #include "methods.h"
 #include "control.h"
+#include "record.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct pl_explicit {
     int stages;  /* 1 Euler, 4 RK4, 7 Dormand-Prince */
     int f_valid; /* first stage is f(t, x) */
     int f_last;  /* the last stage is f(t, x) (Dormand-Prince: first same as last) */
+    int slope;   /* the array of x', also where x was moved slightly since */
     int rejected;
     int64_t k; /* fixed step: number of steps since t_start */
     pl_real t_start;
@@ -80,6 +82,7 @@ static pl_status start(void *state, pl_problem *p, const pl_method_options *opt,
     pl_status status = pl_rhs(p, t, x, array(s, K));
     if (status != PL_OK) return status;
     s->f_valid = 1;
+    s->slope = K;
     if (order == 5) {
         s->h = opt->h_first;
         status = pl_weights(p, t, x, array(s, ERR));
@@ -113,6 +116,7 @@ static pl_status first_stage(pl_explicit *s, pl_problem *p) {
     if (s->f_last) memcpy(array(s, K), array(s, K + N_STAGES - 1), (size_t)s->head.n * sizeof(pl_real));
     s->f_valid = s->f_valid || s->f_last;
     s->f_last = 0;
+    s->slope = K;
     if (s->f_valid) return PL_OK;
     pl_status status = pl_rhs(p, s->head.t, array(s, X), array(s, K));
     s->f_valid = status == PL_OK;
@@ -162,7 +166,7 @@ static pl_status fixed_step(void *state, pl_problem *p, pl_real t_limit) {
     if (status == PL_OK) status = fixed_stages(s, p, h);
     /* the next step's first stage, before this step is accepted: a point without derivative is no place to be */
     if (status == PL_OK) status = pl_rhs(p, t_next, array(s, Y), array(s, K + 5));
-    if (status != PL_OK) return status;
+    if (status != PL_OK) return pl_event_before(p, status, t_next) ? PL_PAUSED : status;
     size_t bytes = (size_t)s->head.n * sizeof(pl_real);
     memcpy(array(s, K + 4), array(s, K),
            bytes); /* derivative at the beginning, for the Hermite interpolant */
@@ -221,6 +225,7 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
         if (h < pl_smallest_step(s->head.t)) return pl_collapse(status);
         if (fails > MAX_FAILS) return status;
         status = dopri5_stages(s, p, h);
+        if (pl_event_before(p, status, s->head.t + h)) return PL_PAUSED;
         if (status == PL_RETRY || status == PL_NONFINITE) {
             p->count->n_newton_fails++;
             pl_note_failure(p, status, -1, 0.0, s->head.t);
@@ -244,6 +249,7 @@ static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {
             /* the last stage is f at the new point; the first is still needed for the interpolant */
             s->f_valid = 0;
             s->f_last = 1;
+            s->slope = K + N_STAGES - 1;
             s->h = s->h_max > 0.0 ? fmin(next, s->h_max) : next;
             s->head.h_next = s->h;
             pl_note_limit(p, s->head.n, at, array(s, X));
@@ -295,6 +301,17 @@ static void dopri5_interpolate(const void *state, pl_real t, int derivative, pl_
     }
 }
 
+/* x + d f, with the curvature that x_old tells: d^2 (h f - (x - x_old))/h^2. */
+static int explicit_ahead(const void *state, pl_real t, pl_real *out) {
+    pl_explicit *s = (pl_explicit *)state;
+    const pl_real *x = array(s, X), *old = array(s, X_OLD), *f = array(s, s->slope);
+    pl_real d = t - s->head.t, h = s->head.h;
+    for (int i = 0; i < s->head.n; i++) out[i] = x[i] + d * f[i];
+    if (!(h > 0.0) || s->stages == 1) return 1;
+    for (int i = 0; i < s->head.n; i++) out[i] += d * d * (h * f[i] - (x[i] - old[i])) / (h * h);
+    return 2;
+}
+
 static void forget(void *state) {
     (void)state; /* nothing is kept that depends on linear algebra */
 }
@@ -318,6 +335,7 @@ const pl_method pl_euler_method = {
     .start = euler_start,
     .step = fixed_step,
     .interpolate = linear_interpolate,
+    .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
 };
@@ -328,6 +346,7 @@ const pl_method pl_rk4_method = {
     .start = rk4_start,
     .step = fixed_step,
     .interpolate = hermite_interpolate,
+    .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
 };
@@ -338,6 +357,7 @@ const pl_method pl_dopri5_method = {
     .start = dopri5_start,
     .step = dopri5_step,
     .interpolate = dopri5_interpolate,
+    .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
     .nodes = dopri5_nodes,

@@ -10,12 +10,14 @@
  * Problems, 3.3).
  */
 #include "linear.h"
+#include "control.h"
 
 #include <math.h>
 
 #define MAX_NEWTON       50
 #define SMALLEST_DAMPING 1e-4
 #define CONVERGED        1e-3 /* of the tolerance */
+#define CONVERGED_NEAR   1e-6 /* of the tolerance: hardly a trace may be left in what happens at an event */
 
 pl_status pl_derivative(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real scale,
                         pl_real *xdot, pl_real *work) {
@@ -95,4 +97,22 @@ pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work) {
         if (length <= CONVERGED) return PL_OK;
     }
     return status == PL_OK ? inconsistent(p, t, worst) : status;
+}
+
+pl_status pl_consistent_near(pl_problem *p, pl_real t, pl_real *x, int most, pl_real *work) {
+    int n = p->model->n_x, worst = -1;
+    pl_real *f = work, *d = work + n, last = HUGE_VAL;
+    for (int iteration = 0; iteration < most; iteration++) {
+        pl_status status = pl_rhs(p, t, x, f);
+        if (status != PL_OK) return status;
+        if (algebraic_part(p, f, d, &worst) == 0.0) return PL_OK;
+        pl_linear_solve(p, d);
+        pl_real length = pl_norm(p, d, x);
+        if (!(length < last))
+            return last <= CONVERGED ? PL_OK : PL_CONVERGENCE; /* rounding, or another matrix is needed */
+        for (int i = 0; i < n; i++) x[i] += d[i];
+        if (length <= CONVERGED_NEAR) return PL_OK;
+        last = length;
+    }
+    return last <= CONVERGED ? PL_OK : PL_CONVERGENCE;
 }

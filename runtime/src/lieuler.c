@@ -7,6 +7,7 @@
  */
 #include "pliant.h"
 #include "methods.h"
+#include "control.h"
 
 #include <string.h>
 
@@ -57,7 +58,7 @@ static pl_status step(void *state, pl_problem *p, pl_real t_limit) {
     pl_status status = pl_rhs(p, t, x, d);
     if (status == PL_OK) status = pl_jacobian(p, t, x, d, tau);
     if (status == PL_OK) status = pl_linear_factor(p, 1.0, tau);
-    if (status != PL_OK) return status;
+    if (status != PL_OK) return pl_event_before(p, status, t) ? PL_PAUSED : status;
     const int8_t *algebraic = pl_linear_algebraic(p->linear);
     for (int i = 0; i < n; i++)
         if (!algebraic[i]) d[i] *= tau;
@@ -69,7 +70,7 @@ static pl_status step(void *state, pl_problem *p, pl_real t_limit) {
         p->failure.what = PL_IN_RHS;
         p->failure.index = i;
         p->failure.t = t;
-        return PL_NONFINITE;
+        return pl_event_before(p, PL_NONFINITE, t) ? PL_PAUSED : PL_NONFINITE;
     }
     memcpy(array(s, X_OLD), x, (size_t)n * sizeof(pl_real));
     for (int i = 0; i < n; i++) x[i] += d[i];

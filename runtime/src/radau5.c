@@ -9,10 +9,15 @@
  * Source: Hairer & Wanner, Solving Ordinary Differential Equations II, IV.8; Hairer & Wanner, J. Comput.
  * Appl. Math. 111 (1999). Dense output: the collocation polynomial. T and its inverse are checked in the
  * tests.
+ *
+ * Beyond them: that estimate is blind to components that follow others at once, algebraic and very stiff ones, which are
+ * right at the stages however long the step is, and anything between them. So the dense output is estimated, too
+ * (dense_error), and that of algebraic unknowns corrected by what was found.
  */
 #include "pliant.h"
 #include "methods.h"
 #include "control.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>
@@ -33,6 +38,8 @@
 #define MOST_QUOTIENT  5.0
 #define MAX_SINGULAR   5
 #define MAX_FAILS      60
+#define MOST_PI        0.0182536 /* largest |s (s - c1) (s - c2) (s - 1)| in [0, 1] */
+#define S_MOST         0.86116   /* ... and where */
 
 static const pl_real C1 = 0.15505102572168219018, C2 = 0.64494897427831780982;
 static const pl_real E1 = -10.048809399827415562, E2 = 1.3821427331607488958, E3 = -1.0 / 3.0;
@@ -64,7 +71,7 @@ typedef struct pl_radau5 {
     int jacobian_current; /* evaluated at this t */
 } pl_radau5;
 
-enum { X, F, SCALE, Z1, Z2, Z3, W1, W2, W3, CONT1, CONT2, CONT3, WORK, WORK2, N_ARRAYS };
+enum { X, F, SCALE, Z1, Z2, Z3, W1, W2, W3, CONT1, CONT2, CONT3, CONT4, WORK, WORK2, N_ARRAYS };
 
 static pl_real *array(pl_radau5 *s, int k) {
     return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
@@ -104,6 +111,7 @@ static pl_status radau5_start(void *state, pl_problem *p, const pl_method_option
     s->first = 1;
     s->rate = s->rate_sum = 1.0;
     memcpy(array(s, X), x, (size_t)n * sizeof(pl_real));
+    memset(array(s, CONT4), 0, (size_t)n * sizeof(pl_real));
     pl_status status = pl_weights(p, t, x, array(s, SCALE));
     if (status == PL_OK) status = pl_rhs(p, t, x, array(s, F));
     if (status != PL_OK) return status;
@@ -258,6 +266,60 @@ static pl_status estimate_error(pl_radau5 *s, pl_problem *p, pl_real *err) {
     return PL_OK;
 }
 
+/* p(s) = w_1 Z_1 + w_2 Z_2 + w_3 Z_3: the polynomial through the start and the stages. */
+static void weights_at(pl_real s, pl_real *w) {
+    w[0] = s * (s - C2) * (s - 1.0) / (C1 * (C1 - C2) * (C1 - 1.0));
+    w[1] = s * (s - C1) * (s - 1.0) / (C2 * (C2 - C1) * (C2 - 1.0));
+    w[2] = s * (s - C1) * (s - C2) / ((1.0 - C1) * (1.0 - C2));
+}
+
+/* Error of the dense output over Pi(s) = s (s - c1) (s - c2) (s - 1), in W1. p, continued back to stage 2 of the step before,
+ * misses the value there by e; between the stages it then misses by e Pi(s)/Pi(s_old). */
+static void look_back(pl_radau5 *s) {
+    const pl_real *z1 = array(s, Z1), *z2 = array(s, Z2), *z3 = array(s, Z3), *a1 = array(s, CONT1);
+    pl_real *e = array(s, W1), u = (C2 - 1.0) * s->head.h / s->h;
+    pl_real w[3], inverse = 1.0 / (u * (u - C1) * (u - C2) * (u - 1.0));
+    weights_at(u, w);
+    INDEPENDENT for (int i = 0; i < s->head.n; i++) e[i] =
+        inverse * ((C2 - 1.0) * a1[i] - (w[0] * z1[i] + w[1] * z2[i] + w[2] * z3[i]));
+}
+
+/* The same without a step before: algebraic equations at p(S_MOST), solved for what p misses there. */
+static pl_status look_inside(pl_radau5 *s, pl_problem *p) {
+    int n = s->head.n;
+    const pl_real *z1 = array(s, Z1), *z2 = array(s, Z2), *z3 = array(s, Z3), *x = array(s, X), u = S_MOST;
+    pl_real *e = array(s, W1), *y = array(s, WORK);
+    pl_real w[3];
+    weights_at(u, w);
+    for (int i = 0; i < n; i++) y[i] = x[i] + w[0] * z1[i] + w[1] * z2[i] + w[2] * z3[i];
+    pl_status status = pl_rhs(p, s->head.t + u * s->h, y, e);
+    if (status != PL_OK) return status;
+    const int8_t *algebraic = pl_linear_algebraic(p->linear);
+    for (int i = 0; i < n; i++)
+        if (!algebraic[i]) e[i] = 0.0;
+    pl_linear_solve(p, e);
+    for (int i = 0; i < n; i++) e[i] /= -MOST_PI; /* Pi is negative there */
+    return PL_OK;
+}
+
+/* *err is at least the error of the dense output. */
+static pl_status dense_error(pl_radau5 *s, pl_problem *p, pl_real *err) {
+    int n = s->head.n, before = s->has_polynomial && !s->first;
+    pl_real *e = array(s, W1), *largest = array(s, WORK2);
+    if (!before && !p->model->mass.start) return PL_OK;
+    pl_status status = PL_OK;
+    if (before)
+        look_back(s);
+    else
+        status = look_inside(s, p);
+    if (status != PL_OK) return status;
+    pl_real dense = MOST_PI * pl_weighted_norm(n, e, array(s, SCALE));
+    if (!(dense > *err)) return dense == dense ? PL_OK : PL_CONVERGENCE;
+    for (int i = 0; i < n; i++) largest[i] = MOST_PI * e[i];
+    *err = dense;
+    return PL_OK;
+}
+
 /* Jacobian and factors as far as needed for this step size. */
 static pl_status set_up(pl_radau5 *s, pl_problem *p) {
     pl_status status;
@@ -280,6 +342,14 @@ static pl_status set_up(pl_radau5 *s, pl_problem *p) {
         s->h_factored = s->h;
     }
     return PL_OK;
+}
+
+/* What p misses is known exactly enough to be added where the stages lie on the solution: in algebraic unknowns. */
+static void correct_dense(pl_radau5 *s, const pl_model *m) {
+    const pl_real *e = array(s, W1);
+    pl_real *a4 = array(s, CONT4);
+    if (!m->mass.start) return; /* zero since the start */
+    for (int i = 0; i < s->head.n; i++) a4[i] = m->mass.start[i + 1] > m->mass.start[i] ? 0.0 : e[i];
 }
 
 static void accept(pl_radau5 *s, int on_limit, pl_real t_limit) {
@@ -345,11 +415,13 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             shrink = 0.25;
         }
         if (status == PL_OK) status = estimate_error(s, p, &err);
+        if (status == PL_OK) status = dense_error(s, p, &err);
         if (status == PL_OK) {
             pl_real factor =
                 fmin(SAFETY, SAFETY * (1 + 2 * MAX_ITERATIONS) / (iterations + 2 * MAX_ITERATIONS));
             pl_real quotient = fmax(LEAST_QUOTIENT, fmin(MOST_QUOTIENT, pow(err, 0.25) / factor));
             if (err < 1.0) {
+                correct_dense(s, p->model);
                 accept(s, on_limit, t_limit);
                 pl_note_step(p, s->head.n, array(s, WORK2), array(s, SCALE), array(s, X));
                 plan_next(s, err, quotient, truncated, h_wanted);
@@ -364,6 +436,7 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             if (status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE &&
                 status != PL_SINGULAR)
                 return status;
+            if (pl_event_before(p, status, s->head.t + s->h)) return PL_PAUSED;
             p->count->n_newton_fails++;
             pl_note_failure(p, status, pl_largest(s->head.n, array(s, Z3), array(s, SCALE)), s->rate,
                             s->head.t);
@@ -388,18 +461,25 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
     }
 }
 
-/* x(t) = x_n + s (a1 + (s - c2 + 1) (a2 + (s - c1 + 1) a3)),  s = (t - t_n)/h. */
+/* x(t) = x_n + u (a1 + (u - c2 + 1) (a2 + (u - c1 + 1) (a3 + (u + 1) a4))),  u = (t - t_n)/h. */
 static void radau5_interpolate(const void *state, pl_real t, int derivative, pl_real *out) {
     pl_radau5 *s = (pl_radau5 *)state;
     int n = s->head.n;
-    const pl_real *x = array(s, X), *a1 = array(s, CONT1), *a2 = array(s, CONT2), *a3 = array(s, CONT3);
-    pl_real u = (t - s->head.t) / s->head.h, v = u - (C2 - 1.0), w = u - (C1 - 1.0);
-    for (int i = 0; i < n; i++) {
-        if (derivative)
-            out[i] = (a1[i] + (u + v) * a2[i] + (v * w + u * (v + w)) * a3[i]) / s->head.h;
-        else
-            out[i] = x[i] + u * (a1[i] + v * (a2[i] + w * a3[i]));
+    const pl_real *x = array(s, X), *a1 = array(s, CONT1), *a2 = array(s, CONT2), *a3 = array(s, CONT3),
+                  *a4 = array(s, CONT4);
+    pl_real u = (t - s->head.t) / s->head.h, v = u - (C2 - 1.0), w = u - (C1 - 1.0), y = u + 1.0;
+    if (derivative) {
+        pl_real d2 = u + v, d3 = v * w + u * (v + w), d4 = d3 * y + u * v * w;
+        for (int i = 0; i < n; i++) out[i] = (a1[i] + d2 * a2[i] + d3 * a3[i] + d4 * a4[i]) / s->head.h;
+    } else {
+        for (int i = 0; i < n; i++) out[i] = x[i] + u * (a1[i] + v * (a2[i] + w * (a3[i] + y * a4[i])));
     }
+}
+
+static int radau5_ahead(const void *state, pl_real t, pl_real *out) {
+    if (!((const pl_radau5 *)state)->has_polynomial) return 0;
+    radau5_interpolate(state, t, 0, out);
+    return 3;
 }
 
 static void radau5_forget(void *state) {
@@ -439,6 +519,7 @@ const pl_method pl_radau5_method = {
     .start = radau5_start,
     .step = radau5_step,
     .interpolate = radau5_interpolate,
+    .ahead = radau5_ahead,
     .x = radau5_x,
     .forget = radau5_forget,
     .nodes = radau5_nodes,

@@ -9,6 +9,7 @@
  */
 #include "run.h"
 #include "control.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>
@@ -62,6 +63,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->t_handover = -HUGE_VAL;
     r->t_event = -HUGE_VAL;
     for (size_t k = 0; k < pl_watch_reals(r->n_u); k++) pl_run_watch(r)[k] = 0.0;
+    r->t_slope = -HUGE_VAL;
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
     p->next_jump = p->passed = 0;
     find_next_jump(p, t);
@@ -71,73 +73,6 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
 
 void pl_run_relinearise(pl_run *r, void *method_state) {
     if (r->started) pl_method_of(r->method)->forget(method_state);
-}
-
-/* --------------------------------------------------------------------------------------------- output */
-
-static pl_status write_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
-    const pl_model *m = p->model;
-    int n = out->n_x;
-    if (out->used >= out->capacity) return PL_MEMORY;
-    pl_real *row = out->row + (size_t)out->used * (size_t)(1 + n + out->n_y);
-    row[0] = t;
-    for (int i = 0; i < n; i++) row[1 + i] = x[out->x_index[i]];
-    if (out->n_y > 0) {
-        pl_status status = pl_set_inputs(p, t);
-        if (status == PL_OK) status = m->outputs(p->self, t, x, p->u, out->n_y, out->y_index, row + 1 + n);
-        if (status != PL_OK) {
-            p->failure.status = (int)status;
-            p->failure.what = PL_IN_OUTPUTS;
-            p->failure.index = -1;
-            p->failure.t = t;
-            return status;
-        }
-    }
-    out->used++;
-    return PL_OK;
-}
-
-/* Rows for all requested points up to t (inside the last step). */
-static pl_status write_points(pl_run *r, pl_problem *p, const void *state, pl_output *out, pl_real t) {
-    const pl_method *method = pl_method_of(r->method);
-    pl_real *x = pl_run_x(r, RUN_TRY);
-    while (r->next_point < out->n_points && out->point[r->next_point] <= t) {
-        method->interpolate(state, out->point[r->next_point], 0, x);
-        pl_status status = write_row(p, out, out->point[r->next_point], x);
-        if (status != PL_OK) return status;
-        r->next_point++;
-    }
-    return PL_OK;
-}
-
-/* Row for the start, written once; also points that lie at the start. */
-static pl_status write_start(pl_run *r, pl_problem *p, pl_output *out) {
-    const pl_real *x = pl_run_x(r, RUN_AFTER);
-    if (out->n_points < 0) return r->next_point++ == 0 ? write_row(p, out, r->t_reached, x) : PL_OK;
-    while (r->next_point < out->n_points && out->point[r->next_point] <= r->t_reached) {
-        pl_status status = write_row(p, out, out->point[r->next_point], x);
-        if (status != PL_OK) return status;
-        r->next_point++;
-    }
-    return PL_OK;
-}
-
-/* Time of the last row; -Inf: none yet. */
-static pl_real last_time(const pl_output *out) {
-    return out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
-}
-
-pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
-    const pl_stepper *head = method_state;
-    if (!(r->t_reached > last_time(out))) return PL_OK;
-    pl_real *x = pl_run_x(r, RUN_TRY);
-    if (r->started && head->t == r->t_reached) /* attempts after it may have spoilt the interpolant */
-        memcpy(x, pl_method_of(r->method)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
-    else if (r->started && head->t_old <= r->t_reached && r->t_reached <= head->t && head->t > head->t_old)
-        pl_method_of(r->method)->interpolate(method_state, r->t_reached, 0, x);
-    else
-        memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
-    return write_row(p, out, r->t_reached, x);
 }
 
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
@@ -209,14 +144,19 @@ static int struggling(pl_run *r, const pl_problem *p) {
 static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     for (;;) {
         pl_status status = r->started ? PL_OK : start_method(r, p, state);
+        pl_real limit = next_limit(r, p);
+        if (status == PL_OK && r->aim) status = pl_guard_aim(r, p, state, &limit);
+        if (status == PL_EVENT) return status;
         if (status == PL_OK)
-            status = pl_method_of(r->method)->step(state, p, pl_watch_limit(r, p, state, next_limit(r, p)));
+            status = pl_method_of(r->method)->step(state, p, pl_watch_limit(r, p, state, limit));
         if (status == PL_OK) break;
+        if (status == PL_PAUSED || (other_may_help(status) && pl_guard_last(r, p, state))) continue;
         if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
         if (!give_to_other(r, p, state, status)) return status;
     }
     const pl_stepper *head = state;
     r->step_open = 1;
+    r->refusals = 0;
     r->t_left = head->t_old;
     r->h_largest = fmax(r->h_largest, head->h);
     log_step(r, head, out);
@@ -275,12 +215,14 @@ static void add_info(pl_event_info *all, const pl_event_info *one) {
     all->terminate |= one->terminate;
 }
 
-/* `event` of a model that settles by itself: relations at t brought up to date, and what follows from them. */
-static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, pl_event_info *info) {
+/* `event` of a model that settles by itself: relations at t brought up to date, and what follows from them. fired: those
+ * that have turned at t and keep their side; NULL: none. */
+static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, const int8_t *fired,
+                             pl_event_info *info) {
     memset(info, 0, sizeof *info);
     info->next_time = r->next_time;
     pl_status status = pl_set_inputs(p, t);
-    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, NULL, info);
+    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
     if (status == PL_OK) {
         r->next_time = info->next_time;
         pl_ahead_forget(r, p->model, t);
@@ -298,7 +240,9 @@ static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *
     const pl_model *m = p->model;
     for (int round = 0; round < MAX_SETTLE; round++) {
         pl_event_info info;
-        pl_status status = settle_once(r, p, t, x, &info);
+        /* where no step reached the event x is hardly beyond it: what has turned there is not asked again */
+        const int8_t *fired = r->crossed && !all->x_changed ? pl_run_fired(r) : NULL;
+        pl_status status = settle_once(r, p, t, x, fired, &info);
         if (status != PL_OK) return status;
         add_info(all, &info);
         if (!info.f_changed && !info.x_changed) return PL_OK;
@@ -311,8 +255,9 @@ static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *
 /* Begin anew at t from RUN_AFTER; algebraic unknowns follow what jumped, and events follow them: told in `info`. */
 static pl_status restart(pl_run *r, pl_problem *p, pl_real t, pl_event_info *info) {
     pl_real *x = pl_run_x(r, RUN_AFTER);
-    r->started = r->step_open = 0;
+    r->started = r->step_open = r->aim = 0;
     r->t_reached = r->t_left = t;
+    r->t_slope = -HUGE_VAL;
     pl_status status = PL_OK;
     if (p->model->mass.start) {
         pl_real *given = pl_run_x(r, RUN_TRY); /* a failed iteration must not be what is left */
@@ -338,7 +283,7 @@ static void state_at(pl_run *r, const void *state, pl_real t, int to) {
  * it is the last one), else no rows of its own. */
 static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows) {
     size_t n_row = (size_t)(1 + out->n_x + out->n_y);
-    pl_status status = write_row(p, out, t, pl_run_x(r, RUN_AFTER));
+    pl_status status = pl_run_row(p, out, t, pl_run_x(r, RUN_AFTER));
     if (status != PL_OK) return status;
     const pl_real *after = out->row + (size_t)(out->used - 1) * n_row, *before = after - n_row;
     if (memcmp(before, after, n_row * sizeof(pl_real)) == 0) out->used = rows;
@@ -348,13 +293,13 @@ static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real 
 /* Rows for what holds after an event at t whose restart is done. */
 static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     const pl_real *x = pl_run_x(r, RUN_AFTER);
-    if (out->n_points < 0) return write_row(p, out, t, x);
-    if (out->n_points == 0 || t - last_time(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
+    if (out->n_points < 0) return pl_run_row(p, out, t, x);
+    if (out->n_points == 0 || t - pl_run_last(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
     /* the start or an event before this one, at the very point: the row is theirs */
     pl_real before = fmax(t - r->event_gap, r->t_start);
-    if (t > before && before >= last_time(out)) return PL_OK;
+    if (t > before && before >= pl_run_last(out)) return PL_OK;
     out->used--; /* a requested point at the event, but for rounding: what holds from here on */
-    return write_row(p, out, out->point[r->next_point - 1], x);
+    return pl_run_row(p, out, out->point[r->next_point - 1], x);
 }
 
 /* The run ends at t with what is in RUN_AFTER; a last row unless t has one. */
@@ -362,7 +307,7 @@ static pl_status end_here(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     pl_status status = PL_OK;
     r->t_reached = t;
     if (out->n_points >= 0 && !(out->used > 0 && r->next_point > 0 && out->point[r->next_point - 1] == t))
-        status = write_row(p, out, t, pl_run_x(r, RUN_AFTER));
+        status = pl_run_row(p, out, t, pl_run_x(r, RUN_AFTER));
     return status == PL_OK ? PL_TERMINATED : status;
 }
 
@@ -386,19 +331,19 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     pl_event_info info;
     pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
     int64_t rows = out->used;
-    state_at(r, state, t, RUN_BEFORE);
+    if (!found || !r->solved) state_at(r, state, t, RUN_BEFORE);
     memcpy(after, before, (size_t)r->n_x * sizeof(pl_real));
     if (!found && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     int root = pl_ahead_fire(r, p, t) > 0 || found;
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
-    int wanted = out->n_points < 0 && last_time(out) < t;
-    pl_status status = wanted ? write_row(p, out, t, before) : PL_OK;
+    int wanted = out->n_points < 0 && pl_run_last(out) < t;
+    pl_status status = wanted ? pl_guard_row(r, p, state, out, t, before) : PL_OK;
     pl_real reach = found ? t : same_time(r, p, t);
     int jumped = !found && jump_due(p, reach);
     if (jumped) find_next_jump(p, reach);
     if (status == PL_OK) status = settle(r, p, t, found, root, &info);
     if (status != PL_OK) return status;
-    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always;
+    int changed = info.x_changed || info.f_changed || jumped || r->opt.restart_always || r->crossed;
     int end = info.terminate || (root && roots_terminal(r, p->model));
     if (changed) {
         status = restart(r, p, t, &info);
@@ -406,6 +351,7 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     } else if (out->n_points < 0) {
         status = write_silent(r, p, out, t, end ? out->used : rows);
     }
+    if (status == PL_OK && !changed && root) status = pl_event_refresh(r, p, state, t);
     if (status == PL_OK && (changed || out->n_points > 0)) status = write_after(r, p, out, t);
     if (status != PL_OK) return status;
     return end || info.terminate ? end_here(r, p, out, t) : PL_EVENT;
@@ -434,7 +380,7 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
         r->t_event = head->t;
         p->count->n_events++;
         if (out->n_points >= 0 && !(r->next_point > 0 && out->point[r->next_point - 1] == head->t))
-            status = write_row(p, out, head->t, x);
+            status = pl_run_row(p, out, head->t, x);
         return status == PL_OK ? PL_TERMINATED : status;
     }
     if (request & PL_STEP_EVENT) return handle_event(r, p, state, out, head->t, 0);
@@ -456,7 +402,7 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
     pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
     if ((p->model->flags & PL_MODEL_SETTLES) && p->model->event) {
         pl_event_info info;
-        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), &info) != PL_OK) return 0;
+        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), NULL, &info) != PL_OK) return 0;
         add_info(all, &info);
         if (info.x_changed || info.terminate) return 0;
         jump.always = info.f_changed;
@@ -514,14 +460,15 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     int found = 0;
     pl_real t_event = head->t, t = head->t;
     pl_status status = r->n_watched > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
-    if (status == PL_OK && out->n_points > 0) status = write_points(r, p, state, out, found ? t_event : t);
+    if (status == PL_OK && out->n_points > 0)
+        status = pl_run_points(r, p, state, out, found ? t_event : t, found);
     if (status != PL_OK) return status;
     if (found) return handle_event(r, p, state, out, t_event, 1);
     r->step_open = 0;
     r->t_reached = t;
     if (out->n_points < 0) {
         pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, RUN_TRY));
-        status = write_row(p, out, t, pl_run_x(r, RUN_TRY));
+        status = pl_run_row(p, out, t, pl_run_x(r, RUN_TRY));
         if (status != PL_OK) return status;
     }
     status = step_done(r, p, state, out);
@@ -530,6 +477,30 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     if (t == r->watch.limit && t < r->t_stop) pass_kink(r, p, state, t);
     return PL_OK;
+}
+
+/* The event at r->t_aim, which no step can reach (guard.c). A time event or jump there is what the loop meets next. */
+static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
+    pl_real t = r->t_aim, *x = pl_run_x(r, RUN_TRY), *after = pl_run_x(r, RUN_AFTER);
+    int root = r->aim != PL_AIM_LIMIT;
+    while (r->next_point < out->n_points && out->point[r->next_point] < t) {
+        pl_guard_state(r, p, state, out->point[r->next_point], x);
+        pl_status status = pl_guard_row(r, p, state, out, out->point[r->next_point], x);
+        if (status != PL_OK) return status;
+        r->next_point++;
+    }
+    pl_guard_state(r, p, state, t, after);
+    r->t_reached = r->t_left = t;
+    r->aim = 0;
+    pl_status status = PL_OK;
+    if (root && out->n_points < 0 && pl_run_last(out) < t) status = pl_guard_row(r, p, state, out, t, after);
+    r->started = 0;
+    if (status != PL_OK) return status;
+    r->crossed = root;
+    r->solved = 0;
+    if (root) status = handle_event(r, p, state, out, t, 1);
+    r->crossed = 0;
+    return status;
 }
 
 /* A limit where the run stands already, or so near that no step fits in between: another event, jump or the end at the
@@ -544,7 +515,7 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     state_at(r, state, t, RUN_AFTER);
     r->started = 0;
     r->t_reached = t;
-    return write_start(r, p, out);
+    return pl_run_start(r, p, out);
 }
 
 /* Relations of time alone: known for some steps to come, so that what is known cuts none short. */
@@ -553,8 +524,9 @@ static void look_ahead(pl_run *r, pl_problem *p, const void *state) {
     pl_ahead_search(r, p, r->started ? r->t_reached + 4.0 * head->h_next : r->t_reached);
 }
 
-pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
-    pl_status status = write_start(r, p, out);
+static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *out, int64_t steps) {
+    void *state = guard->state;
+    pl_status status = pl_run_start(r, p, out);
     if (status != PL_OK) return status;
     int64_t stop_at = p->count->n_steps + steps;
     for (;;) {
@@ -574,10 +546,26 @@ pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, 
                 hand_over(r, p, state);
                 r->t_handover = -HUGE_VAL; /* BDF did not fail here: it may come back */
             }
+            guard->limit = next_limit(r, p);
             status = take_step(r, p, state, out);
+            if (status == PL_EVENT) {
+                status = cross(r, p, state, out);
+                if (status != PL_OK) return status;
+                continue;
+            }
             if (status != PL_OK) return status;
         }
         status = close_step(r, p, state, out);
         if (status != PL_OK) return status;
     }
+}
+
+pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
+    pl_guard guard = {r, state, r->t_stop};
+    p->refused = pl_guard_refused;
+    p->watcher = &guard;
+    pl_status status = advance(r, p, &guard, out, steps);
+    p->refused = NULL;
+    p->watcher = NULL;
+    return status;
 }

@@ -1,12 +1,14 @@
-/* Private: arrays behind pl_run, and the root search (event.c, ahead.c) that the step loop (run.c) uses. */
+/* Private: arrays behind pl_run; the root search (event.c, ahead.c), the way to guarded events (guard.c) and rows (rows.c),
+ * which the step loop (run.c) uses. */
 #ifndef PL_RUN_H
 #define PL_RUN_H
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, work[4] (n_x each), g_left, g_right, g_try (n_roots each), u (7 n_u), watch
- * (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired (n_roots each). */
-enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
+/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most (n_roots
+ * each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired (n_roots each). */
+enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_SLOPE, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
+enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_G_OLD, RUN_G_MOST, RUN_N_G };
 enum { RUN_TURN, RUN_CLEAR, RUN_BLUR, RUN_BLUNT, RUN_N_AHEAD };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
@@ -16,7 +18,7 @@ static inline pl_real *pl_run_g(pl_run *r, int k) {
     return pl_run_x(r, RUN_N_X) + (size_t)k * (size_t)r->n_roots;
 }
 static inline pl_real *pl_run_u(pl_run *r) {
-    return pl_run_g(r, 3);
+    return pl_run_g(r, RUN_N_G);
 }
 static inline pl_real *pl_run_watch(pl_run *r) {
     return pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u;
@@ -31,7 +33,9 @@ static inline int8_t *pl_run_sign(pl_run *r) {
 static inline int8_t *pl_run_fired(pl_run *r) {
     return pl_run_sign(r) + r->n_roots;
 }
-enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY };
+
+/* x at t: inside the last step, or beyond it. Degree of what is beyond, 0: not known (x then is that of the end). */
+int pl_run_at(pl_run *r, const void *state, pl_real t, pl_real *x);
 
 /* Does the solver look for root i within its steps? */
 static inline int pl_root_watched(const pl_model *m, int i) {
@@ -46,6 +50,41 @@ void pl_event_put_back(pl_run *r);
 /* First event in (r->t_left, end of the step]: *found, its time in *t_event, pl_run_fired set; signs and
  * r->t_left advance to it, or to the end of the step. */
 pl_status pl_event_search(pl_run *r, pl_problem *p, const void *method_state, int *found, pl_real *t_event);
+/* The same beyond the step, up to t_far, with x continued; only pl_run_fired is set. */
+int pl_event_ahead(pl_run *r, pl_problem *p, const void *method_state, pl_real t_far, pl_real *t_event);
+/* Does x at t make one fire that did not so far? Sets pl_run_fired. */
+int pl_event_fires(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
+/* After an event that changed neither states nor f: root functions that could not be evaluated before it. */
+pl_status pl_event_refresh(pl_run *r, pl_problem *p, const void *method_state, pl_real t);
+
+/* What r->aim says: nothing; short of a root; short of a time event or jump; the event is reached. */
+enum { PL_AIM_NONE, PL_AIM_ROOT, PL_AIM_LIMIT, PL_AIM_THERE };
+
+typedef struct pl_guard {
+    pl_run *run;
+    void *state;   /* of the method */
+    pl_real limit; /* of the present step: next time event, jump or the end */
+} pl_guard;
+
+/* A row of t, x and outputs. */
+pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x);
+/* Rows for all requested points up to t (inside the last step). event: there is one at t. */
+pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event);
+/* Row for the start, written once; also points that lie at the start. */
+pl_status pl_run_start(pl_run *r, pl_problem *p, pl_output *out);
+/* Time of the last row; -Inf: none yet. */
+pl_real pl_run_last(const pl_output *out);
+/* The same short of an event: outputs that are not defined between crossing and event are those of just before it. */
+pl_status pl_guard_row(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, const pl_real *x);
+
+/* pl_problem.refused; the watcher is a pl_guard. */
+int pl_guard_refused(pl_problem *p, pl_real t);
+/* Before a step with r->aim set: *limit is brought short of the event. PL_EVENT: it is reached, at r->t_aim. */
+pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit);
+/* The method gave up: 1 if an event lies so near that this is the reason. */
+int pl_guard_last(pl_run *r, pl_problem *p, void *state);
+/* x just before the event that pl_guard_aim found, at t. */
+void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x);
 
 /* Where the next step must end for the sake of the inputs, at most at `limit`. */
 pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *method_state, pl_real limit);

@@ -17,7 +17,9 @@ from pliant.codegen.shells import (
     CHOOSE,
     CONDITIONS,
     FORGET,
+    GUESS,
     LOOPS,
+    NO_GUESS,
     OUTPUTS,
     PICK,
     PICK_HEAD,
@@ -263,6 +265,8 @@ class File:
         n = len(self.s.relations)
         unwatched = wrapped(["1" if one else "0" for one in self.e.ahead.unwatched], 30)
         out = [filled(RELATIONS, {"@n": n, "@unwatched": unwatched}), self.e.ahead.turns()] if n else []
+        if n or self.s.events:
+            out.append(GUESS if self.n_tears and self.y else NO_GUESS)
         if self.s.events:
             return [*out, hybrid_text(self.e, self.n_messages)]
         strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)

@@ -360,6 +360,7 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     model *m = self;
     before_event old;
     remember(m, &old);
+    guess_here(m, t, x, u);
     clocks_due(m, t);
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);

@@ -161,6 +161,7 @@ static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u,
 static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
                              pl_event_info *info) {
     int changed;
+    guess_here(self, t, x, u);
     pl_status status = settle(self, t, x, u, fired, &changed);
     info->f_changed |= changed;
     return status;
@@ -204,6 +205,24 @@ PICK_HEAD = """PL_EXPORT int pliant_choose(void *self, int set, const int8_t *st
 
 STATES_HEAD = """PL_EXPORT const int8_t *pliant_states(void *self, int set) {
     model *m = self;
+"""
+
+# before an event
+GUESS = """/* Loops start from their solution just before the event: another branch may not be defined a step back. */
+static void guess_here(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    const int error = m->error;
+    if (all_values(m, t, x, u) == PL_OK) {
+        memcpy(m->guess, m->zz, sizeof m->guess);
+        memset(m->slope, 0, sizeof m->slope);
+        m->t_guess = t;
+    }
+    m->error = error;
+}
+"""
+
+NO_GUESS = """static void guess_here(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    (void)m, (void)t, (void)x, (void)u;
+}
 """
 
 # the solution of the loops at the last evaluation is the next guess; that of what sets need was computed just now

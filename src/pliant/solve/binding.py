@@ -239,6 +239,8 @@ class Problem(Structure):
         ("passed", c_int),
         ("failure", Failure),
         ("record", c_void_p),
+        ("refused", c_void_p),
+        ("watcher", c_void_p),
     )
 
 
@@ -352,6 +354,12 @@ class Run(Structure):
         ("event_gap", c_double),
         ("events_in_place", c_int),
         ("events_close", c_int),
+        ("aim", c_int),
+        ("refusals", c_int),
+        ("crossed", c_int),
+        ("solved", c_int),
+        ("t_aim", c_double),
+        ("t_slope", c_double),
         ("n_x", c_int),
         ("n_roots", c_int),
         ("n_u", c_int),

@@ -7,12 +7,14 @@ leave open.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.expr.build import value_of
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Block, SortedSystem
 from pliant.structure.diagnosis import Names
@@ -75,15 +77,29 @@ def _large(vector: NDArray[np.float64]) -> list[int]:
     return [int(k) for k in np.argsort(-size, kind="stable") if size[k] > TAKES_PART * size.max()]
 
 
+def _size(s: SortedSystem, v: int) -> float:
+    variable = s.system.variables[v]
+    for e in (variable.nominal, variable.start):
+        value = None if e is None else value_of(s.system.graph, e)
+        if value and math.isfinite(value):
+            return abs(value)
+    return 1.0
+
+
 def generic_points(s: SortedSystem, numbers: Mapping[int, float]) -> Callable[[int], dict[int, float]]:
-    """A function that makes a random but repeatable point from a seed; ``numbers`` are the parameters."""
+    """A function that makes a random but repeatable point from a seed; ``numbers`` are the parameters.
+
+    Each variable has about the size that its nominal or start value tells: far from it the equations of badly scaled
+    units are singular for all that numbers can show.
+    """
+    scales = [_size(s, v) for v in range(len(s.system.variables))]
 
     def point(seed: int) -> dict[int, float]:
         chance = random.Random(seed)
         values = dict(numbers)
-        for v in range(len(s.system.variables)):
+        for v, scale in enumerate(scales):
             if v not in values:
-                values[v] = 0.3 + chance.random()
+                values[v] = scale * (0.3 + chance.random())
         return values
 
     return point

@@ -30,7 +30,9 @@ def files(folder: Path) -> Section:
         result.save(path)
         took = time.perf_counter() - begin
         back = pliant.load_result(path)
-        same = bool((back[list(back.names)] == result[list(back.names)]).all()) and len(back.events) == len(result.events)
+        same = bool((back[list(back.names)] == result[list(back.names)]).all()) and len(back.events) == len(
+            result.events
+        )
         rows.append(
             [
                 path.name,
