@@ -296,16 +296,6 @@ typedef struct pl_problem {
     void *watcher; /* whose */
 } pl_problem;
 
-/* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
-void pl_note_failure(pl_problem *p, pl_status status, int index, pl_real value, pl_real t);
-void pl_note(pl_problem *p, int kind, int index, pl_real value, pl_real t);
-/* Index of the largest |v_i| weight_i, weight NULL: 1; -1 if none is finite. */
-int pl_largest(int n, const pl_real *v, const pl_real *weight);
-/* After an accepted step: v * weight is its error estimate, x the state. Large systems are looked at now and then. */
-void pl_note_step(pl_problem *p, int n, const pl_real *v, const pl_real *weight, const pl_real *x);
-/* The same, where the state that dominates is known. */
-void pl_note_limit(pl_problem *p, int n, int at, const pl_real *x);
-
 /* Checked calls of the model: inputs set, counted, non-finite values found and named in p->failure. */
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f);
 pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g);
@@ -422,8 +412,6 @@ pl_status pl_derivative(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
 /* Newton for the algebraic unknowns with L x kept; work: 4 n_x. PL_INCONSISTENT: failure.index is the
  * equation with the largest residual. */
 pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work);
-/* The same from nearly consistent values by `most` iterations with the factors at hand; PL_CONVERGENCE: they do not do. */
-pl_status pl_consistent_near(pl_problem *p, pl_real t, pl_real *x, int most, pl_real *work);
 
 /* ------------------------------------------------------------------------------------------- methods */
 

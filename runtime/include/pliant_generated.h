@@ -63,13 +63,12 @@
 #define PL_NEWTON_DAMPING   1e-5
 #define PL_NEWTON_FLOOR     1e-6 /* of nominal: below it an unknown counts as zero */
 #define PL_NEWTON_STALLED                                                                                    \
-    1e-5 /* a correction that stays below this, with a residual that does not shrink, is rounding */
-#define PL_NEWTON_ROUNDING                                                                                   \
-    1e-6                    /* of value and nominal: so much may be rounding where nothing makes r smaller */
-#define PL_NEWTON_IDLE 10   /* corrections none of which is clearly the smallest so far */
-#define PL_NEAR_ZERO   1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
-#define PL_SET_SHARE   0.3  /* of the determinant of a set's loop must be left after a step */
-#define PL_SET_GROWTH  3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
+    1e-5 /* a correction that stays below this, its residual not shrinking, is rounding */
+#define PL_NEWTON_ROUNDING 1e-6 /* of value and nominal: may be rounding where nothing makes r smaller */
+#define PL_NEWTON_IDLE     10   /* corrections none of which is clearly the smallest so far */
+#define PL_NEAR_ZERO       1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
+#define PL_SET_SHARE       0.3  /* of the determinant of a set's loop must be left after a step */
+#define PL_SET_GROWTH      3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
 
 static PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {
     return a < b ? a : b;
@@ -294,7 +293,7 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
         best = length < best ? length : best;
         for (;; lambda *= 0.5) {
             if (lambda < PL_NEWTON_DAMPING) {
-                *det = here;
+                *det = rounding ? here : *det;
                 return rounding ? 0 : -1;
             }
             for (int i = 0; i < n; i++) trial[i] = z[i] + lambda * d[i];
@@ -308,7 +307,10 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             else if (after <= (1.0 - 0.25 * lambda) * length)
                 break;
         }
-        if (rounding && idle >= PL_NEWTON_IDLE) return 0;
+        if (rounding && idle >= PL_NEWTON_IDLE) {
+            *det = here;
+            return 0;
+        }
         for (int i = 0; i < n; i++) z[i] = trial[i];
         loop(self, t, x, u, z, r, a);
     }

@@ -10,6 +10,7 @@
 #include "bdf.h"
 #include "control.h"
 #include "methods.h"
+#include "record.h"
 
 #include <math.h>
 #include <string.h>

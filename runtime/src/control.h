@@ -11,6 +11,9 @@ pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
 /* What a step that became too small is called: the model's own trouble if it was that, else a collapse. */
 pl_status pl_collapse(pl_status cause);
 
+/* The same from nearly consistent values by `most` iterations with the factors at hand; PL_CONVERGENCE: they do not do. */
+pl_status pl_consistent_near(pl_problem *p, pl_real t, pl_real *x, int most, pl_real *work);
+
 /* The model refused a trial up to t: 1 if an event lies before it, then the step returns PL_PAUSED. */
 int pl_event_before(pl_problem *p, pl_status status, pl_real t);
 

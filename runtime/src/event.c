@@ -12,6 +12,7 @@
  * of the one that has come nearest to zero.
  */
 #include "run.h"
+#include "control.h"
 
 #include <float.h>
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "pliant.h"
 #include "methods.h"
 #include "control.h"
+#include "record.h"
 
 #include <math.h>
 #include <string.h>

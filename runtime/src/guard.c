@@ -60,7 +60,7 @@ static pl_status find_slope(pl_run *r, pl_problem *p, void *state, pl_real dista
 /* The first event up to t_far as x goes on. */
 static int find(pl_run *r, pl_problem *p, void *state, pl_real t_far, pl_real *t_event) {
     const pl_stepper *head = state;
-    if (r->n_roots == 0 || !(t_far > head->t)) return 0;
+    if (r->n_watched == 0 || !(t_far > head->t)) return 0;
     pl_failure failure = p->failure;
     pl_status status = find_slope(r, p, state, t_far - head->t);
     p->failure = failure;
@@ -90,22 +90,24 @@ static int is_near(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real sha
 }
 
 int pl_guard_refused(pl_problem *p, pl_real t) {
-    const pl_guard *watch = p->watcher;
-    pl_run *r = watch->run;
-    const pl_stepper *head = watch->state;
+    const pl_guard *guard = p->watcher;
+    pl_run *r = guard->run;
+    const pl_stepper *head = guard->state;
     pl_real t_event = 0.0;
     int aim = PL_AIM_NONE;
     if (r->refusals++ >= MAX_REFUSALS) return 0;
-    if (find(r, p, watch->state, t, &t_event)) {
+    /* relations turn a little beyond where their sides meet: the event may be just behind t, too */
+    pl_real beyond = head->t + fmax(2.0 * (t - head->t), head->t > head->t_old ? head->h : 0.0);
+    if (find(r, p, guard->state, t, &t_event) || find(r, p, guard->state, beyond, &t_event)) {
         aim = PL_AIM_ROOT;
-    } else if (t >= watch->limit && watch->limit < r->t_stop) {
+    } else if (t >= guard->limit && guard->limit < r->t_stop) {
         aim = PL_AIM_LIMIT;
-        t_event = watch->limit;
+        t_event = guard->limit;
     }
     if (aim == PL_AIM_NONE) return 0;
     r->aim = aim;
     r->t_aim = t_event;
-    return AIM * (t_event - head->t) < 0.99 * (t - head->t) || is_near(r, p, watch->state, t_event, NEAR);
+    return AIM * (t_event - head->t) < 0.99 * (t - head->t) || is_near(r, p, guard->state, t_event, NEAR);
 }
 
 pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit) {
@@ -143,7 +145,7 @@ static int within(pl_run *r, pl_problem *p, const void *state, pl_real tolerance
 int pl_guard_last(pl_run *r, pl_problem *p, void *state) {
     const pl_stepper *head = state;
     pl_real t_event;
-    if (!r->started || r->n_roots == 0 || r->aim == PL_AIM_THERE) return 0;
+    if (!r->started || r->n_watched == 0 || r->aim == PL_AIM_THERE) return 0;
     if (!find(r, p, state, head->t + FAR_LAST * p->failure.h, &t_event) ||
         !is_near(r, p, state, t_event, NEAR_LAST)) {
         pl_real tolerances = 1.0;

@@ -10,6 +10,7 @@
  * Problems, 3.3).
  */
 #include "linear.h"
+#include "control.h"
 
 #include <math.h>
 

@@ -8,6 +8,7 @@
  * otherwise they are taken once more with what the tolerance tells, and that is remembered.
  */
 #include "linear.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>

@@ -11,6 +11,7 @@
  * not help is forgotten, and a look in vain makes the next ones rarer: most failures come from steps too large.
  */
 #include "linear.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>

@@ -17,6 +17,7 @@
 #include "pliant.h"
 #include "methods.h"
 #include "control.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Notes that let a run be explained afterwards: who limited the steps, what failed where. No effect on the run. */
 #include "pliant.h"
+#include "record.h"
 
 #include <math.h>
 

@@ -9,6 +9,7 @@
  */
 #include "run.h"
 #include "control.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>
@@ -72,74 +73,6 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
 
 void pl_run_relinearise(pl_run *r, void *method_state) {
     if (r->started) pl_method_of(r->method)->forget(method_state);
-}
-
-/* --------------------------------------------------------------------------------------------- output */
-
-pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
-    const pl_model *m = p->model;
-    int n = out->n_x;
-    if (out->used >= out->capacity) return PL_MEMORY;
-    pl_real *row = out->row + (size_t)out->used * (size_t)(1 + n + out->n_y);
-    row[0] = t;
-    for (int i = 0; i < n; i++) row[1 + i] = x[out->x_index[i]];
-    if (out->n_y > 0) {
-        pl_status status = pl_set_inputs(p, t);
-        if (status == PL_OK) status = m->outputs(p->self, t, x, p->u, out->n_y, out->y_index, row + 1 + n);
-        if (status != PL_OK) {
-            p->failure.status = (int)status;
-            p->failure.what = PL_IN_OUTPUTS;
-            p->failure.index = -1;
-            p->failure.t = t;
-            return status;
-        }
-    }
-    out->used++;
-    return PL_OK;
-}
-
-/* Rows for all requested points up to t (inside the last step). event: there is one at t. */
-static pl_status write_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event) {
-    const pl_method *method = pl_method_of(r->method);
-    pl_real *x = pl_run_x(r, RUN_TRY);
-    while (r->next_point < out->n_points && out->point[r->next_point] <= t) {
-        pl_real point = out->point[r->next_point];
-        method->interpolate(state, point, 0, x);
-        pl_status status = event ? pl_guard_row(r, p, state, out, point, x) : pl_run_row(p, out, point, x);
-        if (status != PL_OK) return status;
-        r->next_point++;
-    }
-    return PL_OK;
-}
-
-/* Row for the start, written once; also points that lie at the start. */
-static pl_status write_start(pl_run *r, pl_problem *p, pl_output *out) {
-    const pl_real *x = pl_run_x(r, RUN_AFTER);
-    if (out->n_points < 0) return r->next_point++ == 0 ? pl_run_row(p, out, r->t_reached, x) : PL_OK;
-    while (r->next_point < out->n_points && out->point[r->next_point] <= r->t_reached) {
-        pl_status status = pl_run_row(p, out, out->point[r->next_point], x);
-        if (status != PL_OK) return status;
-        r->next_point++;
-    }
-    return PL_OK;
-}
-
-/* Time of the last row; -Inf: none yet. */
-static pl_real last_time(const pl_output *out) {
-    return out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
-}
-
-pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
-    const pl_stepper *head = method_state;
-    if (!(r->t_reached > last_time(out))) return PL_OK;
-    pl_real *x = pl_run_x(r, RUN_TRY);
-    if (r->started && head->t == r->t_reached) /* attempts after it may have spoilt the interpolant */
-        memcpy(x, pl_method_of(r->method)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
-    else if (r->started && head->t_old <= r->t_reached && r->t_reached <= head->t && head->t > head->t_old)
-        pl_method_of(r->method)->interpolate(method_state, r->t_reached, 0, x);
-    else
-        memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
-    return pl_run_row(p, out, r->t_reached, x);
 }
 
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
@@ -361,10 +294,10 @@ static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real 
 static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     const pl_real *x = pl_run_x(r, RUN_AFTER);
     if (out->n_points < 0) return pl_run_row(p, out, t, x);
-    if (out->n_points == 0 || t - last_time(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
+    if (out->n_points == 0 || t - pl_run_last(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
     /* the start or an event before this one, at the very point: the row is theirs */
     pl_real before = fmax(t - r->event_gap, r->t_start);
-    if (t > before && before >= last_time(out)) return PL_OK;
+    if (t > before && before >= pl_run_last(out)) return PL_OK;
     out->used--; /* a requested point at the event, but for rounding: what holds from here on */
     return pl_run_row(p, out, out->point[r->next_point - 1], x);
 }
@@ -392,8 +325,8 @@ static pl_real same_time(const pl_run *r, const pl_problem *p, pl_real t) {
     return t + fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t));
 }
 
-/* An event at t inside or at the end of the open step, or of a root beyond it (r->crossed); found: roots, else a time
- * event. An input that jumps at the time of a time event jumps first: what the event samples is the value from t on. */
+/* An event at t inside or at the end of the open step; found: roots within the step, else a time event. An input that
+ * jumps at the time of a time event jumps first: what the event samples is the value from t on. */
 static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int found) {
     pl_event_info info;
     pl_real *before = pl_run_x(r, RUN_BEFORE), *after = pl_run_x(r, RUN_AFTER);
@@ -403,7 +336,7 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     if (!found && r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     int root = pl_ahead_fire(r, p, t) > 0 || found;
     /* outputs of the row before the event belong to the memory before it; the step's own row may be that row */
-    int wanted = out->n_points < 0 && last_time(out) < t;
+    int wanted = out->n_points < 0 && pl_run_last(out) < t;
     pl_status status = wanted ? pl_guard_row(r, p, state, out, t, before) : PL_OK;
     pl_real reach = found ? t : same_time(r, p, t);
     int jumped = !found && jump_due(p, reach);
@@ -528,7 +461,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     pl_real t_event = head->t, t = head->t;
     pl_status status = r->n_watched > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
     if (status == PL_OK && out->n_points > 0)
-        status = write_points(r, p, state, out, found ? t_event : t, found);
+        status = pl_run_points(r, p, state, out, found ? t_event : t, found);
     if (status != PL_OK) return status;
     if (found) return handle_event(r, p, state, out, t_event, 1);
     r->step_open = 0;
@@ -560,7 +493,7 @@ static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     r->t_reached = r->t_left = t;
     r->aim = 0;
     pl_status status = PL_OK;
-    if (root && out->n_points < 0 && last_time(out) < t) status = pl_guard_row(r, p, state, out, t, after);
+    if (root && out->n_points < 0 && pl_run_last(out) < t) status = pl_guard_row(r, p, state, out, t, after);
     r->started = 0;
     if (status != PL_OK) return status;
     r->crossed = root;
@@ -582,7 +515,7 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     state_at(r, state, t, RUN_AFTER);
     r->started = 0;
     r->t_reached = t;
-    return write_start(r, p, out);
+    return pl_run_start(r, p, out);
 }
 
 /* Relations of time alone: known for some steps to come, so that what is known cuts none short. */
@@ -591,9 +524,9 @@ static void look_ahead(pl_run *r, pl_problem *p, const void *state) {
     pl_ahead_search(r, p, r->started ? r->t_reached + 4.0 * head->h_next : r->t_reached);
 }
 
-static pl_status advance(pl_run *r, pl_problem *p, pl_guard *watch, pl_output *out, int64_t steps) {
-    void *state = watch->state;
-    pl_status status = write_start(r, p, out);
+static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *out, int64_t steps) {
+    void *state = guard->state;
+    pl_status status = pl_run_start(r, p, out);
     if (status != PL_OK) return status;
     int64_t stop_at = p->count->n_steps + steps;
     for (;;) {
@@ -613,7 +546,7 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *watch, pl_output *o
                 hand_over(r, p, state);
                 r->t_handover = -HUGE_VAL; /* BDF did not fail here: it may come back */
             }
-            watch->limit = next_limit(r, p);
+            guard->limit = next_limit(r, p);
             status = take_step(r, p, state, out);
             if (status == PL_EVENT) {
                 status = cross(r, p, state, out);
@@ -628,10 +561,10 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *watch, pl_output *o
 }
 
 pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, int64_t steps) {
-    pl_guard watch = {r, state, r->t_stop};
+    pl_guard guard = {r, state, r->t_stop};
     p->refused = pl_guard_refused;
-    p->watcher = &watch;
-    pl_status status = advance(r, p, &watch, out, steps);
+    p->watcher = &guard;
+    pl_status status = advance(r, p, &guard, out, steps);
     p->refused = NULL;
     p->watcher = NULL;
     return status;

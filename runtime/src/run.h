@@ -1,13 +1,12 @@
-/* Private: arrays behind pl_run; the root search (event.c, ahead.c) and the way to guarded events (guard.c) that the step
- * loop (run.c) uses. */
+/* Private: arrays behind pl_run; the root search (event.c, ahead.c), the way to guarded events (guard.c) and rows (rows.c),
+ * which the step loop (run.c) uses. */
 #ifndef PL_RUN_H
 #define PL_RUN_H
 
 #include "pliant.h"
 
 /* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most (n_roots
- * each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired (n_roots each).
- */
+ * each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired (n_roots each). */
 enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_SLOPE, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
 enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_G_OLD, RUN_G_MOST, RUN_N_G };
 enum { RUN_TURN, RUN_CLEAR, RUN_BLUR, RUN_BLUNT, RUN_N_AHEAD };
@@ -69,6 +68,12 @@ typedef struct pl_guard {
 
 /* A row of t, x and outputs. */
 pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x);
+/* Rows for all requested points up to t (inside the last step). event: there is one at t. */
+pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event);
+/* Row for the start, written once; also points that lie at the start. */
+pl_status pl_run_start(pl_run *r, pl_problem *p, pl_output *out);
+/* Time of the last row; -Inf: none yet. */
+pl_real pl_run_last(const pl_output *out);
 /* The same short of an event: outputs that are not defined between crossing and event are those of just before it. */
 pl_status pl_guard_row(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, const pl_real *x);
 

@@ -2,9 +2,9 @@
 
     x' = slow or linear,    M (y - s(t)) + c (y^3 - s(t)^3) + d (x - x_exact(t)) = 0,     so y = s(t),
 
-as a Python function with a singular mass matrix or as Modelica text in dae form; very stiff followers as a relative. The
-error is taken at 1001 points, most of them between steps; crossings of a level by the first y must be found in number and
-place.
+as a Python function with a singular mass matrix or as Modelica text in dae form; very stiff followers as a relative.
+The error is taken at 1001 points, most of them between steps; crossings of a level by the first y must be found in
+number and place.
 """
 
 from __future__ import annotations

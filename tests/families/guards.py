@@ -1,7 +1,8 @@
 """Guarded expressions at their crossing: branches that are not defined beyond the relation that guards them.
 
 A level s(t) with known course meets zero, `if s > 0 then h(s) else e` is integrated, directly, through a variable, a
-nonlinear loop or a loop whose own unknown is guarded. The answer is a quadrature of the exact course, or a closed formula.
+nonlinear loop or a loop whose own unknown is guarded. The answer is a quadrature of the exact course, or a closed
+formula.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.integrate import quad
@@ -192,7 +194,7 @@ def _answer(
     crossings = course.crossings(a, b)
     knots = np.unique(np.r_[times, crossings])
     total, values = 0.0, {0.0: 0.0}
-    for begin, end in zip(knots[:-1], knots[1:], strict=True):
+    for begin, end in pairwise(knots):
         inside = course.value(0.5 * (begin + end), a, b) > 0
         ends = [t for t in (begin, end) if any(abs(t - one) < 1e-12 for one in crossings)]
         total += _part(lambda t, inside=inside: integrand(t, inside), begin, end, ends)
@@ -224,7 +226,7 @@ def _feedback(a: float, b: float, c: float, e: float, times: np.ndarray) -> np.n
     out = []
     for t in times:
         if t < t_cross:
-            q = brentq(lambda q: elapsed(q) - t, 0.0, q0 + 1e-12, xtol=1e-15, rtol=1e-14) if t > 0 else q0
+            q = brentq(lambda q, t=t: elapsed(q) - t, 0.0, q0 + 1e-12, xtol=1e-15, rtol=1e-14) if t > 0 else q0
             out.append(((a * b - q * q) / b - t) / c)
         else:
             out.append((a - t_cross) / c + e * (t - t_cross))

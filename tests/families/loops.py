@@ -1,8 +1,8 @@
 """Torn loops from exact start values, with unknowns of 1e-6 to 1e6 in one loop, some of them zero at the start.
 
-Equation i:  sum_j c_ij (y_j - s_j(t))/size_j + d (h(y_k/size_k) - h(s_k/size_k)) + large part = 0,  so y = s(t); the first
-unknown has the largest coefficient, so that the loop is regular. The large part, B ((1 + e y) - (1 + e s)), leaves a residual
-of rounding far above what the unknown itself would have.
+Equation i:  sum_j c_ij (y_j - s_j(t))/size_j + d (h(y_k/size_k) - h(s_k/size_k)) + large part = 0,  so y = s(t); the
+first unknown has the largest coefficient, so that the loop is regular. The large part, B ((1 + e y) - (1 + e s)),
+leaves a residual of rounding far above what the unknown itself would have.
 """
 
 from __future__ import annotations

@@ -208,11 +208,14 @@ STATES_HEAD = """PL_EXPORT const int8_t *pliant_states(void *self, int set) {
 """
 
 # before an event
-GUESS = """/* Loops start from their solution just before the event: at that of a step ago another branch may not be
- * defined. */
+GUESS = """/* Loops start from their solution just before the event: another branch may not be defined a step back. */
 static void guess_here(model *m, pl_real t, const pl_real *x, const pl_real *u) {
     const int error = m->error;
-    if (all_values(m, t, x, u) == PL_OK) memcpy(m->guess, m->zz, sizeof m->guess);
+    if (all_values(m, t, x, u) == PL_OK) {
+        memcpy(m->guess, m->zz, sizeof m->guess);
+        memset(m->slope, 0, sizeof m->slope);
+        m->t_guess = t;
+    }
     m->error = error;
 }
 """

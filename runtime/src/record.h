@@ -1,0 +1,17 @@
+/* Private: what the methods write into the record of a run (record.c). */
+#ifndef PL_RECORD_H
+#define PL_RECORD_H
+
+#include "pliant.h"
+
+/* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
+void pl_note_failure(pl_problem *p, pl_status status, int index, pl_real value, pl_real t);
+void pl_note(pl_problem *p, int kind, int index, pl_real value, pl_real t);
+/* Index of the largest |v_i| weight_i, weight NULL: 1; -1 if none is finite. */
+int pl_largest(int n, const pl_real *v, const pl_real *weight);
+/* After an accepted step: v * weight is its error estimate, x the state. Large systems are looked at now and then. */
+void pl_note_step(pl_problem *p, int n, const pl_real *v, const pl_real *weight, const pl_real *x);
+/* The same, where the state that dominates is known. */
+void pl_note_limit(pl_problem *p, int n, int at, const pl_real *x);
+
+#endif

@@ -1,0 +1,71 @@
+/* Rows of results: at every step, at requested points from the dense output, at the start and where a run was left. */
+#include "run.h"
+
+#include <math.h>
+#include <string.h>
+
+pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
+    const pl_model *m = p->model;
+    int n = out->n_x;
+    if (out->used >= out->capacity) return PL_MEMORY;
+    pl_real *row = out->row + (size_t)out->used * (size_t)(1 + n + out->n_y);
+    row[0] = t;
+    for (int i = 0; i < n; i++) row[1 + i] = x[out->x_index[i]];
+    if (out->n_y > 0) {
+        pl_status status = pl_set_inputs(p, t);
+        if (status == PL_OK) status = m->outputs(p->self, t, x, p->u, out->n_y, out->y_index, row + 1 + n);
+        if (status != PL_OK) {
+            p->failure.status = (int)status;
+            p->failure.what = PL_IN_OUTPUTS;
+            p->failure.index = -1;
+            p->failure.t = t;
+            return status;
+        }
+    }
+    out->used++;
+    return PL_OK;
+}
+
+/* Rows for all requested points up to t (inside the last step). event: there is one at t. */
+pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event) {
+    const pl_method *method = pl_method_of(r->method);
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    while (r->next_point < out->n_points && out->point[r->next_point] <= t) {
+        pl_real point = out->point[r->next_point];
+        method->interpolate(state, point, 0, x);
+        pl_status status = event ? pl_guard_row(r, p, state, out, point, x) : pl_run_row(p, out, point, x);
+        if (status != PL_OK) return status;
+        r->next_point++;
+    }
+    return PL_OK;
+}
+
+/* Row for the start, written once; also points that lie at the start. */
+pl_status pl_run_start(pl_run *r, pl_problem *p, pl_output *out) {
+    const pl_real *x = pl_run_x(r, RUN_AFTER);
+    if (out->n_points < 0) return r->next_point++ == 0 ? pl_run_row(p, out, r->t_reached, x) : PL_OK;
+    while (r->next_point < out->n_points && out->point[r->next_point] <= r->t_reached) {
+        pl_status status = pl_run_row(p, out, out->point[r->next_point], x);
+        if (status != PL_OK) return status;
+        r->next_point++;
+    }
+    return PL_OK;
+}
+
+/* Time of the last row; -Inf: none yet. */
+pl_real pl_run_last(const pl_output *out) {
+    return out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
+}
+
+pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
+    const pl_stepper *head = method_state;
+    if (!(r->t_reached > pl_run_last(out))) return PL_OK;
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    if (r->started && head->t == r->t_reached) /* attempts after it may have spoilt the interpolant */
+        memcpy(x, pl_method_of(r->method)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
+    else if (r->started && head->t_old <= r->t_reached && r->t_reached <= head->t && head->t > head->t_old)
+        pl_method_of(r->method)->interpolate(method_state, r->t_reached, 0, x);
+    else
+        memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
+    return pl_run_row(p, out, r->t_reached, x);
+}
