@@ -175,6 +175,8 @@ class Splitter:
         # where a chosen dummy has no safe pivot, another derivative may; but not one that the modeller wants more
         bound = self._bounds(work.rows, chosen)
         static += work.run(lambda e, v: self._select(v) <= bound[e])
+        # candidates: where some variables of a kind must be dummies, wherever that is, the others compete with them
+        bound = self._bounds(matrix, chosen)
         groups = []
         for equations in _connected(work.rows):
             group = self._group({e: work.rows[e] for e in equations}, max(bound[e] for e in equations))
