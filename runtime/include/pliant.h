@@ -71,6 +71,12 @@ typedef struct pl_event_info {
     int nominal_changed; /* x_nominal was rewritten */
     int terminate;       /* stop the simulation here */
     pl_real next_time;   /* next time event; +Inf: none */
+    /* from the caller: */
+    int again; /* 1: after an event at the same t; relations that nothing moved since keep their sides */
+    void *host;
+    /* unknowns that follow when f changes (algebraic ones, at the start also states) made consistent; x is as
+     * before where that fails. NULL: there are none, or the caller does it afterwards. */
+    pl_status (*follow)(void *host, pl_real t, pl_real *x);
 } pl_event_info;
 
 /* What `step_done` may ask for, or-ed together. */
@@ -540,6 +546,7 @@ typedef struct pl_run {
     int64_t window_fails; /* auto: failures then */
     pl_real t_event;      /* last event */
     pl_real event_gap;    /* time between the last two events */
+    pl_real t_past;       /* where root functions were looked at before t_left; not before t_left: nowhere */
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
     int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */

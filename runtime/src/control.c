@@ -40,7 +40,8 @@ pl_status pl_first_step(pl_problem *p, pl_real t, const pl_real *x, const pl_rea
         pl_real room = 0.1 * fabs(x[i]) + p->rtol * fabs(x[i]) + p->atol[i];
         inverse = fmax(inverse, fabs(xdot[i]) / room);
     }
-    if (most * inverse > 1.0) most = 1.0 / inverse;
+    /* not less than time resolves well: what leaves zero fast is for the error test, not for this bound */
+    if (most * inverse > 1.0) most = fmax(1.0 / inverse, fmin(least, most));
     if (algebraic) {
         /* x + h x' leaves the constraints: look at x' only, as codes for implicit systems do */
         pl_real norm = pl_norm(p, xdot, x);

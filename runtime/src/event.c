@@ -10,6 +10,9 @@
  * A root function that cannot be evaluated (it reads a branch outside of where that is defined) counts as beyond an event:
  * the bracket then narrows to where it ends. The event is that of a function that fires there, or if none can be asked,
  * of the one that has come nearest to zero.
+ *
+ * A part in which a function bends so much that it may cross zero and come back is halved: the parabola through the last three
+ * points reaches beyond zero. Steps grow without bound where the states rest, whatever root functions of time do.
  */
 #include "run.h"
 #include "control.h"
@@ -19,10 +22,11 @@
 #include <string.h>
 
 /* What a function may have left of its value where it can no longer be evaluated, to be on the way to zero: */
-#define LEFT_OF_STEP 0.5  /* ... of the value at the beginning of the step */
-#define LEFT_OF_MOST 1e-6 /* ... of the largest value since the last restart */
-#define MAX_NEAR     6
-#define MAX_LATER    40 /* looks for an event with algebraic unknowns solved for, each twice as far */
+#define LEFT_OF_STEP  0.5  /* ... of the value at the beginning of the step */
+#define LEFT_OF_MOST  1e-6 /* ... of the largest value since the last restart */
+#define MAX_NEAR      6
+#define MAX_LATER     40 /* looks for an event with algebraic unknowns solved for, each twice as far */
+#define SMALLEST_PART (1.0 / 1024.0) /* of the step */
 
 static int8_t sign_of(pl_real v) {
     return (int8_t)((v > 0.0) - (v < 0.0));
@@ -89,6 +93,7 @@ pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) 
     pl_status status = pl_roots(p, t, x, g);
     for (int i = 0; i < r->n_roots; i++) sign[i] = status == PL_OK ? sign_of(g[i]) : 0;
     for (int i = 0; i < r->n_roots; i++) pl_run_g(r, RUN_G_OLD)[i] = pl_run_g(r, RUN_G_MOST)[i] = fabs(g[i]);
+    r->t_past = t;
     return status;
 }
 
@@ -148,6 +153,19 @@ static pl_status narrow(pl_run *r, pl_problem *p, const void *state, pl_real *a,
         }
     }
     return PL_OK;
+}
+
+/* Whether a function that has the same sign at a and b may have another one between them. */
+static int may_return(pl_run *r, const pl_model *m, pl_real a, pl_real b) {
+    const pl_real *past = pl_run_g(r, RUN_G_PAST), *left = pl_run_g(r, RUN_G_LEFT),
+                  *right = pl_run_g(r, RUN_G_RIGHT);
+    pl_real before = a - r->t_past, after = b - a, reach = 0.25 * after * after / (before + after);
+    if (!(before > 0.0) || any_fires(r, m, pl_run_sign(r), right)) return 0;
+    for (int i = 0; i < r->n_roots; i++) {
+        pl_real bend = fabs((right[i] - left[i]) / after - (left[i] - past[i]) / before);
+        if (fmin(fabs(left[i]), fabs(right[i])) < reach * bend && left[i] * right[i] > 0.0) return 1;
+    }
+    return 0;
 }
 
 /* What function i has left on the way to zero, 1: too much. */
@@ -290,17 +308,26 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
             *most = pl_run_g(r, RUN_G_MOST);
     int parts = r->opt.root_samples + 1;
     pl_real seen = r->n_path > 0 ? pl_ahead_path(r, p, state) : HUGE_VAL;
+    pl_real least = SMALLEST_PART * (head->t - head->t_old);
     *found = r->solved = 0;
     if (r->t_left == head->t_old) memcpy(pl_run_g(r, RUN_G_OLD), left, (size_t)r->n_roots * sizeof(pl_real));
-    for (int k = 1; k <= parts && !*found; k++) {
-        pl_real b = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts, a = r->t_left;
-        if (b <= a) continue;
-        if (seen > a && seen < b) { /* there first, then this part again */
-            b = seen;
-            k--;
+    for (int k = 1; k <= parts && !*found;) {
+        pl_real part = k == parts ? head->t : head->t_old + (head->t - head->t_old) * k / parts;
+        pl_real b = part, a = r->t_left;
+        if (b <= a) {
+            k++;
+            continue;
         }
-        pl_real end = b;
+        if (seen > a && seen < b) b = seen; /* there first, then this part again */
         pl_status status = evaluate(r, p, state, b, 0, right);
+        while (status == PL_OK && b - a > least && may_return(r, p->model, a, b)) {
+            b = a + 0.5 * (b - a);
+            status = evaluate(r, p, state, b, 0, right);
+        }
+        k += b == part;
+        r->t_past = a;
+        memcpy(pl_run_g(r, RUN_G_PAST), left, (size_t)r->n_roots * sizeof(pl_real));
+        pl_real end = b;
         if (status == PL_OK) status = look(r, p, state, a, &b, found);
         if (status == PL_OK && *found) status = solve_event(r, p, state, &b, end, found);
         if (status != PL_OK) return status;

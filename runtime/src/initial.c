@@ -7,17 +7,23 @@
  *
  * Damping: a correction d is shortened by halves until the simplified correction at the new point is shorter
  * than (1 - lambda/4) ||d|| (natural monotonicity test, Deuflhard, Newton Methods for Nonlinear
- * Problems, 3.3).
+ * Problems, 3.3). Where corrections do not shrink because the residuals are rounding of their own terms already,
+ * |f_i| <= c eps max_j |J_ij| max_j |x_j|, the backward error of an elimination with scaled rows (Higham, Accuracy and Stability
+ * of Numerical Algorithms, 9.3), the point is as good as numbers allow, whatever the tolerance asks; so is one whose last
+ * correction stays well below the tolerance.
  */
 #include "linear.h"
 #include "control.h"
 
+#include <float.h>
 #include <math.h>
 
 #define MAX_NEWTON       50
 #define SMALLEST_DAMPING 1e-4
 #define CONVERGED        1e-3 /* of the tolerance */
 #define CONVERGED_NEAR   1e-6 /* of the tolerance: hardly a trace may be left in what happens at an event */
+#define STALLED          0.1  /* of the tolerance, where corrections do not shrink any more */
+#define ROUNDING         64.0 /* units in the last place */
 
 pl_status pl_derivative(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real scale,
                         pl_real *xdot, pl_real *work) {
@@ -68,6 +74,30 @@ static pl_status inconsistent(pl_problem *p, pl_real t, int worst) {
     return PL_INCONSISTENT;
 }
 
+/* 1: the algebraic residuals at x, where the Jacobian was evaluated last, are rounding. f, size: n_x each, work. */
+static int is_rounding(pl_problem *p, pl_real t, const pl_real *x, pl_real *f, pl_real *size) {
+    const int8_t *algebraic = pl_linear_algebraic(p->linear);
+    pl_pattern at;
+    const pl_real *value = pl_linear_jacobian(p->linear, &at);
+    int n = p->model->n_x;
+    pl_real largest = 0.0;
+    if (pl_rhs(p, t, x, f) != PL_OK) return 0;
+    for (int i = 0; i < n; i++) {
+        size[i] = 0.0;
+        largest = fmax(largest, fabs(x[i]));
+    }
+    for (int j = 0; j < n; j++) {
+        int first = at.start ? at.start[j] : j * n, end = at.start ? at.start[j + 1] : (j + 1) * n;
+        for (int k = first; k < end; k++) {
+            int i = at.start ? at.row[k] : k - first;
+            size[i] = fmax(size[i], fabs(value[k]));
+        }
+    }
+    for (int i = 0; i < n; i++)
+        if (algebraic[i] && !(fabs(f[i]) <= ROUNDING * DBL_EPSILON * size[i] * largest)) return 0;
+    return 1;
+}
+
 pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work) {
     const pl_model *m = p->model;
     int n = m->n_x, worst = -1;
@@ -84,7 +114,10 @@ pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work) {
         pl_real length = pl_norm(p, d, x), lambda = 1.0;
         if (!(length - length == 0.0)) return inconsistent(p, t, worst);
         for (;; lambda *= 0.5) {
-            if (lambda < SMALLEST_DAMPING) return inconsistent(p, t, worst);
+            if (lambda < SMALLEST_DAMPING) {
+                if (length <= STALLED || is_rounding(p, t, x, f, next)) return PL_OK;
+                return inconsistent(p, t, worst);
+            }
             for (int i = 0; i < n; i++) trial[i] = x[i] + lambda * d[i];
             status = pl_rhs(p, t, trial, f);
             if (status == PL_RETRY || status == PL_NONFINITE) continue;

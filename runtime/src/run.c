@@ -172,6 +172,50 @@ static int roots_terminal(const pl_run *r, const pl_model *m) {
     return 0;
 }
 
+/* What an event may call while it settles. */
+typedef struct follower {
+    pl_run *r;
+    pl_problem *p;
+    const pl_real *x; /* of the event; a model may try other points, too */
+    int moved;        /* ... has changed */
+    int called;
+} follower;
+
+/* Algebraic unknowns that fit the relations and discrete variables an event is trying. */
+static pl_status follow(void *host, pl_real t, pl_real *x) {
+    follower *one = host;
+    size_t bytes = (size_t)one->r->n_x * sizeof(pl_real);
+    pl_real *given = pl_run_x(one->r, RUN_TRY);
+    one->called = 1;
+    one->moved |= x == one->x;
+    memcpy(given, x, bytes);
+    pl_status status = pl_consistent(one->p, t, x, pl_run_x(one->r, RUN_WORK));
+    if (status != PL_OK) memcpy(x, given, bytes);
+    return status;
+}
+
+/* `event` of the model. f_changed also where unknowns followed: the method cannot go on with its history and factors then. */
+static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, const int8_t *fired,
+                            pl_event_info *info) {
+    follower one = {r, p, x, 0, 0};
+    pl_status status = pl_set_inputs(p, t);
+    if (p->model->mass.start && p->linear) {
+        info->host = &one;
+        info->follow = follow;
+    }
+    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
+    info->f_changed |= info->again ? one.moved : one.called;
+    if (status != PL_OK) {
+        p->failure.status = (int)status;
+        p->failure.what = PL_IN_EVENT;
+        p->failure.index = -1;
+        p->failure.t = t;
+    }
+    r->next_time = info->next_time;
+    pl_ahead_forget(r, p->model, t);
+    return status;
+}
+
 /* Do events pile up at t? Those at times known before do not, unless these times do not advance. */
 static int piles_up(pl_run *r, pl_real t, int found) {
     pl_real close = fmin(CLOSE * (r->t_stop - r->t_start), CLOSE_STEPS * r->h_largest);
@@ -194,18 +238,7 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int found, int root
         return PL_CHATTER;
     }
     if (!m->event) return PL_OK;
-    pl_status status = pl_set_inputs(p, t);
-    if (status == PL_OK)
-        status = m->event(p->self, t, pl_run_x(r, RUN_AFTER), p->u, root ? pl_run_fired(r) : NULL, info);
-    if (status != PL_OK) {
-        p->failure.status = (int)status;
-        p->failure.what = PL_IN_EVENT;
-        p->failure.index = -1;
-        p->failure.t = t;
-    }
-    r->next_time = info->next_time;
-    pl_ahead_forget(r, m, t);
-    return status;
+    return call_event(r, p, t, pl_run_x(r, RUN_AFTER), root ? pl_run_fired(r) : NULL, info);
 }
 
 /* What an event did, added to what others at the same time did before it. */
@@ -217,22 +250,12 @@ static void add_info(pl_event_info *all, const pl_event_info *one) {
 
 /* `event` of a model that settles by itself: relations at t brought up to date, and what follows from them. fired: those
  * that have turned at t and keep their side; NULL: none. */
-static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, const int8_t *fired,
+static pl_status settle_once(pl_run *r, pl_problem *p, pl_real t, pl_real *x, int again, const int8_t *fired,
                              pl_event_info *info) {
     memset(info, 0, sizeof *info);
     info->next_time = r->next_time;
-    pl_status status = pl_set_inputs(p, t);
-    if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
-    if (status == PL_OK) {
-        r->next_time = info->next_time;
-        pl_ahead_forget(r, p->model, t);
-        return PL_OK;
-    }
-    p->failure.status = (int)status;
-    p->failure.what = PL_IN_EVENT;
-    p->failure.index = -1;
-    p->failure.t = t;
-    return status;
+    info->again = again;
+    return call_event(r, p, t, x, fired, info);
 }
 
 /* Relations of a model that says so are brought up to date at t, and algebraic unknowns with them, until both rest. */
@@ -242,7 +265,7 @@ static pl_status settle_relations(pl_run *r, pl_problem *p, pl_real t, pl_real *
         pl_event_info info;
         /* where no step reached the event x is hardly beyond it: what has turned there is not asked again */
         const int8_t *fired = r->crossed && !all->x_changed ? pl_run_fired(r) : NULL;
-        pl_status status = settle_once(r, p, t, x, fired, &info);
+        pl_status status = settle_once(r, p, t, x, round > 0 || r->t_event == t, fired, &info);
         if (status != PL_OK) return status;
         add_info(all, &info);
         if (!info.f_changed && !info.x_changed) return PL_OK;
@@ -348,8 +371,11 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     if (changed) {
         status = restart(r, p, t, &info);
         if (status == PL_OK && root) pl_event_put_back(r);
-    } else if (out->n_points < 0) {
-        status = write_silent(r, p, out, t, end ? out->used : rows);
+    } else {
+        if (out->n_points < 0) status = write_silent(r, p, out, t, end ? out->used : rows);
+        /* a relation that fired may stand where it stood, with another band: what lies ahead is seen from there */
+        if (status == PL_OK && root && (p->model->flags & PL_MODEL_SETTLES))
+            status = pl_event_reset(r, p, t, after);
     }
     if (status == PL_OK && !changed && root) status = pl_event_refresh(r, p, state, t);
     if (status == PL_OK && (changed || out->n_points > 0)) status = write_after(r, p, out, t);
@@ -402,9 +428,9 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
     pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
     if ((p->model->flags & PL_MODEL_SETTLES) && p->model->event) {
         pl_event_info info;
-        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), NULL, &info) != PL_OK) return 0;
+        if (settle_once(r, p, t, pl_run_x(r, RUN_AFTER), r->t_event == t, NULL, &info) != PL_OK) return 0;
         add_info(all, &info);
-        if (info.x_changed || info.terminate) return 0;
+        if (info.x_changed || info.terminate || (info.f_changed && p->model->mass.start)) return 0;
         jump.always = info.f_changed;
     }
     if (pl_bdf_jump(state, p, &jump, pl_run_u(r)) != PL_OK) return 0;

@@ -5,10 +5,11 @@
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most (n_roots
- * each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired (n_roots each). */
+/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most, g_past
+ * (n_roots each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired
+ * (n_roots each). */
 enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_SLOPE, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
-enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_G_OLD, RUN_G_MOST, RUN_N_G };
+enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_G_OLD, RUN_G_MOST, RUN_G_PAST, RUN_N_G };
 enum { RUN_TURN, RUN_CLEAR, RUN_BLUR, RUN_BLUNT, RUN_N_AHEAD };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {

@@ -9,10 +9,12 @@ from pliant.codegen.cprint import number
 from pliant.codegen.function import FunctionWriter
 from pliant.codegen.hybrid import hybrid_fields, hybrid_text
 from pliant.codegen.hybrid import messages as hybrid_messages
+from pliant.codegen.modes import RESTLESS, mode_words, modes_alone, relation_text
 from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import (
     ALWAYS,
+    ANOTHER_BRANCH,
     ASSERTIONS,
     CHOOSE,
     CONDITIONS,
@@ -25,7 +27,6 @@ from pliant.codegen.shells import (
     PICK_HEAD,
     PREDICTED,
     RELATIONS,
-    SETTLE,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
@@ -66,7 +67,8 @@ class File:
         parameters = self._parameters()
         parts = [
             f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */",
-            f'#include "{"pliant_ranges.h" if self.e.ahead.enclosed else "pliant_generated.h"}"\n',
+            *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed else []),
+            f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             self._instance(),
             self._data(),
@@ -156,7 +158,7 @@ class File:
             texts.append(f"assertion failed: {check.message}{place}")
         self.first_watch = len(texts)
         texts += [self._watch_text(one) for one in self.s.watches]
-        texts.append("the relations of the model do not come to rest: they switch each other back and forth")
+        texts.append(RESTLESS)
         self.n_messages = len(texts)
         texts += hybrid_messages(self.e)
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
@@ -237,8 +239,10 @@ class File:
             text = "    pl_status status = all_values(m, t, x, u);\n    if (status != PL_OK) return status;\n"
             return text if name in self.e.after_values else ""
 
+        restless = f"    if (((model *)self)->error == {self.n_messages - 1}) return ((model *)self)->said;\n"
+        said = restless if self.s.relations else ""
         out = [
-            filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional")}),
+            filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional"), "@said": said}),
             wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
             wrap("model_jac_value", "pl_real *value", "jac_value", "value", first("jac_value")),
         ]
@@ -253,7 +257,7 @@ class File:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         out += self._events()
         if self.s.relations or self.s.events:
-            out.append(self._forget())
+            out.append(FORGET)
         if self._watches_steps():
             out.append(self._step_done())
         if self.initial.conditions:
@@ -266,17 +270,15 @@ class File:
         unwatched = wrapped(["1" if one else "0" for one in self.e.ahead.unwatched], 30)
         out = [filled(RELATIONS, {"@n": n, "@unwatched": unwatched}), self.e.ahead.turns()] if n else []
         if n or self.s.events:
-            out.append(GUESS if self.n_tears and self.y else NO_GUESS)
+            out += [GUESS if self.n_tears and self.y else NO_GUESS, self._another_branch()]
         if self.s.events:
             return [*out, hybrid_text(self.e, self.n_messages)]
-        strict = ", ".join("1" if r.strict else "0" for r in self.s.relations)
-        words = {"@n": n, "@strict": strict, "@restless": self.n_messages - 1}
-        return [*out, filled(SETTLE, words)] if n else out
+        return [*out, filled(modes_alone(), mode_words(self.e, self.n_messages - 1))] if n else out
 
     def _watches_steps(self) -> bool:
         return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks)
 
-    def _forget(self) -> str:
+    def _another_branch(self) -> str:
         """Events after which loops and constraints may be on another branch."""
         lines = ""
         if self.n_tears:
@@ -284,7 +286,7 @@ class File:
             lines += "    m->t_guess = t;\n"
         if self.s.watches:
             lines += "    memset(m->watched, 0, sizeof m->watched);\n"
-        return filled(FORGET, {"@forget": "    (void)m, (void)t;\n" + lines})
+        return filled(ANOTHER_BRANCH, {"@forget": "    (void)m, (void)t;\n" + lines})
 
     def _step_done(self) -> str:
         """Warm starts kept, state sets chosen anew."""
@@ -373,7 +375,7 @@ class File:
             names("y_name", self.y)
             fields += [f".n_y = {len(self.y)}", ".outputs = model_outputs"]
         if self.s.relations:
-            texts = [self._relation_text(k) for k in range(len(self.s.relations))]
+            texts = [relation_text(self.e, k) + (f" [{k}]" if k else "") for k in range(len(self.s.relations))]
             array("const char *const", "root_name", [c_string(one) for one in texts])
             array("const int8_t", "root_kind", self.e.ahead.kinds())
             fields += [f".n_roots = {len(texts)}", ".roots = model_roots"]
@@ -429,12 +431,3 @@ class File:
                 if name == "nominal":
                     numbers = [abs(value) for value in numbers]  # 0: not entered
                 array("const pl_real", f"x_{name}", [number(value) for value in numbers])
-
-    def _relation_text(self, k: int) -> str:
-        r = self.s.relations[k]
-
-        def name(v: int) -> str:
-            return self.variables[v].name
-
-        left, right = modelica(self.g, r.lhs, name, 60), modelica(self.g, r.rhs, name, 60)
-        return f"{left} {'<' if r.strict else '<='} {right}" + (f" [{k}]" if k else "")

@@ -16,11 +16,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pliant.codegen.cprint import number
-from pliant.codegen.plan import Target, inner_nodes, nodes_of
-from pliant.codegen.program import Newton, reset_place
+from pliant.codegen.modes import (
+    FOLLOW,
+    INSTANT,
+    MODES,
+    NO_MODES,
+    NO_RELATIONS_KEPT,
+    RELATIONS_KEPT,
+    mode_fields,
+    mode_words,
+    read_by_f,
+)
+from pliant.codegen.plan import Target
+from pliant.codegen.program import reset_place
 from pliant.codegen.shells import c_place, filled, wrapped
-from pliant.expr.build import reachable
-from pliant.ir import Kind, Op
+from pliant.ir import Kind
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -47,10 +57,10 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
     """Fields of the instance: text, size, meaning."""
     events = emitter.s.events
     if not events:
-        return [("int relation[{}];", len(emitter.s.relations), "relations, held between events")]
+        return mode_fields(emitter)
     n, clocks = max(len(events.memories), 1), max(len(events.clocks), 1)
     return [
-        ("int relation[{}];", max(len(emitter.s.relations), 1), "relations, held between events"),
+        *mode_fields(emitter),
         ("pl_real d[{}];", n, "discrete variables"),
         ("pl_real b[{}];", n, "the same before the event: pre(v)"),
         ("pl_real kept[{}];", max(len(events.kept), 1), "pre(x) of continuous variables"),
@@ -102,25 +112,13 @@ def _told(emitter: Emitter, v: int) -> str:
     return "the condition of a when-clause" if name.startswith("$when") else name.removeprefix("$")
 
 
-def _read_by_f(emitter: Emitter) -> tuple[set[int], set[int]]:
-    """Variables and relations that f or the sides of relations read."""
-    g = emitter.g
-    roots = list(emitter.program.f)
-    for statement in emitter.program.statements:
-        roots += inner_nodes(statement) if isinstance(statement, Newton) else nodes_of(statement)
-    roots += [e for r in emitter.s.relations for e in (r.lhs, r.rhs)]
-    nodes = [g.nodes[i] for i in reachable(g, roots)]
-    return {n[1] for n in nodes if n[0] == Op.VAR}, {n[1] for n in nodes if n[0] == Op.REL}
-
-
 def hybrid_text(emitter: Emitter, first_message: int) -> str:
     """The fixed text, filled in."""
     s, events = emitter.s, emitter.s.events
     n, n_relations, n_actions = len(events.memories), len(s.relations), len(events.actions)
-    variables, relations = _read_by_f(emitter)
-    words = {
+    variables, _ = read_by_f(emitter)
+    words = mode_words(emitter, first_message - 1) | {
         "@n_memory": n,
-        "@n_relation": n_relations,
         "@n_clock": len(events.clocks),
         "@n_action": n_actions,
         "@rounds": 2 * n + 100,
@@ -131,8 +129,6 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
         "@memory_in_f": wrapped(
             ["1" if {one.variable, one.before} & variables else "0" for one in events.memories] or ["0"], 30
         ),
-        "@relation_in_f": wrapped(["1" if k in relations else "0" for k in range(n_relations)] or ["0"], 30),
-        "@strict": wrapped(["1" if r.strict else "0" for r in s.relations] or ["0"], 30),
         "@clock_first": ", ".join(number(one.first) for one in events.clocks) or "1.0",
         "@clock_numerator": ", ".join(number(float(one.numerator)) for one in events.clocks) or "1.0",
         "@clock_denominator": ", ".join(number(float(one.denominator)) for one in events.clocks) or "1.0",
@@ -143,10 +139,10 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
         or "0",
         "@initial_in_f": int(events.initial in variables),
         "@size_memory": max(n, 1),
-        "@size_relation": max(n_relations, 1),
         "@size_action": max(n_actions, 1),
     }
-    parts = (HEAD, CLOCKS, RELATIONS_IN_EVENTS if n_relations else NO_RELATIONS, MEMORIES, ACTIONS, EVENT)
+    kept, rest = (RELATIONS_KEPT, MODES + BEGIN) if n_relations else (NO_RELATIONS_KEPT, NO_MODES)
+    parts = (HEAD, CLOCKS, kept, INSTANT, MEMORIES, FOLLOW, MEMORIES_FOLLOW, rest, ACTIONS, EVENT)
     return filled("\n".join(parts), words)
 
 
@@ -203,53 +199,12 @@ static void remember(const model *m, before_event *old) {
 }
 """
 
-RELATIONS_IN_EVENTS = """static const int8_t relation_strict[] = {@strict};
-static const int8_t relation_in_f[] = {@relation_in_f};
-
-/* Relations once. One that fired, or that the event stands on, keeps its side while its own sides do not change:
- * rounding must not turn it back. g0: the sides when the event began. */
-static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, const int8_t *fired, int first,
-                               pl_real *g0, int *moved) {
-    pl_real g[@n_relation], band[@n_relation];
-    pl_status status = relations(m, t, x, u, g, band);
-    if (status != PL_OK) return status;
-    if (first) memcpy(g0, g, sizeof g);
-    if (first && fired) turn_relations(m, t, g, fired, moved);
-    for (int k = 0; k < @n_relation; k++) {
-        int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
-        int stands = fired && (fired[k] || fabs(g0[k]) <= band[k]);
-        if (is_timed(k)) {
-            if (just_turned(m, k, t, g[k])) continue;
-        } else if (stands && fabs(g[k] - g0[k]) <= band[k]) {
-            if (!first || !fired[k]) continue;
-            now = fired[k] < 0;
-        }
-        *moved |= now != m->relation[k];
-        m->relation[k] = now;
-    }
-    return PL_OK;
-}
-
-static int relation_changed(const model *m, const before_event *old) {
-    for (int k = 0; k < @n_relation; k++)
-        if (relation_in_f[k] && m->relation[k] != old->relation[k]) return 1;
-    return 0;
-}
-"""
-
-NO_RELATIONS = """static void forget_turns(model *m) {
-    (void)m;
-}
-
-static pl_status relation_pass(model *m, pl_real t, const pl_real *x, const pl_real *u,
-                               const int8_t *fired, int first, pl_real *g0, int *moved) {
-    (void)m, (void)t, (void)x, (void)u, (void)fired, (void)first, (void)g0, (void)moved;
-    return PL_OK;
-}
-
-static int relation_changed(const model *m, const before_event *old) {
-    (void)m, (void)old;
-    return 0;
+BEGIN = """/* As they stand with the first guesses, for the start values of discrete variables. Where they cannot be evaluated,
+ * the search for a combination begins with none of them. */
+static void relations_begin(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real g[@n_relation];
+    if (relations(m, t, x, u, g, NULL) != PL_OK) return;
+    for (int k = 0; k < @n_relation; k++) m->relation[k] = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
 }
 """
 
@@ -302,6 +257,19 @@ static pl_status memory_begin(model *m, pl_real t, const pl_real *x, const pl_re
 }
 """
 
+MEMORIES_FOLLOW = """/* Memories and unknowns outside the model, in turns; who calls sees to it if they do not rest. */
+static pl_status memories_follow(instant *i) {
+    pl_status status = PL_OK;
+    for (int pass = 0; status == PL_OK && pass < @n_memory + 2; pass++) {
+        int moved = 0;
+        if (!i->held) status = memory_pass(i->m, i->t, i->x, i->u, &moved);
+        if (status != PL_OK || (pass > 0 && !moved)) break;
+        status = follow(i);
+    }
+    return status;
+}
+"""
+
 ACTIONS = """static const int8_t action_kind[] = {@action_kind}; /* 0: a state anew, 1: stop, 2: fail */
 static const int action_place[] = {@action_place};
 
@@ -326,24 +294,27 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
 }
 """
 
-EVENT = """static pl_status at_rest(model *m, pl_real t, const pl_real *x, const pl_real *u,
-                         const int8_t *fired, int first, pl_real *g0) {
+EVENT = """static pl_status at_rest(instant *i) {
     for (int pass = 0; pass < @passes; pass++) {
         int moved = 0;
-        pl_status status = relation_pass(m, t, x, u, fired, first && pass == 0, g0, &moved);
-        if (status == PL_OK) status = memory_pass(m, t, x, u, &moved);
+        pl_status status = settle_relations(i);
+        if (status == PL_OK) status = memory_pass(i->m, i->t, i->x, i->u, &moved);
         if (status != PL_OK || !moved) return status;
     }
     return PL_FATAL;
 }
 
 static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired, pl_event_info *info) {
-    pl_real g0[@n_relation + 1];
+    instant i;
+    begin_instant(&i, m, t, x, u);
+    i.fired = fired;
+    i.info = info;
     pl_status status = kept_values(m, t, x, u, m->kept);
     for (int round = 0; status == PL_OK && round < @rounds; round++) {
         int moved = 0;
-        status = at_rest(m, t, x, u, fired, round == 0, g0);
+        status = at_rest(&i);
         if (status == PL_OK) status = act(m, t, x, u, info, &moved);
+        i.moved |= moved;
         clocks_done(m);
         m->initial = 0.0;
         if (status == PL_OK && !next_round(m) && !moved) {
@@ -371,13 +342,10 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
 
 /* Relations anew with discrete variables held, for those who make their own steps. */
 PL_EXPORT pl_status pliant_settle(void *self, pl_real t, const pl_real *x, const pl_real *u) {
-    pl_real g0[@n_relation + 1];
-    for (int pass = 0; pass < @passes; pass++) {
-        int moved = 0;
-        pl_status status = relation_pass(self, t, x, u, NULL, 1, g0, &moved);
-        if (status != PL_OK || !moved) return status;
-    }
-    return PL_RETRY;
+    instant i;
+    begin_instant(&i, self, t, x, u);
+    i.held = 1;
+    return settle_relations(&i);
 }
 
 PL_EXPORT pl_real *pliant_memory(void *self, int before) {
@@ -387,15 +355,13 @@ PL_EXPORT pl_real *pliant_memory(void *self, int before) {
 /* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
 static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
     before_event old;
-    pl_real g0[@n_relation + 1];
-    int moved = 0;
     remember(m, &old);
     clocks_begin(m, t);
     m->initial = 1.0;
     m->ended = 0;
     forget_turns(m);
-    pl_status status = relation_pass(m, t, x, u, NULL, 1, g0, &moved);
-    if (status == PL_OK) status = memory_begin(m, t, x, u);
+    if (!info->again) relations_begin(m, t, x, u);
+    pl_status status = memory_begin(m, t, x, u);
     if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
     /* initial equations may read what f does not */
     info->f_changed |= memcmp(old.d, m->d, sizeof old.d) || memcmp(old.relation, m->relation, sizeof old.relation);

@@ -121,59 +121,11 @@ static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_r
     pl_status status = relations(m, t, x, u, g, band);
     for (int k = 0; k < @n; k++) {
         const pl_real side = m->relation[k] ? -1.0 : 1.0;
-        g[k] = relation_unwatched[k] ? side : g[k] + side * band[k];
+        g[k] = relation_unwatched[k] ? side : g[k] + side * (band[k] + m->slack[k]);
     }
     return status;
 }
 
-"""
-
-SETTLE = """static const int8_t relation_strict[] = {@strict};
-
-/* Relations anew, those that fired by their direction, until they are at rest. */
-static pl_status settle(model *m, pl_real t, const pl_real *x, const pl_real *u, const int8_t *fired, int *changed) {
-    pl_real g[@n], band[@n];
-    *changed = 0;
-    for (int k = 0; fired && k < @n; k++) {
-        int now = fired[k] ? fired[k] < 0 : m->relation[k];
-        *changed |= now != m->relation[k];
-        m->relation[k] = now;
-    }
-    for (int round = 0; round < 2 * @n + 10; round++) {
-        int moved = 0;
-        pl_status status = relations(m, t, x, u, g, band);
-        if (status != PL_OK) return status;
-        if (fired && round == 0) turn_relations(m, t, g, fired, &moved);
-        for (int k = 0; k < @n; k++) {
-            int now = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
-            int keeps = fired && (fired[k] || fabs(g[k]) <= band[k]);
-            if (is_timed(k) ? just_turned(m, k, t, g[k]) : keeps) continue;
-            moved |= now != m->relation[k];
-            m->relation[k] = now;
-        }
-        *changed |= moved;
-        if (!moved) return PL_OK;
-    }
-    m->error = @restless;
-    return PL_RETRY;
-}
-
-static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
-                             pl_event_info *info) {
-    int changed;
-    guess_here(self, t, x, u);
-    pl_status status = settle(self, t, x, u, fired, &changed);
-    info->f_changed |= changed;
-    return status;
-}
-
-static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
-    int changed;
-    forget_turns(self);
-    pl_status status = settle(self, t, x, u, NULL, &changed);
-    info->f_changed |= changed;
-    return status;
-}
 """
 
 CHOOSE = """static int choose_@k(model *m, pl_real t, pl_real *x, const pl_real *u, int force) {
@@ -266,9 +218,13 @@ PREDICTED = """static PL_UNUSED void loop_predicted(const model *m, pl_real t, i
 """
 
 # an event may lead to another branch
-FORGET = """static void forget_branches(model *m, pl_real t, const pl_event_info *info) {
-    if (!info->f_changed && !info->x_changed) return;
+ANOTHER_BRANCH = """static void another_branch(model *m, pl_real t) {
 @forget}
+"""
+
+FORGET = """static void forget_branches(model *m, pl_real t, const pl_event_info *info) {
+    if (info->f_changed || info->x_changed) another_branch(m, t);
+}
 
 static pl_status forgetful_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
                                  pl_event_info *info) {
@@ -307,7 +263,7 @@ STEP_DONE = """static pl_status model_step_done(void *self, pl_real t, pl_real *
 """
 
 ALWAYS = """static const char *model_error(void *self) {
-    return message[((model *)self)->error];
+@said    return message[((model *)self)->error];
 }
 
 PL_EXPORT int pliant_error(void *self) {

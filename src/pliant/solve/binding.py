@@ -168,6 +168,9 @@ class EventInfo(Structure):
         ("nominal_changed", c_int),
         ("terminate", c_int),
         ("next_time", c_double),
+        ("again", c_int),
+        ("host", c_void_p),
+        ("follow", c_void_p),
     )
 
 
@@ -352,6 +355,7 @@ class Run(Structure):
         ("window_fails", c_int64),
         ("t_event", c_double),
         ("event_gap", c_double),
+        ("t_past", c_double),
         ("events_in_place", c_int),
         ("events_close", c_int),
         ("aim", c_int),
@@ -435,6 +439,7 @@ class Shim(Structure):
 OPEN_CALL = CFUNCTYPE(c_int, c_void_p)
 CLOSE_CALL = CFUNCTYPE(None, c_void_p)
 PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
+FOLLOW_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p)
 INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 JVP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.codegen.modes import RESTLESS
 from pliant.errors import (
     AccuracyError,
     ArgumentError,
@@ -99,9 +100,12 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         if failure.what == binding.IN_EVENT:
             common["time"] = failure.t
         where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
+        hint = "check start values, parameters and inputs"
+        if words.startswith(RESTLESS):
+            hint = "no combination of them agrees with the equations: let one of them read pre(...) of another"
         return ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
-            hint="check start values, parameters and inputs",
+            hint=hint,
             **common,
         )
     if status in STEPPING:

@@ -30,6 +30,7 @@ from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
 from pliant.ir import Op
 from pliant.solve import binding
+from pliant.solve.follow import Follower
 from pliant.solve.pivots import columns_without_pivot
 from pliant.solve.smallest import smallest_step
 from pliant.solve.unknowns import NoSolution, Unknowns
@@ -84,6 +85,7 @@ class InitialSolver:
         self.kept = [k for k, one in enumerate(self.initial.conditions) if self._counts(one)]
         self.set = [k for k, one in enumerate(self.initial.conditions) if one.target >= 0]
         self.shift = self._shifts()
+        self.follower = Follower(self.sim, self._try)
 
     def _counts(self, one: Condition) -> bool:
         """A condition of the iteration: not one that sets a parameter, nor a fixed value that a user replaced."""
@@ -133,6 +135,7 @@ class InitialSolver:
 
     def _first_events(self) -> float:
         """Events at the very start: what initial() sets off, the first ticks of clocks; the time of the next one."""
+        self.follower = Follower(self.sim, self._solve_algebraic)
         if hasattr(self.model.library, "pliant_begin"):
             self._first_event(binding.INITIALISE_CALL(("pliant_begin", self.model.library)))
         if self.model.struct.event:
@@ -147,7 +150,7 @@ class InitialSolver:
     def _first_event(self, call: Callable[..., int]) -> bool:
         """One event at the start, and what follows from it; True if it ends the run."""
         sim = self.sim
-        info = binding.EventInfo(next_time=math.inf)
+        info = self.follower.event_info(True, bool(self.algebraic))
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
         if status != binding.OK:
             raise self._error(NoSolution(self.model.error_text(sim.instance) or "the first event fails"))
@@ -183,11 +186,11 @@ class InitialSolver:
 
     def _settle(self) -> None:
         """Solve with relations held, take them anew, until both are at rest."""
-        for _ in range(MAX_ROUNDS):
-            self._update_relations()
+        for k in range(MAX_ROUNDS):
+            self._update_relations(again=k > 0)
             self._solve()
             has_set = self._set_parameters()
-            if not self._update_relations() and not has_set:
+            if not self._update_relations(again=True) and not has_set:
                 return
         raise NoSolution("the relations of the model do not come to rest at the start")
 
@@ -237,10 +240,11 @@ class InitialSolver:
         self.sim.x[:] = start
         raise first
 
-    def _update_relations(self) -> bool:
+    def _update_relations(self, again: bool) -> bool:
         if not self.model.struct.initialise:
             return False
-        info = binding.EventInfo(next_time=math.inf)
+        follows = bool(self.kept or self.algebraic) and not self.unknowns.memories  # which the event itself sets
+        info = self.follower.event_info(again, follows)
         call = binding.INITIALISE_CALL(self.model.struct.initialise)
         sim = self.sim
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
@@ -393,6 +397,15 @@ class InitialSolver:
             if not self.kept:
                 return
         self._newton(unknowns)
+
+    def _try(self) -> None:
+        """Solve; parameters are as before where that fails."""
+        given = self.unknowns.read(self.more)
+        try:
+            self._solve()
+        except NoSolution:
+            self._write(self.more, given)
+            raise
 
     def _solve_algebraic(self) -> None:
         """States are given: the runtime's own iteration, sparse."""
