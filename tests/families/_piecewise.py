@@ -5,7 +5,8 @@
 Between events z is a matrix exponential. A mode ends where one of its margins S_m z becomes negative, which a root
 search on the exponential finds, or at an instant known before. The next mode is one whose margins hold a moment later:
 where the point lies on the border of several modes, only that tells them apart. Linear complementarity problems are
-solved by Lemke's method (Cottle, Pang & Stone, The Linear Complementarity Problem, section 4.4). Nothing of pliant is used.
+solved by Lemke's method (Cottle, Pang & Stone, The Linear Complementarity Problem, section 4.4). Nothing of pliant is
+used.
 """
 
 from __future__ import annotations

@@ -199,8 +199,8 @@ static void remember(const model *m, before_event *old) {
 }
 """
 
-BEGIN = """/* As they stand with the first guesses, for the start values of discrete variables. Where they cannot be evaluated,
- * the search for a combination begins with none of them. */
+BEGIN = """/* As they stand with the first guesses, for the start values of discrete variables. Where they cannot be
+ * evaluated, the search for a combination begins with none of them. */
 static void relations_begin(model *m, pl_real t, const pl_real *x, const pl_real *u) {
     pl_real g[@n_relation];
     if (relations(m, t, x, u, g, NULL) != PL_OK) return;

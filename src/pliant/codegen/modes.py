@@ -128,8 +128,8 @@ static pl_status follow(instant *i) {
 }
 """
 
-MODES = """/* Where relations stand as the event begins, and on which side each one is decided to be: by what fired, by an event
- * before this one at the same time, or as it stood. Those of time alone turn as the solver says. */
+MODES = """/* Where relations stand as the event begins, and on which side each one is decided to be: by what fired, by
+ * an event before this one at the same time, or as it stood. Those of time alone turn as the solver says. */
 static void first_sides(instant *i, int again) {
     model *m = i->m;
     int now[@n_relation], moved = 0;
@@ -142,7 +142,8 @@ static void first_sides(instant *i, int again) {
 }
 
 /* Sides of all relations, and which way each one should stand. One that fired, or that the event stands on,
- * keeps its side while its own sides do not change: rounding must not turn it back. g0: the sides when the event began. */
+ * keeps its side while its own sides do not change: rounding must not turn it back. g0: the sides when the event
+ * began. */
 static pl_status look(void *self) {
     instant *i = self;
     model *m = i->m;

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pliant.solve.simulation import Simulation
 
 Vector = NDArray[np.float64]
-RANK = 1e-10  # singular values below this share of the largest count as zero
 DONE = 1e-10  # scaled residual that counts as zero
 ACCEPTED = 1e-7  # ... where redundant conditions keep Newton from going on
 SMALLEST_TERM = 1e-8  # ... of conditions between known values: ACCEPTED of it is rounding error
@@ -423,7 +422,7 @@ class InitialSolver:
             scale = self.unknowns.scale(unknowns)  # of where it is now: a guess far away must not loosen the tolerance
             j = self._jacobian(unknowns) * scale
             weight = self._weights(np.abs(j).max(axis=1, initial=0.0))
-            step, reduced, rank = smallest_step(j * weight[:, None], -r * weight, len(self.algebraic), _least_norm)
+            step, reduced, rank = smallest_step(j * weight[:, None], -r * weight, len(self.algebraic))
             self._note_rank(reduced, rank, unknowns)
             size = float(np.abs(r * weight).max(initial=0.0))
             before = self.unknowns.read(unknowns)
@@ -593,15 +592,3 @@ def _members(null: Vector) -> list[int]:
         return []
     size = np.abs(null).max(axis=0)
     return [int(k) for k in np.argsort(-size, kind="stable") if size[k] > TAKES_PART]
-
-
-def _least_norm(a: Vector, b: Vector) -> tuple[Vector, int]:
-    """Solution of least norm of a x = b, and the rank of a."""
-    if a.shape[1] == 0:
-        return np.zeros(0), 0
-    if not np.all(np.isfinite(a)):
-        raise NoSolution("the derivative of the initial conditions is not finite")
-    u, s, v = np.linalg.svd(a, full_matrices=False)
-    rank = int(np.sum(s > RANK * s[0])) if s.size and s[0] > 0.0 else 0
-    step = v[:rank].T @ ((u[:, :rank].T @ b) / s[:rank])
-    return np.where(np.any(a != 0.0, axis=0), step, 0.0), rank  # no rounding error in what no condition reads
