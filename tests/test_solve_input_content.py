@@ -101,3 +101,16 @@ def test_ticks_and_table_times_that_differ_by_rounding(method: str, grid: str) -
     result = model.simulate(stop=3.45, method=method, inputs={"u": (times, np.arange(50.0))})
     assert result.final["n"] == 50
     assert result.final["late"] == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["table", "function"])
+def test_relations_of_inputs_see_pulses(method: str, kind: str) -> None:
+    model = pliant.load(
+        "model M input Real u; Integer n(start=0,fixed=true); Real x(start=0,fixed=true); equation der(x)=0; "
+        "when u>50 then n=pre(n)+1; end when; end M;"
+    )
+    given = PULSE if kind == "table" else (lambda t: float(np.interp(t, *PULSE)))
+    result = model.simulate(stop=10, method=method, inputs={"u": given})
+    assert result.final["n"] == 1
+    assert result.events[0].time == pytest.approx(5.0025, abs=1e-9)

@@ -319,6 +319,7 @@ pl_status pl_event_search(pl_run *r, pl_problem *p, const void *state, int *foun
             continue;
         }
         if (seen > a && seen < b) b = seen; /* there first, then this part again */
+        b = fmin(b, pl_watch_look(p, a));
         pl_status status = evaluate(r, p, state, b, 0, right);
         while (status == PL_OK && b - a > least && may_return(r, p->model, a, b)) {
             b = a + 0.5 * (b - a);

@@ -87,6 +87,8 @@ int pl_guard_last(pl_run *r, pl_problem *p, void *state);
 /* x just before the event that pl_guard_aim found, at t. */
 void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x);
 
+/* First time after t where the inputs have content (pl_inputs.look); +Inf: none. */
+pl_real pl_watch_look(const pl_problem *p, pl_real t);
 /* Where the next step must end for the sake of the inputs, at most at `limit`. */
 pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *method_state, pl_real limit);
 /* Is the kink where `segment` begins one that the history of BDF should know of? */

@@ -246,6 +246,13 @@ static pl_real effect(pl_run *r, int *alike) {
     return w->rate > 0.0 ? sum + ratio * fmin(w->rate * time, w->response) : sum;
 }
 
+pl_real pl_watch_look(const pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    if (!in || in->n_looks == 0) return HUGE_VAL;
+    int64_t k = look_after(in, t + 16.0 * pl_smallest_step(t));
+    return k < in->n_looks ? in->look[k] : HUGE_VAL;
+}
+
 /* The looks in (t, T); for functions of time at least SAMPLES. */
 static pl_status find_looks(pl_run *r, pl_problem *p, pl_real t, pl_real T, looks_of *looks) {
     const pl_inputs *in = p->inputs;
