@@ -195,9 +195,10 @@ def jacobian(case: Case, constraints: Sequence[Constraint], names: Sequence[str]
 
 
 def is_well_conditioned(g: Vector) -> bool:
-    """Rows of G far from dependent at all times, and of moderate size."""
+    """Rows of G far from dependent at all times, of moderate size, and turning slowly: curves without sharp bends."""
     size = np.linalg.norm(g, axis=2)
-    if size.min() < 0.4 or size.max() > 12.0:
+    turning = np.linalg.norm(np.gradient(g, GRID, axis=0), axis=2) / size
+    if size.min() < 0.4 or size.max() > 12.0 or turning.max() > 5.0:
         return False
     unit = g / size[:, :, None]
     return float(np.linalg.svd(unit, compute_uv=False)[:, -1].min()) > 0.35

@@ -29,8 +29,8 @@ from pliant.structure.states import Level, Rows, independent_columns
 
 Matrix = dict[int, dict[int, int]]  # equation -> {variable: expression}
 ZERO = 1e-12  # share of the largest entry of a row below which another one is zero in numbers
-# a candidate that should not be a state counts more as a pivot
-WEIGHT = {StateSelect.NEVER: 1e3, StateSelect.AVOID: 10.0, StateSelect.PREFER: 0.1, StateSelect.ALWAYS: 1e-3}
+# a candidate that should not be a state counts more as a pivot; not much more: errors grow by as much
+WEIGHT = {StateSelect.NEVER: 30.0, StateSelect.AVOID: 3.0, StateSelect.PREFER: 0.33, StateSelect.ALWAYS: 0.033}
 
 
 @dataclass
