@@ -129,12 +129,23 @@ equation
 def test_floor_and_its_kind(call: str, value) -> None:  # type: ignore[no-untyped-def]
     result = load(
         f"  Real x(start = 0, fixed = true), y, z(start = 0, fixed = true);\nequation\n"
-        f"  der(x) = 3*cos(time); y = {call}; der(z) = y;"
+        f"  der(x) = 3.1*cos(time); y = {call}; der(z) = y;"  # 3*sin(time) would touch an integer
     ).simulate(6.0, points=997, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(result["y"], value(result["x"]), atol=1e-9)
     fine = np.linspace(0.0, 6.0, 600_001)
-    y = value(3 * np.sin(fine))
+    y = value(3.1 * np.sin(fine))
     assert result["z"][-1] == pytest.approx(np.sum(0.5 * (y[1:] + y[:-1])) * 1e-5, abs=1e-4)
+
+
+def test_integer_of_what_jumps() -> None:
+    """The argument of integer() changes at the same event as what it is made of."""
+    body = """
+  Boolean a(start = true, fixed = true), b(start = false, fixed = true);
+  Real s, x(start = 0, fixed = true); Integer k;
+equation
+  der(x) = 1; a = time < 0.5; b = not a; s = (if a then 1 else 0) + (if b then 2 else 0); k = -integer(s);
+"""
+    assert list(load(body).simulate(1, points=5)["k"]) == [-1, -1, -2, -2, -2]
 
 
 def test_elsewhen_edge_change_and_initial() -> None:

@@ -199,6 +199,7 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
                             pl_event_info *info) {
     follower one = {r, p, x, 0, 0};
     pl_status status = pl_set_inputs(p, t);
+    info->crossed = r->crossed;
     if (p->model->mass.start && p->linear) {
         info->host = &one;
         info->follow = follow;

@@ -147,7 +147,7 @@ static void first_sides(instant *i, int again) {
 static pl_status look(void *self) {
     instant *i = self;
     model *m = i->m;
-    const int first = i->first, again = i->info && i->info->again;
+    const int first = i->first, again = i->info && i->info->again, crossed = i->info && i->info->crossed;
     if (!first) another_branch(m, i->t);
     pl_status status = first ? PL_OK : memories_follow(i);
     if (status == PL_OK) status = relations(m, i->t, i->x, i->u, i->g, i->band);
@@ -160,7 +160,7 @@ static pl_status look(void *self) {
         int now = relation_strict[k] ? g < 0.0 : g <= 0.0;
         int decided = again || fired || (i->fired && fabs(i->g0[k]) <= band);
         if (is_timed(k)) decided = (first && fired) || just_turned(m, k, i->t, g);
-        if (decided && (away <= band || (first && fired))) now = i->side[k];
+        if (decided && (away <= band || (fired && (first || crossed)))) now = i->side[k];
         i->decided[k] = (int8_t)(decided && now == i->side[k] ? 2 : decided);
         i->wanted[k] = (int8_t)now;
     }

@@ -15,9 +15,9 @@ times; rumoca puts in what statements before have set, and the last active assig
 hold for one round of the event iteration only, so they rise by themselves. At the start of a simulation a when-clause
 acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
 
-``floor(x)`` outside noEvent is a memory F with the relations x < F and F + 1 <= x, so it changes at events. They
-decide, not floor(x), which may fall short of F + 1 by rounding where an event was found; x < F holds only where it is
-so by more than that.
+``floor(x)`` outside noEvent is a memory F with the relations x < F and F + 1 <= x, so it changes at events. Where
+an event was found, x may fall short of F + 1 or of leaving F by rounding: F stays or goes all
+the same as if it did not.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
 from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
-ROUNDING = 2.0**-42  # relative: more than what separates events that count as one
+SHORT = 1e-10  # share of x by which it may miss F + 1 where an event was found
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
@@ -310,12 +310,16 @@ class EventBuilder:
             known, _ = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
             memory = self.events.memories[-1]
             one = const(g, 1.0)
-            room = mul(g, const(g, ROUNDING), add(g, one, apply(g, Op.ABS, known)))
+            short = mul(g, const(g, SHORT), add(g, one, apply(g, Op.ABS, known)))
+            up, low = apply(g, Op.FLOOR, add(g, e, short)), sub(g, known, add(g, short, short))
+            rises, falls = binary(g, Op.LT, known, up), binary(g, Op.LT, e, low)
+            # The relations only find the events: what F becomes must not depend on which of them has turned already, or
+            # the search for their sides never ends. Both branches say the same; what is not read would not be watched.
             above = self.run.event(add(g, known, one), e, False, span)
-            below = self.run.event(e, sub(g, known, room), True, span)
-            up = binary(g, Op.MAX, value, add(g, known, one))
-            down = binary(g, Op.MIN, value, sub(g, known, one))
-            memory.expression = choose(g, above, up, choose(g, below, down, known))
+            outside = logical_or(g, self.run.event(e, low, True, span), above)
+            first_up = choose(g, rises, up, choose(g, falls, value, known))
+            first_down = choose(g, falls, value, choose(g, rises, up, known))
+            memory.expression = choose(g, outside, first_up, first_down)
             self.floors[e] = known
         return known
 

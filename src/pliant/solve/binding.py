@@ -169,6 +169,7 @@ class EventInfo(Structure):
         ("terminate", c_int),
         ("next_time", c_double),
         ("again", c_int),
+        ("crossed", c_int),
         ("host", c_void_p),
         ("follow", c_void_p),
     )
