@@ -307,6 +307,8 @@ typedef struct pl_problem {
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f);
 pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g);
 pl_status pl_set_inputs(pl_problem *p, pl_real t);
+/* Does f depend on input j? One that only outputs read does not touch the states. */
+int pl_input_touches(const pl_model *m, int j);
 /* Number of the segment of the inputs that holds at t; -1: none. */
 int pl_input_segment(const pl_problem *p, pl_real t);
 /* Index of the first value that is NaN or Inf, or -1. */

@@ -60,18 +60,13 @@ typedef struct jump_inputs {
     int n_u, degree;
 } jump_inputs;
 
-/* Does f depend on input j? An input that only outputs read does not touch the states. */
-static int touches(const pl_model *m, int j) {
-    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j];
-}
-
 static int input_change(const pl_problem *p, const pl_jump *jump, const jump_inputs *u, int k) {
     int any = 0;
     if (k > u->degree) return 0;
     input_coefficient(p->inputs, jump->segment - 1, jump->t, k, u->change);
     for (int j = 0; j < u->n_u; j++) {
         u->change[j] = u->after[(size_t)k * u->n_u + j] - u->change[j];
-        any |= u->change[j] != 0.0 && touches(p->model, j);
+        any |= u->change[j] != 0.0 && pl_input_touches(p->model, j);
     }
     return any;
 }

@@ -49,6 +49,10 @@ static int segment_at(const pl_inputs *in, pl_real t, int passed, int next_jump)
     return low >= next_jump ? next_jump - 1 : low;
 }
 
+int pl_input_touches(const pl_model *m, int j) {
+    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j];
+}
+
 int pl_input_segment(const pl_problem *p, pl_real t) {
     return p->inputs->n_segments > 0 ? segment_at(p->inputs, t, p->passed, p->next_jump) : -1;
 }

@@ -11,7 +11,8 @@
  * response of the method's own iteration matrix to Δf held for a step. Otherwise the step ends at the last look up to which
  * it is fine; up to the first one it always is.
  * Δf is a difference, not a derivative: f may be flat where u rests (u^2 at 0). It is kept for some steps, as long as the
- * deviations stay below twice those it was taken for and it says "far below"; it decides nothing else untried.
+ * deviations are like those it was taken for (LARGER, SMALLER) and it says "far below"; else it is taken again, unless
+ * that was done within the last steps.
  */
 #include "control.h"
 #include "run.h"
@@ -115,10 +116,6 @@ static pl_real value_of(const nodes_of *nodes, int n_u, int j, const pl_real *sh
     return v;
 }
 
-static int counts(const pl_model *m, int j) {
-    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j];
-}
-
 /* Deviations in (t, T) from û. Returns 1 if there are any beyond rounding. */
 static int measure(pl_run *r, const pl_problem *p, const nodes_of *nodes, const looks_of *looks, pl_real t,
                    pl_real T) {
@@ -131,7 +128,7 @@ static int measure(pl_run *r, const pl_problem *p, const nodes_of *nodes, const 
         int between = through_nodes(nodes, at, share);
         const pl_real *u = looks->u + (size_t)k * (size_t)n_u;
         for (int j = 0; j < n_u; j++) {
-            if (!counts(p->model, j)) continue;
+            if (!pl_input_touches(p->model, j)) continue;
             pl_real d = between ? u[j] - value_of(nodes, n_u, j, share) : 0.0, size = fabs(u[j]);
             for (int i = 0; i < nodes->n; i++) size = fmax(size, fabs(nodes->u[(size_t)i * n_u + j]));
             if (fabs(d) <= RESTS * size) d = 0.0;
@@ -330,7 +327,7 @@ int pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
         pl_real slope = 0.0;
         for (int k = degree; k >= 1; k--) slope = slope * dt + k * before[k * n_u + j];
         pl_real d = fabs(after[n_u + j] - slope) * 0.5 * h;
-        if (d > 0.0 && counts(p->model, j))
+        if (d > 0.0 && pl_input_touches(p->model, j))
             sum += c.known[j] > 0.0 ? d / c.known[j] * fmin(c.rate[j] * h, c.response[j]) : HUGE_VAL;
     }
     return sum > KINK;
