@@ -481,6 +481,12 @@ static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
     r->t_reached = r->t_left = t;
 }
 
+/* Is the time event at t left to the caller? */
+static int deferred(pl_run *r, pl_real t) {
+    r->held = r->defer > 0.0 && t >= r->t_stop - r->defer;
+    return r->held;
+}
+
 /* Roots, outputs, step_done, time events and input jumps of the step just taken. PL_OK: all done. */
 static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     const pl_stepper *head = state;
@@ -500,7 +506,8 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     }
     status = step_done(r, p, state, out);
     if (status != PL_OK) return status;
-    if (t >= fmin(r->next_time, r->t_turn)) return handle_event(r, p, state, out, t, 0);
+    if (t >= fmin(r->next_time, r->t_turn))
+        return deferred(r, t) ? PL_OK : handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     if (t == r->watch.limit && t < r->t_stop) pass_kink(r, p, state, t);
     return PL_OK;
@@ -537,7 +544,8 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     *passed = t - r->t_reached < pl_smallest_step(r->t_reached);
     if (!*passed) return PL_OK;
     t = fmax(t, r->t_reached);
-    if (t >= fmin(r->next_time, r->t_turn)) return handle_event(r, p, state, out, t, 0);
+    if (t >= fmin(r->next_time, r->t_turn))
+        return deferred(r, t) ? PL_OK : handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     state_at(r, state, t, RUN_AFTER);
     r->started = 0;
@@ -556,11 +564,17 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *o
     pl_status status = pl_run_start(r, p, out);
     if (status != PL_OK) return status;
     int64_t stop_at = p->count->n_steps + steps;
+    if (r->held && !(r->defer > 0.0)) {
+        int passed;
+        r->held = 0;
+        status = pass_limit(r, p, state, out, &passed);
+        if (status != PL_OK) return status;
+    }
     for (;;) {
         /* an event in every-step mode writes up to three rows */
         if (out->n_points < 0 && out->capacity - out->used < 3) return PL_PAUSED;
         if (!r->step_open) {
-            if (r->t_reached >= r->t_stop) return PL_FINISHED;
+            if (r->t_reached >= r->t_stop || r->held) return PL_FINISHED;
             int passed;
             if (r->t_clear < r->t_stop) look_ahead(r, p, state);
             status = pass_limit(r, p, state, out, &passed);

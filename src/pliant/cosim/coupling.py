@@ -131,6 +131,7 @@ class Coupling:
         points: int | None = None,
         progress: bool | Callable[[Progress], object] | None = None,
         timeout: float | None = None,
+        watch: bool = True,
     ) -> CouplingResult:
         """Simulate all parts from ``start`` to ``stop`` with macro steps ``step``; returns a :class:`pliant.Result`.
 
@@ -146,6 +147,8 @@ class Coupling:
         loops          "newton", "relaxation", or "none": values are passed on without solving loops
         parallel       run parts in threads (Jacobi); None: where it pays. The numbers are the same.
         points         how many communication points to record, evenly spread; None: all of them
+        watch          stop with :class:`pliant.AccuracyError` where the coupling grows although its parts do not; it names
+                       the signal and what helps
         timeout        seconds after which :class:`pliant.SimulationTimeout` is raised, with the result so far
 
         The result has the variables of all parts as "part.name", counters of all parts together in ``result.stats`` and
@@ -154,7 +157,7 @@ class Coupling:
         graph = self._graph
         if not graph.parts:
             raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
-        run = Run(start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress)
+        run = Run(start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress, watch)
         check_run(run)
         places = check_order(graph, order)
         check_mapping("options", options or {})
@@ -180,7 +183,7 @@ class Coupling:
                 raise part_error(name, error, start, None) from error
         asked = {
             "stop": stop, "step": step, "start": start, "scheme": scheme, "extrapolation": extrapolation,
-            "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops,
+            "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops, "watch": watch,
             "parameters": parameters or {}, "start_values": start_values or {}, "options": options or {},
             "parts": self._options,
         }  # fmt: skip

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pliant.codegen.program import Assign, Newton, Program, Solve, Statement
-from pliant.expr.build import variables_of
+from pliant.expr.build import reachable, variables_of
+from pliant.ir import Kind, Op
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
@@ -55,3 +56,34 @@ def _read(statement: Statement) -> tuple[list[int], list[int]]:
         right = statement.right if isinstance(statement, Solve) else statement.residuals
         return list(statement.targets), [*right, *(e for row in statement.matrix for e in row)]
     return [], []
+
+
+def held_variables(model: NumericModel) -> frozenset[str]:
+    """Variables that change at events only: discrete ones, and what is computed from them and parameters alone."""
+    if not isinstance(model, GeneratedModel):
+        return frozenset()
+    program = model.generated.program
+    s = program.sorted
+    g, variables = s.system.graph, s.system.variables
+    discrete = {v for one in s.events.memories for v in (one.variable, one.before)}
+    discrete |= {v for v, one in enumerate(variables) if one.is_discrete or one.kind == Kind.DISCRETE}
+    fixed = {v for v, one in enumerate(variables) if one.kind in (Kind.PARAMETER, Kind.CONSTANT)}
+    held = {v for v in discrete if v not in program.x}
+    moving = {*program.x, *(v for v in program.u if v not in held)}
+
+    def holds(expressions: Iterable[int]) -> bool:
+        nodes = reachable(g, expressions)
+        if any(g.nodes[i][0] == Op.TIME for i in nodes):
+            return False
+        return all(g.nodes[i][1] in held or g.nodes[i][1] in fixed for i in nodes if g.nodes[i][0] == Op.VAR)
+
+    for statement in program.statements:
+        targets, expressions = _read(statement)
+        inner = list(statement.steps) if isinstance(statement, Newton) else []
+        unknown = {*targets, *(step.target for step in inner)}
+        if isinstance(statement, Newton) or not holds(expressions):
+            moving |= unknown - discrete
+        else:
+            held |= unknown
+    held |= {v for v, e in s.replaced.items() if holds([e])}
+    return frozenset(variables[v].name for v in held - moving - fixed)

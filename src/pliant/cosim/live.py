@@ -1,7 +1,8 @@
 """A simulation that goes on from one communication point to the next, and can be saved and taken back.
 
 The inputs are one ``pl_inputs`` of two segments: 0 held until T, 1 holds from T on, ``jump[1] = 1``. After
-``set_inputs`` the step loop stands at the jump and passes it before its next step.
+``set_inputs`` the step loop stands at the jump and passes it before its next step. Time events at a communication
+point (ticks of clocks) wait there until the inputs at that point are known: ``settle``, or the next ``go``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pliant.solve.simulation import Simulation
 
 CALL_SECONDS = 0.05  # that one call of the C loop should take
 FIRST_STEPS = 256
+NEAR = 1e-9  # of a step: a time event this near to its end lies there
 
 SAVE_SIZE_CALL = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p)
 
@@ -115,10 +117,13 @@ class LiveSimulation(Simulation):
             return
         assert not coefficients[self.degree + 1 :].any(), "a polynomial of a higher degree than agreed"
         coefficients = coefficients[: self.degree + 1]
-        if self.fresh or t == self.segment_start[1]:
+        t = float(self.run.t_reached) if self.is_waiting else t  # but for rounding the same
+        if self.fresh:
+            self.coefficient[:] = coefficients
+            return
+        if t == self.segment_start[1]:  # a second time here, after what happened at the first
             self.coefficient[1] = coefficients
-            if self.fresh:
-                self.coefficient[0] = coefficients
+            self.problem.next_jump = 1
             return
         self.segment_start[0] = self.segment_start[1]
         self.coefficient[0] = self.coefficient[1]
@@ -128,9 +133,40 @@ class LiveSimulation(Simulation):
 
     def go(self, t_next: float, cancelled: Callable[[], bool]) -> bool:
         """Step to t_next; False if the model ended the run before."""
+        if self.is_waiting:
+            self._take_place(cancelled)
         if self.ended:
             return False
-        self.run.t_stop = t_next
+        self.run.t_stop, self.run.defer = t_next, NEAR * (t_next - float(self.run.t_reached))
+        self._loop(cancelled)
+        terminal = self.last_event is not None and self.last_event.terminal
+        self.ended = terminal or (float(self.run.t_reached) < t_next and not self.run.held)
+        event = min(self.run.next_time, self.run.t_turn)
+        if not self.ended and not self.run.held and event - t_next <= self.run.defer:
+            self.run.held = 1  # it lies behind t_next by rounding only
+        return not self.ended
+
+    @property
+    def is_waiting(self) -> bool:
+        """Does a time event wait for the inputs at this point?"""
+        return bool(self.run.held)
+
+    def settle(self, u: Vector) -> None:
+        """The time events that wait here take place, with these inputs."""
+        coefficients = np.zeros((self.degree + 1, self.n_u))
+        coefficients[0] = u
+        self.set_inputs(float(self.run.t_reached), coefficients)
+        self._take_place(lambda: False)
+
+    def _take_place(self, cancelled: Callable[[], bool]) -> None:
+        run = self.run
+        run.defer = 0.0
+        run.t_stop = max(float(run.t_reached), min(run.next_time, run.t_turn))
+        self._loop(cancelled)
+        self.ended = self.last_event is not None and self.last_event.terminal
+
+    def _loop(self, cancelled: Callable[[], bool]) -> None:
+        """Until the run stands at t_stop."""
         self.done = self.fresh = False
         while not self.done:
             begin = time.perf_counter()
@@ -143,9 +179,6 @@ class LiveSimulation(Simulation):
                 raise Cancelled
             if took > CALL_SECONDS:
                 self.chunk = max(1, self.chunk // 2)
-        terminal = self.last_event is not None and self.last_event.terminal
-        self.ended = terminal or float(self.run.t_reached) < t_next
-        return not self.ended
 
     # ------------------------------------------------------------------------------------------------- looking
 

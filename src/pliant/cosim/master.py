@@ -20,6 +20,7 @@ from typing import NoReturn
 import numpy as np
 
 from pliant.cosim.graph import Graph
+from pliant.cosim.growth import Growth
 from pliant.cosim.loops import PointSolver
 from pliant.cosim.part import Matrix, Part, Vector
 from pliant.cosim.record import CouplingResult, Recorder, RunAbout
@@ -59,6 +60,7 @@ class Master:
         self.near = NEAR * run.step  # knots of tables nearer than this to each other are one
         self.t = run.start
         self.done = 0  # macro steps
+        self.ended = False  # a part ended at a communication point
         self.recorder = Recorder(self.parts, run.n_steps, run.points)
         self.seconds = 0.0
 
@@ -113,12 +115,17 @@ class Master:
             self._begin()
             if run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
                 return True
+            growth = Growth(self) if run.watch and self.wires else None
             for i in range(run.n_steps):
                 going = self._macro_step(stepping, run.time(i), run.time(i + 1))
                 if not going:
                     return True
                 self.done = i + 1
                 self._exchange(run.time(i + 1))
+                if self.ended:
+                    return True
+                if growth is not None:
+                    growth.look(stepping)
                 if deadline is not None and time.perf_counter() > deadline and i + 1 < run.n_steps:
                     raise OutOfTime
                 if reporter.active:
@@ -133,7 +140,7 @@ class Master:
         tokens = [part.save() for part in self.parts]
         if not self._macro_step(stepping, t, t_next):
             return False
-        found = self.solver.solve(self._guess(t_next), t_next)
+        found = self._point(t_next)
         for part, token in zip(self.parts, tokens, strict=True):
             part.restore(token)
         first = self.samples[0]
@@ -161,10 +168,34 @@ class Master:
     def _exchange(self, t: float) -> None:
         """Samples at t, where all parts stand now."""
         try:
-            self._keep(t, self.solver.solve(self._guess(t), t))
+            self._keep(t, self._point(t))
         except SolverError as error:
             error.time = t if error.time is None else error.time
             raise
+
+    def _point(self, t: float) -> list[Vector]:
+        """Inputs that fit the outputs at t. What ticks there sees them: parts whose sources do not wait come first."""
+        found = self.solver.solve(self._guess(t), t)
+        waiting = [p for p, part in enumerate(self.parts) if getattr(part, "is_waiting", False)]
+        while waiting:
+            behind = {wire.target_part for wire in self.wires if wire.source_part in waiting}
+            p = next((p for p in waiting if p not in behind), waiting[0])
+            waiting.remove(p)
+            try:
+                self.ended |= not self.parts[p].settle(found[p])  # type: ignore[attr-defined]
+            except Exception as error:
+                raise PartFailed(p, error) from error
+            found = self.solver.solve(found, t)
+        return found
+
+    def advance(self, stepping: Stepping, t: float, t_next: float) -> bool:
+        """A macro step and its samples that are not recorded; False if a part has ended in it."""
+        if not self._macro_step(stepping, t, t_next):
+            return False
+        found = self._point(t_next)
+        self.times.appendleft(t_next)
+        self.samples.appendleft(found)
+        return True
 
     def _guess(self, t: float) -> list[Vector]:
         """Inputs at t: where their polynomials ended."""

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.cosim.feedthrough import direct_inputs
+from pliant.cosim.feedthrough import direct_inputs, held_variables
 from pliant.cosim.live import LiveSimulation, Token
 from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, Port, Vector
 from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
-from pliant.ir import Kind
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
 from pliant.solve.generated import LARGEST_SERIES, GeneratedModel, is_hidden
@@ -70,11 +69,11 @@ class ModelPart:
     def _all_ports(self) -> dict[str, Port]:
         if self._ports is None:
             types: dict[str, str] = {}
-            held: set[str] = set()
+            held: frozenset[str] = frozenset()
             if isinstance(self.given, GeneratedModel):
                 variables = self.given.generated.program.sorted.system.variables
                 types = {v.name: v.type for v in variables}
-                held = {v.name for v in variables if v.is_discrete or v.kind == Kind.DISCRETE}
+                held = held_variables(self.given)
             constant = self.given.constants(self.given.p_start)
             declared = self.given.declared_inputs(None)
             self._ports = {}
@@ -184,6 +183,17 @@ class ModelPart:
         """Go to t_next."""
         self._state = None
         return self._running().go(t_next, cancelled)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Do clocks tick here, once the inputs are known?"""
+        return self.sim is not None and self.sim.is_waiting
+
+    def settle(self, inputs: Vector) -> bool:
+        """What waits here takes place with these inputs; False if it ends the part."""
+        self._state = None
+        self._running().settle(inputs)
+        return not self._running().ended
 
     def _present(self) -> Vector:
         sim = self._running()

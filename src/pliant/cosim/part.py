@@ -7,6 +7,9 @@ A part advances by itself from one communication point T to the next. Its inputs
 its outputs are asked for at communication points only. The life of a part: ``configure``, ``choose``, ``begin`` (again
 while the inputs at the start are still being found), then ``set_inputs``, ``step``, ``outputs`` in turns, ``close``.
 ``save`` and ``restore`` take it back to an earlier communication point.
+
+A part with clocks may leave what ticks at a communication point until the inputs there are known: it has ``is_waiting``
+then, and ``settle(inputs)``, which lets it take place (False: the part has ended). Both may be missing.
 """
 
 from __future__ import annotations

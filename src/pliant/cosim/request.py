@@ -40,6 +40,7 @@ class Run:
     points: int | None = None
     timeout: float | None = None
     progress: bool | Callable[[Progress], object] | None = None
+    watch: bool = True  # for growth that comes from the coupling alone
 
     @property
     def n_steps(self) -> int:
@@ -81,7 +82,7 @@ def check_run(run: Run) -> None:
     whole = isinstance(run.extrapolation, (int, np.integer)) and not isinstance(run.extrapolation, bool)
     if not whole or run.extrapolation not in (0, 1, 2):
         raise ArgumentError(f"extrapolation must be 0, 1 or 2, not {run.extrapolation!r}")
-    for name, allowed in (("smooth", (False, True)), ("parallel", (None, False, True))):
+    for name, allowed in (("smooth", (False, True)), ("watch", (False, True)), ("parallel", (None, False, True))):
         value = getattr(run, name)
         if not (value is None or isinstance(value, (bool, np.bool_))) or value not in allowed:
             raise ArgumentError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")

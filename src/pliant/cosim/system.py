@@ -25,7 +25,7 @@ from pliant.textfile import read_text
 
 SIMULATE = (
     "stop", "step", "start", "scheme", "extrapolation", "smooth", "at_jump", "rtol", "atol", "method", "options",
-    "loops", "order", "parallel", "points", "timeout", "parameters", "start_values",
+    "loops", "order", "parallel", "points", "timeout", "watch", "parameters", "start_values",
 )  # fmt: skip
 OTHERS = ("parts", "connections", "inputs", "save", "plot", "outputs")
 PART = ("file", "class", "path", "form", *PART_OPTIONS)

@@ -376,6 +376,8 @@ class Run(Structure):
         ("h_largest", c_double),
         ("t_turn", c_double),
         ("t_clear", c_double),
+        ("defer", c_double),
+        ("held", c_int),
     )
 
 
