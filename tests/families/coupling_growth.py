@@ -1,9 +1,9 @@
 """Couplings that grow although their parts do not: noticed where they do, silent where they do not.
 
-Two or three random linear parts x' = A x + B u + e, y = C x, connected at random; the coupled system is stable, or grows by
+Two or three random linear parts x' = A x + B u + e, y = C x in a ring; the coupled system is stable, or grows by
 itself in one case of six. Macro steps from harmless to far too long. The truth is the matrix exponential of the whole.
-Asked: a signal that leaves 10 times the range of the true response is noticed; a result within a fifth of the truth is not
-refused; a remedy is named that makes the result right when it is followed (at most four times).
+Asked: a signal that leaves 10 times the range of the true response is noticed; a result within a fifth of the truth is
+not refused; a remedy is named that makes the result right when it is followed (at most four times).
 """
 
 from __future__ import annotations

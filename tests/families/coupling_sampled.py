@@ -86,7 +86,7 @@ def case(seed: int) -> Outcome:
     )
 
     def output(k: int, s: float, ticked: bool) -> float:
-        d, e, f, g = gains[k]
+        _, _, f, g = gains[k]
         if shapes[k] == "alias":
             return s
         return f * s + g if shapes[k] == "made" or ticked else 0.0

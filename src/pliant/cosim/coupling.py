@@ -147,8 +147,8 @@ class Coupling:
         loops          "newton", "relaxation", or "none": values are passed on without solving loops
         parallel       run parts in threads (Jacobi); None: where it pays. The numbers are the same.
         points         how many communication points to record, evenly spread; None: all of them
-        watch          stop with :class:`pliant.AccuracyError` where the coupling grows although its parts do not; it names
-                       the signal and what helps
+        watch          stop with :class:`pliant.AccuracyError` where the coupling grows although its parts do not; it
+                       names the signal and what helps
         timeout        seconds after which :class:`pliant.SimulationTimeout` is raised, with the result so far
 
         The result has the variables of all parts as "part.name", counters of all parts together in ``result.stats`` and
@@ -183,9 +183,9 @@ class Coupling:
                 raise part_error(name, error, start, None) from error
         asked = {
             "stop": stop, "step": step, "start": start, "scheme": scheme, "extrapolation": extrapolation,
-            "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops, "watch": watch,
+            "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops,
             "parameters": parameters or {}, "start_values": start_values or {}, "options": options or {},
-            "parts": self._options,
+            "watch": watch, "parts": self._options,
         }  # fmt: skip
         return Master(graph, run, given, places).go(lambda master: self._about(master, asked))
 

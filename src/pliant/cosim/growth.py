@@ -1,13 +1,13 @@
 """A coupling that grows although its parts do not: noticed, proved, and named with a remedy that was tried.
 
-Extrapolated inputs feed errors back into a loop of parts; where the macro step is too long for it, signals grow although
-every part, and the coupled system itself, is stable. Nothing a part knows tells. The master looks at the connected
+Extrapolated inputs feed errors back into a loop of parts; where the macro step is too long for it, signals grow
+although every part, and the coupled system itself, is stable. Nothing a part knows tells. The master looks at the connected
 signals after every macro step:
 
     suspicion    the range of a signal is 10 times what it was at an earlier look, and its extrapolation misses the
                  sample by more than 1 % of that range (smooth signals that begin at rest do not)
-    proof        the same stretch from a saved state, with a quarter of the step: the signal leaves its place by an amount
-                 that differs by more than a half. A system that grows by itself does so with short steps, too
+    proof        the same stretch from a saved state, with a quarter of the step: the signal leaves its place by an
+                 amount that differs by more than a half. A system that grows by itself does so with short steps, too
     remedy       shorter steps and Gauss-Seidel are tried on the stretch; those that stay are named
 
 Saved states are kept at macro steps 0, 1, 2, 4, 8, ... and at every look that found nothing, so a stretch is short.
@@ -133,8 +133,8 @@ class Growth:
         self._restore(here)
         signal = self.master.solver.names[k]
         raise AccuracyError(
-            f"the coupling grows although its parts do not: {signal} moves by {reached:.3g} between t = {begin.t:.6g} and "
-            f"t = {here.t:.6g}, {words}",
+            f"the coupling grows although its parts do not: {signal} moves by {reached:.3g} between "
+            f"t = {begin.t:.6g} and t = {here.t:.6g}, {words}",
             hint=hint,
             time=here.t,
             names=(signal,),
