@@ -1,8 +1,8 @@
 """A coupling that grows although its parts do not: noticed, proved, and named with a remedy that was tried.
 
 Extrapolated inputs feed errors back into a loop of parts; where the macro step is too long for it, signals grow
-although every part, and the coupled system itself, is stable. Nothing a part knows tells. The master looks at the connected
-signals after every macro step:
+although every part, and the coupled system itself, is stable. Nothing a part knows tells. The master looks at the
+connected signals after every macro step:
 
     suspicion    the range of a signal is 10 times what it was at an earlier look, and its extrapolation misses the
                  sample by more than 1 % of that range (smooth signals that begin at rest do not)
