@@ -221,8 +221,7 @@ static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_rea
             return PL_FATAL;
         }
         m->d[k] = v[k];
-        m->error = @memory_error + 2 * k; /* if this goes on and on */
-        *moved = 1;
+        *moved = k + 1; /* which one, if this goes on and on */
     }
     return PL_OK;
 }
@@ -295,12 +294,14 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
 """
 
 EVENT = """static pl_status at_rest(instant *i) {
+    int moved = 0;
     for (int pass = 0; pass < @passes; pass++) {
-        int moved = 0;
+        moved = 0;
         pl_status status = settle_relations(i);
         if (status == PL_OK) status = memory_pass(i->m, i->t, i->x, i->u, &moved);
         if (status != PL_OK || !moved) return status;
     }
+    i->m->error = @memory_error + 2 * (moved - 1);
     return PL_FATAL;
 }
 

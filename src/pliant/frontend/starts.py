@@ -10,13 +10,14 @@ initial(). (Modelica language specification 3.6, section 8.6.)
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pliant.expr.build import const, div, neg, sub, substitute, value_of, var, variables_of
 from pliant.expr.differentiate import gradient
 from pliant.frontend.discrete import Discretes
 from pliant.frontend.values import scalars
-from pliant.ir import Equation, Events, Kind, Memory
+from pliant.ir import Equation, Events, Kind, Memory, Op
 
 _MOVING = frozenset({Kind.UNKNOWN, Kind.DERIVATIVE, Kind.INPUT})
 
@@ -81,14 +82,22 @@ class StartTaker:
             if symbols.scalar_type(position) == "string":
                 continue
             span = symbols.spans.equation(entry["provenance"], None)
-            is_before = span is None or span.text.startswith("pre")
+            is_before = span is None or _says_before(span.text, symbols.raw[position]["name"])
             values = scalars(self.d.shaped(position, entry["value"]))
             for own, value in zip(scalars(self.d.value(position)), values, strict=True):
-                memory = self.memory_of[self.g.nodes[own][1]] if position in self.d.memory else None
-                if memory is not None and is_before:
+                memory = self._behind(own)
+                if is_before:
+                    if memory is None:  # nothing reads pre(d), and it says nothing about d
+                        continue
                     own = var(self.g, memory.before)
                 found.append(_Assigned(memory, value, Equation(sub(self.g, own, value), span), is_before))
         return found
+
+    def _behind(self, e: int) -> Memory | None:
+        """The memory whose value an expression is: that of the variable itself, or of one that it equals."""
+        op, v = self.g.nodes[e][:2]
+        memory = self.memory_of.get(v) if op == Op.VAR else None
+        return memory if memory is not None and memory.variable == v else None
 
     def _assign(self, one: _Assigned) -> bool:
         """Take it as start value, if it is one by itself."""
@@ -170,3 +179,20 @@ class StartTaker:
                 return
             for one, start in zip(memories, starts, strict=True):
                 one.start = start
+
+
+def _says_before(text: str, name: str) -> bool:
+    """An equation that gives `pre(name)`, not `name`; rumoca lists both alike. The text knows a part of the name only."""
+    whole = _plain(name)
+    sides = [_plain(side) for side in re.sub(r"^.*?\bloop\b", "", text, flags=re.DOTALL).split("=", 1)]
+    for side in sides:
+        inner = re.fullmatch(r"pre\((.*)\)", side)
+        own = side if inner is None else inner[1]
+        if whole == own or whole.endswith(f".{own}"):
+            return inner is not None
+    return False
+
+
+def _plain(text: str) -> str:
+    """Without subscripts and spaces."""
+    return re.sub(r"\[[^]]*\]|\s", "", text)

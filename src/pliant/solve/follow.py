@@ -22,9 +22,11 @@ class Follower:
     def __init__(self, sim: Simulation, solve: Callable[[], None]) -> None:
         self.sim, self.solve = sim, solve
         self.call = binding.FOLLOW_CALL(self._follow)
+        self.failed: NoSolution | None = None  # why the first attempt of the last call failed
 
     def event_info(self, again: bool, follows: bool) -> binding.EventInfo:
         """For a call of the model; ``again``: relations that nothing moved since the last one keep their sides."""
+        self.failed = None
         info = binding.EventInfo(next_time=math.inf, again=again)
         if follows:
             info.follow = ctypes.cast(self.call, ctypes.c_void_p)
@@ -39,7 +41,8 @@ class Follower:
         try:
             self.solve()
             found = x.copy()
-        except NoSolution:
+        except NoSolution as why:
+            self.failed = self.failed or why
             x[:] = before
             return binding.RETRY
         x[:] = before

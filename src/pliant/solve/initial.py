@@ -248,7 +248,8 @@ class InitialSolver:
         sim = self.sim
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
         if status != binding.OK:
-            raise NoSolution(self.model.error_text(sim.instance) or "the relations do not come to rest")
+            words = self.model.error_text(sim.instance)
+            raise (None if words else self.follower.failed) or NoSolution(words or "the relations do not come to rest")
         self.next_time = float(info.next_time)
         if hasattr(self.model.library, "pliant_initially"):
             self.model.library.pliant_initially(ctypes.c_void_p(self.self_), 1)
