@@ -138,24 +138,21 @@ class StartTaker:
         """Follow chains of equations that each determine one value; the equations that are left."""
         rest = list(equations)
         pending = [*before, *equations]
-        found = True
-        while found:
-            found = False
-            for equation in pending:
-                memory = self._determined(equation)
-                if memory is not None:
-                    self.waiting.discard(memory.variable)
-                    pending.remove(equation)
-                    (before if equation in before else rest).remove(equation)
-                    found = True
-                    break
-        return rest
+        while True:
+            first = (one for most in (1, len(self.waiting)) for one in pending if self._determined(one, most))
+            equation = next(first, None)
+            if equation is None:
+                return rest
+            pending.remove(equation)
+            (before if equation in before else rest).remove(equation)
 
-    def _determined(self, equation: Equation) -> Memory | None:
-        """The memory whose start value the equation gives by itself; it is set."""
+    def _determined(self, equation: Equation, most: int) -> bool:
+        """Does the equation give the start value of a memory, as one of at most so many unknowns? It is set."""
         g, memory_of = self.g, self.memory_of
         reads = self._reads(equation)
         unknown = {memory_of[v].variable for v in reads if v in memory_of} & self.waiting
+        if len(unknown) > most:
+            return False
         moves = any(map(self._is_open, reads - memory_of.keys()))
         slopes = gradient(g, equation.residual, lambda v: v in memory_of and memory_of[v].variable in unknown)
         for v in sorted(slopes):
@@ -166,8 +163,9 @@ class StartTaker:
             if acts or not self._is_real(memory) or (len(unknown) == 1 and not moves):
                 (others,) = substitute(g, [equation.residual], {var(g, v): const(g, 0.0)})
                 memory.start = div(g, neg(g, others), const(g, slope))
-                return memory
-        return None
+                self.waiting.discard(memory.variable)
+                return True
+        return False
 
     def _close(self) -> None:
         """Values before the first event that refer to other discrete variables: to their values before it."""
@@ -182,7 +180,10 @@ class StartTaker:
 
 
 def _says_before(text: str, name: str) -> bool:
-    """An equation that gives `pre(name)`, not `name`; rumoca lists both alike. The text knows a part of the name only."""
+    """An equation that gives `pre(name)`, not `name`; rumoca lists both alike.
+
+    The text knows a part of the name only, or, in a chain of equations pre(a) = pre(b), other members of it.
+    """
     whole = _plain(name)
     sides = [_plain(side) for side in re.sub(r"^.*?\bloop\b", "", text, flags=re.DOTALL).split("=", 1)]
     for side in sides:
@@ -190,7 +191,7 @@ def _says_before(text: str, name: str) -> bool:
         own = side if inner is None else inner[1]
         if whole == own or whole.endswith(f".{own}"):
             return inner is not None
-    return False
+    return any(side.startswith("pre(") for side in sides)
 
 
 def _plain(text: str) -> str:
