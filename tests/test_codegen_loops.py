@@ -228,3 +228,20 @@ def test_directional_derivatives_of_a_function_in_parts() -> None:
     assert result.stats.n_jvp > 0
     exact = model.simulate(stop=1.0, method="bdf", inputs=inputs, options={"at_jump": "restart"}, rtol=1e-8)
     assert np.abs(result["x[7]"] - exact["x[7]"]).max() < 1e-4
+
+
+def test_a_loop_whose_residual_jumps_where_its_own_unknown_switches_it() -> None:
+    """v is given by i piece by piece; continuous, but for an i in between the equation for v alone jumps at v = 0.65."""
+    model = pliant.load("""
+    model Gate
+      Real x(start = 0, fixed = true), v, i;
+    equation
+      der(x) = 1;
+      i = 0.1*sin(20*x)^2;
+      v = smooth(0, if v < 0.65 then 14*i else 0.65^2/0.7 + (0.7 - 0.65)*i/0.05);
+    end Gate;
+    """)
+    result = model.simulate(stop=1.0, points=3001)
+    i = 0.1 * np.sin(20 * result.time) ** 2
+    exact = np.where(14 * i < 0.65, 14 * i, 0.65**2 / 0.7 + i)
+    assert np.abs(result["v"] - exact).max() < 1e-6

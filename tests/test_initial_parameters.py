@@ -107,6 +107,30 @@ def test_a_fixed_discrete_variable_and_an_equation() -> None:
     assert "d = 5" in refused(body.format(5))
 
 
+def test_the_value_before_says_nothing_about_a_variable_without_memory() -> None:
+    body = "  Boolean b = x > 0.5;\n  Real x(start = 0.7, fixed = true);\ninitial equation\n  pre(b) = false;\n" + D
+    assert begin(body, "b")[0] == [1.0]
+
+
+def test_values_before_are_tied_to_each_other() -> None:
+    """As in graphs of steps: b is set at the start, too, and c is another name of pre(a)."""
+    body = """  Boolean a, b, c;
+initial equation
+  pre(a) = pre(b); c = true;
+equation
+  c = pre(a);
+  a = c and time < 0.5;
+  when {initial(), time > 0.5} then b = not pre(b); end when;"""
+    assert begin(body, "a", "b", "c")[0] == [1.0, 0.0, 1.0]
+
+
+def test_a_name_that_begins_with_pre_is_no_value_before() -> None:
+    """prev = 3 is asked for after the event at the start, in which it grows by one: not found, and not taken for 4."""
+    when = "equation\n  der(x) = -x;\n  when {initial(), time > 0.5} then prev = pre(prev) + 1; end when;"
+    body = "  discrete Real prev;\n" + X + "initial equation\n  prev = 3;\n  x = prev;\n" + when
+    refused(body)
+
+
 def test_a_boolean_that_follows_from_others_is_checked() -> None:
     body = "  Boolean b = x > {};\n  Real x(start = 0.7, fixed = true);\n" + "initial equation\n  b = true;\n" + D
     assert begin(body.format(0.5), "x")[0] == [0.7]

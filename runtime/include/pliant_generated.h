@@ -66,6 +66,8 @@
     1e-5 /* a correction that stays below this, its residual not shrinking, is rounding */
 #define PL_NEWTON_ROUNDING 1e-6 /* of value and nominal: may be rounding where nothing makes r smaller */
 #define PL_NEWTON_IDLE     10   /* corrections none of which is clearly the smallest so far */
+#define PL_NEWTON_JUMP     1.01 /* growth of the residual in the smallest part of a correction: it jumps there */
+#define PL_NEWTON_JUMPS    8    /* jumps that are leapt over */
 #define PL_NEAR_ZERO       1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
 #define PL_SET_SHARE       0.3  /* of the determinant of a set's loop must be left after a step */
 #define PL_SET_GROWTH      3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
@@ -262,14 +264,16 @@ static PL_UNUSED int pl_loop_rounding(int n, const pl_real *d, const pl_real *z,
 /* Iterate z; work: n * (n + 3) numbers, pivot: n. Returns 0, or -1 (no convergence), or the 1-based number of
  * an unknown without pivot. On failure r is the last residual. det: determinant of dr/dz before, at the end that of
  * the solution. It must not change its sign: a singular point lies between, and behind it another branch of solutions.
- * Nor must it become less than a share of what it was. */
+ * Nor must it become less than a share of what it was. A residual with a relation of its own unknowns may jump
+ * (smooth(0, if z < 1 then ... else ...)): no part of a correction that ends beyond the jump makes it smaller, but the whole
+ * of it leads to where the other side holds. */
 static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
                                pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot,
                                pl_real *det, pl_real share) {
     pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n;
     pl_real shrunk = 0.0,
             best = HUGE_VAL; /* shrunk: to which part the last full correction brought the residual */
-    int idle = 0;
+    int idle = 0, jumps = 0;
     loop(self, t, x, u, z, r, a);
     for (int iteration = 0; iteration < PL_NEWTON_MAX; iteration++) {
         int bad = pl_small_factor(n, a, pivot);
@@ -291,16 +295,20 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
         int rounding = pl_loop_rounding(n, d, z, nominal);
         idle = length < 0.9 * best || (shrunk > 0.0 && shrunk < 0.5) ? 0 : idle + 1;
         best = length < best ? length : best;
+        pl_real after = 0.0;
         for (;; lambda *= 0.5) {
             if (lambda < PL_NEWTON_DAMPING) {
                 *det = rounding ? here : *det;
-                return rounding ? 0 : -1;
+                if (rounding) return 0;
+                if (!(after > PL_NEWTON_JUMP * length) || jumps++ >= PL_NEWTON_JUMPS) return -1;
+                for (int i = 0; i < n; i++) trial[i] = z[i] + d[i]; /* to the other side of the jump */
+                break;
             }
             for (int i = 0; i < n; i++) trial[i] = z[i] + lambda * d[i];
             loop(self, t, x, u, trial, r, NULL);
             for (int i = 0; i < n; i++) next[i] = -r[i];
             pl_small_solve(n, a, pivot, 1, next);
-            pl_real after = pl_loop_norm(n, next, z, nominal);
+            after = pl_loop_norm(n, next, z, nominal);
             shrunk = lambda == 1.0 ? after / length : 0.0; /* damped corrections shrink slowly by design */
             if (after - after != 0.0)
                 rounding = 0;
