@@ -543,3 +543,25 @@ equation
 end Sliding;
 """
     assert explained(pliant.load(text), 2.0).findings[0].kind == "chatter"
+
+
+def test_a_carrier_may_be_an_integrator_with_reset() -> None:
+    text = PWM.replace("  Real carrier = 2*abs(mod(time, 1e-2)/1e-2 - 0.5);\n", "  Real carrier(start = 0, fixed = true);\n")
+    text = text.replace("equation\n", "equation\n  der(carrier) = 100;\n  when carrier > 1 then reinit(carrier, 0); end when;\n")
+    why = explained(pliant.load(text.replace("LAW", "carrier < duty")), 3.0)
+    assert "chatter" not in [one.kind for one in why.findings]
+
+
+def test_a_reset_that_a_switch_delays_is_chatter() -> None:
+    """x slides along 0.3; s grows only while x lies above it, and is no carrier."""
+    text = """model Sliding
+  Real x(start = 0, fixed = true), s(start = 0, fixed = true);
+  Boolean on(start = true, fixed = true);
+equation
+  der(x) = if on then 2 else -2;
+  der(s) = if on then 0 else 1;
+  when s > 5e-4 then reinit(s, 0); end when;
+  on = x < 0.3 - 1e-3 or (pre(on) and x < 0.3 + 1e-3);
+end Sliding;
+"""
+    assert explained(pliant.load(text), 2.0).findings[0].kind == "chatter"

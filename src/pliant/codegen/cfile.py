@@ -151,7 +151,7 @@ class File:
             ]
         for e, equation, v in self.s.pivots:
             span = c_place(self.s.equations[equation].span)
-            divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60)
+            divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60, self.s.relations)
             texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
         for check in [*self.e.checks, *self.e.parameter_checks]:
             place = f" ({c_place(check.span)})" if check.span else ""

@@ -10,6 +10,7 @@ The same text serves models with and without discrete variables, loops inside f 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pliant.codegen.plan import inner_nodes, nodes_of
@@ -27,12 +28,13 @@ RESTLESS = "the relations of the model do not come to rest: they switch each oth
 
 def relation_text(emitter: Emitter, k: int) -> str:
     """A relation as the model says it, shortened."""
-    r, g = emitter.s.relations[k], emitter.g
+    r = emitter.s.relations[k]
 
     def name(v: int) -> str:
-        return emitter.variables[v].name
+        return re.sub(r"\$(floor|when) \d+", r"\1(...)", emitter.variables[v].name)
 
-    return f"{modelica(g, r.lhs, name, 60)} {'<' if r.strict else '<='} {modelica(g, r.rhs, name, 60)}"
+    left, right = (modelica(emitter.g, side, name, 60, emitter.s.relations) for side in (r.lhs, r.rhs))
+    return f"{left} {'<' if r.strict else '<='} {right}"
 
 
 def mode_fields(emitter: Emitter) -> list[tuple[str, int, str]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pliant.expr.build import reachable
-from pliant.ir import OP_NAME, Graph, Op
+from pliant.ir import OP_NAME, Graph, Op, Relation
 
 # (symbol, binding strength, strength wanted on the right): equal strength binds to the left
 _INFIX = {
@@ -31,8 +31,10 @@ def number(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def text(g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST) -> str:
-    """Expression e as text; ``name`` gives the name of a variable.
+def text(
+    g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST, relations: Sequence[Relation] = ()
+) -> str:
+    """Expression e as text; ``name`` gives the name of a variable, ``relations`` are those that e refers to.
 
     >>> from pliant.expr.build import add, const, mul, var
     >>> g = Graph()
@@ -61,6 +63,10 @@ def text(g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST) -> 
             parts[i] = ("not " + inner(node[1], ATOM), 3)
         elif op == Op.IF:
             parts[i] = (f"if {inner(node[1], 1)} then {inner(node[2], 1)} else {inner(node[3], 0)}", 0)
+        elif op == Op.REL and node[1] < len(relations):
+            r = relations[node[1]]
+            left, right = (text(g, side, name, limit, relations) for side in (r.lhs, r.rhs))
+            parts[i] = (f"{left} {'<' if r.strict else '<='} {right}", 4)
         elif op in (Op.REL, Op.ARG):
             parts[i] = (f"{OP_NAME[op]}[{node[1]}]", ATOM)
         elif op == Op.TIME:

@@ -505,7 +505,8 @@ class InitialSolver:
         s = self.program.sorted
         equation = s.equations[self.program.f_equation[self.program.n_states + k - len(self.kept)]]
         variables = s.system.variables
-        return f"0 = {text(s.system.graph, equation.residual, lambda v: variables[v].name, 80)}  {equation.span}"
+        body = text(s.system.graph, equation.residual, lambda v: variables[v].name, 80, s.relations)
+        return f"0 = {body}  {equation.span}"
 
     # ------------------------------------------------------------------ homotopy and errors
 
@@ -558,7 +559,7 @@ class InitialSolver:
         for k in np.argsort(-np.abs(r))[:6]:
             equation = s.equations[block.residuals[int(k)]]
             body = equation.span.text if equation.span else ""
-            body = body or text(s.system.graph, equation.residual, lambda v: variables[v].name, 80)
+            body = body or text(s.system.graph, equation.residual, lambda v: variables[v].name, 80, s.relations)
             lines.append(f"\n    {r[k]:+.3e}  {body}  {equation.span}")
         return "\n  residuals of its equations:" + "".join(lines)
 

@@ -7,23 +7,30 @@ from collections.abc import Callable, Sequence
 from pliant.errors import SingularModelError
 from pliant.expr.build import variables_of
 from pliant.expr.text import text
-from pliant.ir import Equation, Graph, Kind, Op, Variable
+from pliant.ir import Equation, Graph, Kind, Op, Relation, Variable
 from pliant.structure.dulmage import decompose
 
 SHOWN = 8
 _OWN_WORDS = ("derivative", "selection")  # made by pliant: the source says something else
 
 
-def equation_text(g: Graph, residual: int, name: Callable[[int], str], limit: int = 120) -> str:
+def equation_text(
+    g: Graph, residual: int, name: Callable[[int], str], limit: int = 120, relations: Sequence[Relation] = ()
+) -> str:
     """An equation as pliant has it: ``a = b`` where the residual is a difference, else ``0 = residual``."""
     node = g.nodes[residual]
     if node[0] == Op.SUB:
-        return f"{text(g, node[1], name, limit)} = {text(g, node[2], name, limit)}"
-    return f"0 = {text(g, residual, name, limit)}"
+        return f"{text(g, node[1], name, limit, relations)} = {text(g, node[2], name, limit, relations)}"
+    return f"0 = {text(g, residual, name, limit, relations)}"
 
 
 def describe_equation(
-    g: Graph, equation: Equation, name: Callable[[int], str], limit: int = 120, needed: Sequence[str] = ()
+    g: Graph,
+    equation: Equation,
+    name: Callable[[int], str],
+    limit: int = 120,
+    needed: Sequence[str] = (),
+    relations: Sequence[Relation] = (),
 ) -> str:
     """An equation in one line with its place: its words in the source, and what pliant made of them.
 
@@ -34,11 +41,11 @@ def describe_equation(
     if span is not None and span.text and equation.origin not in _OWN_WORDS:
         body = span.text
         if any(part not in body for part in needed):
-            body += f"  [{equation_text(g, equation.residual, name, limit)}]"
+            body += f"  [{equation_text(g, equation.residual, name, limit, relations)}]"
         elif equation.index:
             body += f"  [{', '.join(map(str, equation.index))}]"
     else:
-        body = equation_text(g, equation.residual, name, limit)
+        body = equation_text(g, equation.residual, name, limit, relations)
     if equation.origin not in ("equation", "source"):
         body += f"  ({equation.origin})"
     return f"{body}  {span}" if span is not None else body
@@ -64,8 +71,14 @@ def _these(n: int, what: str) -> str:
 class Names:
     """Describes variables and equations of one model."""
 
-    def __init__(self, g: Graph, variables: Sequence[Variable], equations: Sequence[Equation]) -> None:
-        self.g, self.variables, self.equations = g, variables, equations
+    def __init__(
+        self,
+        g: Graph,
+        variables: Sequence[Variable],
+        equations: Sequence[Equation],
+        relations: Sequence[Relation] = (),
+    ) -> None:
+        self.g, self.variables, self.equations, self.relations = g, variables, equations, relations
 
     def name(self, v: int) -> str:
         """Name of a variable."""
@@ -80,7 +93,7 @@ class Names:
         """An equation and its place."""
         inside = variables_of(self.g, self.equations[e].residual)
         needed = [self.name(v) for v in inside if self.variables[v].kind in (Kind.UNKNOWN, Kind.DERIVATIVE)]
-        return describe_equation(self.g, self.equations[e], self.name, needed=needed)
+        return describe_equation(self.g, self.equations[e], self.name, needed=needed, relations=self.relations)
 
     def singular(
         self, inc: Sequence[Sequence[int]], unknowns: Sequence[int], eq_to_var: list[int], var_to_eq: list[int]

@@ -50,7 +50,7 @@ def _check_block(
             return
     assert found is not None
     left, right = found
-    names = Names(s.system.graph, s.system.variables, s.equations)
+    names = Names(s.system.graph, s.system.variables, s.equations, s.relations)
     open_unknowns = ", ".join(s.system.variables[block.variables[k]].name for k in right[:8])
     raise names.dependent(
         [block.equations[i] for i in left],

@@ -118,7 +118,7 @@ class Reduction:
         rows = [sorted({number[lowest[v]] for v in row}) for row in inc]
         eq_to_var, var_to_eq = match(rows, len(present))
         if -1 in eq_to_var or -1 in var_to_eq:
-            raise Names(self.g, self.variables, self.equations).singular(rows, present, eq_to_var, var_to_eq)
+            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(rows, present, eq_to_var, var_to_eq)
 
     def _unmentioned(self, present: set[int]) -> list[int]:
         """Unknowns that stand in no equation at all."""
@@ -132,7 +132,7 @@ class Reduction:
         ]
 
     def _singular(self, inc: list[list[int]], singular: SingularStructure) -> Exception:
-        names = Names(self.g, self.variables, self.equations)
+        names = Names(self.g, self.variables, self.equations, self.system.relations)
         originals = sorted({e for e in singular.equations if e < len(inc)})
         return names.not_reducible(originals or singular.equations)
 
@@ -186,7 +186,7 @@ class Reduction:
             except RankDeficient as deficient:
                 first = first or deficient
         assert first is not None
-        names = Names(self.g, self.variables, self.equations)
+        names = Names(self.g, self.variables, self.equations, self.system.relations)
         raise names.dependent(first.equations, "these constraints depend on others, in numbers though not in structure")
 
     def _priority(self, integral: dict[int, int]) -> Callable[[int], tuple[int, ...]]:

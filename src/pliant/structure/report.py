@@ -264,7 +264,7 @@ class Structure:
     def aliases(self) -> dict[str, str]:
         """Eliminated variable -> what it equals."""
         g = self._system.graph
-        return {self.name_of(v): text(g, e, self.name_of, LONGEST) for v, e in self._sorted.replaced.items()}
+        return {self.name_of(v): text(g, e, self.name_of, LONGEST, self._sorted.relations) for v, e in self._sorted.replaced.items()}
 
     @cached_property
     def _happenings(self) -> Happenings:
@@ -431,8 +431,9 @@ class Structure:
         kinds = (Kind.UNKNOWN, Kind.DERIVATIVE)
         inside = variables_of(g, equation.residual)
         needed = [self.name_of(v) for v in inside if self._system.variables[v].kind in kinds]
-        words = describe_equation(g, equation, self.name_of, IN_LINE, needed)
-        own = equation_text(g, equation.residual, self.name_of, LONGEST)
+        relations = self._sorted.relations
+        words = describe_equation(g, equation, self.name_of, IN_LINE, needed, relations)
+        own = equation_text(g, equation.residual, self.name_of, LONGEST, relations)
         return EquationInfo(e + 1, own, span.text if span else "", equation.origin, span, words)
 
     def _state(self, v: int) -> StateInfo:
