@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_frontend_support import names, number, solved, system_of, variable
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, PliantError
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import Kind, Op, StateSelect
@@ -390,6 +390,26 @@ def test_initial_equations() -> None:
     assert equation.span is not None
     assert equation.span.text == "der(x) = 0"
     assert system.graph.nodes[equation.residual][0] == Op.VAR
+
+
+OUTSIDE = """model M
+  function f input Real a; output Real y; external "C" y = unknown_to_pliant(a); end f;
+  Real x(start = 1, fixed = true, ATTRIBUTE = f(2.0));
+equation
+  der(x) = -x;
+end M;
+"""
+
+
+@pytest.mark.parametrize("attribute", ["min", "max"])
+def test_a_bound_that_cannot_be_evaluated_is_named(attribute: str) -> None:
+    (note,) = scalarize(read(OUTSIDE.replace("ATTRIBUTE", attribute), None, [])).notes
+    assert f"3: {attribute} of `x` is ignored: the external function `unknown_to_pliant`" in note
+
+
+def test_a_nominal_value_that_cannot_be_evaluated_is_refused() -> None:
+    with pytest.raises(PliantError, match=r"3: nominal of `x`: the external function `unknown_to_pliant`"):
+        scalarize(read(OUTSIDE.replace("ATTRIBUTE", "nominal"), None, []))
 
 
 # -------------------------------------------------------------------------------------------- the whole thing

@@ -173,3 +173,10 @@ def test_steps_of_ordinary_models_are_the_same() -> None:
     result = model_of(body).simulate(stop=2, rtol=1e-6, method="bdf")
     assert result.stats.n_events == 1
     assert flat(body).relations
+
+
+def test_relations_inside_relations_are_named_as_the_model_says_them() -> None:
+    body = "  Real x(start = 1, fixed = true), y;\nequation\n  der(x) = -1;\n"
+    body += "  y = if (if x > 0.5 then 1 else y) > 0 then -1 else 1;"
+    with pytest.raises(pliant.ModelEvaluationError, match=r"0 < if 0\.5 < x then 1 else y"):
+        model_of(body).simulate(stop=1)

@@ -329,6 +329,7 @@ class System:
     checks: list[Check] = field(default_factory=list)
     events: Events = field(default_factory=Events)
     refusals: list[Refusal] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was ignored
     fixed_parameters: dict[str, str] = field(default_factory=dict)  # name -> why it cannot be changed
     digest: str = ""
 

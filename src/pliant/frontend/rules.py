@@ -118,7 +118,7 @@ RULES = (
     Rule(
         r"a multi-output algorithm requires",
         NotSupportedError,
-        "an algorithm section sets several variables, which is not supported",
+        "an algorithm section sets several variables in statements that cannot be taken apart, which is not supported",
         "write a section for each variable, or put the statements into a function with several outputs",
         r"\balgorithm\b",
     ),

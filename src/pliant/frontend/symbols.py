@@ -74,6 +74,7 @@ class Symbols:
         self.fold_parameters = fold_parameters
         self.fixed: dict[str, str] = {}
         self.refusals: list[Refusal] = []
+        self.notes: list[str] = []
         self.positions: dict[str, int] = {}
         self.deciding: set[str] | None = None
         self.read = _parameters_read(run.nodes)
@@ -151,10 +152,11 @@ class Symbols:
             try:
                 found = scalars(self.run.value(expression))
             except PliantError as error:
-                if name == "start":
-                    place = self.spans.of(raw["declaration"])
-                    raise type(error)(f"{place}: start of `{raw['name']}`: {error.message}", hint=error.hint) from None
-                continue  # a bound that cannot be evaluated is no reason to refuse the model
+                place = self.spans.of(raw["declaration"])
+                if name in ("start", "nominal"):
+                    raise type(error)(f"{place}: {name} of `{raw['name']}`: {error.message}", hint=error.hint) from None
+                self.notes.append(f"{place}: {name} of `{raw['name']}` is ignored: {error.message}")
+                continue  # no result depends on a bound
             self._check_variability(name, position, found)
             found = self._fitted(found, n, f"{name} of `{raw['name']}`")
             for variable, e in zip(self.variables[first : first + n], found, strict=True):

@@ -65,7 +65,7 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
         [replace(e, residual=_final(system, e.residual, substitution)) for e in system.initial_equations],
         [_relation(system, r, substitution) for r in system.relations],
         [_check(system, c, substitution) for c in system.checks],
-        reduced.notes,
+        [*system.notes, *reduced.notes],
         _extras(system, substitution),
         reduced.integrals,
         reduced.watches,
