@@ -400,11 +400,26 @@ RULES = (
         r"\bcross\s*\(",
     ),
     Rule(
+        r"expected a numeric expression, found Boolean",
+        NotSupportedError,
+        "a Boolean stands where a number is needed; of initial equations for Booleans, `b = <a value>`, `pre(b) = <a value>` "
+        "and `pre(b) = pre(c)` are supported",
+        "write an if-expression with numbers, or a start value with fixed = true instead of the initial equation",
+    ),
+    Rule(
         r"expected a numeric expression",
         NotSupportedError,
-        "a number is needed; converting an enumeration with Integer(...) is not supported",
-        "compare the enumeration with its values in an if-expression",
+        "a number is needed; neither converting an enumeration with Integer(...) nor an initial equation that gives an "
+        "enumeration a value is supported",
+        "compare the enumeration with its values in an if-expression, or give it a start value with fixed = true",
         r"\bInteger\s*\(",
+    ),
+    Rule(
+        r"the initial equation relating `([^`]*)` and `([^`]*)` leaves their initialization value undetermined",
+        NotSupportedError,
+        "the initial equation between `{0}` and `{1}` is not supported: the value of neither of them is known by itself",
+        "give one of them start = ..., fixed = true, or the equation `pre(...) = <a value>`",
+        "{0}",
     ),
     Rule(
         r"for-equation range must be a constant range",
