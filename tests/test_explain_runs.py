@@ -546,8 +546,12 @@ end Sliding;
 
 
 def test_a_carrier_may_be_an_integrator_with_reset() -> None:
-    text = PWM.replace("  Real carrier = 2*abs(mod(time, 1e-2)/1e-2 - 0.5);\n", "  Real carrier(start = 0, fixed = true);\n")
-    text = text.replace("equation\n", "equation\n  der(carrier) = 100;\n  when carrier > 1 then reinit(carrier, 0); end when;\n")
+    text = PWM.replace(
+        "  Real carrier = 2*abs(mod(time, 1e-2)/1e-2 - 0.5);\n", "  Real carrier(start = 0, fixed = true);\n"
+    )
+    text = text.replace(
+        "equation\n", "equation\n  der(carrier) = 100;\n  when carrier > 1 then reinit(carrier, 0); end when;\n"
+    )
     why = explained(pliant.load(text.replace("LAW", "carrier < duty")), 3.0)
     assert "chatter" not in [one.kind for one in why.findings]
 

@@ -142,7 +142,14 @@ def make(seed: int) -> Case:
         equations.append(f"when c{k} then count{k} = pre(count{k}) + 1; end when;")
         case.watched[f"count{k}"] = (t, rule)
     head = f"type Shade = enumeration({', '.join(LITERALS)});"
-    lines = [head, *declared, "initial equation", *_shuffled(chance, initial), "equation", *_shuffled(chance, equations)]
+    lines = [
+        head,
+        *declared,
+        "initial equation",
+        *_shuffled(chance, initial),
+        "equation",
+        *_shuffled(chance, equations),
+    ]
     case.text = "model Tied\n" + "".join(f"  {line}\n" for line in lines) + "end Tied;\n"
     return case
 

@@ -31,9 +31,7 @@ def number(value: float) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def text(
-    g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST, relations: Sequence[Relation] = ()
-) -> str:
+def text(g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST, relations: Sequence[Relation] = ()) -> str:
     """Expression e as text; ``name`` gives the name of a variable, ``relations`` are those that e refers to.
 
     >>> from pliant.expr.build import add, const, mul, var
@@ -65,8 +63,8 @@ def text(
             parts[i] = (f"if {inner(node[1], 1)} then {inner(node[2], 1)} else {inner(node[3], 0)}", 0)
         elif op == Op.REL and node[1] < len(relations):
             r = relations[node[1]]
-            left, right = (text(g, side, name, limit, relations) for side in (r.lhs, r.rhs))
-            parts[i] = (f"{left} {'<' if r.strict else '<='} {right}", 4)
+            sides = [text(g, side, name, limit, relations) for side in (r.lhs, r.rhs)]
+            parts[i] = (("<" if r.strict else "<=").join((f"{sides[0]} ", f" {sides[1]}")), 4)
         elif op in (Op.REL, Op.ARG):
             parts[i] = (f"{OP_NAME[op]}[{node[1]}]", ATOM)
         elif op == Op.TIME:

@@ -345,9 +345,7 @@ class GeneratedModel(NativeModel):
         s, equation = self.generated.program.sorted, self._equation_of(name)
         if equation is None:
             return ""
-        told = describe_equation(
-            s.system.graph, equation, lambda w: s.system.variables[w].name, relations=s.relations
-        )
+        told = describe_equation(s.system.graph, equation, lambda w: s.system.variables[w].name, relations=s.relations)
         return f"\n  from the equation  {told}"
 
     def line_of(self, name: str) -> str:

@@ -118,7 +118,9 @@ class Reduction:
         rows = [sorted({number[lowest[v]] for v in row}) for row in inc]
         eq_to_var, var_to_eq = match(rows, len(present))
         if -1 in eq_to_var or -1 in var_to_eq:
-            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(rows, present, eq_to_var, var_to_eq)
+            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(
+                rows, present, eq_to_var, var_to_eq
+            )
 
     def _unmentioned(self, present: set[int]) -> list[int]:
         """Unknowns that stand in no equation at all."""

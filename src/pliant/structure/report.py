@@ -264,7 +264,10 @@ class Structure:
     def aliases(self) -> dict[str, str]:
         """Eliminated variable -> what it equals."""
         g = self._system.graph
-        return {self.name_of(v): text(g, e, self.name_of, LONGEST, self._sorted.relations) for v, e in self._sorted.replaced.items()}
+        return {
+            self.name_of(v): text(g, e, self.name_of, LONGEST, self._sorted.relations)
+            for v, e in self._sorted.replaced.items()
+        }
 
     @cached_property
     def _happenings(self) -> Happenings:

@@ -76,7 +76,9 @@ class Sorter:
             regular.append([number[v] for v in order if value_of(self.g, row[v]) != 0.0])
         eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, linear, regular])
         if -1 in eq_to_var or -1 in var_to_eq:
-            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(inc, unknowns, eq_to_var, var_to_eq)
+            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(
+                inc, unknowns, eq_to_var, var_to_eq
+            )
         blocks = []
         for equations in sort_blocks(inc, eq_to_var, var_to_eq):
             if len(equations) == 1:
