@@ -231,7 +231,7 @@ def test_directional_derivatives_of_a_function_in_parts() -> None:
 
 
 def test_a_loop_whose_residual_jumps_where_its_own_unknown_switches_it() -> None:
-    """v is given by i piece by piece; continuous, but for an i in between the equation for v alone jumps at v = 0.65."""
+    """v follows from i piece by piece and continuously, but for a given i the equation jumps at v = 0.65."""
     model = pliant.load("""
     model Gate
       Real x(start = 0, fixed = true), v, i;

@@ -77,81 +77,99 @@ def _same(name: str) -> Rule:
     return lambda at: at[name]
 
 
-def make(seed: int) -> Case:
+class Writer:
     """One random model."""
-    chance = np.random.default_rng([13, 31, seed])
-    n = int(chance.integers(3, 9))
-    case = Case("", {}, stop=n + 3)
-    kinds = {f"v{k}": str(chance.choice(TYPES)) for k in range(n)}
-    names = list(kinds)
-    times = [float(k) + 0.5 for k in chance.permutation(n)]
-    declared, initial, equations = [], [], []
-    plain: set[str] = set()  # what has a value by itself, or equals one that has
-    for k, name in enumerate(names):
-        kind, t = kinds[name], times[k]
+
+    def __init__(self, seed: int) -> None:
+        self.chance = np.random.default_rng([13, 31, seed])
+        self.n = int(self.chance.integers(3, 9))
+        self.case = Case("", {}, stop=self.n + 3)
+        self.kinds = {f"v{k}": str(self.chance.choice(TYPES)) for k in range(self.n)}
+        self.names = list(self.kinds)
+        self.times = [float(k) + 0.5 for k in self.chance.permutation(self.n)]
+        self.plain: set[str] = set()  # what has a value by itself, or equals one that has
+        self.declared: list[str] = []
+        self.initial: list[str] = []
+        self.equations: list[str] = []
+
+    def make(self) -> Case:
+        """The whole text."""
+        for k, name in enumerate(self.names):
+            way = self._before(k, name)
+            self._change(k, name, way)
+        for k in range(int(self.chance.integers(0, 4))):
+            self._count(k)
+        lines = [f"type Shade = enumeration({', '.join(LITERALS)});", *self.declared, "initial equation"]
+        lines += [*_shuffled(self.chance, self.initial), "equation", *_shuffled(self.chance, self.equations)]
+        self.case.text = "model Tied\n" + "".join(f"  {line}\n" for line in lines) + "end Tied;\n"
+        return self.case
+
+    def _before(self, k: int, name: str) -> str:
+        """Declare a variable; what gives its value before the start."""
+        chance, kind = self.chance, self.kinds[name]
         way = str(chance.choice(["start", "given", "now", "tied", "tied", "tied"] if k else ["start", "given"]))
-        act = str(chance.choice(["when", "start", "always"]))
-        value: Any = _value(chance, kind)
-        start = ""
-        peers = [other for other in names[:k] if kind in ("Real", kinds[other])]
+        peers = [other for other in self.names[:k] if kind in ("Real", self.kinds[other])]
         if (way == "tied" and not peers) or (way != "tied" and kind == "Shade"):
             way = "start"
+        value: Any = _value(chance, kind)
+        start = ""
         if way == "tied":
-            other = peers[int(chance.integers(0, len(peers)))]
-            if kind == "Real":
-                text, rule = _expression(chance, kind, kinds[other], other)
-                while text == f"pre({other})" and other not in plain:  # rumoca does not follow it
-                    text, rule = _expression(chance, kind, kinds[other], other)
-                if text == f"pre({other})":
-                    plain.add(name)
-            else:  # all that rumoca takes for other types
-                text, rule = f"pre({other})", _same(other)
-            value = rule(case.begin)
-            initial.append(f"pre({name}) = {text};")
+            value = self._tie(name, peers[int(chance.integers(0, len(peers)))])
         elif way == "start":
             start = f"(start = {_literal(kind, value)}, fixed = true)"
         else:
-            act = "when" if way == "now" else act
-            left = name if way == "now" else f"pre({name})"
-            initial.append(f"{left} = {_literal(kind, value)};")
+            self.initial.append(f"{name if way == 'now' else f'pre({name})'} = {_literal(kind, value)};")
         if way != "tied":
-            plain.add(name)
-        case.begin[name] = value
-        declared.append(f"{'discrete ' if kind == 'Real' else ''}{kind} {name}{start};")
-        source = name if k == 0 or (act != "always" and chance.random() < 0.4) else names[int(chance.integers(0, k))]
-        if k == 0 and act == "always":
+            self.plain.add(name)
+        self.case.begin[name] = value
+        self.declared.append(f"{'discrete ' if kind == 'Real' else ''}{kind} {name}{start};")
+        return way
+
+    def _tie(self, name: str, other: str) -> Any:
+        """pre(name) by pre(other): its value."""
+        same = f"pre({other})"
+        if self.kinds[name] != "Real":  # equality is all that rumoca takes
+            text, rule = same, _same(other)
+        else:
+            text, rule = _expression(self.chance, "Real", self.kinds[other], other)
+            while text == same and other not in self.plain:  # rumoca does not follow it
+                text, rule = _expression(self.chance, "Real", self.kinds[other], other)
+        if text == same and other in self.plain:
+            self.plain.add(name)
+        self.initial.append(f"pre({name}) = {text};")
+        return rule(self.case.begin)
+
+    def _change(self, k: int, name: str, way: str) -> None:
+        """What sets a variable anew."""
+        chance, case, t = self.chance, self.case, self.times[k]
+        act = str(chance.choice(["when", "start", "always"]))
+        if way == "now" or (k == 0 and act == "always"):
             act = "when"
-        text, case.rule[name] = _expression(chance, kind, kinds[source], source)
+        itself = k == 0 or (act != "always" and chance.random() < 0.4)
+        source = name if itself else self.names[int(chance.integers(0, k))]
+        text, case.rule[name] = _expression(chance, self.kinds[name], self.kinds[source], source)
         case.at[name] = t
         if act == "always":
             case.always.add(name)
-            equations.append(f"{name} = if time > {t} then {text} else pre({name});")
-        else:
-            condition = f"time > {t}"
-            if act == "start":
-                case.at_start.add(name)
-                condition = f"{{initial(), {condition}}}"
-            equations.append(f"when {condition} then {name} = {text}; end when;")
-    for k in range(int(chance.integers(0, 4))):
-        name = names[int(chance.integers(0, n))]
-        test, rule = _expression(chance, "Boolean", kinds[name], name)
-        t = float(chance.integers(-1, n)) + 0.25
-        declared += [f"Boolean c{k};", f"Integer count{k}(start = 0, fixed = true);"]
-        initial.append(f"pre(c{k}) = {_literal('Boolean', bool(chance.random() < 0.5))};")
-        equations.append(f"c{k} = time > {t} and ({test.replace('pre(', '(')});")
-        equations.append(f"when c{k} then count{k} = pre(count{k}) + 1; end when;")
-        case.watched[f"count{k}"] = (t, rule)
-    head = f"type Shade = enumeration({', '.join(LITERALS)});"
-    lines = [
-        head,
-        *declared,
-        "initial equation",
-        *_shuffled(chance, initial),
-        "equation",
-        *_shuffled(chance, equations),
-    ]
-    case.text = "model Tied\n" + "".join(f"  {line}\n" for line in lines) + "end Tied;\n"
-    return case
+            self.equations.append(f"{name} = if time > {t} then {text} else pre({name});")
+            return
+        condition = f"time > {t}"
+        if act == "start":
+            case.at_start.add(name)
+            condition = f"{{initial(), {condition}}}"
+        self.equations.append(f"when {condition} then {name} = {text}; end when;")
+
+    def _count(self, k: int) -> None:
+        """A Boolean without memory, and how often it becomes true."""
+        chance = self.chance
+        name = self.names[int(chance.integers(0, self.n))]
+        test, rule = _expression(chance, "Boolean", self.kinds[name], name)
+        t = float(chance.integers(-1, self.n)) + 0.25
+        self.declared += [f"Boolean c{k};", f"Integer count{k}(start = 0, fixed = true);"]
+        self.initial.append(f"pre(c{k}) = {_literal('Boolean', bool(chance.random() < 0.5))};")
+        self.equations.append(f"c{k} = time > {t} and ({test.replace('pre(', '(')});")
+        self.equations.append(f"when c{k} then count{k} = pre(count{k}) + 1; end when;")
+        self.case.watched[f"count{k}"] = (t, rule)
 
 
 def _shuffled(chance: np.random.Generator, lines: list[str]) -> list[str]:
@@ -194,7 +212,7 @@ def expected(case: Case) -> list[Values]:
 
 def check(seed: int) -> Outcome:
     """Compare at all whole times."""
-    case = make(seed)
+    case = Writer(seed).make()
     result = pliant.load(case.text).simulate(stop=case.stop, points=case.stop + 1)
     for k, row in enumerate(expected(case)):
         place = int(np.flatnonzero(result.time == float(k))[-1])

@@ -402,8 +402,8 @@ RULES = (
     Rule(
         r"expected a numeric expression, found Boolean",
         NotSupportedError,
-        "a Boolean stands where a number is needed; of initial equations for Booleans, `b = <a value>`, `pre(b) = <a value>` "
-        "and `pre(b) = pre(c)` are supported",
+        "a Boolean stands where a number is needed; of initial equations for Booleans, `b = <a value>`, "
+        "`pre(b) = <a value>` and `pre(b) = pre(c)` are supported",
         "write an if-expression with numbers, or a start value with fixed = true instead of the initial equation",
     ),
     Rule(
@@ -417,7 +417,7 @@ RULES = (
     Rule(
         r"the initial equation relating `([^`]*)` and `([^`]*)` leaves their initialization value undetermined",
         NotSupportedError,
-        "the initial equation between `{0}` and `{1}` is not supported: the value of neither of them is known by itself",
+        "the initial equation between `{0}` and `{1}` is not supported: neither of them has a value by itself",
         "give one of them start = ..., fixed = true, or the equation `pre(...) = <a value>`",
         "{0}",
     ),

@@ -71,7 +71,7 @@ def _carriers(program: Program) -> set[int]:
 
 
 def driven_by_time(program: Program) -> dict[int, bool]:
-    """Number of a relation -> is it time alone? Others have a side of time, or of a carrier, and one that may move by itself.
+    """Number of a relation -> is it time alone? Others have a side of time or of a carrier.
 
     Discrete variables count for neither: they change at events only.
     """
