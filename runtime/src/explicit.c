@@ -64,6 +64,10 @@ static pl_real *current_x(void *state) {
     return array(s, X);
 }
 
+static const pl_real *x_now(const void *state) {
+    return array((pl_explicit *)state, X);
+}
+
 static pl_status start(void *state, pl_problem *p, const pl_method_options *opt, pl_real t, const pl_real *x,
                        pl_real t_end, int stages, int order) {
     pl_explicit *s = state;
@@ -360,6 +364,7 @@ const pl_method pl_dopri5_method = {
     .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
+    .x_now = x_now,
     .nodes = dopri5_nodes,
     .shorten = dopri5_shorten,
 };
