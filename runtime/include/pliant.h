@@ -470,6 +470,8 @@ typedef struct pl_method {
     int (*nodes)(const void *state, pl_real T, pl_real *t, int most);
     /* the next step shall not be longer than h; NULL: it would not be by itself */
     void (*shorten)(void *state, pl_real h);
+    /* x' has a kink where the last step ended: it tells nothing about the next; NULL: begin anew */
+    void (*kink)(void *state);
     /* v = the iteration matrix' answer to a change v of f that lasts for a step h; returns the step that the matrix is for,
      * 0: there is none yet */
     pl_real (*response)(void *state, pl_problem *p, pl_real h, pl_real *v);

@@ -325,6 +325,11 @@ static void dopri5_shorten(void *state, pl_real h) {
     s->h = s->head.h_next = fmin(s->h, h);
 }
 
+static void dopri5_kink(void *state) {
+    pl_explicit *s = state;
+    s->err_old = 1e-4;
+}
+
 static int dopri5_nodes(const void *state, pl_real T, pl_real *t, int most) {
     const pl_explicit *s = state;
     (void)most;
@@ -367,4 +372,5 @@ const pl_method pl_dopri5_method = {
     .x_now = x_now,
     .nodes = dopri5_nodes,
     .shorten = dopri5_shorten,
+    .kink = dopri5_kink,
 };

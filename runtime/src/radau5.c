@@ -509,6 +509,12 @@ static void radau5_shorten(void *state, pl_real h) {
     s->h = s->head.h_next = fmin(s->h, h);
 }
 
+static void radau5_kink(void *state) {
+    pl_radau5 *s = state;
+    s->has_polynomial = 0;
+    s->h_accepted = 0.0;
+}
+
 static pl_real radau5_response(void *state, pl_problem *p, pl_real h, pl_real *v) {
     pl_radau5 *s = state;
     if (s->h_factored == 0.0) return 0.0;
@@ -532,4 +538,5 @@ const pl_method pl_radau5_method = {
     .nodes = radau5_nodes,
     .response = radau5_response,
     .shorten = radau5_shorten,
+    .kink = radau5_kink,
 };

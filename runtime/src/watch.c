@@ -26,7 +26,6 @@
 #define REMEMBER  25   /* steps */
 #define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */
 #define SMALLER   1e-4
-#define KINK      10.0 /* effect of a kink in a step, in tolerances, from which on the history is corrected */
 #define RESTS     1e-13 /* deviations below this share of |u| are rounding */
 #define TOGETHER  2.0   /* inputs that do more together than this times the sum of each alone: products */
 #define MAX_NODES 8
@@ -339,14 +338,14 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
     return fmin(limit, r->watch.limit);
 }
 
-int pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
+pl_real pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
     const pl_inputs *in = p->inputs;
     content c = content_of(r);
     int n_u = r->n_u, degree = in->degree;
     size_t row = (size_t)(degree + 1) * (size_t)n_u;
     const pl_real *after = in->coefficient + (size_t)segment * row, *before = after - row;
     pl_real dt = in->start[segment] - in->start[segment - 1], h = r->watch.h_wanted, sum = 0.0;
-    if (degree < 1) return 0;
+    if (degree < 1) return 0.0;
     for (int j = 0; j < n_u; j++) {
         pl_real slope = 0.0;
         for (int k = degree; k >= 1; k--) slope = slope * dt + k * before[k * n_u + j];
@@ -354,5 +353,5 @@ int pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
         if (d > 0.0 && pl_input_touches(p->model, j))
             sum += c.known[j] > 0.0 ? d / c.known[j] * fmin(c.rate[j] * h, c.response[j]) : HUGE_VAL;
     }
-    return sum > KINK;
+    return sum;
 }
