@@ -69,6 +69,11 @@ static content content_of(pl_run *r) {
     return c;
 }
 
+/* There may be anything between two looks, not only a straight line. */
+static int curved(const pl_inputs *in) {
+    return in->call || in->degree > 1;
+}
+
 /* First look later than t. */
 static int64_t look_after(const pl_inputs *in, pl_real t) {
     int64_t low = 0, high = in->n_looks;
@@ -141,7 +146,7 @@ static void deviate(pl_run *r, const pl_problem *p, const nodes_of *nodes, pl_re
 /* Deviations in (t, T) from û. Returns 1 if there are any beyond rounding. */
 static int measure(pl_run *r, pl_problem *p, const nodes_of *nodes, const looks_of *looks, pl_real t, pl_real T) {
     content c = content_of(r);
-    int n_u = r->n_u, any = 0, few = looks->n <= FEW && !p->inputs->call;
+    int n_u = r->n_u, any = 0, few = looks->n <= FEW && !curved(p->inputs);
     pl_real t_last = t;
     for (int j = 0; j < n_u; j++) c.largest[j] = c.area[j] = c.sum[j] = c.last[j] = c.next[j] = 0.0;
     for (int64_t k = 0; t_last < T; k++) {
@@ -276,7 +281,7 @@ static pl_status find_looks(pl_run *r, pl_problem *p, pl_real t, pl_real T, look
     looks->u = in->look_u + (size_t)first * (size_t)r->n_u;
     looks->n = 0;
     while (first + looks->n < in->n_looks && looks->t[looks->n] < T) looks->n++;
-    if (!in->call || looks->n >= SAMPLES) return PL_OK;
+    if (!curved(in) || looks->n >= SAMPLES) return PL_OK;
     pl_real *u = content_of(r).response + r->n_u, *at = u + (size_t)SAMPLES * (size_t)r->n_u;
     for (int k = 0; k < SAMPLES; k++) {
         at[k] = t + (T - t) * (k + 1) / (SAMPLES + 1);
@@ -332,7 +337,7 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
         if (round == 0) r->watch.age++;
         if (judge(r, p, &v, t, T) <= ALLOWED) break;
         T = r->watch.limit = v.looks.t[last_good(r, p, &v, t)];
-        if (!in->call) break; /* between two looks of a table there is nothing */
+        if (!curved(in)) break; /* between two looks of a table there is nothing */
     }
     r->watch.h_wanted = head->h_next;
     return fmin(limit, r->watch.limit);
