@@ -26,7 +26,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from families import inputs as family  # noqa: E402
+from families import inputs as family
 
 Row = dict[str, Any]
 

@@ -534,6 +534,7 @@ typedef struct pl_watch {
     pl_real rate;     /* change of f for the deviations known, in tolerances per time */
     pl_real response; /* answer of the iteration matrix to it, in tolerances */
     pl_real h;        /* step size that this holds for */
+    pl_real from, to; /* step that was looked at last */
     pl_real h_wanted; /* step size that was wanted when a step was limited */
     int age;          /* steps since these were taken */
 } pl_watch;

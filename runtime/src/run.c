@@ -22,7 +22,6 @@
 #define MAX_EVENTS_CLOSE    1000 /* state events in a row with hardly any progress between them */
 #define CLOSE               1e-9 /* ... relative to the length of the run, */
 #define CLOSE_STEPS         1e-5 /* ... and to the largest step: a far end alone makes no event close */
-#define KINK                10.0 /* effect of a kink in a step, in tolerances, from which on the history counts no more */
 #define GROWTH_AFTER_LOOK   2.0  /* of the step that ended before content of a function of time */
 #define ROUNDED             1e-9 /* jumps nearer to a time event, relative to the gap before, lie on it */
 #define MAX_SETTLE          20
@@ -463,7 +462,7 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
 }
 
 /* A step that ended at t for the sake of the inputs. Where a table has a kink there that matters, the history of BDF is
- * corrected and other methods begin anew; before content of a function of time, whose place is not known, one-step
+ * corrected and other methods forget the step before; before content of a function of time, whose place is not known, one-step
  * methods do not return to their full step at once. */
 static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
     const pl_method *method = pl_method_of(r->method);
@@ -475,12 +474,7 @@ static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
         if (p->inputs->call && method->shorten) method->shorten(state, GROWTH_AFTER_LOOK * head->h);
         return;
     }
-    pl_real kink = pl_watch_kink(r, p, segment);
-    if (kink <= KINK) return;
-    if (method->kink) {
-        method->kink(state);
-        return;
-    }
+    if (!pl_watch_kink(r, p, state, segment)) return;
     state_at(r, state, t, RUN_AFTER);
     if (corrected(r, p, state, t, segment, &info)) return;
     r->started = 0;

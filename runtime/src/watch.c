@@ -8,8 +8,11 @@
  *     Δf = f(τ, x, u) - f(τ, x, û) at the looks of the largest d
  *     effect = min(||Δf|| A/d, ||R Δf||) <= ALLOWED      in tolerances, largest component
  * The first term is what an integrator makes of it, the second what is left where the system answers at once: R Δf is the
- * response of the method's own iteration matrix to Δf held for a step. Otherwise the step ends at the last look up to which
+ * response of the method's own iteration matrix to Δf held for this step. Otherwise the step ends at the last look up to which
  * it is fine; up to the first one it always is.
+ * What goes unseen with one sign adds up where the states keep it, so the sum over the steps counts, too (TIMES, LITTLE).
+ * Functions of time and pieces of higher degree may hold anything between two looks: what is left of the step is
+ * sampled again.
  * Δf is a difference, not a derivative: f may be flat where u rests (u^2 at 0). It is kept for some steps, as long as the
  * deviations are like those it was taken for (LARGER, SMALLER) and it says "far below"; else it is taken again, unless
  * that was done within the last steps.
@@ -21,11 +24,15 @@
 #include <math.h>
 #include <string.h>
 
-#define ALLOWED   4.0  /* effect of content not seen, in tolerances */
+#define ALLOWED   6.0  /* effect of content not seen in a step, in tolerances */
+#define TIMES     2.0  /* ... and this many times as much may add up over the steps */
+#define LITTLE    1.0  /* a step that adds less may be taken whatever has added up */
 #define CLEAR     0.25 /* a remembered effect below this share of it needs no second look */
 #define REMEMBER  25   /* steps */
+#define RECENT    3    /* steps: an effect that is not far below is known well enough */
 #define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */
 #define SMALLER   1e-4
+#define KINK      10.0 /* effect of a kink in a step, in tolerances, from which on the history counts no more */
 #define RESTS     1e-13 /* deviations below this share of |u| are rounding */
 #define TOGETHER  2.0   /* inputs that do more together than this times the sum of each alone: products */
 #define MAX_NODES 8
@@ -51,21 +58,23 @@ typedef struct looks_of {
 typedef struct content {
     pl_real *largest; /* d with its sign */
     pl_real *area;    /* A */
-    pl_real *sum, *last, *next, *middle; /* integral so far; d at both ends of an interval between looks and in its middle */
-    pl_real *worst;           /* where the largest deviation is */
-    pl_real *known;           /* largest |d| that Δf was taken for */
+    pl_real *sum, *last, *next,
+        *middle;     /* integral so far; d at both ends of an interval between looks and in its middle */
+    pl_real *worst;  /* where the largest deviation is */
+    pl_real *known;  /* largest |d| that Δf was taken for */
+    pl_real *passed; /* integral of all that went unseen before this step */
     pl_real *rate, *response; /* ... alone, in tolerances: change of f, answer of the iteration matrix */
 } content;
 
 size_t pl_watch_reals(int n_u) {
-    return (size_t)(MAX_NODES + 10 + SAMPLES) * (size_t)n_u + SAMPLES;
+    return (size_t)(MAX_NODES + 11 + SAMPLES) * (size_t)n_u + SAMPLES;
 }
 
 static content content_of(pl_run *r) {
     pl_real *w = pl_run_watch(r) + (size_t)MAX_NODES * (size_t)r->n_u;
     size_t n = (size_t)r->n_u;
-    content c = {w,         w + n,     w + 2 * n, w + 3 * n, w + 4 * n,
-                 w + 5 * n, w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n};
+    content c = {w,         w + n,     w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n,
+                 w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n, w + 10 * n};
     return c;
 }
 
@@ -124,7 +133,8 @@ static pl_real value_of(const nodes_of *nodes, int n_u, int j, const pl_real *sh
 }
 
 /* Deviations of u at `at` from û, to `d`; the largest is kept. */
-static void deviate(pl_run *r, const pl_problem *p, const nodes_of *nodes, pl_real at, const pl_real *u, pl_real *d) {
+static void deviate(pl_run *r, const pl_problem *p, const nodes_of *nodes, pl_real at, const pl_real *u,
+                    pl_real *d) {
     content c = content_of(r);
     int n_u = r->n_u;
     pl_real share[MAX_NODES];
@@ -144,7 +154,8 @@ static void deviate(pl_run *r, const pl_problem *p, const nodes_of *nodes, pl_re
 }
 
 /* Deviations in (t, T) from û. Returns 1 if there are any beyond rounding. */
-static int measure(pl_run *r, pl_problem *p, const nodes_of *nodes, const looks_of *looks, pl_real t, pl_real T) {
+static int measure(pl_run *r, pl_problem *p, const nodes_of *nodes, const looks_of *looks, pl_real t,
+                   pl_real T) {
     content c = content_of(r);
     int n_u = r->n_u, any = 0, few = looks->n <= FEW && !curved(p->inputs);
     pl_real t_last = t;
@@ -252,7 +263,7 @@ static void ask(pl_run *r, pl_problem *p, const step_view *v) {
 static pl_real effect(pl_run *r, pl_real h, int *alike) {
     content c = content_of(r);
     const pl_watch *w = &r->watch;
-    pl_real ratio = 0.0, time = 0.0, sum = 0.0, longer = w->h > 0.0 ? fmax(1.0, h / w->h) : 1.0;
+    pl_real ratio = 0.0, time = 0.0, sum = 0.0, all = 0.0, longer = w->h > 0.0 ? fmax(1.0, h / w->h) : 1.0;
     *alike = 1;
     for (int j = 0; j < r->n_u; j++) {
         pl_real d = fabs(c.largest[j]);
@@ -261,9 +272,13 @@ static pl_real effect(pl_run *r, pl_real h, int *alike) {
         if (c.known[j] == 0.0) continue;
         ratio = fmax(ratio, d / c.known[j]);
         time = fmax(time, c.area[j] / d);
-        if (c.rate[j] > 0.0) sum += d / c.known[j] * fmin(c.rate[j] * c.area[j] / d, longer * c.response[j]);
+        if (!(c.rate[j] > 0.0)) continue;
+        pl_real most = longer * c.response[j] * d / c.known[j], rate = c.rate[j] / c.known[j];
+        sum += fmin(rate * c.area[j], most);
+        if (c.sum[j] * c.passed[j] > 0.0) all += fmin(rate * fabs(c.sum[j] + c.passed[j]), TIMES * most);
     }
-    return w->rate > 0.0 ? sum + ratio * fmin(w->rate * time, longer * w->response) : sum;
+    if (w->rate > 0.0) sum += ratio * fmin(w->rate * time, longer * w->response);
+    return sum > LITTLE ? fmax(sum, all / TIMES) : sum;
 }
 
 pl_real pl_watch_look(const pl_problem *p, pl_real t) {
@@ -316,12 +331,22 @@ static int64_t last_good(pl_run *r, pl_problem *p, step_view *v, pl_real t) {
 static pl_real judge(pl_run *r, pl_problem *p, step_view *v, pl_real t, pl_real T) {
     int alike;
     v->h = T - t;
-    if (make_nodes(r, p, v->state, T, &v->nodes) != PL_OK || !measure(r, p, &v->nodes, &v->looks, t, T)) return 0.0;
+    if (make_nodes(r, p, v->state, T, &v->nodes) != PL_OK || !measure(r, p, &v->nodes, &v->looks, t, T))
+        return 0.0;
     pl_real now = effect(r, v->h, &alike);
-    if (alike && r->watch.age <= REMEMBER && (now <= CLEAR * ALLOWED || r->watch.age <= 3)) return now;
+    if (alike && r->watch.age <= REMEMBER && (now <= CLEAR * ALLOWED || r->watch.age <= RECENT)) return now;
     v->x = pl_method_of(r->method)->x_now(v->state);
     ask(r, p, v);
     return effect(r, v->h, &alike);
+}
+
+/* A step was taken from watch.from, as long as it was looked at: what went unseen in it stays. */
+static void remember(pl_run *r, pl_real t) {
+    content c = content_of(r);
+    pl_watch *w = &r->watch;
+    if (t > w->from && fabs(t - w->to) <= 0.01 * (w->to - w->from))
+        for (int j = 0; j < r->n_u; j++) c.passed[j] += c.sum[j];
+    w->from = w->to = HUGE_VAL;
 }
 
 pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
@@ -331,26 +356,34 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
     step_view v = {.state = state};
     r->watch.limit = HUGE_VAL;
     if (!in || in->n_looks == 0 || !pl_method_of(r->method)->nodes) return limit;
+    remember(r, t);
+    for (int j = 0; j < r->n_u; j++) content_of(r).sum[j] = 0.0;
     for (int round = 0; round < ROUNDS; round++) {
         /* what cannot be evaluated here is left to the step itself, which says so if it matters */
         if (find_looks(r, p, t, T, &v.looks) != PL_OK || v.looks.n == 0) break;
         if (round == 0) r->watch.age++;
         if (judge(r, p, &v, t, T) <= ALLOWED) break;
         T = r->watch.limit = v.looks.t[last_good(r, p, &v, t)];
-        if (!curved(in)) break; /* between two looks of a table there is nothing */
+        if (curved(in)) continue;
+        /* between two looks of a table there is nothing */
+        if (make_nodes(r, p, state, T, &v.nodes) == PL_OK) measure(r, p, &v.nodes, &v.looks, t, T);
+        break;
     }
+    r->watch.from = t;
+    r->watch.to = T;
     r->watch.h_wanted = head->h_next;
     return fmin(limit, r->watch.limit);
 }
 
-pl_real pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
+int pl_watch_kink(pl_run *r, const pl_problem *p, void *state, int segment) {
+    const pl_method *method = pl_method_of(r->method);
     const pl_inputs *in = p->inputs;
     content c = content_of(r);
     int n_u = r->n_u, degree = in->degree;
     size_t row = (size_t)(degree + 1) * (size_t)n_u;
     const pl_real *after = in->coefficient + (size_t)segment * row, *before = after - row;
     pl_real dt = in->start[segment] - in->start[segment - 1], h = r->watch.h_wanted, sum = 0.0;
-    if (degree < 1) return 0.0;
+    if (degree < 1) return 0;
     for (int j = 0; j < n_u; j++) {
         pl_real slope = 0.0;
         for (int k = degree; k >= 1; k--) slope = slope * dt + k * before[k * n_u + j];
@@ -358,5 +391,7 @@ pl_real pl_watch_kink(pl_run *r, const pl_problem *p, int segment) {
         if (d > 0.0 && pl_input_touches(p->model, j))
             sum += c.known[j] > 0.0 ? d / c.known[j] * fmin(c.rate[j] * h, c.response[j]) : HUGE_VAL;
     }
-    return sum;
+    if (sum <= KINK) return 0;
+    if (method->kink) method->kink(state);
+    return !method->kink;
 }

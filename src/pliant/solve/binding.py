@@ -335,7 +335,7 @@ class Watch(Structure):
     """pl_watch."""
 
     _fields_ = (
-        *((name, c_double) for name in ("limit", "rate", "response", "h", "h_wanted")),
+        *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted")),
         ("age", c_int),
     )
 
