@@ -461,8 +461,7 @@ typedef struct pl_method {
     int (*ahead)(const void *state, pl_real t, pl_real *out);
     /* current x (for moving it slightly: PL_STEP_PROJECTED) */
     pl_real *(*x)(void *state);
-    /* the same, only to be read; with `nodes` */
-    const pl_real *(*x_now)(const void *state);
+    const pl_real *(*x_now)(const void *state); /* the same, only to be read; with `nodes` */
     /* the linear block was made anew: evaluate and factorise again before using it */
     void (*forget)(void *state);
     /* Times at which a step to T knows the inputs, latest first, at most `most`; NULL: steps are not controlled by error.
@@ -472,8 +471,7 @@ typedef struct pl_method {
     void (*shorten)(void *state, pl_real h);
     /* x' has a kink where the last step ended: it tells nothing about the next; NULL: begin anew */
     void (*kink)(void *state);
-    /* v = the iteration matrix' answer to a change v of f that lasts for a step h; returns the step that the matrix is for,
-     * 0: there is none yet */
+    /* v = the iteration matrix' answer to a change v of f for a step h; returns the step of the matrix, 0: none */
     pl_real (*response)(void *state, pl_problem *p, pl_real h, pl_real *v);
 } pl_method;
 
