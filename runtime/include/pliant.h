@@ -461,6 +461,7 @@ typedef struct pl_method {
     int (*ahead)(const void *state, pl_real t, pl_real *out);
     /* current x (for moving it slightly: PL_STEP_PROJECTED) */
     pl_real *(*x)(void *state);
+    const pl_real *(*x_now)(const void *state); /* the same, only to be read; with `nodes` */
     /* the linear block was made anew: evaluate and factorise again before using it */
     void (*forget)(void *state);
     /* Times at which a step to T knows the inputs, latest first, at most `most`; NULL: steps are not controlled by error.
@@ -468,8 +469,10 @@ typedef struct pl_method {
     int (*nodes)(const void *state, pl_real T, pl_real *t, int most);
     /* the next step shall not be longer than h; NULL: it would not be by itself */
     void (*shorten)(void *state, pl_real h);
-    /* v = the iteration matrix' answer to a change v of f that lasts for a step; 0: there is no matrix yet */
-    int (*response)(const void *state, pl_problem *p, pl_real *v);
+    /* x' has a kink where the last step ended: it tells nothing about the next; NULL: begin anew */
+    void (*kink)(void *state);
+    /* v = the iteration matrix' answer to a change v of f for a step h; returns the step of the matrix, 0: none */
+    pl_real (*response)(void *state, pl_problem *p, pl_real h, pl_real *v);
 } pl_method;
 
 const pl_method *pl_method_of(int id);
@@ -528,6 +531,8 @@ typedef struct pl_watch {
     pl_real limit;    /* the step at work ends here for the sake of the inputs; +Inf: it does not */
     pl_real rate;     /* change of f for the deviations known, in tolerances per time */
     pl_real response; /* answer of the iteration matrix to it, in tolerances */
+    pl_real h;        /* step size that this holds for */
+    pl_real from, to; /* step that was looked at last */
     pl_real h_wanted; /* step size that was wanted when a step was limited */
     int age;          /* steps since these were taken */
 } pl_watch;

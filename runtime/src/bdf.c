@@ -297,6 +297,10 @@ static pl_real *bdf_x(void *state) {
     return pl_bdf_z(s, s->valid, 0);
 }
 
+static const pl_real *bdf_x_now(const void *state) {
+    return bdf_x((pl_bdf *)state);
+}
+
 static void bdf_forget(void *state) {
     pl_bdf *s = state;
     s->factor_valid = 0;
@@ -313,14 +317,15 @@ static int bdf_nodes(const void *state, pl_real T, pl_real *t, int most) {
     return n;
 }
 
-static int bdf_response(const void *state, pl_problem *p, pl_real *v) {
+static pl_real bdf_response(void *state, pl_problem *p, pl_real h, pl_real *v) {
     const pl_bdf *s = state;
-    if (!s->factor_valid) return 0;
+    (void)h;
+    if (!s->factor_valid) return 0.0;
     const int8_t *algebraic = pl_linear_has_algebraic(p->linear) ? pl_linear_algebraic(p->linear) : NULL;
     for (int i = 0; i < s->head.n; i++)
         if (!algebraic || !algebraic[i]) v[i] *= s->gamma_factored;
     if (!s->plain) pl_linear_solve(p, v);
-    return 1;
+    return s->gamma_factored * s->l[1];
 }
 
 const pl_method pl_bdf_method = {
@@ -333,6 +338,7 @@ const pl_method pl_bdf_method = {
     .ahead = bdf_ahead,
     .x = bdf_x,
     .forget = bdf_forget,
+    .x_now = bdf_x_now,
     .nodes = bdf_nodes,
     .response = bdf_response,
 };

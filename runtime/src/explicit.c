@@ -64,6 +64,10 @@ static pl_real *current_x(void *state) {
     return array(s, X);
 }
 
+static const pl_real *x_now(const void *state) {
+    return array((pl_explicit *)state, X);
+}
+
 static pl_status start(void *state, pl_problem *p, const pl_method_options *opt, pl_real t, const pl_real *x,
                        pl_real t_end, int stages, int order) {
     pl_explicit *s = state;
@@ -321,6 +325,11 @@ static void dopri5_shorten(void *state, pl_real h) {
     s->h = s->head.h_next = fmin(s->h, h);
 }
 
+static void dopri5_kink(void *state) {
+    pl_explicit *s = state;
+    s->err_old = 1e-4;
+}
+
 static int dopri5_nodes(const void *state, pl_real T, pl_real *t, int most) {
     const pl_explicit *s = state;
     (void)most;
@@ -360,6 +369,8 @@ const pl_method pl_dopri5_method = {
     .ahead = explicit_ahead,
     .x = current_x,
     .forget = forget,
+    .x_now = x_now,
     .nodes = dopri5_nodes,
     .shorten = dopri5_shorten,
+    .kink = dopri5_kink,
 };

@@ -87,6 +87,10 @@ static pl_real *radau5_x(void *state) {
     return array(s, X);
 }
 
+static const pl_real *radau5_x_now(const void *state) {
+    return array((pl_radau5 *)state, X);
+}
+
 /* Scale of the converted tolerances. */
 static void set_scale(pl_radau5 *s, const pl_problem *p) {
     int n = s->head.n;
@@ -320,6 +324,14 @@ static pl_status dense_error(pl_radau5 *s, pl_problem *p, pl_real *err) {
     return PL_OK;
 }
 
+static pl_status factor(pl_radau5 *s, pl_problem *p, pl_real h) {
+    s->h_factored = 0.0;
+    pl_status status = pl_linear_factor(p, GAMMA / h, 1.0);
+    if (status == PL_OK) status = pl_linear_factor_complex(p, ALPHA / h, BETA / h);
+    if (status == PL_OK) s->h_factored = h;
+    return status;
+}
+
 /* Jacobian and factors as far as needed for this step size. */
 static pl_status set_up(pl_radau5 *s, pl_problem *p) {
     pl_status status;
@@ -334,14 +346,7 @@ static pl_status set_up(pl_radau5 *s, pl_problem *p) {
         s->jacobian_valid = s->jacobian_current = 1;
         s->h_factored = 0.0;
     }
-    if (s->h_factored != s->h) {
-        s->h_factored = 0.0;
-        status = pl_linear_factor(p, GAMMA / s->h, 1.0);
-        if (status == PL_OK) status = pl_linear_factor_complex(p, ALPHA / s->h, BETA / s->h);
-        if (status != PL_OK) return status;
-        s->h_factored = s->h;
-    }
-    return PL_OK;
+    return s->h_factored == s->h ? PL_OK : factor(s, p, s->h);
 }
 
 /* What p misses is known exactly enough to be added where the stages lie on the solution: in algebraic unknowns. */
@@ -504,11 +509,18 @@ static void radau5_shorten(void *state, pl_real h) {
     s->h = s->head.h_next = fmin(s->h, h);
 }
 
-static int radau5_response(const void *state, pl_problem *p, pl_real *v) {
-    const pl_radau5 *s = state;
-    if (s->h_factored == 0.0) return 0;
+static void radau5_kink(void *state) {
+    pl_radau5 *s = state;
+    s->has_polynomial = 0;
+    s->h_accepted = 0.0;
+}
+
+static pl_real radau5_response(void *state, pl_problem *p, pl_real h, pl_real *v) {
+    pl_radau5 *s = state;
+    if (s->h_factored == 0.0) return 0.0;
+    if (h > 2.0 * s->h_factored && factor(s, p, h) != PL_OK) return 0.0; /* after a short step */
     pl_linear_solve(p, v);
-    return 1;
+    return s->h_factored;
 }
 
 const pl_method pl_radau5_method = {
@@ -522,7 +534,9 @@ const pl_method pl_radau5_method = {
     .ahead = radau5_ahead,
     .x = radau5_x,
     .forget = radau5_forget,
+    .x_now = radau5_x_now,
     .nodes = radau5_nodes,
     .response = radau5_response,
     .shorten = radau5_shorten,
+    .kink = radau5_kink,
 };

@@ -462,7 +462,7 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
 }
 
 /* A step that ended at t for the sake of the inputs. Where a table has a kink there that matters, the history of BDF is
- * corrected and other methods begin anew; before content of a function of time, whose place is not known, one-step
+ * corrected and other methods forget the step before; before content of a function of time, whose place is not known, one-step
  * methods do not return to their full step at once. */
 static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
     const pl_method *method = pl_method_of(r->method);
@@ -474,7 +474,7 @@ static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
         if (p->inputs->call && method->shorten) method->shorten(state, GROWTH_AFTER_LOOK * head->h);
         return;
     }
-    if (!pl_watch_kink(r, p, segment)) return;
+    if (!pl_watch_kink(r, p, state, segment)) return;
     state_at(r, state, t, RUN_AFTER);
     if (corrected(r, p, state, t, segment, &info)) return;
     r->started = 0;

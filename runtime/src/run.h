@@ -91,8 +91,8 @@ void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x
 pl_real pl_watch_look(const pl_problem *p, pl_real t);
 /* Where the next step must end for the sake of the inputs, at most at `limit`. */
 pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *method_state, pl_real limit);
-/* Is the kink where `segment` begins one that the history of BDF should know of? */
-int pl_watch_kink(pl_run *r, const pl_problem *p, int segment);
+/* Does a method with a history have to be told of the kink where `segment` begins? One-step methods go on. */
+int pl_watch_kink(pl_run *r, const pl_problem *p, void *method_state, int segment);
 
 /* Roots of time alone (ahead.c). Begin at t: nothing is known yet. */
 void pl_ahead_init(pl_run *r, const pl_model *m, pl_real t);

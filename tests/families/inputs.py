@@ -238,11 +238,15 @@ def simulate(case: Case, watch: Callable[[pliant.Result], None] | None = None) -
     return np.column_stack([result[f"x[{i + 1}]"] for i in range(N)])
 
 
+def error_of(case: Case, exact: Array, found: Array) -> float:
+    """Largest error in tolerances of the largest value of each state."""
+    scale = case.rtol * np.abs(exact).max(axis=0) + 1e-2 * case.rtol
+    return float((np.abs(found - exact) / scale).max())
+
+
 def check(seed: int) -> Outcome:
     case = random_case(seed)
-    exact, found = reference(case), simulate(case)
-    scale = case.rtol * np.abs(exact).max(axis=0) + 1e-2 * case.rtol
-    error = float((np.abs(found - exact) / scale).max())
+    error = error_of(case, reference(case), simulate(case))
     how = f"{case.method}, {case.form}, rtol {case.rtol:.1e}"
     return Outcome(seed, RIGHT if error <= LIMIT else WRONG, f"error {error:.3g} tolerances ({how})", error)
 

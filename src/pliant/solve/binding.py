@@ -334,7 +334,10 @@ class RunOptions(Structure):
 class Watch(Structure):
     """pl_watch."""
 
-    _fields_ = (("limit", c_double), ("rate", c_double), ("response", c_double), ("h_wanted", c_double), ("age", c_int))
+    _fields_ = (
+        *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted")),
+        ("age", c_int),
+    )
 
 
 class Run(Structure):
