@@ -192,7 +192,7 @@ def test_written_step_passes_its_own_test(sampled: pliant.Model, tmp_path: Path)
     assert done.returncode == 0, done.stdout + done.stderr
     readme = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "Discrete variables: `u`, `i`, `slow`, `n`." in readme
-    assert "| 10 | 0.01 | 10 |" in readme
+    assert "| 10 | 0.01 | 0 |" in readme
     assert "| 50 | 0.05 | 25 |" in readme
     assert "| sampled parts and events |" in readme
 
@@ -279,9 +279,9 @@ def test_inputs_and_another_start(sampled: pliant.Model) -> None:
 def test_steps_to_the_next_tick() -> None:
     clock = Clock(0, 0.025, 1, 20)
     assert steps_to_tick(clock, 1e-3, 0.0) == 25
-    assert steps_to_tick(clock, 1e-3, 0.025) == 50  # the tick at the start itself is done
+    assert steps_to_tick(clock, 1e-3, 0.025) == 0  # at the start itself
     assert steps_to_tick(clock, 1e-3, 0.1) == 25
-    assert steps_to_tick(Clock(0, 0.0, 1, 100), 1e-3, 0.0) == 10
+    assert steps_to_tick(Clock(0, 0.0, 1, 100), 1e-3, 0.004) == 6
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_operations_of_a_step_by_parts() -> None:
     total = sum(parts[name].flops for name in ("f", "jacobian", "factor", "solve"))
     assert parts["step"].flops == total
     assert parts["step"].functions == {"exp": 1}
-    text = operators(code.text, f"{code.name}_step")
+    text = operators(code.text, f"{code.name}_step_jump")
     assert text["div"] == parts["step"].div
     assert text["mul"] - 1 == parts["step"].mul  # the clock
 
@@ -138,7 +138,7 @@ def conditional_jumps(code: StepCode, compiler: str, where: Path) -> list[str]:
     for block in listing.split("\n\n"):
         head = re.match(r"[0-9a-f]+ <(\w+)(?:\.\w+)*>:", block.strip())
         if head and (head[1].startswith(f"{code.name}_step") or head[1].startswith(("table_", "pl_"))):
-            assert "ret" in block
+            assert "ret" in block or re.search(r"\bjmp\b", block)  # one step ends in the other
             found += re.findall(r"\b(?:j(?!mp)[a-z]+|b\.[a-z]+|cbn?z|tbn?z)\b.*", block)
     return found
 
@@ -197,7 +197,7 @@ int main(void) {
     static M m, copy;
     M_default_parameters(&p);
     p.a = 2.5;
-    if (M_init(&m, &p)) return 1;
+    if (M_init(&m, &p, &u)) return 1;
     for (int k = 0; k < 100; k++) M_step(&m, &u);
     M_save(&m, &copy);
     M_step(&m, &u);
@@ -223,6 +223,7 @@ def test_the_files_compile_alone_as_c99(tmp_path: Path) -> None:
     )
     words = subprocess.run([str(tmp_path / "main")], capture_output=True, text=True, check=True).stdout.split()
     stepper = Stepper(code, {"a": 2.5})
+    stepper.reset(u=[0.5])
     found = stepper.run(np.full((101, 1), 0.5), 101)
     assert float(words[0]) == found[-1, 0]
     assert float(words[1]) == stepper.outputs([0.5])[0]

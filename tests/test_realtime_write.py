@@ -95,7 +95,7 @@ def test_a_changed_coefficient_is_found(precision: str, tmp_path: Path) -> None:
     folder = small_plan(precision).write(tmp_path / "small")
     file = folder / "Small.c"
     text = file.read_text()
-    body = text.index("void Small_step(")
+    body = text.index("void Small_step_jump(")
     suffix = "f" if precision == "float" else ""
     found = next(re.finditer(r"(?<![\w.])500\.0f?|-500\.0f?|5\.0f?(?=;| )", text[body:]))
     value = float(found[0].rstrip("f"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pliant.errors import NotSupportedError
 from pliant.realtime.build import Outcome
 from pliant.realtime.linearise import Matrix, Walker
-from pliant.realtime.scenario import Scenario
+from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.static_lu import StaticLU
 from pliant.realtime.stepper.make import MonitorLimits, StartValues, StepCode, StepperOptions, make_stepper
 from pliant.realtime.stepper.run import Stepper
@@ -33,8 +33,8 @@ RELATION_PASSES = (0, 1, 2, 4)  # passes before the step for relations that depe
 
 def watched_bits(run: Drive) -> NDArray[np.uint32]:
     """The flags of the monitor in each step of a run, made once more."""
-    run.stepper.start_at(run.start)
-    return run.stepper.watch(run.inputs, len(run.time) - 1)
+    run.stepper.start_at(run.start, run.inputs.start)
+    return run.stepper.watch(run.inputs.before, len(run.time) - 1, run.inputs.after)
 
 
 @dataclass(eq=False)
@@ -45,7 +45,7 @@ class Drive:
     x: Matrix  # (N + 1, n)
     walker: Walker
     stepper: Stepper
-    inputs: Matrix | None  # (N, n_u)
+    inputs: StepInputs
     seconds: float
     start: StartValues
     memories: Matrix  # (N + 1, number of discrete variables)
@@ -141,16 +141,16 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     """Run a scenario with the compiled step, everything in C."""
     walker = Walker(model, code.tau)
     walker.begin(scenario.seen(inputs, code.tau))
-    assert scenario.stop is not None
-    count = max(1, round((scenario.stop - scenario.start) / code.tau))
-    times = np.asarray(scenario.start + code.tau * np.arange(count + 1), dtype=np.float64)
+    times = step_times(scenario, code.tau)
+    count = len(times) - 1
     start = start_of(walker.point, code.tau)
     stepper = Stepper(code, start.parameters)
-    stepper.start_at(start)
-    table = np.array(walker.sim.inputs.value(times[1:])) if code.u_names else None
+    table = walker.inputs
+    stepper.start_at(start, table.start)
+    first, memories = stepper.x.astype(np.float64), stepper.discrete.astype(np.float64)
     begin = time.perf_counter()
-    history = stepper.run(table, count, kind=kind)
+    history = stepper.run(table.before, count, kind=kind, after=table.after)
     seconds = time.perf_counter() - begin
-    x = np.vstack([walker.point.x[None, :], history.astype(np.float64)])
-    memories = np.vstack([np.reshape(start.memories, (1, -1)), stepper.memories.astype(np.float64)])
+    x = np.vstack([first[None, :], history.astype(np.float64)])
+    memories = np.vstack([memories[None, :], stepper.memories.astype(np.float64)])
     return Drive(times, x, walker, stepper, table, seconds, start, memories)

@@ -557,7 +557,7 @@ class Collector:
         names = self.o.model.names.u
         if not names:
             return "the model has none"
-        values = np.asarray(walker.sim.inputs.value(run.t))
+        values = np.vstack([walker.inputs.rows, walker.inputs.before])
         low, high = values.min(axis=0), values.max(axis=0)
         return ", ".join(
             f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")

@@ -2,7 +2,8 @@
 
     (L - tau Df) (x_(k+1) - x_k) = tau f(t_(k+1), x_k, u_(k+1)),     Df = df/dx at the same point
 
-(Schiela & Bornemann 2003, eq. (3), inputs at the new time level.) Relations are brought up to date between the steps
+(Schiela & Bornemann 2003, eq. (3), inputs at the new time level: where they jump there, up to it the values before, for
+events there and from there on those after.) Relations are brought up to date between the steps
 and held within them, as the generated step does it. Every step keeps t, x, Dx = x_(k+1) - x_k and Df.
 """
 
@@ -18,7 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import ModelEvaluationError, NonFiniteError, SingularError
-from pliant.realtime.scenario import Scenario
+from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.solve import binding
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.look import jacobian_places, mass_matrix
@@ -73,6 +74,7 @@ class Walker:
         inputs = typed_inputs(declared, scenario.inputs, stop)
         self.point = Point(self.model, scenario.start, inputs, scenario.parameters, scenario.start_values)
         self.sim = self.point.sim
+        self.inputs = StepInputs.of(self.sim.inputs, scenario, self.tau)
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
         self.mass = mass_matrix(self.sim)
         self.algebraic = ~self.mass.any(axis=1)
@@ -82,9 +84,9 @@ class Walker:
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
         self._settle = self.model.settle if isinstance(self.model, GeneratedModel) and self.model.has_memory else None
 
-    def evaluate(self, t: float, x: Matrix, inputs_at: float | None = None) -> tuple[Matrix, Matrix]:
-        """f and the entries of Df at (t, x), with the inputs of another time if one is given."""
-        self.refresh(t, x, inputs_at)
+    def evaluate(self, t: float, x: Matrix, u: Matrix | None = None) -> tuple[Matrix, Matrix]:
+        """f and the entries of Df at (t, x), t the end of a step; with these inputs, or those from t on."""
+        self.refresh(t, x, u)
         f = self._rhs(t, x)
         self.point.derivatives(x, f)
         return f, self._values.copy()
@@ -98,11 +100,11 @@ class Walker:
                 raise
             raise self._not_a_number(t, self.model.names.x[failure.index]) from error
 
-    def refresh(self, t: float, x: Matrix, inputs_at: float | None = None) -> None:
-        """Inputs and relations at (t, x); discrete variables hold."""
+    def refresh(self, t: float, x: Matrix, u: Matrix | None = None) -> None:
+        """Inputs and relations at (t, x), t the end of a step; discrete variables hold."""
         sim = self.sim
         self.point.t = t
-        self._set_inputs(self._inputs(t if inputs_at is None else inputs_at))
+        self._set_inputs(t, self.inputs_from(self._steps_at(t)) if u is None else u)
         if not self._has_relations:
             return
         if self._settle is not None:
@@ -129,7 +131,7 @@ class Walker:
         """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
         if self._settle is None:
             return x
-        self._set_inputs(self._inputs(t))
+        self._set_inputs(t, self.inputs_from(self._steps_at(t)))
         after, info = x.copy(), binding.EventInfo()
         call = binding.EVENT_CALL(self.model.struct.event)
         status = call(self.sim.instance.address, t, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info))
@@ -141,14 +143,17 @@ class Walker:
             )
         return after
 
-    def _inputs(self, t: float) -> Matrix:
-        """u(t), at a jump the left value."""
-        u = np.asarray(self.sim.inputs.value(np.array([t]))[0], dtype=np.float64)
+    def _steps_at(self, t: float) -> int:
+        """Steps that have been made at t."""
+        return round((t - self.scenario.start) / self.tau)
+
+    def inputs_from(self, k: int) -> Matrix:
+        """Inputs from the end of step k on, the first step being number 1; 0: from the start on."""
+        return np.asarray(self.inputs.after[k - 1] if k > 0 else self.inputs.start)
+
+    def _set_inputs(self, t: float, u: Matrix) -> None:
         if not np.isfinite(u).all():
             raise self._not_a_number(t, self.model.names.u[int(np.argmin(np.isfinite(u)))])
-        return u
-
-    def _set_inputs(self, u: Matrix) -> None:
         self.sim.u[: len(u)] = u
 
     def _keep_guesses(self, t: float, x: Matrix) -> None:
@@ -181,24 +186,24 @@ class Walker:
     def step(self, t: float, x: Matrix, mask: Mask | None = None) -> tuple[Matrix, Matrix]:
         """dx of the step that ends at t, and the entries of Df where it was taken.
 
-        Order 2: f at the old time for the whole and the first half step, at half time for the second one. As in the
-        generated step, which knows the inputs at the ends of steps only, they are those of the step before (in the
-        first step its own), at half time the mean; relations are held.
+        Inputs at the end are those up to it. Order 2: f at the old time, with the inputs from there on, for the whole
+        and the first half step; at half time, with the mean of the inputs at both ends, as the generated step knows no
+        others, for the second one; relations are held.
         """
-        done = round((t - self.scenario.start) / self.tau) - 1
-        before = self.scenario.start + done * self.tau  # not t - tau: its rounding may lie behind a jump
-        first_step = done <= 0
+        done = self._steps_at(t) - 1
+        end = self.inputs.before[done]
         if self.order == 1:
-            f, values = self.last = self.evaluate(t, x)
+            f, values = self.last = self.evaluate(t, x, end)
         else:
-            f, values = self.last = self.evaluate(before, x, t if first_step else before)
+            begin = self.inputs_from(done)
+            f, values = self.last = self.evaluate(self.scenario.start + done * self.tau, x, begin)
         used = values if mask is None else np.where(mask, values, 0.0)
         dx = self.solve(t, used, f)
         if self.order == 1:
             return dx, values
         first = self.solve(t, used, f, 0.5)
         self.point.t = t - 0.5 * self.tau
-        self._set_inputs(0.5 * (self._inputs(t if first_step else before) + self._inputs(t)))
+        self._set_inputs(t, 0.5 * (begin + end))
         second = self.solve(t, used, self._rhs(t, x + first), 0.5)
         return 2.0 * (first + second) - dx, values
 
@@ -230,10 +235,7 @@ class Walker:
         """(t, x before, entries of Df, dx) of every step; ``mask`` on the entries: what the step uses of Df."""
         self.begin(scenario)
         x = self.point.x.copy()
-        assert scenario.stop is not None
-        count = max(1, round((scenario.stop - scenario.start) / self.tau))
-        for k in range(count):
-            t = scenario.start + (k + 1) * self.tau
+        for t in step_times(scenario, self.tau)[1:].tolist():
             dx, values = self.step(t, x, mask)
             yield t, x, values, dx
             self._keep_guesses(t, x)
@@ -255,8 +257,7 @@ def trace(
     walker: Walker, scenario: Scenario, mask: Mask | None = None, report: Callable[[float], object] | None = None
 ) -> Trace:
     """Run one scenario and keep its linearisations."""
-    assert scenario.stop is not None
-    count = max(1, round((scenario.stop - scenario.start) / walker.tau))
+    count = len(step_times(scenario, walker.tau)) - 1
     every = max(1, -(-count * len(walker.rows) // LARGEST_STORE))
     times, states, kept, values, rates, moves, memories = [], [], [], [], [], [], []
     for k, (t, before, entries, dx) in enumerate(walker.walk(scenario, mask)):

@@ -8,11 +8,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError
+from pliant.solve.inputs import InputSet, same_time
 from pliant.solve.names import suggestion
 from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
 from pliant.solve.signals import read_inputs
+
+Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,19 @@ class DelayedSignal(Signal):
             return known
         tau, start = self.tau, self.start
 
+        jumps = known.jumps
+
+        def at_end(t: float) -> float:
+            """From the end of a step on, also where its time is rounded."""
+            t = max(t, start)
+            k = int(np.searchsorted(jumps, t + same_time(t, tau), side="right")) - 1
+            return known.at(max(t, float(jumps[k])) if k >= 0 else t)
+
         def delayed(t: float) -> float:
-            last = known.at(max(t - tau, start))
+            last = at_end(t - tau)
             if self.mode == "held" or declared.held:
                 return last
-            return 2.0 * last - known.at(max(t - 2.0 * tau, start))
+            return 2.0 * last - at_end(t - 2.0 * tau)
 
         return FunctionSignal(delayed, is_typed=True)
 
@@ -87,6 +99,46 @@ class DelayedSignal(Signal):
         """Elements of an array are delayed, too."""
         found = self.signal.element(name, index, sizes)
         return None if found is None else replace(self, signal=found)
+
+
+@dataclass(frozen=True, eq=False)
+class StepInputs:
+    """Inputs of a run as its steps get them."""
+
+    start: Vector  # (n_u,)
+    before: NDArray[np.float64]  # (N, n_u) up to the end of each step
+    after: NDArray[np.float64]  # (N, n_u) from there on: another value where they jump there
+
+    @staticmethod
+    def of(inputs: InputSet, scenario: Scenario, tau: float) -> StepInputs:
+        """Inputs at the ends of all steps of a scenario."""
+        before, after = inputs.around(step_times(scenario, tau), tau)
+        return StepInputs(after[0], before[1:], after[1:])
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """(N + 1, n_u): what holds from the start and from the end of each step on."""
+        return np.vstack([self.start[None, :], self.after])
+
+    @property
+    def jumps(self) -> NDArray[np.intp]:
+        """Numbers of the steps at whose ends inputs jump."""
+        return np.flatnonzero((self.before != self.after).any(axis=1))
+
+    def first(self, count: int) -> StepInputs:
+        """Those of the first steps."""
+        return StepInputs(self.start, self.before[:count], self.after[:count])
+
+    def as_type(self, kind: Any) -> StepInputs:
+        """In the precision of a step."""
+        return StepInputs(*(np.ascontiguousarray(one, dtype=kind) for one in (self.start, self.before, self.after)))
+
+
+def step_times(scenario: Scenario, tau: float) -> Vector:
+    """Start and ends of all steps."""
+    assert scenario.stop is not None
+    count = max(1, round((scenario.stop - scenario.start) / tau))
+    return np.asarray(scenario.start + tau * np.arange(count + 1), dtype=np.float64)
 
 
 def make_scenarios(given: Any, stop: float) -> list[Scenario]:

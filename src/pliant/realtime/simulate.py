@@ -31,8 +31,8 @@ def run_result(model: NumericModel, run: Drive) -> Result:
     created = dt.datetime.now(dt.UTC)
     scenario = run.walker.scenario
     options = {"start": scenario.start, "stop": scenario.stop, "step": run.stepper.code.tau, "method": stats.method}
-    inputs = run.walker.sim.inputs
-    lazy = {name: (lambda j=j: inputs.value(times)[:, j]) for j, name in enumerate(names.u)}
+    rows = run.inputs.rows
+    lazy = {name: (lambda j=j: rows[:known, j]) for j, name in enumerate(names.u)}
     result = Result(
         times,
         np.hstack([x[:, visible], y]),

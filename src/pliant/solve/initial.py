@@ -134,6 +134,7 @@ class InitialSolver:
 
     def _first_events(self) -> float:
         """Events at the very start: what initial() sets off, the first ticks of clocks; the time of the next one."""
+        self.sim.x_first = self.sim.x.copy()
         self.follower = Follower(self.sim, self._solve_algebraic)
         if hasattr(self.model.library, "pliant_begin"):
             self._first_event(binding.INITIALISE_CALL(("pliant_begin", self.model.library)))
@@ -174,8 +175,7 @@ class InitialSolver:
             given = self.sim.request.others_given.get(memory.variable)
             if given is not None:
                 self._check_memory(memory.variable, given)
-                choose = self.model.library.pliant_choose_memory
-                choose(ctypes.c_void_p(self.self_), k, ctypes.c_double(given))
+                self.unknowns.choose_memory(k, given)
         self._choose_first()
 
     def _check_memory(self, v: int, value: float) -> None:

@@ -29,7 +29,14 @@ Table = tuple[Vector, Vector] | Segments
 FUNCTION_SAMPLES = 10_000
 #: times that differ by less, relative to themselves, are the same
 ROUNDING = 16.0 * float(np.finfo(float).eps)
+#: of a step: what is nearer to its end lies on it
+NEAR = 1e-9
 NO_TIMES, NO_JUMPS = np.zeros(0), np.zeros(0, dtype=np.uint8)
+
+
+def same_time(t: Any, step: float) -> Any:
+    """How far from t, the end of a step, a jump may lie that counts as one at t."""
+    return np.maximum(NEAR * step, ROUNDING * np.abs(t))
 
 
 @dataclass
@@ -43,6 +50,19 @@ class InputSet:
     value: Callable[..., NDArray[np.float64]]
     jumps: Vector  # times of the segments, and which of them are jumps
     is_jump: NDArray[np.uint8]
+
+    def around(self, times: Vector, step: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Values up to and from each of these ends of steps on."""
+        jumps, room = self.jumps[self.is_jump != 0], same_time(times, step)
+        first, last = np.searchsorted(jumps, times - room), np.searchsorted(jumps, times + room, side="right")
+        near = first < last
+        at = times.copy()
+        at[near] = jumps[first[near]]
+        before = np.array(self.value(at))
+        after = before.copy()
+        if near.any():
+            after[near] = self.value(jumps[last[near] - 1], np.ones(int(near.sum()), dtype=bool))
+        return before, after
 
 
 def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Request) -> InputSet:

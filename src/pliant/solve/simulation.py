@@ -95,6 +95,8 @@ class Simulation:
         self.done = False
         self.checked = 0  # rows whose outputs were looked at
         self.x = request.x.copy()
+        self.x_first = self.x  # before the first event
+        self.memories_first: dict[int, float] = {}  # ... and discrete variables whose values are not the declared ones
         model.check_runnable()
         self._check_bounds()
         self.begun = False

@@ -131,11 +131,15 @@ class Unknowns:
             found.append(max((abs(term) for term in terms if np.isfinite(term)), default=0.0))
         return found
 
+    def choose_memory(self, k: int, value: float) -> None:
+        """What the event at the start begins with, instead of the declared value."""
+        choose = self.model.library.pliant_choose_memory
+        choose(ctypes.c_void_p(self.sim.instance.address), k, ctypes.c_double(value))
+        self.sim.memories_first[k] = value
+
     def _write_memory(self, k: int, value: float) -> None:
-        instance = self.sim.instance
-        choose = self.model.library.pliant_choose_memory  # what the event at the start begins with
-        choose(ctypes.c_void_p(instance.address), k, ctypes.c_double(value))
-        self.model.set_memory(instance, k, value)
+        self.choose_memory(k, value)
+        self.model.set_memory(self.sim.instance, k, value)
 
 
 def _terms(g: Graph, e: int) -> list[int]:

@@ -176,7 +176,7 @@ def run_program(
         source = "-"
         if code.u_names:
             source = str(folder / "inputs.bin")
-            inputs.tofile(source)
+            np.vstack([inputs.start[None, :], inputs.before]).tofile(source)
         wanted = 0 if period is None else round(1e9 * period)
         command = [str(program), str(count), str(wanted), str(round(1e9 * plan.step)), str(core), str(fallen)]
         command += [str(rows), source, str(folder / "samples.bin")]

@@ -33,7 +33,7 @@ PROGRAM = r"""
 
 static @N@ m, at_start;
 static @N@_inputs none;
-static const @N@_inputs *inputs = &none;
+static const @N@_inputs *inputs = &none; /* at the start, then at the end of each step */
 static int64_t rows;
 static int64_t row;
 static volatile unsigned seen; /* keeps the monitor's answer alive */
@@ -139,7 +139,7 @@ static const @N@_inputs *next_inputs(void) {
         row = 0;
         m = at_start; /* the scenario begins anew */
     }
-    return rows && inputs != &none ? inputs + row++ : (row++, &none);
+    return rows && inputs != &none ? inputs + ++row : (row++, &none);
 }
 
 static void one_step(const @N@_inputs *u) {
@@ -297,8 +297,9 @@ static int write_record(const record *r, int64_t steps, FILE *file) {
 static int read_inputs(const char *path) {
     FILE *file = fopen(path, "rb");
     if (!file) return 1;
-    void *all = malloc((size_t)rows * sizeof(@N@_inputs));
-    const int bad = !all || fread(all, sizeof(@N@_inputs), (size_t)rows, file) != (size_t)rows;
+    const size_t n = (size_t)rows + 1;
+    void *all = malloc(n * sizeof(@N@_inputs));
+    const int bad = !all || fread(all, sizeof(@N@_inputs), n, file) != n;
     fclose(file);
     inputs = all;
     return bad;
@@ -331,7 +332,7 @@ int main(int argc, char **argv) {
     printf("clock %lld %lld %.0f\n", (long long)least, (long long)median, resolution());
     @N@_parameters p;
     @N@_default_parameters(&p);
-    if (@N@_init(&m, &p)) return 5;
+    if (@N@_init(&m, &p, inputs)) return 5;
     at_start = m;
     evict();
     timed(&main_record, 0, now(), one_step); /* the cold start */

@@ -100,7 +100,11 @@ def _events(code: StepCode) -> str:
         [str(period), f"{period * code.tau:.10g}", str(first)]
         for period, first in zip(code.periods, code.start.counts, strict=True)
     ]
-    listed = table(["steps between ticks", "seconds", "first tick after step"], clocks) + "\n" if clocks else ""
+    listed = (
+        table(["steps between ticks", "seconds", "first tick after step (0: in `init`)"], clocks) + "\n"
+        if clocks
+        else ""
+    )
     rounds = code.options.event_rounds
     named = [f"`{name}`" for name in code.memories if not name.startswith("$")]
     more = f" and {len(named) - MOST_ROWS} more" if len(named) > MOST_ROWS else ""

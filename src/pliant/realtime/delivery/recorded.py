@@ -1,5 +1,7 @@
 """The first scenario of a plan, run by the compiled step: what a self-test compares with and a timing loop repeats.
 
+A second, short run begins where no scenario begins, with other inputs and states: what happens at the start must follow.
+
 How far other compilers and libraries of functions may be away is measured, not guessed: the run is made a second time
 with x disturbed by a unit of the last place after every step. Chaotic models are cut where that shows too much.
 """
@@ -14,7 +16,9 @@ from numpy.typing import NDArray
 
 from pliant.errors import NonFiniteError
 from pliant.realtime.linearise import Matrix, Walker
+from pliant.realtime.scenario import StepInputs
 from pliant.realtime.stepper.run import Stepper
+from pliant.solve.signal_kinds import Declared
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
@@ -26,41 +30,53 @@ MOST_POINTS = 100
 ULPS = 1.0  # disturbance of x after every step, about what another library of functions makes
 MARGIN = 10.0  # of the deviation that the disturbance makes
 FLOOR = {"double": 1e-9, "float": 1e-4}
+OTHER_STEPS = 50  # of the run from another start
+AWAY = (0.1, 0.01, 0.001)  # shares of the ranges by which that start is another one, tried in this order
 CEILING = 1e-2  # of a range: beyond it a comparison says nothing
 
 
 @dataclass(eq=False)
+class OtherStart:
+    """A start that differs from that of every scenario: inputs that stay as they are, x, and where that leads."""
+
+    u: NDArray[Any]  # (n_u,)
+    x: NDArray[Any]  # (n,) before what happens at the start
+    n_steps: int
+    x_end: NDArray[Any]
+    d_end: NDArray[Any]
+    tolerance: float
+
+
+@dataclass(eq=False)
 class Recorded:
-    """A stored trajectory; deviations are in units of ``scale``."""
+    """A stored trajectory; deviations are in units of ``scale``, of discrete variables of ``d_scale``."""
 
     n_steps: int
-    inputs: NDArray[Any]  # (n_steps, n_u)
+    inputs: StepInputs  # of its steps
     points: list[int]  # steps after which x is stored
     x: NDArray[Any]  # (points, n)
     scale: Matrix  # (n,)
+    d: NDArray[Any]  # (points, n_d) discrete variables
+    d_scale: Matrix
     y: NDArray[Any]  # outputs after the last step
     y_scale: Matrix
     y_tolerance: float
     x_full: NDArray[Any] | None  # after the last step with all entries, where the code has that step
     tolerance: float
     complete: bool  # False: the scenario is longer
+    other: OtherStart | None = None
 
 
-def scenario_inputs(plan: Plan, most: int | None = None) -> tuple[int, NDArray[Any]]:
+def scenario_inputs(plan: Plan, most: int | None = None) -> tuple[int, StepInputs]:
     """Number of steps of the first scenario (at most so many), and the inputs of each as the step gets them."""
     code = plan.code
     scenario = plan.outcome.request.scenarios[0]
-    assert scenario.stop is not None
-    count = max(1, round((scenario.stop - scenario.start) / code.tau))
-    n_u = len(code.u_names)
-    count = count if most is None else min(count, most, max(1, MOST_NUMBERS // max(n_u, 1)))
-    kind = np.float64 if code.precision == "double" else np.float32
-    if not n_u:
-        return count, np.zeros((count, 0), kind)
     walker = Walker(plan.outcome.model, code.tau)
     walker.begin(scenario.seen(plan.outcome.request.options.inputs, code.tau))
-    times: Matrix = scenario.start + code.tau * np.arange(1, count + 1, dtype=np.float64)
-    return count, np.ascontiguousarray(walker.sim.inputs.value(times), dtype=kind)
+    count, n_u = len(walker.inputs.before), len(code.u_names)
+    count = count if most is None else min(count, most, max(1, MOST_NUMBERS // max(n_u, 1)))
+    kind = np.float64 if code.precision == "double" else np.float32
+    return count, walker.inputs.first(count).as_type(kind)
 
 
 def sizes(values: NDArray[Any]) -> Matrix:
@@ -76,71 +92,133 @@ def rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def _disturbed(code: StepCode, inputs: NDArray[Any], n_steps: int) -> NDArray[Any]:
-    stepper = Stepper(code)
+def _disturbed(stepper: Stepper, inputs: StepInputs, n_steps: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """x and discrete variables after each step, from where the stepper stands."""
     random = np.random.default_rng(0)
+    n = stepper.code.n_x
     size = ULPS * np.finfo(stepper.type).eps
-    out = np.empty((n_steps, code.n_x), stepper.type)
+    x, d = np.empty((n_steps, n), stepper.type), np.empty((n_steps, len(stepper.code.memories)), stepper.type)
     for k in range(n_steps):
-        stepper.run(inputs[k : k + 1], 1, history=False)
-        stepper.x[:] *= (1.0 + size * random.uniform(-1.0, 1.0, code.n_x)).astype(stepper.type)
-        out[k] = stepper.x
-    return out
+        stepper.run(inputs.before[k : k + 1], 1, history=False, after=inputs.after[k : k + 1])
+        stepper.x[:] *= (1.0 + size * random.uniform(-1.0, 1.0, n)).astype(stepper.type)
+        x[k], d[k] = stepper.x, stepper.discrete
+    return x, d
+
+
+def _started(code: StepCode, inputs: StepInputs) -> Stepper:
+    """A stepper at the start of the scenario."""
+    stepper = Stepper(code)
+    stepper.reset(u=inputs.start)
+    return stepper
 
 
 def record(plan: Plan) -> Recorded:
     """Run the first scenario with the compiled step and keep what a self-test needs."""
     code = plan.code
     n_steps, inputs = scenario_inputs(plan, MOST_STEPS)
-    stepper = Stepper(code)
-    history = stepper.run(inputs, n_steps)
+    stepper = _started(code, inputs)
+    first = stepper.x.copy()
+    history = stepper.run(inputs.before, n_steps, after=inputs.after)
+    discrete = stepper.memories
     if not np.isfinite(history).all():
         bad = int(np.argmin(np.isfinite(history).all(axis=1)))
         raise NonFiniteError(
             f"{plan.name}: the compiled step gives no finite numbers after step {bad + 1} of the first scenario",
             hint="plan with precision='double', a smaller tolerance or theta nearer to 1",
         )
-    scale = sizes(np.vstack([np.asarray(code.start.x)[None, :], history]))
-    other = _disturbed(code, inputs, n_steps)
-    away = (np.abs(other.astype(np.float64) - history) / scale).max(axis=1)
+    scale = sizes(np.vstack([first[None, :], history]))
+    d_scale = sizes(discrete) if len(code.memories) else np.zeros(0)
+    other, other_d = _disturbed(_started(code, inputs), inputs, n_steps)
+    away = _away((other, other_d), (history, discrete), (scale, d_scale))
     allowed = np.maximum.accumulate(MARGIN * away)
     whole, _ = scenario_inputs(plan)
     usable = max(1, int(np.searchsorted(allowed, CEILING))) if np.isfinite(allowed).all() else 1
     n_steps = min(n_steps, usable)
     points = sorted({int(k) for k in np.linspace(1, n_steps, min(n_steps, MOST_POINTS)).round()})
+    inputs = inputs.first(n_steps)
     return Recorded(
         n_steps,
-        inputs[:n_steps],
+        inputs,
         points,
         history[np.array(points) - 1],
         scale,
+        discrete[np.array(points) - 1],
+        d_scale,
         *_outputs(code, inputs, other, points),
         x_full=_full(code, inputs, n_steps),
         tolerance=rounded(max(FLOOR[code.precision], float(allowed[n_steps - 1]))),
         complete=n_steps == whole,
+        other=_other_start(plan, inputs, min(n_steps, OTHER_STEPS), (scale, d_scale)),
     )
 
 
+def _away(found: tuple[Any, Any], expected: tuple[Any, Any], scales: tuple[Matrix, Matrix]) -> Matrix:
+    """Largest deviation of x and of discrete variables after each step."""
+    out = np.zeros(len(found[0]))
+    for a, b, scale in zip(found, expected, scales, strict=True):
+        if len(scale):
+            with np.errstate(all="ignore"):
+                out = np.maximum(out, (np.abs(a.astype(np.float64) - b) / scale).max(axis=1))
+    return out
+
+
+def _other_start(plan: Plan, inputs: StepInputs, n_steps: int, scales: tuple[Matrix, Matrix]) -> OtherStart | None:
+    """Another start, as far away as the model takes it; None where it takes none."""
+    code, model = plan.code, plan.outcome.model
+    declared = [model.declared_inputs(None)[name] for name in code.u_names]
+    ranges = sizes(np.vstack([inputs.rows, inputs.before])) if code.u_names else np.zeros(0)
+    for share in AWAY:
+        u = np.array(
+            [_moved(one, float(v), share * r) for one, v, r in zip(declared, inputs.start, ranges, strict=True)]
+        )
+        stepper = Stepper(code)
+        x = np.array(code.start.x, dtype=stepper.type)
+        x[: code.n_states] += (share * scales[0][: code.n_states]).astype(stepper.type)
+        u = u.astype(stepper.type)
+        table = np.tile(u, (n_steps, 1))
+        steps = StepInputs(u, table, table)
+        stepper.reset(x, u)
+        history = stepper.run(table, n_steps)
+        found = history, stepper.memories
+        stepper.reset(x, u)
+        away = MARGIN * float(_away(_disturbed(stepper, steps, n_steps), found, scales).max())
+        if np.isfinite(history).all() and away <= CEILING:
+            tolerance = rounded(max(FLOOR[code.precision], away))
+            return OtherStart(u, x, n_steps, history[-1], found[1][-1], tolerance)
+    return None
+
+
+def _moved(declared: Declared, value: float, by: float) -> float:
+    """Another value that the input can have, near this one."""
+    if declared.type == "boolean":
+        return 1.0 - value
+    step = max(1.0, round(by)) if declared.type != "real" else by
+    high = (
+        min(declared.high, float(len(declared.literals) or np.inf)) if declared.type == "enumeration" else declared.high
+    )
+    return value + step if value + step <= high else max(value - step, declared.low)
+
+
 def _outputs(
-    code: StepCode, inputs: NDArray[Any], other: NDArray[Any], points: list[int]
+    code: StepCode, inputs: StepInputs, other: NDArray[Any], points: list[int]
 ) -> tuple[NDArray[Any], Matrix, float]:
     """Outputs after the last step, their sizes, and how far they may be away; ``other``: the disturbed run."""
-    stepper = Stepper(code)
+    stepper = _started(code, inputs)
     floor = FLOOR[code.precision]
     if not code.y_names:
         return np.zeros(0, stepper.type), np.zeros(0), floor
     rows, done = [], 0
     for k in points:
-        stepper.run(inputs[done:k], k - done, history=False)
-        rows.append(stepper.outputs(inputs[k - 1] if code.u_names else None))
+        stepper.run(inputs.before[done:k], k - done, history=False, after=inputs.after[done:k])
+        rows.append(stepper.outputs(inputs.after[k - 1] if code.u_names else None))
         done = k
     scale = sizes(np.array(rows))
     stepper.x[:] = other[points[-1] - 1]
-    away = stepper.outputs(inputs[done - 1] if code.u_names else None).astype(np.float64) - rows[-1]
+    away = stepper.outputs(inputs.after[done - 1] if code.u_names else None).astype(np.float64) - rows[-1]
     return rows[-1], scale, rounded(max(floor, MARGIN * float((np.abs(away) / scale).max())))
 
 
-def _full(code: StepCode, inputs: NDArray[Any], n_steps: int) -> NDArray[Any] | None:
+def _full(code: StepCode, inputs: StepInputs, n_steps: int) -> NDArray[Any] | None:
     if not code.options.fallback:
         return None
-    return Stepper(code).run(inputs[:n_steps], n_steps, history=False, kind="full")
+    return _started(code, inputs).run(inputs.before, n_steps, history=False, kind="full", after=inputs.after)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from pliant.codegen.shells import wrapped
 
 if TYPE_CHECKING:
-    from pliant.realtime.delivery.recorded import Recorded
+    from pliant.realtime.delivery.recorded import OtherStart, Recorded
     from pliant.realtime.stepper.make import StepCode
 
 STEP_FLAGS = "-std=c99 -ffp-contract=off -fno-math-errno -fno-tree-slp-vectorize"
@@ -37,6 +37,7 @@ def data_text(code: StepCode, stored: Recorded, parameters: Iterable[float]) -> 
     p = list(parameters)
     real = f"{code.name}_real"
     full: Iterable[Any] = stored.x_full if stored.x_full is not None else []
+    jumps, other = stored.inputs.jumps, stored.other
 
     def array(name: str, values: Iterable[Any]) -> str:
         return f"static const {real} {name}[] = {{{numbers(values, code.precision)}}};\n"
@@ -45,22 +46,44 @@ def data_text(code: StepCode, stored: Recorded, parameters: Iterable[float]) -> 
         f"/* Stored trajectory of {code.name}: the first scenario, run on the computer where the code was made. */\n"
         f"#define N_STEPS {stored.n_steps}\n#define N_POINTS {len(stored.points)}\n#define N_X {code.n_x}\n"
         f"#define N_U {len(code.u_names)}\n#define N_P {len(p)}\n#define N_Y {len(code.y_names)}\n"
+        f"#define N_D {len(code.memories)}\n#define N_JUMPS {len(jumps)}\n"
+        f"#define OTHER_STEPS {other.n_steps if other else 0} /* of the run from another start */\n"
         f"#define MONITOR {int(code.options.monitor)}\n#define FALLBACK {int(code.options.fallback)}\n"
         f"#define INSTANCE_BYTES {code.memory['instance']}\n"
         f"#define TOLERANCE {stored.tolerance!r} /* largest deviation, in units of x_scale */\n"
         f"#define OUTPUT_TOLERANCE {stored.y_tolerance!r} /* in units of y_scale */\n\n#include <math.h>\n\n"
-        + "/* inputs of every step, a row each */\n"
-        + array("u_table", stored.inputs.ravel())
+        + "/* inputs at the start, then of every step, a row each */\n"
+        + array("u_first", stored.inputs.start)
+        + array("u_table", stored.inputs.before.ravel())
+        + "/* numbers of the steps at whose ends inputs jump, and the inputs after that */\n"
+        + f"static const long jump_step[] = {{{wrapped([str(k) for k in jumps] or ['0'], 20)}}};\n"
+        + array("jump_u", stored.inputs.after[jumps].ravel())
         + "/* numbers of the steps after which x is stored, x itself, and its size */\n"
         + f"static const long point_step[] = {{{wrapped([str(k) for k in stored.points], 20)}}};\n"
         + array("x_table", stored.x.ravel())
         + array("x_scale", stored.scale)
+        + "/* discrete variables after the same steps */\n"
+        + array("d_table", stored.d.ravel())
+        + array("d_scale", stored.d_scale)
         + "/* outputs after the last step, and their size */\n"
         + array("y_end", stored.y)
         + array("y_scale", stored.y_scale)
         + "/* default parameters */\n"
         + array("p_default", p)
         + (f"/* x after the last step, all entries kept */\n{array('x_full', full)}" if code.options.fallback else "")
+        + (_other_text(other, array) if other else "")
+    )
+
+
+def _other_text(other: OtherStart, array: Callable[[str, Iterable[Any]], str]) -> str:
+    """A start that differs from that of every scenario."""
+    return (
+        "/* another start: inputs, which stay as they are, x before what happens there, and where it leads */\n"
+        f"#define OTHER_TOLERANCE {other.tolerance!r}\n"
+        + array("other_u", other.u)
+        + array("other_x", other.x)
+        + array("other_x_end", other.x_end)
+        + array("other_d_end", other.d_end)
     )
 
 
@@ -80,11 +103,25 @@ static void check(int good, const char *what) {
     failures += !good;
 }
 
-static @N@_inputs inputs_of(long k) {
+static @N@_inputs inputs_at(const @N@_real *row) {
     @N@_inputs u;
     memset(&u, 0, sizeof u);
-    if (N_U > 0) memcpy(&u, u_table + k * N_U, N_U * sizeof(@N@_real));
+    if (N_U > 0) memcpy(&u, row, N_U * sizeof(@N@_real));
     return u;
+}
+
+static @N@_inputs inputs_of(long k) { /* up to the end of step k */
+    return inputs_at(u_table + k * N_U);
+}
+
+static @N@_inputs inputs_after(long k) { /* from the end of step k on */
+    for (long j = 0; j < N_JUMPS; j++)
+        if (jump_step[j] == k) return inputs_at(jump_u + j * N_U);
+    return inputs_of(k);
+}
+
+static const @N@_real *discrete(const @N@ *m) {
+    return @DISCRETE@;
 }
 
 static double deviation(const @N@_real *x, const @N@_real *stored, const @N@_real *scale, int n) {
@@ -100,13 +137,17 @@ static int start(@N@ *m) {
     @N@_parameters p;
     memset(&p, 0, sizeof p);
     @N@_default_parameters(&p);
-    return @N@_init(m, &p);
+    const @N@_inputs u = inputs_at(u_first);
+    return @N@_init(m, &p, &u);
 }
 
 static void steps(@N@ *m, long first, long last) {
     for (long k = first; k < last; k++) {
-        const @N@_inputs u = inputs_of(k);
-        @N@_step(m, &u);
+        const @N@_inputs u = inputs_of(k), after = inputs_after(k);
+        if (memcmp(&u, &after, sizeof u) == 0)
+            @N@_step(m, &u);
+        else
+            @N@_step_jump(m, &u, &after);
     }
 }
 
@@ -116,12 +157,13 @@ static void test_parameters(void) {
     @N@_default_parameters(&p);
     check(N_P == 0 || (sizeof p >= N_P * sizeof(@N@_real) && memcmp(&p, p_default, N_P * sizeof(@N@_real)) == 0),
           "default parameters are the stored ones");
-    check(@N@_init(&model, &p) == 0, "init accepts them");
+    const @N@_inputs u = inputs_at(u_first);
+    check(@N@_init(&model, &p, &u) == 0, "init accepts them");
     check(@N@_set_parameters(&model, &p) == 0, "set_parameters accepts them");
 }
 
 static void test_trajectory(void) {
-    double worst = 0, outputs;
+    double worst = 0, worst_discrete = 0, outputs;
     long point = 0, at = 0;
     start(&model);
     for (long k = 0; k < N_STEPS; k++) {
@@ -132,13 +174,16 @@ static void test_trajectory(void) {
                 worst = one;
                 at = k + 1;
             }
+            const double other_one = deviation(discrete(&model), d_table + point * N_D, d_scale, N_D);
+            if (!(other_one <= worst_discrete)) worst_discrete = other_one;
             point++;
         }
     }
     printf("       %d steps, %ld points: largest deviation %.3g of a range (step %ld), allowed %.3g\n", N_STEPS, point,
            worst, at, TOLERANCE);
     check(point == N_POINTS && worst <= TOLERANCE, "states follow the stored trajectory");
-    const @N@_inputs u = inputs_of(N_STEPS - 1);
+    if (N_D > 0) check(worst_discrete <= TOLERANCE, "discrete variables follow the stored trajectory");
+    const @N@_inputs u = inputs_after(N_STEPS - 1);
     @N@_outputs y;
     memset(&y, 0, sizeof y);
     @N@_get_outputs(&model, &u, &y);
@@ -147,6 +192,22 @@ static void test_trajectory(void) {
     outputs = deviation(values, y_end, y_scale, N_Y);
     check(outputs <= OUTPUT_TOLERANCE, "outputs after the last step are the stored ones");
 }
+
+#if OTHER_STEPS
+static void test_other_start(void) {
+    @N@_parameters p;
+    memset(&p, 0, sizeof p);
+    @N@_default_parameters(&p);
+    const @N@_inputs u = inputs_at(other_u);
+    check(@N@_init_at(&model, &p, &u, other_x) == 0, "init_at accepts another start");
+    for (long k = 0; k < OTHER_STEPS; k++) @N@_step(&model, &u);
+    const double states = deviation(model.x, other_x_end, x_scale, N_X);
+    const double others = deviation(discrete(&model), other_d_end, d_scale, N_D);
+    printf("       from another start, %d steps: deviation %.3g, of discrete variables %.3g, allowed %.3g\n", OTHER_STEPS,
+           states, others, OTHER_TOLERANCE);
+    check(states <= OTHER_TOLERANCE && others <= OTHER_TOLERANCE, "another start leads where it led");
+}
+#endif
 
 static void test_save(void) {
     const long half = N_STEPS / 2;
@@ -188,16 +249,16 @@ static void test_fallback(void) {
     start(&model);
     start(&other);
     for (long k = 0; k < N_STEPS && !fell; k++) {
-        const @N@_inputs u = inputs_of(k);
-        @N@_step(&model, &u);
-        fell += 0 != @N@_step_guarded(&other, &u);
+        const @N@_inputs u = inputs_of(k), after = inputs_after(k);
+        @N@_step_jump(&model, &u, &after);
+        fell += 0 != @N@_step_guarded_jump(&other, &u, &after);
         same &= fell || memcmp(model.x, other.x, sizeof model.x) == 0;
     }
     check(same, "a guarded step that does not fall back is the step");
     start(&model);
     for (long k = 0; k < N_STEPS; k++) {
-        const @N@_inputs u = inputs_of(k);
-        @N@_step_full(&model, &u);
+        const @N@_inputs u = inputs_of(k), after = inputs_after(k);
+        @N@_step_full_jump(&model, &u, &after);
     }
     check(deviation(model.x, x_full, x_scale, N_X) <= TOLERANCE, "the full step follows its stored trajectory");
 }
@@ -208,6 +269,9 @@ int main(void) {
     check(N_U == 0 || sizeof(@N@_inputs) == N_U * sizeof(@N@_real), "inputs lie as in the table");
     test_parameters();
     test_trajectory();
+#if OTHER_STEPS
+    test_other_start();
+#endif
     test_save();
 #if MONITOR
     test_monitor();
@@ -237,8 +301,8 @@ int main(void) {
     memset(&u, 0, sizeof u);
     memset(&y, 0, sizeof y);
     @N@_default_parameters(&p); /* change members of p here */
-    if (@N@_init(&model, &p)) return 1;
-@START@    for (int k = 0; k < 1000; k++) { /* every @TAU@ s */
+@START@    if (@N@_init(&model, &p, &u)) return 1; /* u: inputs at the start */
+    for (int k = 0; k < 1000; k++) { /* every @TAU@ s */
 @STEP@        @N@_get_outputs(&model, &u, &y);
     }
     printf("@FORMAT@ = %g after %ld steps\n", (double)@VALUE@, (long)model.step);

@@ -30,6 +30,7 @@ from pliant.realtime.delivery.text import (
     STEP_FLAGS,
     data_text,
     filled,
+    numbers,
     step_call,
 )
 from pliant.realtime.scenario import Scenario
@@ -155,7 +156,8 @@ def _words(code: StepCode) -> dict[str, str]:
     taken = n.lower()
     names = {"SELFTEST": "selftest", "DATA": "selftest_data", "EXAMPLE": "example_main"}
     words = {key: name if name != taken else f"{name}_program" for key, name in names.items()}
-    start = "".join(f"    u.{member} = 0;\n" for member in member_names(code.u_names)[:8])
+    members = zip(member_names(code.u_names), code.u_start, strict=True)
+    start = "".join(f"    u.{member} = {numbers([value], code.precision).strip()};\n" for member, value in members)
     has_outputs = bool(code.y_names)
     member = member_names(code.y_names)[0] if has_outputs else ""
     return {
@@ -165,6 +167,7 @@ def _words(code: StepCode) -> dict[str, str]:
         "FLAGS": STEP_FLAGS,
         "NOT_FINITE": f"(unsigned){n.upper()}_NOT_FINITE",
         "START": start,
+        "DISCRETE": "m->d" if code.memories else "m->x",
         "STEP": step_call(code),
         "FORMAT": _format(code.y_names[0] if has_outputs else code.x_names[0]),
         "VALUE": f"y.{member}" if has_outputs else "model.x[0]",

@@ -10,11 +10,12 @@ from pliant.codegen.initial import alias_starts, initial_problem
 from pliant.codegen.program import Assign
 from pliant.codegen.tangent import Tangent
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
-from pliant.expr.build import add, choose, const, mul, sub, var
+from pliant.expr.build import add, const, mul, sub, var
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
-from pliant.realtime.elimination import Elimination, Entry
+from pliant.realtime.elimination import Elimination, Entry, eliminate
 from pliant.realtime.stepper.events import discrete_part, steps_to_tick
+from pliant.realtime.stepper.first import StartPart
 from pliant.realtime.stepper.lower import Evaluation, Lowering
 from pliant.realtime.stepper.sample import sample_loop_rows
 from pliant.realtime.stepper.tables import Tables
@@ -43,7 +44,7 @@ class StepBuilder:
             tears = dict(zip(w.guess, self.guesses, strict=True))
             x = np.asarray(self.start.x, dtype=float)
             w.loop_rows = sample_loop_rows(self.program, self.values, x, tears, self.start.t)
-        self.half_clock = self.first = -1
+        self.half_clock = -1
         self.input_before: dict[int, int] = {}
 
     # ------------------------------------------------------------------ numbers
@@ -62,10 +63,7 @@ class StepBuilder:
         """Start values as declared, for those who have none better."""
         events = self.w.s.events
         x = np.array(evaluate(self.g, initial_problem(self.program).start, self.values))
-        values = dict(self.values) | dict(zip(self.program.x, x.tolist(), strict=True))
-        memories = evaluate(self.g, [one.start for one in events.memories], values)
-        counts = (steps_to_tick(clock, self.tau, 0.0) for clock in events.clocks)
-        return StartValues(x, memories=tuple(memories), counts=tuple(counts))
+        return StartValues(x, counts=tuple(steps_to_tick(clock, self.tau, 0.0) for clock in events.clocks))
 
     def _guesses(self) -> list[float]:
         """First values of the tears of nonlinear loops."""
@@ -81,17 +79,14 @@ class StepBuilder:
     # ------------------------------------------------------------------ statements
 
     def _first_point(self) -> Evaluation:
-        """The model where J is taken: order 1 at t_next, order 2 at t with the inputs of the last call."""
+        """The model where J is taken: order 1 at t_next, order 2 at t with the inputs from the last end on."""
         w, g = self.w, self.g
         leaf = w.leaves()
         if self.options.order == 2:
-            self.first = w.temporary("is_first")
             self.half_clock = w.temporary("time.half")
-            is_first = var(g, self.first)
             for u in self.program.u:
                 before = self.input_before[u] = w.temporary(f"{w.variables[u].name}.before")
-                chosen = choose(g, is_first, var(g, u), var(g, before))
-                leaf[var(g, u)] = w.opaque(f"{w.variables[u].name}.begin", chosen)
+                leaf[var(g, u)] = var(g, before)
         self._settle(leaf)
         return w.evaluate(leaf, fresh=False)
 
@@ -142,6 +137,7 @@ class StepBuilder:
         return out
 
     def _jacobian(self, point: Evaluation, kept: set[Entry]) -> dict[Entry, int]:
+        """Kept entries, and all of the algebraic unknowns in the algebraic rows, which the start needs."""
         p = self.program
         derivatives = Tangent(p).jacobian(p.f, p.x)
         place = {v: j for j, v in enumerate(p.x)}
@@ -149,7 +145,7 @@ class StepBuilder:
             (i, place[v]): e
             for i, row in enumerate(derivatives.rows)
             for v, e in row.items()
-            if v in place and (i, place[v]) in kept
+            if v in place and ((i, place[v]) in kept or min(i, place[v]) >= p.n_states)
         }
         point.columns(derivatives.statements, wanted.values())
         return {entry: point.of(e) for entry, e in wanted.items()}
@@ -211,6 +207,7 @@ class StepBuilder:
             systems.append(self._system("step_full", full, point, jacobian, f))
         relations = [(k, point.comparison(k)) for k in w.kept]
         discrete = discrete_part(w, self.tau)
+        first = self._start(jacobian, f)
         outside = point if self.options.order == 1 else w.evaluate(w.leaves(), fresh=True)
         found = [v for v, one in enumerate(w.variables) if one.is_output] or list(p.x[: p.n_states])
         outputs = [(w.variables[v].name, v, outside.of(w.s.replaced.get(v, var(self.g, v)))) for v in found]
@@ -230,15 +227,41 @@ class StepBuilder:
             self.guesses,
             self._watched(f),
             discrete,
+            first,
+            self.input_starts(),
             self.half_clock,
-            self.first,
             self.input_before,
         )
+
+    def _start(self, jacobian: Mapping[Entry, int], f: Sequence[int]) -> StartPart:
+        """What only the start computes."""
+        w, events, n_states = self.w, self.w.s.events, self.program.n_states
+        part = StartPart()
+        if events.memories:
+            before = w.evaluate(w.leaves(), fresh=True)
+            part.memories = [before.of(one.start) for one in events.memories]
+        if events.initial >= 0 and (events.memories or events.actions):
+            part.initially = discrete_part(w, self.tau, is_initial=True)
+        entries = {(i - n_states, j - n_states): e for (i, j), e in jacobian.items() if min(i, j) >= n_states}
+        if entries and self.start.rows != ():
+            order = eliminate(len(f) - n_states, entries, self.start.rows)
+            if order.factor_flops + order.solve_flops <= self.options.straight_line_limit:
+                named = {place: w.named(f"start.{place[0]}.{place[1]}", e) for place, e in entries.items()}
+                part.correction = w.solve(w.factor(order, named, "start.lu"), f[n_states:], "start.dx")
+        return part
+
+    def input_starts(self) -> tuple[float, ...]:
+        """Declared start values of the inputs."""
+        found = []
+        for variable in (self.w.variables[v] for v in self.program.u):
+            first = 1.0 if variable.type == "enumeration" else 0.0
+            found.append(first if variable.start is None else evaluate(self.g, [variable.start], self.values)[0])
+        return tuple(found)
 
     def _watched(self, f: Sequence[int]) -> list[int]:
         """Rows of f that do not depend on inputs or time except through x."""
         w = self.w
-        moved = {w.clock, *self.program.u}
+        moved = {w.clock, *self.program.u, *self.input_before.values()}
         for one in w.out:
             if any(v in moved for v in w.shared.uses(one.expression)):
                 moved.add(one.target)
@@ -248,7 +271,7 @@ class StepBuilder:
         """Every variable that the step reads has a value."""
         w, p = self.w, self.program
         known = {*p.x, *p.u, *p.p, w.clock, *w.guess.values(), *(w.relations[k] for k in w.kept)}
-        known |= {one.target for one in w.out} | {self.half_clock, self.first, *self.input_before.values()}
+        known |= {one.target for one in w.out} | {self.half_clock, *self.input_before.values()}
         known |= {v for one in systems for v in (*one.half, *one.half_tears)}
         known |= {v for one in w.s.events.memories for v in (one.variable, one.before)}
         known |= {one.tick for one in w.s.events.clocks}

@@ -61,18 +61,18 @@ def check_events(s: SortedSystem, tau: float, start: float = 0.0) -> None:
 
 
 def steps_to_tick(clock: Clock, tau: float, t: float) -> int:
-    """Steps from t to the next tick after t."""
+    """Steps from t to the next tick, 0 if the clock ticks at t."""
     period, ahead = round(clock.interval / tau), round((clock.first - t) / tau)
-    return ahead if ahead > 0 else period - (-ahead) % period
+    return ahead if ahead > 0 else ahead % period
 
 
-def discrete_part(w: Lowering, tau: float) -> DiscretePart:
-    """Evaluate all events at the end of a step."""
+def discrete_part(w: Lowering, tau: float, is_initial: bool = False) -> DiscretePart:
+    """Evaluate all events at the end of a step, or at the start where initial() holds."""
     events, g = w.s.events, w.g
     if not events:
         return DiscretePart()
     kept = {var(g, one.variable): one.expression for one in events.kept}
-    point = _EventEvaluation(w, kept)
+    point = _EventEvaluation(w, kept, is_initial)
     resets: dict[int, int] = {}
     for action in events.actions:
         place, value = reset_place(w.program, action)
@@ -91,10 +91,13 @@ def discrete_part(w: Lowering, tau: float) -> DiscretePart:
 class _EventEvaluation(Evaluation):
     """The model at the end of a step, memories among its statements."""
 
-    def __init__(self, w: Lowering, kept: dict[int, int]) -> None:
+    def __init__(self, w: Lowering, kept: dict[int, int], is_initial: bool) -> None:
         self.kept = kept
         self.new: dict[int, int] = {}  # variable with a memory -> its new value
-        super().__init__(w, w.leaves(), fresh=True, frozen=False, order=_order(w, kept))
+        leaf = w.leaves()
+        if is_initial:
+            leaf[var(w.g, w.s.events.initial)] = w.one
+        super().__init__(w, leaf, fresh=True, frozen=False, order=_order(w, kept))
 
     def _add(self, one: Statement | int | Memory) -> None:
         if not isinstance(one, Memory):

@@ -28,8 +28,8 @@ def _instance(text: StepText, fields: Sequence[Field]) -> str:
     lines = [f"    {n}_parameters p;"]
     lines += [f"    {one.format(size)} /* {what} */" for one, size, what in fields if size]
     if plan.options.order == 2 and text.u_members:
-        lines.append(f"    {n}_inputs u; /* of the last call */")
-    lines += [f"    int64_t step; /* steps done: time is t0 + step * {plan.tau!r} */", f"    {n}_real t0;"]
+        lines.append(f"    {n}_inputs u; /* from the last end of a step on */")
+    lines += [f"    int64_t step; /* steps done: time is t0 + step * {plan.tau!r} */", "    double t0;"]
     return f"typedef struct {n} {{\n" + "\n".join(lines) + f"\n}} {n};\n"
 
 
@@ -46,15 +46,20 @@ def header_text(text: StepText, fields: Sequence[Field]) -> str:
         flags = flags_struct(n)
         more += f"unsigned {n}_monitor({n} *m, {n}_flags *flags); /* after a step; returns the bits of flags */\n"
     if plan.options.fallback:
+        after = f"const {n}_inputs *u, const {n}_inputs *after"
         more += f"void {n}_step_full({n} *m, const {n}_inputs *u); /* all entries of the Jacobian */\n"
+        more += f"void {n}_step_full_jump({n} *m, {after});\n"
         more += f"unsigned {n}_step_guarded({n} *m, const {n}_inputs *u); /* not 0: it fell back to step_full */\n"
+        more += f"unsigned {n}_step_guarded_jump({n} *m, {after});\n"
     title = c_comment(text.w.s.system.name)
     return f"""/* {title}: one step of {plan.tau!r} s in fixed time, written by pliant, yours without conditions.
  *
- *   {n}_default_parameters(&p);  {n}_init(&m, &p);
+ *   {n}_default_parameters(&p);  {n}_init(&m, &p, &u);
  *   every {plan.tau!r} s:  {n}_step(&m, &u);  {n}_get_outputs(&m, &u, &y);
  *
- * The inputs are those at the end of the step. An instance has no pointers inside: it may be copied.
+ * init takes the inputs at the start, a step those at its end. Where inputs jump exactly at the end of a step,
+ * step_jump takes u, which holds up to the end, and after, which holds from there on: events, clocks and the next step
+ * see it. An instance has no pointers inside: it may be copied.
  * Compile with -ffp-contract=off -fno-math-errno, so that results are the same everywhere and square roots have no
  * branch.
  */
@@ -77,8 +82,11 @@ typedef {plan.options.precision} {real};
 {_instance(text, fields)}
 void {n}_default_parameters({n}_parameters *p);
 int {n}_set_parameters({n} *m, const {n}_parameters *p); /* not 0: number of a divisor that is zero */
-int {n}_init({n} *m, const {n}_parameters *p);
+int {n}_init({n} *m, const {n}_parameters *p, const {n}_inputs *u);
+/* the same with other values of x (states, then algebraic unknowns) before what happens at the start */
+int {n}_init_at({n} *m, const {n}_parameters *p, const {n}_inputs *u, const {n}_real *x);
 void {n}_step({n} *m, const {n}_inputs *u);
+void {n}_step_jump({n} *m, const {n}_inputs *u, const {n}_inputs *after);
 void {n}_get_outputs(const {n} *m, const {n}_inputs *u, {n}_outputs *y);
 {more}size_t {n}_state_size(void);
 void {n}_save(const {n} *m, void *to); /* state_size bytes */
@@ -96,21 +104,25 @@ def driver_text(text: StepText) -> str:
     """What only the desktop needs: many steps in one call, and where things are."""
     n, n_u, n_y = text.name, len(text.u_members), len(text.y_members)
     pick = f"(const {n}_inputs *)(u + (size_t)k * {n_u})" if n_u else "&none"
+    later = f"(const {n}_inputs *)((after ? after : u) + (size_t)k * {n_u})" if n_u else "&none"
     none = "" if n_u else f"    static const {n}_inputs none;\n    (void)u;\n"
-    kinds = [("run", f"{n}_step(m, ", ")")]
+    kinds = [("run", f"{n}_step_jump")]
     if text.plan.options.fallback:
-        kinds += [("run_full", f"{n}_step_full(m, ", ")"), ("run_guarded", f"fell += 0 != {n}_step_guarded(m, ", ")")]
+        kinds += [("run_full", f"{n}_step_full_jump"), ("run_guarded", f"fell += 0 != {n}_step_guarded_jump")]
     n_d = len(text.plan.discrete.memories)
     memories = f"        if (d) memcpy(d + k * {n_d}, m->d, sizeof m->d);\n" if n_d else ""
     runs = "".join(
         f"""
-/* n steps; u: n rows of inputs, x (or NULL): n rows of states after each step, bits (or NULL): n flags */
-int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits, pl_real *d);
-int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned *bits, pl_real *d) {{
+/* n steps; u: n rows of inputs up to the ends of the steps, after (or NULL): from the ends on, x (or NULL): n rows of
+ * states after each step, bits (or NULL): n flags, d (or NULL): n rows of discrete variables */
+int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after, pl_real *x, unsigned *bits,
+                      pl_real *d);
+int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after, pl_real *x, unsigned *bits,
+                      pl_real *d) {{
     int64_t fell = 0;
-{none}    (void)bits, (void)d;
+{none}    (void)after, (void)bits, (void)d;
     for (int64_t k = 0; k < n; k++) {{
-        {head}{pick}{tail};
+        {call}(m, {pick}, {later});
         if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);
 {memories}{
             f'''        if (bits) {{
@@ -124,7 +136,7 @@ int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, pl_real *x, unsigned 
     return fell;
 }}
 """
-        for name, head, tail in kinds
+        for name, call in kinds
     )
     discrete = text.plan.discrete
     more = f", {f'offsetof({n}, z)' if text.w.guess else 0}, {f'offsetof({n}, relation)' if text.plan.kept else 0}"
@@ -142,7 +154,14 @@ int pliant_init({n} *m, const pl_real *p) {{
     {n}_parameters all;
     {n}_default_parameters(&all);
     if (p) memcpy(&all, p, {len(text.p_members)} * sizeof(pl_real));
-    return {n}_init(m, &all);
+    start_values(m, NULL);
+    return {n}_set_parameters(m, &all);
+}}
+
+/* what X_init does after that; d: NaN, or the values of discrete variables before the first event */
+void pliant_start({n} *m, const pl_real *u, const pl_real *d);
+void pliant_start({n} *m, const pl_real *u, const pl_real *d) {{
+{none}    start_at(m, {pick.replace("(size_t)k", "(size_t)0")}, d);
 }}
 {runs}
 void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y);

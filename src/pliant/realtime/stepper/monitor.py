@@ -173,15 +173,19 @@ unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
     def guarded(self) -> str:
         """The step that falls back to the full pattern."""
         n, flag = self.name, self.name.upper()
-        return f"""unsigned {n}_step_guarded({n} *m, const {n}_inputs *u) {{
+        return f"""unsigned {n}_step_guarded_jump({n} *m, const {n}_inputs *u, const {n}_inputs *after) {{
     const {n} saved = *m;
     {n}_flags flags;
-    {n}_step(m, u);
+    {n}_step_jump(m, u, after);
     const unsigned broken = {n}_monitor(m, &flags) & ({flag}_PIVOT | {flag}_RINGING | {flag}_NOT_FINITE);
     if (broken) {{
         *m = saved;
-        {n}_step_full(m, u);
+        {n}_step_full_jump(m, u, after);
     }}
     return broken;
+}}
+
+unsigned {n}_step_guarded({n} *m, const {n}_inputs *u) {{
+    return {n}_step_guarded_jump(m, u, u);
 }}
 """

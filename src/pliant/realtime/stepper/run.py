@@ -57,30 +57,53 @@ class Stepper:
         """Bytes of one instance."""
         return int(self.library.pliant_place(0))
 
-    def reset(self, x: Sequence[float] | Array | None = None) -> None:
-        """Back to the start, or to another x at the start."""
+    def reset(self, x: Sequence[float] | Array | None = None, u: Any = None) -> None:
+        """Back to the start with the inputs u (None: their start values), or to another x at the start."""
+        self._set_start()
+        if x is not None:
+            self.x[:] = x
+        self._begin(u, self.code.start.memories)
+
+    def _set_start(self) -> None:
         vector = self._parameter_vector()
         at = None if vector is None else ctypes.c_void_p(vector.ctypes.data)
         failed = self.library.pliant_init(ctypes.c_void_p(self.address), at)
         if failed:
             raise ModelEvaluationError(f"{self.code.name}: divisor {failed} of the parameters is zero")
-        if x is not None:
-            self.x[:] = x
 
-    def start_at(self, start: StartValues) -> None:
-        """Back to another start: x, tears, relations and time; parameters stay those of this stepper."""
-        self.reset(start.x)
-        self._at(self.library.pliant_place(3), self.type, 1)[0] = start.t
+    def _begin(self, u: Any, memories: Mapping[int, float]) -> None:
+        """What happens at the start; ``memories``: values before it that are not the declared ones."""
+        row = self._inputs(np.asarray(self.code.u_start if u is None else u, dtype=float)[None, :], 1)
+        chosen = np.full(len(self.code.memories) + 1, np.nan, self.type)
+        for k, value in memories.items():
+            chosen[k] = value
+        self.library.pliant_start(
+            *(ctypes.c_void_p(one) for one in (self.address, row.ctypes.data, chosen.ctypes.data))
+        )
+
+    def start_at(self, start: StartValues, u: Any = None) -> None:
+        """Back to another start: x, tears, relations and time; parameters stay those of this stepper.
+
+        Where the states are those of the code's own start, guesses of other unknowns are as well, as on the target.
+        """
+        self._set_start()
+        own, n = np.asarray(self.code.start.x), self.code.n_states
+        same = np.array_equal(own[:n], np.asarray(start.x)[:n])
+        self.x[:] = own if same else start.x
+        self._at(self.library.pliant_place(3), np.float64, 1)[0] = start.t
+        if not same:
+            self._set_guesses(start)
+        if start.counts:
+            self._at(self.library.pliant_place(7), np.int32, len(start.counts))[:] = start.counts
+        self._begin(u, start.memories)
+
+    def _set_guesses(self, start: StartValues) -> None:
         if self.code.tears:
             tears = self._at(self.library.pliant_place(4), self.type, len(self.code.tears))
             tears[:] = [start.tears.get(name, tears[k]) for k, name in enumerate(self.code.tears)]
         if self.code.relations:
             relations = self._at(self.library.pliant_place(5), np.int32, len(self.code.relations))
             relations[:] = [start.relations.get(k, False) for k in self.code.relations]
-        if start.memories:
-            self._at(self.library.pliant_place(6), self.type, len(start.memories))[:] = start.memories
-        if start.counts:
-            self._at(self.library.pliant_place(7), np.int32, len(start.counts))[:] = start.counts
 
     def _parameter_vector(self) -> Array | None:
         if not self.parameters:
@@ -106,6 +129,12 @@ class Stepper:
         return self._at(self.library.pliant_place(1), self.type, self.code.n_x)
 
     @property
+    def discrete(self) -> Array:
+        """Discrete variables as they are now."""
+        n = len(self.code.memories)
+        return self._at(self.library.pliant_place(6), self.type, n) if n else np.empty(0, self.type)
+
+    @property
     def steps(self) -> int:
         """Number of steps done."""
         return int(self._at(self.library.pliant_place(2), np.int64, 1)[0])
@@ -117,22 +146,23 @@ class Stepper:
             raise ArgumentError(f"inputs have shape {table.shape}, expected {(n_steps, n_u)}")
         return np.ascontiguousarray(table, dtype=self.type)
 
-    def run(self, u_table: Any, n_steps: int, history: bool = True, kind: str = "") -> Array:
+    def run(self, u_table: Any, n_steps: int, history: bool = True, kind: str = "", after: Any = None) -> Array:
         """Steps with the rows of ``u_table`` (None without inputs): x after each of them, or only after the last.
 
-        ``kind``: "full" or "guarded" for the steps of a stepper with fallback.
+        ``after``: inputs from the ends of the steps on, where they jump there. ``kind``: "full" or "guarded" for the
+        steps of a stepper with fallback.
         """
         out = np.empty((n_steps if history else 0, self.code.n_x), self.type)
         self.memories = np.empty((n_steps if history else 0, len(self.code.memories)), self.type)
-        self.fallbacks = self._run(u_table, n_steps, out if history else None, None, kind)
+        self.fallbacks = self._run((u_table, after), n_steps, out if history else None, None, kind)
         return out if history else self.x.copy()
 
-    def watch(self, u_table: Any, n_steps: int) -> NDArray[np.uint32]:
+    def watch(self, u_table: Any, n_steps: int, after: Any = None) -> NDArray[np.uint32]:
         """The monitor's bits after each of these steps."""
         if not self.code.options.monitor:
             raise ArgumentError("the stepper has no monitor", hint="StepperOptions(monitor=True)")
         bits = np.zeros(n_steps, np.uint32)
-        self._run(u_table, n_steps, None, bits, "")
+        self._run((u_table, after), n_steps, None, bits, "")
         return bits
 
     def monitor(self) -> dict[str, float]:
@@ -149,12 +179,13 @@ class Stepper:
         call(ctypes.c_void_p(self.address), ctypes.byref(flags))
         return {name: getattr(flags, name) for name, _ in MEMBERS}
 
-    def _run(self, u_table: Any, n_steps: int, out: Array | None, bits: Array | None, kind: str) -> int:
-        u = self._inputs(u_table, n_steps)
+    def _run(self, inputs: tuple[Any, Any], n_steps: int, out: Array | None, bits: Array | None, kind: str) -> int:
+        u = self._inputs(inputs[0], n_steps)
+        after = None if inputs[1] is None else self._inputs(inputs[1], n_steps)
         call = getattr(self.library, f"pliant_run_{kind}" if kind else "pliant_run")
         call.restype = ctypes.c_int64
         memories = self.memories if out is not None and self.code.memories else None
-        places = [ctypes.c_void_p(None if one is None else one.ctypes.data) for one in (u, out, bits, memories)]
+        places = [ctypes.c_void_p(None if one is None else one.ctypes.data) for one in (u, after, out, bits, memories)]
         return int(call(ctypes.c_void_p(self.address), ctypes.c_int64(n_steps), *places))
 
     def outputs(self, u: Any = None) -> Array:
@@ -182,7 +213,7 @@ class Stepper:
         for _ in range(repeat):
             self.restore(saved)
             begin = time.perf_counter()
-            self._run(u, n_steps, None, None, kind)
+            self._run((u, None), n_steps, None, None, kind)
             best = min(best, time.perf_counter() - begin)
         self.restore(saved)
         return best / n_steps

@@ -1,9 +1,12 @@
-"""Where a stepper starts: consistent values of a model held at one time."""
+"""Where a stepper starts: consistent values of a model held at one time, before its first event."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Op
+from pliant.realtime.elimination import assign_rows
 from pliant.realtime.stepper.events import steps_to_tick
 from pliant.realtime.stepper.types import StartValues
 from pliant.solve.generated import GeneratedModel
@@ -26,11 +29,22 @@ def start_of(point: Point, tau: float) -> StartValues:
         relations[k] = bool(found[0])
     tears = {s.system.variables[v].name for block in program.loops for v in block.tears}
     return StartValues(
-        point.x.copy(),
+        point.sim.x_first.copy(),
         {name: named[name] for name in sorted(tears) if name in named},
         relations,
         {name: float(parameters[k]) for k, name in enumerate(model.names.p)},
         point.t,
-        model.memories(point.sim.instance),
+        dict(point.sim.memories_first),
         tuple(steps_to_tick(clock, tau, point.t) for clock in s.events.clocks),
+        _pivot_rows(point, program.n_states),
     )
+
+
+def _pivot_rows(point: Point, n_states: int) -> tuple[int, ...] | None:
+    """Rows of the pivots of the algebraic unknowns at this point."""
+    if len(point.x) == n_states:
+        return None
+    inner = np.abs(point.jacobian(point.x, point.rhs(point.x))[n_states:, n_states:])
+    largest = inner.max(axis=1, keepdims=True)
+    rows = assign_rows(inner / largest) if np.isfinite(inner).all() and largest.all() else None
+    return () if rows is None else tuple(rows)

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from pliant.codegen.names import member_names, model_prefix
 from pliant.codegen.plan import Plan, Target
-from pliant.codegen.shells import c_comment, wrapped
+from pliant.codegen.shells import c_comment
 from pliant.expr.build import reachable
 from pliant.ir import Kind, Op
+from pliant.realtime.stepper.events import DiscretePart
+from pliant.realtime.stepper.first import FirstText
 from pliant.realtime.stepper.header import driver_text, header_text
 from pliant.realtime.stepper.monitor import MonitorText
 from pliant.realtime.stepper.operations import Operations, count_operations
@@ -42,7 +44,7 @@ class StepText:
         places |= {v: f"m->x[{i}]" for i, v in enumerate(p.x)}
         places |= {v: f"u->{name}" for v, name in zip(p.u, self.u_members, strict=True)}
         places |= {v: f"m->p.{name}" for v, name in zip(p.p, self.p_members, strict=True)}
-        places |= {w.clock: "t", plan.half_clock: "th", plan.first: "(m->step == 0)"}
+        places |= {w.clock: "t", plan.half_clock: "th"}
         members = dict(zip(p.u, self.u_members, strict=True))
         places |= {v: f"m->u.{members[u]}" for u, v in plan.input_before.items()}
         places |= {v: f"m->z[{k}]" for k, v in enumerate(w.guess.values())}
@@ -53,18 +55,19 @@ class StepText:
             if system.tables:
                 places |= {v: f"xh[{i}]" for i, v in enumerate(system.half)}
                 places |= {v: f"z[{k}]" for k, v in enumerate(system.half_tears)}
-        self.c.integers |= w.integers | {plan.first}
+        self.c.integers |= w.integers
         for v, variable in enumerate(self.variables):
             if variable.kind in (Kind.PARAMETER, Kind.CONSTANT) and v not in places and v in plan.values:
                 places[v] = self.c.literal(plan.values[v])
 
     # ------------------------------------------------------------------ the step
 
-    def _scalars(self, ahead: int) -> dict[str, str]:
-        tau = self.c.literal(self.plan.tau)
-        out = {"t": f"m->t0 + (pl_real)(m->step{f' + {ahead}' if ahead else ''}) * {tau}"}
+    def scalars(self, ahead: int) -> dict[str, str]:
+        """Time ``ahead`` steps after the last end of a step, and half a step after it."""
+        tau = self.c.wide_literal(self.plan.tau)
+        out = {"t": f"m->t0 + (double)(m->step{f' + {ahead}' if ahead else ''}) * {tau}"}
         if self.plan.options.order == 2 and ahead >= 0:
-            out["th"] = f"m->t0 + ((pl_real)m->step + {self.c.literal(0.5)}) * {tau}"
+            out["th"] = f"m->t0 + ((double)m->step + 0.5) * {tau}"
         return out
 
     def _writer(
@@ -73,6 +76,11 @@ class StepText:
         arguments = [(f"{self.name} *restrict", "m"), (f"const {self.name}_inputs *restrict", "u"), *more]
         plan = Plan(self.w.shared, self.plan.statements, [targets])
         return StepWriter(self.c, name, plan, arguments, part=self.plan.options.part, exported=exported)
+
+    def _plain_step(self, tag: str) -> str:
+        """The step where inputs do not jump at its end."""
+        n = self.name
+        return f"void {n}_{tag}({n} *m, const {n}_inputs *u) {{\n    {n}_{tag}_jump(m, u, u);\n}}\n"
 
     def _memory_targets(self, system: StepSystem) -> list[Target]:
         targets: list[Target] = [(f"r[{k}]", e) for k, (_, e) in enumerate(self.plan.kept)]
@@ -89,11 +97,11 @@ class StepText:
         out += "".join(f"    m->z[{k}] = z[{k}];\n" for k in range(len(system.last)))
         out += "".join(f"    m->relation[{k}] = r[{k}] != 0;\n" for k in range(len(plan.kept)))
         if plan.options.order == 2 and self.u_members:
-            out += "    m->u = *u;\n"
+            out += "    m->u = *after;\n"
         out += "    m->step++;\n"
         if plan.discrete:
             out += "".join(f"    m->count[{k}]--;\n" for k in range(len(plan.discrete.periods)))
-            out += plan.options.event_rounds * "    discrete_update(m, u);\n"
+            out += plan.options.event_rounds * "    discrete_update(m, after);\n"
         return out
 
     def _step(self, system: StepSystem) -> str:
@@ -109,9 +117,10 @@ class StepText:
             if system.tag == "step":
                 pivots = system.factors[0].pivot
                 targets += [(f"m->pivot[{k}]", pivots[p]) for k, p in enumerate(self.monitor.pivots)]
-        writer = self._writer(f"{self.name}_{system.tag}", targets, [], True)
+        after = [(f"const {self.name}_inputs *restrict", "after")]
+        writer = self._writer(f"{self.name}_{system.tag}_jump", targets, after, True)
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
-        return writer.write(self._scalars(ahead), arrays, self._after(system))
+        return writer.write(self.scalars(ahead), arrays, self._after(system)) + "\n" + self._plain_step(system.tag)
 
     def _table_step(self, system: StepSystem, arrays: dict[str, int], ahead: int) -> str:
         """Matrix and right sides written out, factorisation and solution by tables."""
@@ -119,7 +128,7 @@ class StepText:
         assert tables is not None
         self.constant_bytes += tables.constant_bytes
         order = self.plan.options.order
-        scalars = self._scalars(ahead)
+        scalars = self.scalars(ahead)
         targets: list[Target] = []
         for k, (matrix, right) in enumerate(zip(system.matrices, system.rights, strict=False)):
             targets += [(f"m->a{k}[{tables.place[entry]}]", e) for entry, e in matrix.items()]
@@ -130,12 +139,12 @@ class StepText:
             memory += [(f"z[{k}]", e) for k, e in enumerate(self._first_tears(system))]
         if self.monitor:
             targets += [(f"m->right[{i}]", e) for i, e in enumerate(system.rights[0])]
-        own = [("const pl_real", name) for name in scalars]
+        own = [("const double", name) for name in scalars]
         own += [("pl_real *restrict", name) for name in arrays if name != "dx"]
         writer = self._writer(f"{tag}_evaluate", targets + memory, own, False)
         names = ", ".join(name for _, name in [("", "m"), ("", "u"), *own])
         out = [tables.text(), writer.write({}, {})]
-        body = "".join(f"    const pl_real {name} = {value};\n" for name, value in scalars.items())
+        body = "".join(f"    const double {name} = {value};\n" for name, value in scalars.items())
         body += "".join(f"    pl_real {name}[{size}];\n" for name, size in arrays.items())
         fill = len(system.elimination.entries)
         for k in range(order):
@@ -154,8 +163,11 @@ class StepText:
             body += text
             stack += 3 * n
         self.stack = max(self.stack, stack * self.bytes)
-        head = f"void {self.name}_{tag}({self.name} *restrict m, const {self.name}_inputs *restrict u) {{\n"
-        return "\n".join([*out, f"{head}{body}{self._after(system)}}}\n"])
+        inputs = f"const {self.name}_inputs *restrict"
+        head = (
+            f"void {self.name}_{tag}_jump({self.name} *restrict m, {inputs} u, {inputs} after) {{\n    (void)after;\n"
+        )
+        return "\n".join([*out, f"{head}{body}{self._after(system)}}}\n", self._plain_step(tag)])
 
     def _first_tears(self, system: StepSystem) -> list[int]:
         """Tears after the first evaluation."""
@@ -166,7 +178,7 @@ class StepText:
         tag, n = system.tag, self.n
         targets: list[Target] = [(f"m->b1[{i}]", e) for i, e in enumerate(system.rights[2])]
         targets += [(f"zn[{k}]", e) for k, e in enumerate(system.last.values())]
-        own = [("const pl_real", name) for name in scalars]
+        own = [("const double", name) for name in scalars]
         own += [("pl_real *restrict", name) for name in arrays if name in ("z", "r")]
         own += [("pl_real *restrict", name) for name in ("xh", "zn")]
         writer = self._writer(f"{tag}_half", targets, own, False)
@@ -182,12 +194,12 @@ class StepText:
 
     # ------------------------------------------------------------------ other functions
 
-    def _discrete(self) -> str:
+    def discrete(self, name: str, part: DiscretePart, attribute: str = "") -> str:
         """One round of the events at the end of a step; clocks begin again, so that they tick in the first one only."""
-        part = self.plan.discrete
         targets: list[Target] = [(f"d[{k}]", e) for k, e in enumerate(part.memories)]
         targets += [(f"x[{k}]", e) for k, (_, e) in enumerate(part.resets)]
-        writer = self._writer("discrete_update", targets, [], False)
+        writer = self._writer(name, targets, [], False)
+        writer.attribute = f"{attribute} " if attribute else ""
         arrays = {"d": len(part.memories), "x": len(part.resets)}
         arrays = {name: size for name, size in arrays.items() if size}
         after = "".join(f"    m->d[{k}] = d[{k}];\n" for k in range(len(part.memories)))
@@ -195,7 +207,7 @@ class StepText:
         counters = range(len(part.periods))
         after += "".join(f"    m->count[{k}] += (m->count[{k}] == 0) * {part.periods[k]};\n" for k in counters)
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
-        return writer.write(self._scalars(0), arrays, after)
+        return writer.write(self.scalars(0), arrays, after)
 
     def _outputs(self) -> str:
         plan, n = self.plan, self.name
@@ -207,7 +219,7 @@ class StepText:
         ]
         step_plan = Plan(self.w.shared, plan.statements, [targets])
         writer = StepWriter(self.c, f"{n}_get_outputs", step_plan, arguments, part=plan.options.part, exported=True)
-        return writer.write({"t": self._scalars(0)["t"]}, {})
+        return writer.write({"t": self.scalars(0)["t"]}, {})
 
     def _parameters(self) -> str:
         """Defaults; derived constants; divisors that must not be zero."""
@@ -236,46 +248,15 @@ class StepText:
             + f"    m->p = *p;\n    derived_parameters(m, pivot);\n{checks}    return 0;\n}}\n"
         )
 
-    def _init(self) -> str:
-        n, plan, c = self.name, self.plan, self.c
-        start = wrapped([c.literal(float(x)) for x in plan.start.x])
-        self.constant_bytes += self.bytes * self.n
-        body = [f"    for (int i = 0; i < {self.n}; i++) m->x[i] = x_start[i];"]
-        body += [f"    m->z[{k}] = {c.literal(value)};" for k, value in enumerate(plan.guesses)]
-        body += [f"    m->d[{k}] = {c.literal(value)};" for k, value in enumerate(plan.start.memories)]
-        body += [f"    m->count[{k}] = {value};" for k, value in enumerate(plan.start.counts)]
-        for k, (r, _) in enumerate(plan.kept):
-            body.append(f"    m->relation[{k}] = {int(plan.start.relations.get(r, False))};")
-        body.append(f"    m->t0 = {c.literal(plan.start.t)};")
-        lines = "\n".join(body)
-        return f"""static const pl_real x_start[] = {{{start}}};
-
-int {n}_init({n} *m, const {n}_parameters *p) {{
-    memset(m, 0, sizeof *m);
-{lines}
-    return {n}_set_parameters(m, p);
-}}
-
-size_t {n}_state_size(void) {{
-    return sizeof({n});
-}}
-
-void {n}_save(const {n} *m, void *to) {{
-    memcpy(to, m, sizeof *m);
-}}
-
-void {n}_restore({n} *m, const void *from) {{
-    memcpy(m, from, sizeof *m);
-}}
-"""
-
     def _tables(self) -> str:
         wanted: dict[int, set[int]] = {}
         nodes = self.c.g.nodes
         roots = [one.expression for one in self.plan.statements] + [e for _, _, e in self.plan.outputs]
         roots += [e for e, _, _ in self.w.s.pivots] + list(self.c.constants) + [e for _, e in self.plan.kept]
         roots += [e for one in self.plan.systems for right in one.rights for e in right]
-        roots += [*self.plan.discrete.memories, *(e for _, e in self.plan.discrete.resets)]
+        parts = [self.plan.discrete, self.plan.first.initially or DiscretePart()]
+        roots += [e for part in parts for e in (*part.memories, *(e for _, e in part.resets))]
+        roots += [*self.plan.first.memories, *self.plan.first.correction]
         for i in reachable(self.c.g, roots):
             if nodes[i][0] == Op.TABLE:
                 wanted.setdefault(nodes[i][1], set()).add(nodes[i][2])
@@ -312,18 +293,20 @@ void {n}_restore({n} *m, const void *from) {{
         if self.plan.options.order == 2:
             total += self.bytes * max(len(self.u_members), 1)
         before_step = -(-total // 8) * 8
-        return -(-(before_step + 8 + self.bytes) // 8) * 8
+        return before_step + 8 + 8
 
     def code(self) -> StepCode:
         """The finished text."""
         plan, n = self.plan, self.name
-        functions = [self._discrete()] if plan.discrete else []
+        functions = [self.discrete("discrete_update", plan.discrete)] if plan.discrete else []
         functions += [self._step(one) for one in plan.systems] + [self._outputs()]
         if self.monitor:
             functions.append(self.monitor.text())
             self.constant_bytes += self.monitor.constant_bytes
             functions += [self.monitor.guarded()] if plan.options.fallback else []
-        functions += [self._parameters(), self._init()]
+        first = FirstText(self).functions()  # before the parameters: it may need constants of its own
+        self.constant_bytes += self.bytes * self.n
+        functions += [self._parameters(), first]
         head = (
             f"/* {c_comment(self.w.s.system.name)}: written by pliant, yours without conditions. */\n"
             f'#include "{n}.h"\n\n#include <math.h>\n#include <string.h>\n\n'
@@ -352,6 +335,7 @@ void {n}_restore({n} *m, const void *from) {{
             operations_of(plan, self.monitor),
             {"instance": self._instance_bytes(fields), "constant": self.constant_bytes, "stack": self.stack},
             replace(plan.start, parameters={variables[v].name: plan.values[v] for v in p.p}),
+            plan.u_start,
             plan.systems[0].elimination,
             full,
         )

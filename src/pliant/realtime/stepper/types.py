@@ -12,6 +12,7 @@ from pliant.codegen.program import Assign
 from pliant.realtime.elimination import Elimination, Entry
 from pliant.realtime.stepper.algebra import Factors
 from pliant.realtime.stepper.events import DiscretePart
+from pliant.realtime.stepper.first import StartPart
 from pliant.realtime.stepper.lower import Lowering
 from pliant.realtime.stepper.operations import Operations
 from pliant.realtime.stepper.tables import Tables
@@ -58,16 +59,18 @@ class StepperOptions:
 
 @dataclass(frozen=True)
 class StartValues:
-    """Where a stepper starts: x, tears of nonlinear loops by name, relations by number, parameters, time; values of
-    discrete variables in the order of the model's events, steps to the next tick of each clock."""
+    """Where a stepper starts, before the first event: x, tears of nonlinear loops by name, relations by number,
+    parameters, time; values of discrete variables that are not the declared ones, by number in the model's events;
+    steps to the next tick of each clock (0: at the start); rows of the pivots of the algebraic unknowns in x."""
 
     x: Vector
     tears: Mapping[str, float] = field(default_factory=dict)
     relations: Mapping[int, bool] = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
     t: float = 0.0
-    memories: tuple[float, ...] = ()
+    memories: Mapping[int, float] = field(default_factory=dict)
     counts: tuple[int, ...] = ()
+    rows: tuple[int, ...] | None = None  # None: not known; empty: no order is good
 
 
 @dataclass(eq=False)
@@ -93,6 +96,7 @@ class StepCode:
     operations: dict[str, Operations]  # f, jacobian, factor, solve, step (all four); outputs, monitor, full, guarded
     memory: dict[str, int]  # bytes: instance, constant data, stack (an upper bound)
     start: StartValues
+    u_start: tuple[float, ...]  # declared start values of the inputs
     elimination: Elimination
     full: Elimination | None = None
 
@@ -146,6 +150,7 @@ class StepPlan:
     guesses: list[float]
     watched: list[int]  # rows of f that do not depend on inputs or time
     discrete: DiscretePart
+    first: StartPart
+    u_start: tuple[float, ...]
     half_clock: int = -1
-    first: int = -1  # order 2: is this the first step?
     input_before: dict[int, int] = field(default_factory=dict)  # order 2: input -> variable of its last value

@@ -51,6 +51,10 @@ class Context:
         node = self.g.nodes[e]
         return node[0] in _BOOLEAN or (node[0] == Op.VAR and node[1] in self.integers)
 
+    def wide_literal(self, value: float) -> str:
+        """A literal in double, whatever the step's precision."""
+        return number(value)
+
     def literal(self, value: float) -> str:
         """A literal of the step's precision."""
         if self.precision == "double":
@@ -244,14 +248,14 @@ class StepWriter:
         ``scalars`` (name -> value) and ``arrays`` (name -> size) are its local variables; ``first`` begins and
         ``after`` ends its body.
         """
-        before = first + "".join(f"    const pl_real {name} = {value};\n" for name, value in scalars.items())
+        before = first + "".join(f"    const double {name} = {value};\n" for name, value in scalars.items())
         before += "".join(f"    pl_real {name}[{size}];\n" for name, size in arrays.items())
         before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))
         if len(self.parts) == 1:
             return self._function(self.name, self.parts[0], before, after)
         arrays = {**arrays, "w": self.n_work}
         before += f"    pl_real w[{self.n_work}];\n"
-        own = [*self.arguments, *(("const pl_real", name) for name in scalars)]
+        own = [*self.arguments, *(("const double", name) for name in scalars)]
         own += [("pl_real *restrict", name) for name in arrays]
         out = []
         for k, part in enumerate(self.parts):
