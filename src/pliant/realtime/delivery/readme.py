@@ -20,6 +20,12 @@ INPUTS = {
     "extrapolated": "The plan was made for extrapolated inputs: hand over in `u` `2 u_k - u_(k-1)`, made from the last "
     "two values that are known at the start of the step.",
 }
+WIDE = """
+`in double`: how many of the operations before are made in double. Time is formed in double from the number of steps,
+and what grows with it stays in double until a function or a comparison takes it, so that phases keep their digits.
+Parameters are in float: a frequency is as exact as its float. Without a double precision unit each of these operations
+costs ten to a hundred times as much as one in float.
+"""
 PARTS = {
     "f": "right-hand side, loops included",
     "jacobian": "kept entries of the Jacobian",
@@ -54,13 +60,15 @@ def _names(title: str, names: Sequence[str], code: StepCode, values: Sequence[fl
 
 def _operations(code: StepCode) -> str:
     rows = []
+    wide = any(one.double for one in code.operations.values())
     for part, words in PARTS.items():
         one = code.operations.get(part)
         if one is not None:
             functions = ", ".join(f"{k} {name}" for name, k in sorted(one.functions.items())) or "none"
             row = (one.add, one.mul, one.div, one.neg, one.compare, one.select)
-            rows.append([words, *(str(k) for k in row), functions])
-    return table(["part", "+ −", "×", "÷", "sign", "compare", "choose", "functions"], rows)
+            rows.append([words, *(str(k) for k in row), functions, *([str(one.double)] * wide)])
+    head = ["part", "+ −", "×", "÷", "sign", "compare", "choose", "functions", *(["in double"] * wide)]
+    return table(head, rows) + WIDE * wide
 
 
 def _monitor(code: StepCode) -> str:
@@ -134,21 +142,24 @@ def _interface(plan: Plan) -> str:
     order = (
         "f is evaluated at the end of the step"
         if plan.code.options.order == 1
-        else "extrapolated, order 2: f is evaluated at the start of the step and in its middle; inputs of the last "
-        "call are kept in the instance"
+        else "extrapolated, order 2: f is evaluated at the start of the step and in its middle; inputs from the last "
+        "end of a step on are kept in the instance"
     )
     return f"""```c
 {n}_parameters p;
 {n} model;
 {n}_default_parameters(&p);
-{n}_init(&model, &p);          /* not 0: number of a divisor made of parameters that is zero */
+{n}_init(&model, &p, &u);      /* u: inputs at the start; not 0: number of a divisor made of parameters that is zero */
 /* every {tau} s */
 {n}_step(&model, &u);
 {n}_get_outputs(&model, &u, &y);
 ```
 
 - {INPUTS[plan.outcome.request.options.inputs]}
-- Time is counted in the instance: `t0 + step * {tau}`; {order}.
+- Where inputs jump exactly at the end of a step, `{n}_step_jump(&model, &u, &after)` takes both values: `u` holds up to
+  the end of the step, `after` from there on. Events, clocks and the next step see `after`; give it to
+  `{n}_get_outputs`, too. `{n}_step(&model, &u)` is `{n}_step_jump(&model, &u, &u)`.
+- Time is counted in the instance, in whole steps, and formed in double: `t0 + step * {tau}`; {order}.
 - No memory is allocated, no system is called, and what is executed in a step does not depend on data. Elementary
   functions come from your `libm`; their time may depend on their argument.
 - An instance has no pointers inside. Several may run side by side. `{n}_save` and `{n}_restore` copy
@@ -169,6 +180,11 @@ def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
         else "**Not everything held: read `evidence.txt` before this code is used.**"
     )
     part = "" if stored.complete else " (the first part of the scenario)"
+    other = (
+        f" A second run of {stored.other.n_steps} steps begins with inputs and states that no scenario begins with."
+        if stored.other
+        else ""
+    )
     parameters = [code.start.parameters[name] for name in code.p_names]
     return f"""# {n}: one step of {code.tau!r} s in fixed time
 
@@ -188,7 +204,7 @@ cmake -B build && cmake --build build && ctest --test-dir build
 
 The self-test runs {stored.n_steps} steps of the stored scenario{part} and compares {len(stored.points)} points with
 those of the computer where the code was made. Allowed: {stored.tolerance:g} of each unknown's range. Run it on the
-target, too.
+target, too.{other}
 
 ## Interface
 
@@ -202,10 +218,18 @@ target, too.
 ### Parameters: what may be changed at run time
 
 {_names("parameters", code.p_names, code, parameters)}
-Start values were made consistent with the default parameters above, at t = {code.start.t:g}. They are constants of the
-code: with other parameters the states start at the same values, unknowns of algebraic equations settle in the first
-steps. Pattern and evidence hold for the parameters, inputs and start values of the scenarios in `plan.json`. Everything
-else (sizes of arrays, the step) is fixed.
+### Start
+
+Initial equations are not solved on the target. The states start at values of the plan, which are consistent with the
+default parameters above and the inputs of the first scenario at t = {code.start.t:g}; with other parameters or inputs
+they start at the same values. `{n}_init_at` takes other values of `x`. What follows from states, inputs and parameters
+is computed in `init` from those that are given: discrete variables (their declared start values, `initial()`, clocks
+that tick at the start, `reinit`), relations, loops and the unknowns of algebraic equations. Parameters that are set
+later (`{n}_set_parameters`) change derived constants and every step from then on, but nothing that is kept from step to
+step. `init` is not part of the step's fixed time: it iterates until nothing moves, up to a fixed number of times.
+
+Pattern and evidence hold for the parameters, inputs and start values of the scenarios in `plan.json`. Everything else
+(sizes of arrays, the step) is fixed.
 
 {_events(code)}## Cost of a step
 

@@ -1,6 +1,6 @@
 """The first scenario of a plan, run by the compiled step: what a self-test compares with and a timing loop repeats.
 
-A second, short run begins where no scenario begins, with other inputs and states: what happens at the start must follow.
+A second, short run begins with inputs and states that no scenario begins with: what happens at the start must follow.
 
 How far other compilers and libraries of functions may be away is measured, not guessed: the run is made a second time
 with x disturbed by a unit of the last place after every step. Chaotic models are cut where that shows too much.
@@ -172,7 +172,7 @@ def _other_start(plan: Plan, inputs: StepInputs, n_steps: int, scales: tuple[Mat
             [_moved(one, float(v), share * r) for one, v, r in zip(declared, inputs.start, ranges, strict=True)]
         )
         stepper = Stepper(code)
-        x = np.array(code.start.x, dtype=stepper.type)
+        x: NDArray[Any] = np.array(code.start.x, dtype=stepper.type)
         x[: code.n_states] += (share * scales[0][: code.n_states]).astype(stepper.type)
         u = u.astype(stepper.type)
         table = np.tile(u, (n_steps, 1))

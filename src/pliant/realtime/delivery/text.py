@@ -203,8 +203,8 @@ static void test_other_start(void) {
     for (long k = 0; k < OTHER_STEPS; k++) @N@_step(&model, &u);
     const double states = deviation(model.x, other_x_end, x_scale, N_X);
     const double others = deviation(discrete(&model), other_d_end, d_scale, N_D);
-    printf("       from another start, %d steps: deviation %.3g, of discrete variables %.3g, allowed %.3g\n", OTHER_STEPS,
-           states, others, OTHER_TOLERANCE);
+    printf("       %d steps from another start: deviation %.3g, of discrete variables %.3g, allowed %.3g\n",
+           OTHER_STEPS, states, others, OTHER_TOLERANCE);
     check(states <= OTHER_TOLERANCE && others <= OTHER_TOLERANCE, "another start leads where it led");
 }
 #endif

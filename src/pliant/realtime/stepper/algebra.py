@@ -58,6 +58,10 @@ class Algebra:
         self.shared = StepShared(g, variables)
         self.out: list[Assign] = []
         self.zero, self.one = const(g, 0.0), const(g, 1.0)
+        self.in_float = False  # what grows with time stays in double, see wide.py
+        self.timed: set[int] = set()  # variables that read time
+        self._looked = 0
+        self.narrow: set[int] = set()  # variables in the precision of the step, whatever they are made of
 
     def temporary(self, name: str) -> int:
         """A new variable that only the generated code knows."""
@@ -70,6 +74,14 @@ class Algebra:
             return e
         return self.opaque(name, e)
 
+    def rounded(self, name: str, e: int) -> int:
+        """e in the precision of the step, under a name of its own where it moves."""
+        if self.is_fixed(e):
+            return e
+        found = self.opaque(name, e)
+        self.narrow.add(self.g.nodes[found][1])
+        return found
+
     def opaque(self, name: str, e: int) -> int:
         """e under a name of its own."""
         v = self.temporary(name)
@@ -80,6 +92,10 @@ class Algebra:
         """Depends on parameters only."""
         self.shared.extend()
         return self.shared.fixed[e]
+
+    def _part(self, name: str, e: int) -> int:
+        """A part of a solution: rounded, but what has a name already keeps it."""
+        return e if self.g.nodes[e][0] == Op.VAR else self.rounded(name, e)
 
     def factor(self, elimination: Elimination, entries: Mapping[Entry, int], name: str) -> Factors:
         """LU factors of a matrix whose structural nonzeros are ``entries``."""
@@ -98,12 +114,12 @@ class Algebra:
                 rows[i].discard(c)
             for j in right:
                 columns[j].discard(r)
-                at[r, j] = self.named(f"{name}.u.{r}.{j}", at.get((r, j), self.zero))
+                at[r, j] = self._part(f"{name}.u.{r}.{j}", at.get((r, j), self.zero))
             pivot = at.get((r, c), self.zero)
-            inverse = self.named(f"{name}.inverse.{c}", div(g, self.one, pivot))
+            inverse = self._part(f"{name}.inverse.{c}", div(g, self.one, pivot))
             lower = []
             for i in rows_below:
-                factor = self.named(f"{name}.l.{i}.{c}", mul(g, at.get((i, c), self.zero), inverse))
+                factor = self._part(f"{name}.l.{i}.{c}", mul(g, at.get((i, c), self.zero), inverse))
                 lower.append((i, factor))
                 for j in right:
                     update = mul(g, factor, at[r, j])
@@ -115,16 +131,29 @@ class Algebra:
             out.upper.append([(j, at[r, j]) for j in right])
         return out
 
+    def _right(self, e: int, name: str) -> int:
+        """A right side: rounded before it is subtracted from if it grows with time."""
+        grows = self.in_float and self.g.nodes[e][0] in (Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.DIV, Op.VAR)
+        return self.rounded(f"{name}.right", e) if grows and self._reads_time(e) else e
+
+    def _reads_time(self, e: int) -> bool:
+        """Directly or through other variables."""
+        for one in self.out[self._looked :]:
+            if any(v in self.timed for v in self.shared.uses(one.expression)):
+                self.timed.add(one.target)
+        self._looked = len(self.out)
+        return any(v in self.timed for v in self.shared.uses(e))
+
     def solve(self, factors: Factors, right: Sequence[int], name: str) -> list[int]:
         """Solution per column."""
         g = self.g
-        b = list(right)
+        b = [self._right(e, name) for e in right]
         pivots = factors.elimination.pivots
         for (r, _), lower in zip(pivots, factors.lower, strict=True):
             if b[r] == self.zero:
                 continue
             if lower:
-                b[r] = self.named(f"{name}.b.{r}", b[r])
+                b[r] = self._part(f"{name}.b.{r}", b[r])
             for i, factor in lower:
                 b[i] = sub(g, b[i], mul(g, factor, b[r]))
         x = [self.zero] * len(b)
@@ -133,5 +162,5 @@ class Algebra:
             total = b[r]
             for j, e in factors.upper[k]:
                 total = sub(g, total, mul(g, e, x[j]))
-            x[c] = self.named(f"{name}.{c}", mul(g, total, factors.inverse[k]))
+            x[c] = self._part(f"{name}.{c}", mul(g, total, factors.inverse[k]))
         return x

@@ -20,6 +20,7 @@ from pliant.realtime.stepper.lower import Evaluation, Lowering
 from pliant.realtime.stepper.sample import sample_loop_rows
 from pliant.realtime.stepper.tables import Tables
 from pliant.realtime.stepper.types import StartValues, StepperOptions, StepPlan, StepSystem
+from pliant.realtime.stepper.wide import Wide
 from pliant.realtime.stepper.write import Context
 
 
@@ -30,6 +31,8 @@ class StepBuilder:
         self, s: SortedSystem, form: str, tau: float, options: StepperOptions, start: StartValues | None
     ) -> None:
         self.w = w = Lowering(s, form, options.newton_steps)
+        w.in_float = options.precision == "float"
+        w.timed.add(w.clock)
         self.g, self.program = w.g, w.program
         self.tau, self.options = tau, options
         self.values = self._parameters(start)
@@ -84,6 +87,7 @@ class StepBuilder:
         leaf = w.leaves()
         if self.options.order == 2:
             self.half_clock = w.temporary("time.half")
+            w.timed.add(self.half_clock)
             for u in self.program.u:
                 before = self.input_before[u] = w.temporary(f"{w.variables[u].name}.before")
                 leaf[var(g, u)] = var(g, before)
@@ -127,7 +131,7 @@ class StepBuilder:
     ) -> dict[Entry, int]:
         """L - tau J on the kept entries."""
         g, w = self.g, self.w
-        named = w.named if self.options.fold_constants else w.opaque
+        named = w.rounded if self.options.fold_constants else w.opaque
         out: dict[Entry, int] = {}
         for i, j in elimination.entries:
             mass = const(g, 1.0 if i == j and i < self.program.n_states else 0.0)
@@ -214,7 +218,7 @@ class StepBuilder:
         self._check_leaves(systems)
         return StepPlan(
             w,
-            Context(self.g, w.variables, self.options.precision),
+            self._context(),
             self.tau,
             self.options,
             self.start,
@@ -232,6 +236,12 @@ class StepBuilder:
             self.half_clock,
             self.input_before,
         )
+
+    def _context(self) -> Context:
+        context = Context(self.g, self.w.variables, self.options.precision)
+        if self.w.in_float:
+            context.wide = Wide(self.w.shared, (self.w.clock, self.half_clock), self.w.out, self.w.narrow)
+        return context
 
     def _start(self, jacobian: Mapping[Entry, int], f: Sequence[int]) -> StartPart:
         """What only the start computes."""

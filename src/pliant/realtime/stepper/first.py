@@ -102,7 +102,7 @@ class FirstText:
 
     def _memories(self) -> str:
         """Discrete variables before the first event, then the events at the start."""
-        plan, n, discrete = self.plan, self.name, self.plan.discrete
+        n, discrete = self.name, self.plan.discrete
         if not discrete:
             return ""
         out = []

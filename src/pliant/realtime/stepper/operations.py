@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pliant.codegen.plan import Plan
 from pliant.expr.build import operands
 from pliant.ir import OP_NAME, Op
+from pliant.realtime.stepper.wide import Wide
 
 _ADD = (Op.ADD, Op.SUB)
 _COMPARE = (Op.LT, Op.LE, Op.EQ, Op.NE)
@@ -15,7 +17,8 @@ _SELECT = (Op.IF, Op.MIN, Op.MAX, Op.ABS, Op.SIGN, Op.AND, Op.OR, Op.NOT)
 
 @dataclass
 class Operations:
-    """Operations by kind; ``select`` holds everything that chooses or joins bits."""
+    """Operations by kind; ``select`` holds everything that chooses or joins bits, ``double`` how many of all of them
+    a step in float makes in double."""
 
     add: int = 0
     mul: int = 0
@@ -24,6 +27,7 @@ class Operations:
     compare: int = 0
     select: int = 0
     functions: dict[str, int] = field(default_factory=dict)
+    double: int = 0
 
     @property
     def flops(self) -> int:
@@ -46,6 +50,7 @@ class Operations:
             self.compare - other.compare,
             self.select - other.select,
             {name: k for name, k in functions.items() if k},
+            self.double - other.double,
         )
 
     def __add__(self, other: Operations) -> Operations:
@@ -53,20 +58,29 @@ class Operations:
         return self - (zero - other)
 
 
-def count_operations(plan: Plan) -> Operations:
-    """Operations of a plan; constants of the simulation are computed before and count nothing."""
+def count_operations(plan: Plan, clocks: Collection[int] = (), wide: Wide | None = None) -> Operations:
+    """Operations of a plan; constants of the simulation are computed before and count nothing.
+
+    ``clocks``: variables that are times, formed by a product and a sum; ``wide``: what is computed in double.
+    """
     g = plan.g
     out = Operations()
     stack = [e for item in plan.items for e in item.roots]
     seen: set[int] = set()
     while stack:
         i = stack.pop()
-        op = g.nodes[i][0]
-        if i in seen or op <= Op.ARG or plan.is_fixed(i):
+        node = g.nodes[i]
+        op = node[0]
+        if i in seen or plan.is_fixed(i):
             continue
         seen.add(i)
+        if op == Op.VAR and node[1] in clocks:
+            out.add, out.mul, out.double = out.add + 1, out.mul + 1, out.double + 2 * (wide is not None)
+        if op <= Op.ARG:
+            continue
         stack.extend(operands(g, i))
         _count(out, op)
+        out.double += wide is not None and (wide.is_wide(i) or wide.takes(i))
     return out
 
 

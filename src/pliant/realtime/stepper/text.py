@@ -235,6 +235,12 @@ class StepText:
         plan = Plan(self.w.shared, [], [constants + pivots], hoist=False)
         arguments = [(f"{n} *restrict", "m"), ("pl_real *restrict", "pivot")]
         writer = StepWriter(c, "derived_parameters", plan, arguments, part=500, attribute="PL_ONCE")
+        more, wide = "", [(f"m->cw[{k}]", e) for e, k in c.wide_constants.items()]
+        if wide:
+            plan = Plan(self.w.shared, [], [wide], hoist=False)
+            more = StepWriter(
+                c, "derived_in_double", plan, arguments[:1], part=500, attribute="PL_ONCE", in_double=True
+            ).write({}, {})
         checks = (
             f"    for (int k = 0; k < {len(pivots)}; k++)\n        if (!(pivot[k] > 0 || pivot[k] < 0)) return k + 1;\n"
             if pivots
@@ -243,9 +249,11 @@ class StepText:
         none = "    p->none = 0;\n" if not self.p_members else ""
         return (
             writer.write({}, {})
+            + more
             + f"\nvoid {n}_default_parameters({n}_parameters *p) {{\n{defaults}{none}}}\n\n"
             + f"int {n}_set_parameters({n} *m, const {n}_parameters *p) {{\n    pl_real pivot[{max(len(pivots), 1)}];\n"
-            + f"    m->p = *p;\n    derived_parameters(m, pivot);\n{checks}    return 0;\n}}\n"
+            + f"    m->p = *p;\n    derived_parameters(m, pivot);\n{'    derived_in_double(m);' * bool(wide)}\n"
+            + f"{checks}    return 0;\n}}\n"
         )
 
     def _tables(self) -> str:
@@ -271,6 +279,7 @@ class StepText:
         plan, real = self.plan, f"{self.name}_real"
         out: list[Field] = [
             (f"{real} c[{{}}];", len(self.c.constants), "expressions of parameters"),
+            ("double cw[{}];", len(self.c.wide_constants), "... for what depends on time"),
             (f"{real} x[{{}}];", self.n, "states, then algebraic unknowns"),
             (f"{real} z[{{}}];", len(self.w.guess), "unknowns of nonlinear loops at the last step"),
             ("int relation[{}];", len(plan.kept), "relations at the last step"),
@@ -289,7 +298,9 @@ class StepText:
     def _instance_bytes(self, fields: Sequence[Field]) -> int:
         total = self.bytes * max(len(self.p_members), 1)
         for text, size, _ in fields:
-            total += size * (4 if text.startswith("int") else self.bytes)
+            if text.startswith("double") and size:
+                total = -(-total // 8) * 8
+            total += size * (4 if text.startswith("int") else 8 if text.startswith("double") else self.bytes)
         if self.plan.options.order == 2:
             total += self.bytes * max(len(self.u_members), 1)
         before_step = -(-total // 8) * 8
@@ -345,7 +356,8 @@ def operations_of(plan: StepPlan, monitor: MonitorText | None) -> dict[str, Oper
     """Operations of f, of what the Jacobian, the factorisation and the solution add, of all, and of the outputs."""
 
     def count(targets: Sequence[Target]) -> Operations:
-        return count_operations(Plan(plan.lowering.shared, plan.statements, [targets]))
+        clocks = (plan.lowering.clock, plan.half_clock)
+        return count_operations(Plan(plan.lowering.shared, plan.statements, [targets]), clocks, plan.context.wide)
 
     def of_system(system: StepSystem) -> list[Operations]:
         kept = [("r", e) for _, e in plan.kept]

@@ -21,6 +21,7 @@ from pliant.codegen.order import order_on_demand
 from pliant.codegen.plan import Item, Key, Plan
 from pliant.codegen.shells import wrapped
 from pliant.ir import OP_NAME, Graph, Op, Table, Variable
+from pliant.realtime.stepper.wide import Wide
 
 PART = 3000  # items of a function that stays whole
 PIECE = 600  # items of the parts of a longer one: quicker to compile, as quick to run
@@ -40,11 +41,30 @@ class Context:
     places: dict[int, str] = field(default_factory=dict)  # variable -> where its value lives
     integers: set[int] = field(default_factory=set)  # variables that are 0 or 1, kept as int
     constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
+    wide: Wide | None = None  # in float: what is kept in double
+    wide_constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->cw
+    wide_tables: set[tuple[int, int]] = field(default_factory=set)  # (table, order) whose argument is wide
     identifiers: Identifiers = field(default_factory=Identifiers)
 
     def constant(self, node: int) -> str:
         """The place of an expression of parameters."""
         return f"m->c[{self.constants.setdefault(node, len(self.constants))}]"
+
+    def wide_constant(self, node: int) -> str:
+        """The same in double."""
+        return f"m->cw[{self.wide_constants.setdefault(node, len(self.wide_constants))}]"
+
+    def is_wide(self, e: int) -> bool:
+        """Kept in double although the step is in float."""
+        return self.wide is not None and self.wide.is_wide(e)
+
+    def takes(self, e: int) -> bool:
+        """Evaluated in double although the step is in float."""
+        return self.wide is not None and self.wide.takes(e)
+
+    def is_wide_variable(self, v: int) -> bool:
+        """Kept in double although the step is in float."""
+        return self.wide is not None and v in self.wide.variables
 
     def is_boolean(self, e: int) -> bool:
         """The C text of e is an int."""
@@ -75,7 +95,30 @@ class StepPrinter(Printer):
         """``is_real``: the name of a node is that of a real number, also where the node is a comparison."""
         super().__init__(context.g, atom)
         self.c, self.is_real = context, is_real
-        self.suffix = "" if context.precision == "double" else "f"
+        self.is_float = context.precision != "double"
+        self.in_double = False  # in float: the operands that are written now are wanted in double
+        self.always = False  # ... and so is everything
+
+    @property
+    def suffix(self) -> str:
+        """Of functions."""
+        return "f" if self.is_float and not self.in_double else ""
+
+    @property
+    def kind(self) -> str:
+        """Of helpers."""
+        return "_wide" if self.is_float and self.in_double else ""
+
+    def literal(self, value: float) -> str:
+        """A number."""
+        return self.c.wide_literal(value) if self.in_double else self.c.literal(value)
+
+    def wide_text(self, e: int) -> str:
+        """e where a number in double is wanted."""
+        before, self.in_double = self.in_double, self.is_float
+        out = self.text(e)
+        self.in_double = before
+        return out
 
     def condition(self, e: int) -> str:
         """e as an int that is 0 or 1."""
@@ -99,13 +142,32 @@ class StepPrinter(Printer):
             return f"({self.condition(node[1])}{_LOGIC[op]}{self.condition(node[2])})"
         if op == Op.NOT:
             return f"(!{self.condition(node[1])})"
-        return f"({super()._write(e)[0]})"
+        before, self.in_double = self.in_double, self.c.takes(e)
+        text = f"({super()._write(e)[0]})"
+        self.in_double = before
+        return text
 
     def truth(self, e: int) -> str:
         """e, an int, as a real number: a conversion that compilers see through becomes a branch."""
         return f"pl_select({self.condition(e)}, {self.c.literal(1.0)}, {self.c.literal(0.0)})"
 
     def _write(self, e: int) -> tuple[str, int]:
+        if not self.is_float or self.always:
+            return self._plain(e)
+        node = self.g.nodes[e]
+        if node[0] == Op.CONST or (node[0] > Op.ARG and self.c.wide is not None and self.c.wide.shared.fixed[e]):
+            return self._plain(e)
+        wide = self.c.is_wide(e)
+        if wide == self.in_double and (wide or not self.c.takes(e) or self.c.is_boolean(e)):
+            return self._plain(e)
+        before = self.in_double
+        self.in_double = wide or (self.c.takes(e) and not self.c.is_boolean(e) and self.atom(e) is None)
+        rounds = self.in_double and not (wide and before)
+        text, binds = self._plain(e)
+        self.in_double = before
+        return (f"(pl_real)({text})", ATOM) if rounds else (text, binds)
+
+    def _plain(self, e: int) -> tuple[str, int]:
         named = self.atom(e)
         if self.c.is_boolean(e) and not self._is_stored(e, named):
             return self.truth(e), ATOM
@@ -114,13 +176,15 @@ class StepPrinter(Printer):
         node = self.g.nodes[e]
         op = node[0]
         if op == Op.CONST:
-            return (self.c.literal(node[1]), ATOM) if node[1] >= 0 else (f"({self.c.literal(node[1])})", ATOM)
+            return (self.literal(node[1]), ATOM) if node[1] >= 0 else (f"({self.literal(node[1])})", ATOM)
         if op == Op.IF:
-            return f"pl_select({self.condition(node[1])}, {self.text(node[2])}, {self.text(node[3])})", ATOM
+            return f"pl_select{self.kind}({self.condition(node[1])}, {self.text(node[2])}, {self.text(node[3])})", ATOM
         if op == Op.TABLE:
-            return f"table_{node[1]}_{node[2]}({self.text(node[3])})", ATOM
+            if self.kind:
+                self.c.wide_tables.add((node[1], node[2]))
+            return f"table_{node[1]}_{node[2]}{self.kind}({self.text(node[3])})", ATOM
         if op in _HELPERS:
-            return f"{_HELPERS[op]}({', '.join(self.text(a) for a in node[1:])})", ATOM
+            return f"{_HELPERS[op]}{self.kind}({', '.join(self.text(a) for a in node[1:])})", ATOM
         if op == Op.ABS:
             return f"fabs{self.suffix}({self.text(node[1])})", ATOM
         if op == Op.POW or op >= Op.ATAN2:
@@ -142,8 +206,11 @@ class StepWriter:
         part: int = PART,
         exported: bool = False,
         attribute: str = "",
+        in_double: bool = False,
     ) -> None:
-        """``arguments``: (type, name); ``exported``: visible outside of the file; ``attribute`` of its parts."""
+        """``arguments``: (type, name); ``exported``: visible outside of the file; ``attribute`` of its parts;
+        ``in_double``: everything, whatever the step's precision."""
+        self.in_double = in_double
         self.attribute = attribute + " " if attribute else ""
         self.c, self.name, self.plan, self.exported = context, name, plan, exported
         self.arguments = list(arguments)
@@ -153,12 +220,13 @@ class StepWriter:
         self.parts = [items[k : k + size] for k in range(0, len(items), size)] if n_parts > 1 else [items]
         self.number: dict[int, int] = {}
         self.slots: dict[Key, str] = {}
+        self.n_wide = 0  # values in double that cross
         self._find_crossings()
 
     @property
     def n_work(self) -> int:
-        """Values that cross."""
-        return len(self.slots)
+        """Values that cross, in units of the step's precision."""
+        return len(self.slots) + self.n_wide
 
     @property
     def n_local(self) -> int:
@@ -180,7 +248,16 @@ class StepWriter:
                 crossing += [key for key in self.plan.reads(item) if part_of.get(key, k) != k]
         order = {key: k for k, key in enumerate(part_of)}
         for key in sorted(set(crossing), key=order.__getitem__):
-            self.slots[key] = f"w[{len(self.slots)}]"
+            if self._is_wide(key):
+                self.slots[key] = f"ww[{self.n_wide}]"
+                self.n_wide += 1
+            else:
+                self.slots[key] = f"w[{len(self.slots) - self.n_wide}]"
+
+    def _is_wide(self, key: Key) -> bool:
+        if self.in_double:
+            return key[0] == "n" or key[1] not in self.c.integers
+        return self.c.is_wide(key[1]) if key[0] == "n" else self.c.is_wide_variable(key[1])
 
     def _reference(self, key: Key) -> str:
         if key in self.slots:
@@ -203,14 +280,16 @@ class StepWriter:
                 if key is not None:
                     return self._reference(key)
             if node[0] > Op.ARG and plan.is_fixed(i):
-                return self.c.constant(i)
+                return self.c.wide_constant(i) if printer.in_double else self.c.constant(i)
             return None
 
         def is_real(i: int) -> bool:
             key = plan.named.get(i) if i != skip else None
             return key is not None and key[0] == "v" and key[1] not in self.c.integers
 
-        return StepPrinter(self.c, atom, is_real)
+        printer = StepPrinter(self.c, atom, is_real)
+        printer.always = printer.in_double = self.in_double
+        return printer
 
     def _leaves(self, item: Item, defined: set[Key]) -> list[str]:
         """Declarations of the values from outside that an item is the first to read."""
@@ -223,7 +302,7 @@ class StepWriter:
         return [f"    const {self._type(v)} {self._identifier(v)} = {self.c.places[v]};" for v in found]
 
     def _type(self, v: int) -> str:
-        return "int" if v in self.c.integers else "pl_real"
+        return "int" if v in self.c.integers else "double" if self.c.is_wide_variable(v) else "pl_real"
 
     def _item(self, item: Item) -> str:
         root = item.roots[0]
@@ -235,11 +314,14 @@ class StepWriter:
         skip = root if self.plan.named.get(root) == key else -1
         is_integer = self.c.is_boolean(root) if key[0] == "n" else key[1] in self.c.integers
         printer = self._printer(skip)
-        text = printer.text(root)
+        wide = not is_integer and self._is_wide(key)
+        text = printer.wide_text(root) if wide else printer.text(root)
         if is_integer:
             text = printer.truth(root) if key in self.slots else printer.condition(root)
         left = self._reference(key)
-        declared = "" if key in self.slots else "const int " if is_integer else "const pl_real "
+        declared = (
+            "" if key in self.slots else "const int " if is_integer else f"const {'double' if wide else 'pl_real'} "
+        )
         return f"    {declared}{left} = {text};"
 
     def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "", first: str = "") -> str:
@@ -253,10 +335,14 @@ class StepWriter:
         before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))
         if len(self.parts) == 1:
             return self._function(self.name, self.parts[0], before, after)
-        arrays = {**arrays, "w": self.n_work}
-        before += f"    pl_real w[{self.n_work}];\n"
+        size = max(1, len(self.slots) - self.n_wide)
+        arrays = {**arrays, "w": size}
+        before += f"    pl_real w[{size}];\n"
         own = [*self.arguments, *(("const double", name) for name in scalars)]
         own += [("pl_real *restrict", name) for name in arrays]
+        if self.n_wide:
+            before += f"    double ww[{self.n_wide}];\n"
+            own.append(("double *restrict", "ww"))
         out = []
         for k, part in enumerate(self.parts):
             text = self._function(f"{self.name}_{k + 1}", part, "", "", own)
@@ -290,30 +376,36 @@ class StepWriter:
 
 
 def table_functions(context: Context, k: int, table: Table, orders: Sequence[int]) -> str:
-    """Data of a table and one function per order of derivative."""
+    """Data of a table and one function per order of derivative; of time in float, its knots are in double."""
+    wide = [order for order in orders if (k, order) in context.wide_tables]
+    return _table_text(context, k, table, orders, "") + (_table_text(context, k, table, wide, "_wide") if wide else "")
+
+
+def _table_text(context: Context, k: int, table: Table, orders: Sequence[int], kind: str) -> str:
+    real, number_of = ("double", context.wide_literal) if kind else ("pl_real", context.literal)
     steps = max(len(table.knots) - 2, 0).bit_length()
     inside = table.knots[1:-1] + [math.inf] * (2**steps - 1 - (len(table.knots) - 2))
-    inf = "HUGE_VAL" if context.precision == "double" else "HUGE_VALF"
-    padded = [context.literal(table.knots[0]), *(inf if math.isinf(x) else context.literal(x) for x in inside)]
+    inf = "HUGE_VAL" if context.precision == "double" or kind else "HUGE_VALF"
+    padded = [number_of(table.knots[0]), *(inf if math.isinf(x) else number_of(x) for x in inside)]
     pieces = [context.literal(value) for piece in table.coefficients for value in piece]
-    out = [
-        f"static const pl_real table_{k}_knot[] = {{{wrapped(padded)}}};",
-        f"static const pl_real table_{k}_piece[] = {{{wrapped(pieces)}}};\n",
-    ]
-    first, last = context.literal(table.knots[0]), context.literal(table.knots[-1])
+    out = [f"static const {real} table_{k}_knot{kind}[] = {{{wrapped(padded)}}};"]
+    if not kind:
+        out.append(f"static const pl_real table_{k}_piece[] = {{{wrapped(pieces)}}};\n")
+    first, last = number_of(table.knots[0]), number_of(table.knots[-1])
     for order in orders:
-        out.append(f"static inline pl_real table_{k}_{order}(pl_real v) {{\n    int low = 0;")
+        out.append(f"static inline pl_real table_{k}_{order}{kind}({real} v) {{\n    int low = 0;")
         if table.extrapolation == "repeat":
-            period = context.literal(table.knots[-1] - table.knots[0])
-            floor = "floor" if context.precision == "double" else "floorf"
+            period = number_of(table.knots[-1] - table.knots[0])
+            floor = "floor" if context.precision == "double" or kind else "floorf"
             out.append(f"    v -= {period} * {floor}((v - {first}) / {period});")
         elif table.extrapolation != "extend":
             out.append(f"    const int outside = (v < {first}) | (v > {last});")
             if table.extrapolation == "hold":
-                out.append(f"    v = pl_min(pl_max(v, {first}), {last});")
+                out.append(f"    v = pl_min{kind}(pl_max{kind}(v, {first}), {last});")
         for step in range(steps - 1, -1, -1):
-            out.append(f"    low += (table_{k}_knot[low + {2**step}] <= v) * {2**step};")
-        out.append(f"    const pl_real *c = table_{k}_piece + 4 * low;\n    const pl_real s = v - table_{k}_knot[low];")
+            out.append(f"    low += (table_{k}_knot{kind}[low + {2**step}] <= v) * {2**step};")
+        out.append(f"    const pl_real *c = table_{k}_piece + 4 * low;")
+        out.append(f"    const pl_real s = (pl_real)(v - table_{k}_knot{kind}[low]);")
         two, three, six = (context.literal(x) for x in (2.0, 3.0, 6.0))
         value = {
             0: "c[0] + s * (c[1] + s * (c[2] + s * c[3]))",
@@ -338,8 +430,14 @@ def table_functions(context: Context, k: int, table: Table, orders: Sequence[int
 
 def helpers(precision: str) -> str:
     """Small functions without branches that every stepper has."""
-    bits = "uint64_t" if precision == "double" else "uint32_t"
-    return f"""#if defined(__GNUC__)
+    return (
+        HELPERS
+        + _choices("pl_real", "", "uint64_t" if precision == "double" else "uint32_t")
+        + (_choices("double", "_wide", "uint64_t") if precision == "float" else "")
+    )
+
+
+HELPERS = """#if defined(__GNUC__)
 #define PL_PART   __attribute__((noinline))
 #define PL_UNUSED __attribute__((unused))
 #define PL_HIDE(v) __asm__("" : "+r"(v)) /* so that compilers do not see a choice here and make a branch of it */
@@ -354,10 +452,14 @@ def helpers(precision: str) -> str:
 #define PL_ONCE
 #endif
 
-/* a where c is 1, b where c is 0; both were evaluated before */
-static inline PL_UNUSED pl_real pl_select(int c, pl_real a, pl_real b) {{
+"""
+
+
+def _choices(real: str, kind: str, bits: str) -> str:
+    return f"""/* a where c is 1, b where c is 0; both were evaluated before */
+static inline PL_UNUSED {real} pl_select{kind}(int c, {real} a, {real} b) {{
     union {{
-        pl_real value;
+        {real} value;
         {bits} bits;
     }} first, second;
     {bits} mask = ({bits})0 - ({bits})c;
@@ -367,14 +469,14 @@ static inline PL_UNUSED pl_real pl_select(int c, pl_real a, pl_real b) {{
     first.bits = (first.bits & mask) | (second.bits & ~mask);
     return first.value;
 }}
-static inline PL_UNUSED pl_real pl_min(pl_real a, pl_real b) {{
-    return pl_select(a < b, a, b);
+static inline PL_UNUSED {real} pl_min{kind}({real} a, {real} b) {{
+    return pl_select{kind}(a < b, a, b);
 }}
-static inline PL_UNUSED pl_real pl_max(pl_real a, pl_real b) {{
-    return pl_select(a > b, a, b);
+static inline PL_UNUSED {real} pl_max{kind}({real} a, {real} b) {{
+    return pl_select{kind}(a > b, a, b);
 }}
-static inline PL_UNUSED pl_real pl_sign(pl_real a) {{
-    return (pl_real)((a > 0) - (a < 0));
+static inline PL_UNUSED {real} pl_sign{kind}({real} a) {{
+    return ({real})((a > 0) - (a < 0));
 }}
 """
 
