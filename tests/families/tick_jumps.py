@@ -135,7 +135,9 @@ def check(seed: int) -> Outcome:
     truth = expected(case)
     names = [name for name in truth if name != "x"]
     exact = all(side == ON for _, side, _ in case.jumps)
-    rounded = any(side == ON and away for _, side, away in case.jumps)  # simulate has no steps to whose ends they belong
+    rounded = any(
+        side == ON and away for _, side, away in case.jumps
+    )  # simulate has no steps to whose ends they belong
     apart = [name for name in names if not (rounded and name in ("u", "c"))]
     runs = {
         "simulate": {name: simulated[name] for name in apart} | ({"x": simulated["x"]} if exact else {}),
