@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 import pliant
 import pliant.realtime.code
-from families import RIGHT, WRONG, Family, Outcome
+from families import RIGHT, WRONG, Family, Outcome, all_right
 from pliant.realtime.linearise import Walker
 from pliant.realtime.scenario import StepInputs, make_scenarios
 from pliant.realtime.stepper.types import StepperOptions
@@ -169,9 +170,8 @@ def _hybrid(r: np.random.Generator, one: Random, right: list[str]) -> None:
         first, period = (repr(round(int(r.integers(low, 5)) * one.step, 9)) for low in (0, 1))
         one.discrete.append(f"d{k}")
         one.declared.append(f"  discrete Real d{k}(start = {round(float(r.uniform(-1, 1)), 3)}, fixed = true);")
-        one.equations.append(
-            f"  when sample({first}, {period}) then d{k} = 0.5*pre(d{k}) + 0.3*u{k} + p1*x{int(r.integers(n))}; end when;"
-        )
+        value = f"0.5*pre(d{k}) + 0.3*u{k} + p1*x{int(r.integers(n))}"
+        one.equations.append(f"  when sample({first}, {period}) then d{k} = {value}; end when;")
         right[int(r.integers(n))] += f" + 0.4*d{k}"
     if r.random() < 0.4:
         one.discrete.append("n")
@@ -362,6 +362,12 @@ def compare(one: Random, plan: pliant.Plan, run: Run, builds: dict[str, Path], w
     return ""
 
 
+def judge(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
+    """Every case right; with which compilers."""
+    text, met = all_right(outcomes)
+    return f"{text} with {' and '.join(COMPILERS)}", met
+
+
 FAMILY = Family(
     name="code_folder",
     what="written folders, built by their own Makefile with gcc and clang at -O0 and -O2, against plan.simulate",
@@ -369,4 +375,5 @@ FAMILY = Family(
     count=100,
     part=1,
     check=check,
+    judge=judge,
 )
