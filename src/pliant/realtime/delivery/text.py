@@ -120,7 +120,7 @@ static @N@_inputs inputs_after(long k) { /* from the end of step k on */
     return inputs_of(k);
 }
 
-static const @N@_real *discrete(const @N@ *m) {
+static const @N@_real *memories(const @N@ *m) {
     return @DISCRETE@;
 }
 
@@ -174,8 +174,8 @@ static void test_trajectory(void) {
                 worst = one;
                 at = k + 1;
             }
-            const double other_one = deviation(discrete(&model), d_table + point * N_D, d_scale, N_D);
-            if (!(other_one <= worst_discrete)) worst_discrete = other_one;
+            const double own = deviation(memories(&model), d_table + point * N_D, d_scale, N_D);
+            if (!(own <= worst_discrete)) worst_discrete = own;
             point++;
         }
     }
@@ -201,11 +201,11 @@ static void test_other_start(void) {
     const @N@_inputs u = inputs_at(other_u);
     check(@N@_init_at(&model, &p, &u, other_x) == 0, "init_at accepts another start");
     for (long k = 0; k < OTHER_STEPS; k++) @N@_step(&model, &u);
-    const double states = deviation(model.x, other_x_end, x_scale, N_X);
-    const double others = deviation(discrete(&model), other_d_end, d_scale, N_D);
+    const double worst = deviation(model.x, other_x_end, x_scale, N_X);
+    const double one = deviation(memories(&model), other_d_end, d_scale, N_D);
     printf("       %d steps from another start: deviation %.3g, of discrete variables %.3g, allowed %.3g\n",
-           OTHER_STEPS, states, others, OTHER_TOLERANCE);
-    check(states <= OTHER_TOLERANCE && others <= OTHER_TOLERANCE, "another start leads where it led");
+           OTHER_STEPS, worst, one, OTHER_TOLERANCE);
+    check(worst <= OTHER_TOLERANCE && one <= OTHER_TOLERANCE, "another start leads where it led");
 }
 #endif
 
