@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app
 from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, UnknownNameError
-from pliant.realtime.code import drive, watched_bits
+from pliant.realtime.code import drive
 from pliant.realtime.scenario import Scenario
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -145,7 +145,7 @@ def test_unseen_scenarios_are_stable_or_flagged(pipe_plan: pliant.Plan, pipe: pl
             np.abs(run.x[:, i] - accurate[name]).max() / np.ptp(accurate[name][5:])
             for i, name in enumerate(pipe_plan.names)
         )
-        assert error < 0.05 or watched_bits(run).any()
+        assert error < 0.05 or run.flags.any()
 
 
 def test_the_monitor_speaks_before_a_bad_pattern_diverges() -> None:
@@ -163,7 +163,8 @@ def test_the_monitor_speaks_before_a_bad_pattern_diverges() -> None:
     assert not plan.mask[1, 1]
     scenario = Scenario("late", parameters={"gain": 400.0}, stop=6.0)
     run = drive(plan.code, model._numeric, scenario)
-    bits = watched_bits(run)
+    bits = run.flags
+    assert bits is not None
     size = np.abs(run.x).max(axis=1)
     gone = int(np.argmax(~(size < 10.0)))
     assert gone > 0  # it does diverge

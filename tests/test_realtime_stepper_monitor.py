@@ -11,7 +11,7 @@ from pliant.errors import ArgumentError
 from pliant.realtime.stepper.make import MonitorLimits, StepCode, StepperOptions, make_stepper
 from pliant.realtime.stepper.run import Stepper
 
-PIVOT, RINGING, ERROR, DROPPED, NOT_FINITE = 1, 2, 4, 8, 16
+PIVOT, RINGING, ERROR, DROPPED, NOT_FINITE, RANGE = 1, 2, 4, 8, 16, 32
 
 COUPLED = """
   parameter Real k = 50;
@@ -112,7 +112,8 @@ def test_numbers_that_are_no_numbers_are_seen() -> None:
 
 @pytest.mark.parametrize("style", ["straight-line", "tables"])
 def test_full_step_and_fallback(style: str) -> None:
-    case, code = coupled(0.1, DIAGONAL, style, ringing=np.full(3, 1e-4), ringing_steps=2)
+    quiet = {"error": 10.0, "dropped": 10.0}
+    case, code = coupled(0.1, DIAGONAL, style, ringing=np.full(3, 1e-4), ringing_steps=2, **quiet)
     stepper = Stepper(code)
     full = stepper.run(None, 12, kind="full")
     assert relative(full, case.reference(12)) < 1e-10
@@ -145,3 +146,72 @@ def test_limits_are_checked() -> None:
         coupled(0.1, None, scale=np.ones(2))
     with pytest.raises(ArgumentError, match="no monitor"):
         Stepper(Case(text_of(GROWING), 1e-2).code()).watch(None, 3)
+
+
+RANGED = """
+  parameter Real k = 2;
+  input Real u(start = 1);
+  discrete Real d(start = 0, fixed = true);
+  Real x(start = 1, fixed = true);
+equation
+  der(x) = k*(u - x);
+  when sample(0.05, 0.05) then
+    d = pre(d) + u;
+  end when;
+"""
+
+
+def ranged(**limits: object) -> Stepper:
+    case = Case(text_of(RANGED), 0.01)
+    chosen = MonitorLimits(**limits)  # type: ignore[arg-type]
+    options = StepperOptions(monitor=True, fallback=True, limits=chosen)
+    one = case.elimination()
+    return Stepper(make_stepper(case.sorted, "auto", 0.01, one, options, case.start, full=case.elimination()))
+
+
+def test_what_is_not_covered_is_seen() -> None:
+    """Unknowns, inputs and parameters, each by its number: x, then u, then k."""
+    u = np.ones((20, 1))
+    u[10:] = 3.0
+    pair = (np.array([0.5]), np.array([1.5]))
+    stepper = ranged(x_range=pair)
+    bits = stepper.watch(u, 20)
+    x = 1.0
+    for k in range(20):
+        x += 0.02 * (u[k, 0] - x) / 1.02
+        assert bool(bits[k] & RANGE) == (x > 1.5)
+    stepper = ranged(u_range=pair, x_range=(np.array([-9.0]), np.array([9.0])))
+    assert [bool(one & RANGE) for one in stepper.watch(u, 20)] == 10 * [False] + 10 * [True]
+    flags = stepper.monitor()
+    assert flags["range"] == 1
+    assert flags["range_share"] == pytest.approx((3.0 - 1.0) / 0.5)
+    stepper = ranged(p_range=(np.array([1.9]), np.array([2.1])))
+    assert not stepper.watch(u[:5], 5).any()
+    stepper.parameters = {"k": 2.5}
+    stepper.reset()
+    assert all(one & RANGE for one in stepper.watch(u[:5], 5))
+    assert stepper.monitor()["range"] == 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_inputs_and_sampled_memory_that_are_no_numbers_are_seen(bad: float) -> None:
+    u = np.ones((20, 1))
+    u[5] = bad  # sampled at step 5: d stays lost, x would recover only if it could
+    bits = ranged().watch(u, 20)
+    assert not bits[:5].any()
+    assert all(one & NOT_FINITE for one in bits[5:])
+
+
+def test_a_fallback_lasts_until_nothing_was_seen_for_a_while() -> None:
+    u = np.ones((60, 1))
+    u[10:13] = 3.0
+    stepper = ranged(u_range=(np.array([0.5]), np.array([1.5])), hold=7, error=10.0)
+    bits = stepper.watch(u, 60, kind="guarded")
+    assert np.flatnonzero(bits).tolist() == list(range(10, 13 + 7))
+
+
+def test_ranges_are_checked() -> None:
+    with pytest.raises(ArgumentError, match="the lowest value lies above"):
+        ranged(x_range=(np.array([2.0]), np.array([1.0])))
+    with pytest.raises(ArgumentError, match="x_range has shapes"):
+        ranged(x_range=(np.zeros(2), np.ones(2)))

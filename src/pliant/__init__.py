@@ -36,6 +36,7 @@ from pliant.errors import (
 from pliant.explain import Explanation
 from pliant.jacobian.quality import Quality
 from pliant.model import Model, inspect, load, native, ode
+from pliant.realtime.flags import Flag
 from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.scenario import Scenario
 from pliant.solve.function import Root
@@ -87,6 +88,7 @@ __all__ = [
     "Event",
     "Evidence",
     "Explanation",
+    "Flag",
     "InitialValueError",
     "Jacobian",
     "Linearization",

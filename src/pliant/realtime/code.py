@@ -1,9 +1,4 @@
-"""The step of a plan as C: which limits its monitor gets, and how it is run on the desktop.
-
-Limits come from the runs with the pattern: a pivot below a tenth of the smallest met, a local error, a share of the
-dropped entries or a ringing of three times the largest met raises a flag. What the dropped entries do in a step is seen
-one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper/monitor.py).
-"""
+"""The step of a plan as C, and how it is run on the desktop."""
 
 from __future__ import annotations
 
@@ -15,26 +10,18 @@ from numpy.typing import NDArray
 
 from pliant.errors import NotSupportedError
 from pliant.realtime.build import Outcome
+from pliant.realtime.limits import monitor_limits
 from pliant.realtime.linearise import Matrix, Walker
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
-from pliant.realtime.static_lu import StaticLU
-from pliant.realtime.stepper.make import MonitorLimits, StartValues, StepCode, StepperOptions, make_stepper
+from pliant.realtime.stepper.make import StartValues, StepCode, StepperOptions, make_stepper
 from pliant.realtime.stepper.run import Stepper
 from pliant.realtime.stepper.start import start_of
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
-MARGIN = 3.0  # of what the runs showed
-PIVOT_MARGIN = 10.0
 NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
 EVENT_ROUNDS = (1, 2, 3, 4)  # rounds of the events at the end of a step, likewise
 RELATION_PASSES = (0, 1, 2, 4)  # passes before the step for relations that depend on themselves, likewise
-
-
-def watched_bits(run: Drive) -> NDArray[np.uint32]:
-    """The flags of the monitor in each step of a run, made once more."""
-    run.stepper.start_at(run.start, run.inputs.start)
-    return run.stepper.watch(run.inputs.before, len(run.time) - 1, run.inputs.after)
 
 
 @dataclass(eq=False)
@@ -49,6 +36,7 @@ class Drive:
     seconds: float
     start: StartValues
     memories: Matrix  # (N + 1, number of discrete variables)
+    flags: NDArray[np.uint32] | None  # (N,) bits of the monitor, None without one
 
 
 def generated(model: NumericModel) -> GeneratedModel:
@@ -59,44 +47,6 @@ def generated(model: NumericModel) -> GeneratedModel:
             hint="real-time code is made from Modelica; pattern and evidence work for every model",
         )
     return model
-
-
-def monitor_limits(outcome: Outcome) -> MonitorLimits:
-    """Limits from what the runs with the pattern showed."""
-    frame, mask = outcome.frame, outcome.mask
-    scale = np.where(np.isfinite(frame.scale), frame.scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
-    values = np.concatenate([outcome.points.values, outcome.masked_points.values])
-    matrices = frame.mass - frame.tau * frame.dense(np.where(mask, values, 0.0))
-    pivots = np.abs(StaticLU(outcome.elimination, matrices).pivots()).astype(np.float64)
-    error, dropped = 1e-6, 1e-6
-    for run in outcome.masked:
-        dx = run.dx
-        error = max(error, float((np.abs(np.diff(dx, axis=0)) / 2.0 / scale).max(initial=0.0)))
-        if len(run.kept) == len(run.t):
-            dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
-    return MonitorLimits(
-        pivot_low=pivots.min(axis=1) / PIVOT_MARGIN,
-        pivot_high=pivots.max(axis=1) * PIVOT_MARGIN,
-        scale=scale,
-        ringing=np.full(frame.n, 1e-3) * scale,
-        error=MARGIN * error,
-        dropped=MARGIN * dropped,
-        row_scale=scale,
-    )
-
-
-def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> float:
-    """Largest |L dx_k - tau f_(k+1)| of the differential rows, where tau f_(k+1) = Bs_(k+1) dx_(k+1)."""
-    frame, mask = outcome.frame, outcome.mask
-    rows = ~frame.algebraic
-    worst = 0.0
-    for first in range(0, len(values) - 1, 500):
-        part = slice(first + 1, min(first + 501, len(values)))
-        matrices = frame.mass - frame.tau * frame.dense(np.where(mask, values[part], 0.0))
-        after = np.einsum("kij,kj->ki", matrices, dx[part])
-        before = dx[first : first + len(after)] @ frame.mass.T
-        worst = max(worst, float((np.abs(before - after) / scale)[:, rows].max(initial=0.0)))
-    return worst
 
 
 def write_code(
@@ -150,7 +100,8 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     first, memories = stepper.x.astype(np.float64), stepper.discrete.astype(np.float64)
     begin = time.perf_counter()
     history = stepper.run(table.before, count, kind=kind, after=table.after)
+    flags = stepper.flags if code.options.monitor else None
     seconds = time.perf_counter() - begin
     x = np.vstack([first[None, :], history.astype(np.float64)])
     memories = np.vstack([memories[None, :], stepper.memories.astype(np.float64)])
-    return Drive(times, x, walker, stepper, table, seconds, start, memories)
+    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags)

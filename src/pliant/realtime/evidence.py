@@ -18,7 +18,7 @@ from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, watched_bits, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.static_lu import Quality, quality
@@ -541,7 +541,7 @@ class Collector:
             with np.errstate(all="ignore"):
                 difference = np.abs(run.x - masked.x).max(axis=0) / self.frame.scale
             out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max()))
-            out.flagged += int(np.count_nonzero(watched_bits(run))) if code.options.monitor else 0
+            out.flagged += 0 if run.flags is None else int(np.count_nonzero(run.flags))
             if seen:
                 wanted = masked.memories[:, seen]
                 same = np.abs(run.memories[1:, seen] - wanted) <= limit * np.abs(wanted).max(axis=0)

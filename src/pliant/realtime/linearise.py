@@ -19,6 +19,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import ModelEvaluationError, NonFiniteError, SingularError
+from pliant.expr.evaluate import parameter_values
+from pliant.realtime.rests import STILL, WINDOW, level, rests
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.solve import binding
 from pliant.solve.generated import GeneratedModel
@@ -82,7 +84,31 @@ class Walker:
         count = self.sim.layout.n_jac
         self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
+        self._levels = self._resting()
         self._settle = self.model.settle if isinstance(self.model, GeneratedModel) and self.model.has_memory else None
+
+    def _resting(self) -> list[tuple[int, float]]:
+        """States that may come to rest at a level, with it."""
+        self._crossed: dict[int, int] = {}
+        if not isinstance(self.model, GeneratedModel) or not self._has_relations:
+            return []
+        program = self.model.generated.program
+        s = program.sorted
+        number = {one.name: v for v, one in enumerate(s.system.variables)}
+        given = zip(self.model.names.p, self.sim.request.parameters.tolist(), strict=False)
+        values = parameter_values(s.system, {number[name]: value for name, value in given})
+        found = ((one.place, level(s, one, values)) for one in rests(s, program))
+        return [(i, at) for i, at in found if at is not None]
+
+    def _rest(self, before: Matrix, dx: Matrix) -> Matrix:
+        """x after the step; states that crossed a level and do not move any more lie on it."""
+        x = before + dx
+        for k, (i, at) in enumerate(self._levels):
+            crossed = self._crossed.get(k, 0)
+            if crossed > 0 and abs(dx[i]) <= STILL * abs(x[i] - at):
+                x[i] = at
+            self._crossed[k] = WINDOW if (before[i] - at) * (x[i] - at) < 0.0 else max(crossed - 1, 0)
+        return x
 
     def evaluate(self, t: float, x: Matrix, u: Matrix | None = None) -> tuple[Matrix, Matrix]:
         """f and the entries of Df at (t, x), t the end of a step; with these inputs, or those from t on."""
@@ -239,7 +265,7 @@ class Walker:
             dx, values = self.step(t, x, mask)
             yield t, x, values, dx
             self._keep_guesses(t, x)
-            x = self.end = self._event(t, x + dx)
+            x = self.end = self._event(t, self._rest(x, dx))
             if np.abs(x).max() > DIVERGED:
                 self._diverged(t, x)
 

@@ -31,6 +31,9 @@ class RealtimeOptions:
     inputs           "new": given at the end of the step; "held": those of the step before; "extrapolated" from two
     precision        "double" or "float"
     monitor          "flag": checks with flags; "fallback": a flagged step is repeated with all entries; "off"
+    limits           of the monitor, in the place of those from the runs: "error", "dropped" (shares of the range in one
+                     step), "ringing_steps", "margin" (of an unknown's range, beyond which RANGE is raised), "ranges"
+                     (name -> (lowest, highest)), "hold" (steps without a flag after which a fallback ends)
     reference        compare with an accurate simulation of every scenario
     certificate      look for a common Lyapunov function and transition windows
     cluster_cut      distance below which eigenvalues belong together when candidates are ordered; 0: each by itself
@@ -52,6 +55,7 @@ class RealtimeOptions:
     inputs: str = "new"
     precision: str = "double"
     monitor: str = "flag"
+    limits: Mapping[str, Any] = field(default_factory=dict)
     reference: bool = True
     certificate: bool = True
     cluster_cut: float = 0.0
@@ -108,10 +112,44 @@ class RealtimeOptions:
             raise ArgumentError(
                 f"option protected must be a list of names, not {value!r}", hint="e.g. options={'protected': ['v']}"
             )
+        if name == "limits":
+            _check_limits(value)
         if name == "smallest_real":
             check_number(name, value, -1.0, 1.0, "a real part of eigenvalues, e.g. -0.5")
         if name == "cluster_cut" and not (_is_number(value) and 0.0 <= value < math.inf):
             raise ArgumentError(f"option cluster_cut must be a distance from 0 up, not {value!r}")
+
+
+LIMITS = ("error", "dropped", "ringing_steps", "margin", "ranges", "hold")
+
+
+def _check_limits(given: Any) -> None:
+    """Limits of the monitor that make sense."""
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"option limits must be a mapping, not {given!r}", hint="e.g. {'limits': {'hold': 200}}")
+    for name, value in given.items():
+        if name not in LIMITS:
+            raise ArgumentError(f"the monitor has no limit {name!r}", hint=suggestion(str(name), LIMITS))
+        if name in ("error", "dropped"):
+            check_number(f"limits: {name}", value, 0.0, math.inf, "a share of the range, e.g. .05")
+        if name == "margin" and not (_is_number(value) and 0.0 <= value < math.inf):
+            raise ArgumentError(f"limits: margin = {value!r} must be a share of the range from 0 up", hint="e.g. .25")
+        if name in ("ringing_steps", "hold") and not (_is_number(value) and value == int(value) and value >= 1):
+            raise ArgumentError(f"limits: {name} = {value!r} must be a whole number of steps, at least 1")
+        if name == "ranges":
+            _check_ranges(value)
+
+
+def _check_ranges(given: Any) -> None:
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"limits: ranges must be a mapping, not {given!r}", hint="e.g. {'v': (0.0, 2.5)}")
+    for name, pair in given.items():
+        good = isinstance(pair, Sequence) and len(pair) == 2 and all(_is_number(one) for one in pair)
+        if not good or not pair[0] < pair[1]:
+            raise ArgumentError(
+                f"limits: the range of {name} must be a pair with the lowest below the highest, not {pair!r}",
+                hint="e.g. {'v': (0.0, 2.5)}",
+            )
 
 
 def _is_number(value: Any) -> bool:

@@ -46,6 +46,7 @@ def run_result(model: NumericModel, run: Drive) -> Result:
         complete=known == len(run.time),
         states=names.x,
     )
+    result.flags = None if run.flags is None else run.flags[: known - 1].astype(np.int64)
     if known < count:
         raise ModelEvaluationError(
             f"{model.name}: the outputs cannot be evaluated at t = {run.time[known]:g}: a loop has no solution that is "

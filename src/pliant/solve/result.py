@@ -195,6 +195,7 @@ class Result:
         self.events = tuple(events)
         self._steps_source = steps
         self.complete = complete
+        self.flags: NDArray[np.int64] | None = None  # of a real-time step: bits of `pliant.Flag`, one a step
         self.record: Callable[[Result], RunRecord] | None = None  # what `explain` reads; not kept in files
         if states is None:
             states = [name for name in names if name in self._info and self._info[name].kind == "state"]

@@ -84,16 +84,19 @@ operations for each of {code.n_x} unknowns, and returns the sum of
 | `{n.upper()}_RINGING` | an unknown changes the sign of its step several times in a row |
 | `{n.upper()}_ERROR` | the local error is larger than three times the largest met in the scenarios |
 | `{n.upper()}_DROPPED` | the dropped entries would have added more than three times what they did in the scenarios |
-| `{n.upper()}_NOT_FINITE` | a number is not finite: the state is lost, initialise or restore |
+| `{n.upper()}_NOT_FINITE` | an unknown, a discrete variable or an input is not finite: initialise or restore |
+| `{n.upper()}_RANGE` | an unknown, an input or a parameter lies outside what the evidence covers (evidence.txt) |
 
-`{n}_flags` tells which unknown it was, and how much. A flag says that the model has left the region where the evidence
-was gathered; it does not say that the result is wrong.
+`{n}_flags` tells which one it was, and how much. A flag says that the model has left the region where the evidence was
+gathered; it does not say that the result is wrong.
 """
     if code.options.fallback:
+        hold = code.options.limits.hold
         text += (
-            f"\nReaction: `{n}_step_guarded` repeats a step with bad pivots, ringing or numbers with all entries of\n"
-            "the Jacobian. Such a step costs both steps together (last row of the table above): the deadline must\n"
-            "hold for that.\n"
+            f"\nReaction: `{n}_step_guarded` repeats a step that raised a flag with all entries of the Jacobian, and\n"
+            f"keeps to all entries until {hold} steps in a row ({hold * code.tau:.6g} s) raised none. It returns\n"
+            "the bits that led there as long as it does. The step that falls back costs both steps\n"
+            "together (last row of the table above): the deadline must hold for that.\n"
         )
     else:
         text += "\nReaction: flag only. What to do is up to the caller: log it, or go to a safe state.\n"

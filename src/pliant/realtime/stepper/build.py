@@ -14,6 +14,7 @@ from pliant.expr.build import add, const, mul, sub, var
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 from pliant.realtime.elimination import Elimination, Entry, eliminate
+from pliant.realtime.rests import level, level_expression, rests
 from pliant.realtime.stepper.events import discrete_part, steps_to_tick
 from pliant.realtime.stepper.first import StartPart
 from pliant.realtime.stepper.lower import Evaluation, Lowering
@@ -235,6 +236,11 @@ class StepBuilder:
             self.input_starts(),
             self.half_clock,
             self.input_before,
+            [
+                (one.place, w.rewrite(level_expression(w.s, one), {}, {}))
+                for one in rests(w.s, p)
+                if level(w.s, one, self.values) is not None
+            ],
         )
 
     def _context(self) -> Context:

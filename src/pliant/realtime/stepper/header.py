@@ -49,7 +49,7 @@ def header_text(text: StepText, fields: Sequence[Field]) -> str:
         after = f"const {n}_inputs *u, const {n}_inputs *after"
         more += f"void {n}_step_full({n} *m, const {n}_inputs *u); /* all entries of the Jacobian */\n"
         more += f"void {n}_step_full_jump({n} *m, {after});\n"
-        more += f"unsigned {n}_step_guarded({n} *m, const {n}_inputs *u); /* not 0: it fell back to step_full */\n"
+        more += f"unsigned {n}_step_guarded({n} *m, const {n}_inputs *u); /* not 0: step_full was taken, and why */\n"
         more += f"unsigned {n}_step_guarded_jump({n} *m, {after});\n"
     title = c_comment(text.w.s.system.name)
     return f"""/* {title}: one step of {plan.tau!r} s in fixed time, written by pliant, yours without conditions.
@@ -100,6 +100,20 @@ void {n}_restore({n} *m, const void *from);
 """
 
 
+def _bits(text: StepText, name: str) -> str:
+    """The monitor's word about a step; the guarded one has asked it already."""
+    n = text.name
+    if name == "run_guarded":
+        return "        fell += now != 0;\n        if (bits) bits[k] = now;\n"
+    if not text.plan.options.monitor:
+        return ""
+    return f"""        if (bits) {{
+            {n}_flags flags;
+            bits[k] = {n}_monitor(m, &flags);
+        }}
+"""
+
+
 def driver_text(text: StepText) -> str:
     """What only the desktop needs: many steps in one call, and where things are."""
     n, n_u, n_y = text.name, len(text.u_members), len(text.y_members)
@@ -108,7 +122,10 @@ def driver_text(text: StepText) -> str:
     none = "" if n_u else f"    static const {n}_inputs none;\n    (void)u;\n"
     kinds = [("run", f"{n}_step_jump")]
     if text.plan.options.fallback:
-        kinds += [("run_full", f"{n}_step_full_jump"), ("run_guarded", f"fell += 0 != {n}_step_guarded_jump")]
+        kinds += [
+            ("run_full", f"{n}_step_full_jump"),
+            ("run_guarded", f"const unsigned now = {n}_step_guarded_jump"),
+        ]
     n_d = len(text.plan.discrete.memories)
     memories = f"        if (d) memcpy(d + k * {n_d}, m->d, sizeof m->d);\n" if n_d else ""
     runs = "".join(
@@ -124,15 +141,7 @@ int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after,
     for (int64_t k = 0; k < n; k++) {{
         {call}(m, {pick}, {later});
         if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);
-{memories}{
-            f'''        if (bits) {{
-            {n}_flags flags;
-            bits[k] = {n}_monitor(m, &flags);
-        }}
-'''
-            if text.plan.options.monitor
-            else ""
-        }    }}
+{memories}{_bits(text, name)}    }}
     return fell;
 }}
 """

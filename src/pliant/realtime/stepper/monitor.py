@@ -5,7 +5,10 @@
     error      (x_(k+1) - 2 x_k + x_(k-1)) / 2, the local error of the implicit Euler method, in units of scale
     dropped    L dx_k - tau f_(k+1) = -(E dx_k) + O(dx^2) on rows that do not depend on inputs or time: what the dropped
                entries would have added, known one step later without another evaluation of f
+    range      unknowns, inputs and parameters within what the evidence covers
+    finite     unknowns, discrete variables and inputs are numbers
 
+The guarded step keeps to the full pattern once a flag was raised, until no flag was raised for ``hold`` steps.
 All loops have constant trip counts, choices are made without branches.
 """
 
@@ -17,11 +20,12 @@ import numpy as np
 
 from pliant.codegen.shells import wrapped
 from pliant.errors import ArgumentError
+from pliant.realtime.flags import Flag
 from pliant.realtime.stepper.operations import Operations
 from pliant.realtime.stepper.types import MonitorLimits, StepPlan, StepSystem, Vector
 from pliant.realtime.stepper.write import Context
 
-FLAGS = ("PIVOT", "RINGING", "ERROR", "DROPPED", "NOT_FINITE")
+FLAGS = tuple(flag.name for flag in Flag)
 
 
 def flags_struct(n: str) -> str:
@@ -39,6 +43,8 @@ typedef struct {n}_flags {{
     {n}_real error_size; /* in units of its scale */
     int dropped;         /* number of the row with the largest dropped part */
     {n}_real dropped_size;
+    int range;           /* number of the unknown farthest outside its range; then come inputs, then parameters */
+    {n}_real range_share; /* its distance from the middle of the range in units of half the width; above 1: outside */
 }} {n}_flags;
 """
 
@@ -53,7 +59,32 @@ class MonitorText:
         self.system: StepSystem = plan.systems[0]
         self.pivots = self._moving_pivots()
         self.rows = plan.watched if plan.options.order == 1 else []
+        self.n_u, self.n_p = len(plan.lowering.program.u), len(plan.lowering.program.p)
+        self.n_d = len(plan.discrete.memories)
         self.constant_bytes = 0
+        self.ranges = self._ranges(plan.options.limits)
+
+    def _ranges(self, limits: MonitorLimits) -> dict[str, tuple[Vector, Vector]]:
+        """Middle and 1 / half width of unknowns, inputs and parameters; only of those that have ranges."""
+        out = {}
+        sizes = {"x": (limits.x_range, self.n), "u": (limits.u_range, self.n_u), "p": (limits.p_range, self.n_p)}
+        for name, (given, size) in sizes.items():
+            if given is None or not size:
+                continue
+            low, high = (np.asarray(one, dtype=float) for one in given)
+            if low.shape != (size,) or high.shape != (size,):
+                raise ArgumentError(f"limits.{name}_range has shapes {low.shape}, {high.shape}, expected {(size,)}")
+            if not (low <= high).all():
+                raise ArgumentError(f"limits.{name}_range: the lowest value lies above the highest, or is not a number")
+            known = np.isfinite(low) & np.isfinite(high)
+            middle = np.where(known, 0.5 * low + 0.5 * high, 0.0)
+            half = np.maximum(np.where(known, 0.5 * (high - low), np.inf), self._digit(middle))
+            out[name] = (middle, 1.0 / half)
+        return out
+
+    def _digit(self, middle: Vector) -> Vector:
+        """What a value of this size cannot tell apart."""
+        return (1e-12 if self.c.precision == "double" else 1e-5) * np.abs(middle) + 1e-30
 
     def _moving_pivots(self) -> list[int]:
         """Pivots that change during a simulation."""
@@ -70,6 +101,14 @@ class MonitorText:
             (f"{real} right[{{}}];", self.n, "tau f of the last step"),
             (f"{real} pivot[{{}}];", len(self.pivots), "pivots of the last step"),
             ("int32_t ringing[{}];", self.n, "steps in a row with changing sign"),
+            (f"{real} outside[{{}}];", 2, "of inputs in the last step and of parameters: as range_share"),
+            ("int32_t outside_number[{}];", 2, "which ones"),
+            ("int32_t not_finite[{}];", 1, "an input of the last step is not a number"),
+            (
+                "int32_t held[{}];",
+                3 if self.plan.options.fallback else 0,
+                "steps left with all entries; the bits that led there; was the last step one with all entries",
+            ),
         ]
 
     def _limit(self, given: Vector | None, default: Sequence[float] | Vector, what: str) -> Vector:
@@ -105,6 +144,91 @@ class MonitorText:
                 f"static const int32_t watched_row[] = {{{wrapped([str(i) for i in self.rows] or ['0'], 20)}}};",
             ]
         )
+
+    def _range_data(self) -> list[str]:
+        out = []
+        for name, (middle, per_half) in self.ranges.items():
+            out += [self._array(f"{name}_middle", middle), self._array(f"{name}_per_half", per_half)]
+        return out
+
+    def look(self) -> str:
+        """The function that looks at inputs or parameters, before the step."""
+        c = self.c
+        fabs = "fabs" if c.precision == "double" else "fabsf"
+        if not self.n_u and "p" not in self.ranges:
+            return "\n".join(self._range_data())
+        return f"""{chr(10).join(self._range_data())}
+
+static PL_UNUSED void look_at(const pl_real *v, int n, const pl_real *middle, const pl_real *per_half,
+                              pl_real *share, int32_t *number) {{
+    for (int j = 0; j < n; j++) {{
+        const pl_real outside = {fabs}(v[j] - middle[j]) * per_half[j];
+        const int worse = outside > *share;
+        *share = pl_select(worse, outside, *share);
+        *number += worse * (j - *number);
+    }}
+}}
+{self._look_at_inputs()}"""
+
+    def _look_at_inputs(self) -> str:
+        if not self.n_u:
+            return ""
+        ranges = "u" in self.ranges
+        known = (
+            f"    look_at(v, {self.n_u}, u_middle, u_per_half, &m->outside[0], &m->outside_number[0]);\n"
+            if ranges
+            else ""
+        )
+        return f"""
+static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *restrict u) {{
+    const pl_real *v = (const pl_real *)u; /* members are all of this type */
+    for (int j = 0; j < {self.n_u}; j++) m->not_finite[0] |= !(v[j] - v[j] == 0);
+{known}}}
+"""
+
+    def before_step(self, tag: str) -> str:
+        """What begins every step."""
+        out = ""
+        if self.n_u:
+            out += "    m->outside[0] = 0;\n    m->not_finite[0] = 0;\n"
+            out += "    look_at_inputs(m, u);\n    look_at_inputs(m, after);\n"
+        if self.plan.options.fallback:
+            out += f"    m->held[2] = {int(tag != 'step')};\n"
+        return out
+
+    def with_parameters(self) -> str:
+        """What ends setting parameters."""
+        if "p" not in self.ranges:
+            return ""
+        return (
+            "    m->outside[1] = 0;\n"
+            f"    look_at((const pl_real *)&m->p, {self.n_p}, p_middle, p_per_half,\n"
+            "            &m->outside[1], &m->outside_number[1]);\n"
+        )
+
+    def _range_text(self, fabs: str) -> str:
+        share = ""
+        if "x" in self.ranges:
+            share = f"""        const pl_real outside = {fabs}(m->x[i] - x_middle[i]) * x_per_half[i];
+        worse = outside > out.range_share;
+        out.range_share = pl_select(worse, outside, out.range_share);
+        out.range += worse * (i - out.range);
+"""
+        return share + "        not_finite |= !(m->x[i] - m->x[i] == 0);\n"
+
+    def _outside_text(self) -> str:
+        out = ""
+        if self.n_d:
+            out += f"    for (int k = 0; k < {self.n_d}; k++) not_finite |= !(m->d[k] - m->d[k] == 0);\n"
+        if self.n_u:
+            out += "    not_finite |= m->not_finite[0];\n"
+        for k, (name, first) in enumerate((("u", self.n), ("p", self.n + self.n_u))):
+            if name in self.ranges:
+                out += f"""    const int worse_{name} = m->outside[{k}] > out.range_share;
+    out.range_share = pl_select(worse_{name}, m->outside[{k}], out.range_share);
+    out.range += worse_{name} * ({first} + m->outside_number[{k}] - out.range);
+"""
+        return out
 
     def _pivot_text(self, fabs: str) -> str:
         if not self.pivots:
@@ -143,17 +267,19 @@ unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
         out.error_size = pl_select(worse, error, out.error_size);
         out.error += worse * (i - out.error);
         not_finite |= !(d - d == 0);
-    }}
-    for (int k = 0; k < {len(self.rows)}; k++) {{
+{self._range_text(fabs)}    }}
+{self._outside_text()}    for (int k = 0; k < {len(self.rows)}; k++) {{
         const int i = watched_row[k];
         const pl_real part = {fabs}(row_mass[k] * m->dx_before[i] - m->right[i]) * per_row_scale[k];
         const int worse = (part > out.dropped_size) & is_known;
         out.dropped_size = pl_select(worse, part, out.dropped_size);
         out.dropped += worse * (i - out.dropped);
     }}
-    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
+{self._full_text()}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
+        + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
         + (out.error_size > {c.literal(limits.error)}) * {flag}_ERROR
-        + (out.dropped_size > {c.literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE;
+        + (out.dropped_size > {c.literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
+        + (out.range_share > {one}) * {flag}_RANGE;
     *flags = out;
     return out.bits;
 }}
@@ -162,27 +288,47 @@ unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
     def operations(self) -> Operations:
         """Operations of one call."""
         n, rows, pivots = self.n, len(self.rows), len(self.pivots)
+        ranges = sum(len(middle) for middle, _ in self.ranges.values()) - (self.n_p if "p" in self.ranges else 0)
+        finite = n + self.n_u + self.n_d
         return Operations(
-            add=2 * n + rows + pivots,
-            mul=3 * n + 2 * rows + pivots,
+            add=2 * n + rows + pivots + ranges + finite,
+            mul=3 * n + 2 * rows + pivots + ranges,
             div=pivots,
-            compare=6 * n + rows + 3 * pivots,
-            select=6 * n + 3 * rows + 4 * pivots,
+            compare=6 * n + rows + 3 * pivots + ranges + finite,
+            select=6 * n + 3 * rows + 4 * pivots + 2 * ranges,
         )
 
+    def _full_text(self) -> str:
+        """Pivots and dropped entries are those of the pattern; a step with all entries has neither."""
+        if not self.plan.options.fallback:
+            return ""
+        zero = self.c.literal(0.0)
+        return f"""    out.pivot_share = pl_select(m->held[2] != 0, {zero}, out.pivot_share);
+    out.dropped_size = pl_select(m->held[2] != 0, {zero}, out.dropped_size);
+"""
+
     def guarded(self) -> str:
-        """The step that falls back to the full pattern."""
-        n, flag = self.name, self.name.upper()
+        """The step that falls back to the full pattern, and stays there for a while."""
+        n, hold = self.name, self.plan.options.limits.hold
         return f"""unsigned {n}_step_guarded_jump({n} *m, const {n}_inputs *u, const {n}_inputs *after) {{
-    const {n} saved = *m;
     {n}_flags flags;
-    {n}_step_jump(m, u, after);
-    const unsigned broken = {n}_monitor(m, &flags) & ({flag}_PIVOT | {flag}_RINGING | {flag}_NOT_FINITE);
-    if (broken) {{
+    if (m->held[0] == 0) {{
+        const {n} saved = *m;
+        {n}_step_jump(m, u, after);
+        const unsigned broken = {n}_monitor(m, &flags);
+        if (!broken) return 0;
         *m = saved;
+        m->held[1] = (int32_t)broken;
         {n}_step_full_jump(m, u, after);
+        (void){n}_monitor(m, &flags);
+        m->held[0] = {hold};
+    }} else {{
+        {n}_step_full_jump(m, u, after);
+        const unsigned still = {n}_monitor(m, &flags);
+        m->held[0] = still ? {hold} : m->held[0] - 1;
+        if (still) m->held[1] = (int32_t)still;
     }}
-    return broken;
+    return (unsigned)m->held[1];
 }}
 
 unsigned {n}_step_guarded({n} *m, const {n}_inputs *u) {{

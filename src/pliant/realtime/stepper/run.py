@@ -27,6 +27,8 @@ MEMBERS = (
     ("error_size", "r"),
     ("dropped", "i"),
     ("dropped_size", "r"),
+    ("range", "i"),
+    ("range_share", "r"),
 )
 
 
@@ -49,6 +51,7 @@ class Stepper:
         self.address = (ctypes.addressof(self.memory) + 63) // 64 * 64
         self.parameters = dict(parameters or {})
         self.fallbacks = 0  # steps of the last run that fell back to the full pattern
+        self.flags = np.empty(0, np.uint32)  # bits of the monitor in each step of it
         self.memories = np.empty((0, len(code.memories)), self.type)  # discrete variables after each step of it
         self.reset()
 
@@ -154,15 +157,17 @@ class Stepper:
         """
         out = np.empty((n_steps if history else 0, self.code.n_x), self.type)
         self.memories = np.empty((n_steps if history else 0, len(self.code.memories)), self.type)
-        self.fallbacks = self._run((u_table, after), n_steps, out if history else None, None, kind)
+        self.flags = np.zeros(n_steps, np.uint32)
+        bits = self.flags if self.code.options.monitor else None
+        self.fallbacks = self._run((u_table, after), n_steps, out if history else None, bits, kind)
         return out if history else self.x.copy()
 
-    def watch(self, u_table: Any, n_steps: int, after: Any = None) -> NDArray[np.uint32]:
+    def watch(self, u_table: Any, n_steps: int, after: Any = None, kind: str = "") -> NDArray[np.uint32]:
         """The monitor's bits after each of these steps."""
         if not self.code.options.monitor:
             raise ArgumentError("the stepper has no monitor", hint="StepperOptions(monitor=True)")
         bits = np.zeros(n_steps, np.uint32)
-        self._run((u_table, after), n_steps, None, bits, "")
+        self._run((u_table, after), n_steps, None, bits, kind)
         return bits
 
     def monitor(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from pliant.codegen.plan import Plan, Target
 from pliant.codegen.shells import c_comment
 from pliant.expr.build import reachable
 from pliant.ir import Kind, Op
+from pliant.realtime.rests import STILL, WINDOW
 from pliant.realtime.stepper.events import DiscretePart
 from pliant.realtime.stepper.first import FirstText
 from pliant.realtime.stepper.header import driver_text, header_text
@@ -84,7 +85,11 @@ class StepText:
 
     def _memory_targets(self, system: StepSystem) -> list[Target]:
         targets: list[Target] = [(f"r[{k}]", e) for k, (_, e) in enumerate(self.plan.kept)]
+        targets += [(f"level[{k}]", e) for k, (_, e) in enumerate(self.plan.levels)]
         return [*targets, *((f"z[{k}]", e) for k, e in enumerate(system.last.values()))]
+
+    def _before(self, system: StepSystem) -> str:
+        return self.monitor.before_step(system.tag) if self.monitor else ""
 
     def _after(self, system: StepSystem) -> str:
         """What ends every step: the new state."""
@@ -93,7 +98,8 @@ class StepText:
         out = ""
         if self.monitor:
             out += "".join(f"    m->dx_before[{i}] = m->dx[{i}];\n    m->dx[{i}] = dx[{i}];\n" for i in rows)
-        out += "".join(f"    m->x[{i}] += dx[{i}];\n" for i in rows)
+        out += self._rests() + "".join(f"    m->x[{i}] += dx[{i}];\n" for i in rows)
+        out += "".join(f"    m->x[{i}] = rest[{k}];\n" for k, (i, _) in enumerate(plan.levels))
         out += "".join(f"    m->z[{k}] = z[{k}];\n" for k in range(len(system.last)))
         out += "".join(f"    m->relation[{k}] = r[{k}] != 0;\n" for k in range(len(plan.kept)))
         if plan.options.order == 2 and self.u_members:
@@ -104,9 +110,33 @@ class StepText:
             out += plan.options.event_rounds * "    discrete_update(m, after);\n"
         return out
 
+    def _rests(self) -> str:
+        """Where states with a level lie after the step: on it, if they crossed it and rest."""
+        out, latest = "", dict[int, int]()
+        for k, (i, _) in enumerate(self.plan.levels):
+            after = f"rest[{latest[i]}]" if i in latest else f"m->x[{i}] + dx[{i}]"
+            out += f"    rest[{k}] = pl_rest(m->x[{i}], {after}, dx[{i}], level[{k}], &m->crossed[{k}]);\n"
+            latest[i] = k
+        return out
+
+    def _rest_helper(self) -> str:
+        if not self.plan.levels:
+            return ""
+        fabs, still = "fabs" if self.c.precision == "double" else "fabsf", self.c.literal(STILL)
+        return f"""/* x after a step: on the level, if it was crossed shortly before and x does not move any more */
+static inline PL_UNUSED pl_real pl_rest(pl_real before, pl_real after, pl_real dx, pl_real level, int32_t *crossed) {{
+    const int rests = (*crossed > 0) & ({fabs}(dx) <= {still} * {fabs}(after - level));
+    const pl_real x = pl_select(rests, level, after);
+    const int now = (before - level) * (x - level) < 0;
+    *crossed = now * {WINDOW} + !now * (*crossed - (*crossed > 0));
+    return x;
+}}
+"""
+
     def _step(self, system: StepSystem) -> str:
         ahead = 1 if self.plan.options.order == 1 else 0
-        arrays = {"dx": self.n, "z": len(system.last), "r": len(self.plan.kept)}
+        n_levels = len(self.plan.levels)
+        arrays = {"dx": self.n, "z": len(system.last), "r": len(self.plan.kept), "level": n_levels, "rest": n_levels}
         arrays = {name: size for name, size in arrays.items() if size}
         if system.tables:
             return self._table_step(system, arrays, ahead)
@@ -120,7 +150,8 @@ class StepText:
         after = [(f"const {self.name}_inputs *restrict", "after")]
         writer = self._writer(f"{self.name}_{system.tag}_jump", targets, after, True)
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
-        return writer.write(self.scalars(ahead), arrays, self._after(system)) + "\n" + self._plain_step(system.tag)
+        written = writer.write(self.scalars(ahead), arrays, self._after(system), self._before(system))
+        return written + "\n" + self._plain_step(system.tag)
 
     def _table_step(self, system: StepSystem, arrays: dict[str, int], ahead: int) -> str:
         """Matrix and right sides written out, factorisation and solution by tables."""
@@ -135,7 +166,7 @@ class StepText:
             targets += [(f"m->b{k}[{i}]", e) for i, e in enumerate(right)]
         memory = self._memory_targets(system)
         if order == 2:  # tears after the first evaluation are where the second begins
-            memory = [one for one in memory if one[0].startswith("r[")]
+            memory = [one for one in memory if not one[0].startswith("z[")]
             memory += [(f"z[{k}]", e) for k, e in enumerate(self._first_tears(system))]
         if self.monitor:
             targets += [(f"m->right[{i}]", e) for i, e in enumerate(system.rights[0])]
@@ -167,7 +198,7 @@ class StepText:
         head = (
             f"void {self.name}_{tag}_jump({self.name} *restrict m, {inputs} u, {inputs} after) {{\n    (void)after;\n"
         )
-        return "\n".join([*out, f"{head}{body}{self._after(system)}}}\n", self._plain_step(tag)])
+        return "\n".join([*out, f"{head}{self._before(system)}{body}{self._after(system)}}}\n", self._plain_step(tag)])
 
     def _first_tears(self, system: StepSystem) -> list[int]:
         """Tears after the first evaluation."""
@@ -247,13 +278,14 @@ class StepText:
             else ""
         )
         none = "    p->none = 0;\n" if not self.p_members else ""
+        watched = self.monitor.with_parameters() if self.monitor else ""
         return (
             writer.write({}, {})
             + more
             + f"\nvoid {n}_default_parameters({n}_parameters *p) {{\n{defaults}{none}}}\n\n"
             + f"int {n}_set_parameters({n} *m, const {n}_parameters *p) {{\n    pl_real pivot[{max(len(pivots), 1)}];\n"
             + f"    m->p = *p;\n    derived_parameters(m, pivot);\n{'    derived_in_double(m);' * bool(wide)}\n"
-            + f"{checks}    return 0;\n}}\n"
+            + f"{watched}{checks}    return 0;\n}}\n"
         )
 
     def _tables(self) -> str:
@@ -285,6 +317,7 @@ class StepText:
             ("int relation[{}];", len(plan.kept), "relations at the last step"),
             (f"{real} d[{{}}];", len(plan.discrete.memories), "discrete variables"),
             ("int count[{}];", len(plan.discrete.periods), "steps to the next tick of each clock"),
+            ("int32_t crossed[{}];", len(plan.levels), "steps for which a state that crossed a level may rest on it"),
         ]
         by_tables = [one.tables for one in plan.systems if one.tables]
         for k in range(plan.options.order if by_tables else 0):
@@ -309,7 +342,8 @@ class StepText:
     def code(self) -> StepCode:
         """The finished text."""
         plan, n = self.plan, self.name
-        functions = [self.discrete("discrete_update", plan.discrete)] if plan.discrete else []
+        functions = [self.monitor.look()] if self.monitor else []
+        functions += [self.discrete("discrete_update", plan.discrete)] if plan.discrete else []
         functions += [self._step(one) for one in plan.systems] + [self._outputs()]
         if self.monitor:
             functions.append(self.monitor.text())
@@ -323,7 +357,7 @@ class StepText:
             f'#include "{n}.h"\n\n#include <math.h>\n#include <string.h>\n\n'
             f"typedef {n}_real pl_real;\n\n"
         )
-        text = "\n".join([head + helpers(plan.options.precision), self._tables(), *functions])
+        text = "\n".join([head + helpers(plan.options.precision), self._rest_helper(), self._tables(), *functions])
         variables, p, fields = self.variables, self.program, self._fields()
         full = plan.systems[1].elimination if len(plan.systems) > 1 else None
         return StepCode(

@@ -33,6 +33,10 @@ class MonitorLimits:
     error: float = 0.05  # of scale: local error of one step
     dropped: float = 0.05  # of scale: share of the dropped entries in one step
     row_scale: Vector | None = None  # of each row; default: scale, algebraic rows are not watched
+    x_range: tuple[Vector, Vector] | None = None  # lowest and highest values of the unknowns that are covered
+    u_range: tuple[Vector, Vector] | None = None  # of the inputs
+    p_range: tuple[Vector, Vector] | None = None  # of the parameters
+    hold: int = 100  # steps without a flag after which the guarded step goes back to the pattern
 
 
 @dataclass(frozen=True)
@@ -154,3 +158,4 @@ class StepPlan:
     u_start: tuple[float, ...]
     half_clock: int = -1
     input_before: dict[int, int] = field(default_factory=dict)  # order 2: input -> variable of its last value
+    levels: list[tuple[int, int]] = field(default_factory=list)  # (place in x, level where it may come to rest)
