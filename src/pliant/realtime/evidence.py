@@ -7,35 +7,30 @@ meant to be filed by people who sign for safety; every number in it is also a fi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import ModelEvaluationError, NonFiniteError, NotSupportedError, PliantError, StepSizeError
+from pliant.errors import NotSupportedError, PliantError
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
 from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, watched_bits, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
-from pliant.realtime.scenario import Scenario
+from pliant.realtime.proposals import Proposal
 from pliant.realtime.static_lu import Quality, quality
 from pliant.realtime.stepmap import masked as masked_part
 from pliant.realtime.stepmap import step_map
 from pliant.realtime.stepper.make import StepCode
+from pliant.realtime.verdict import accuracy_line, conclude, missing_line
 from pliant.solve.generated import GeneratedModel
-from pliant.solve.numeric import NumericModel
-from pliant.solve.options import check_request
-from pliant.solve.progress import Reporter
-from pliant.solve.simulate import run_to_end
-from pliant.solve.simulation import Simulation
 
 BASE = 12  # linearisations that a common norm is made from
 DIFFERENCED = 8  # points where the step itself is differenced
-REFERENCE_RTOL = 1e-8
-COARSE = 0.05  # error of the method with all entries from which on a user should be told
+SHOWN = 10  # ranges that are printed; the file has them all
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
 HIDDEN = 1e-3  # growth per step that is told of where the step damps it
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
@@ -74,6 +69,11 @@ class Evidence:
     single: Quality | None = None
     constraint: float | None = None  # largest residual of algebraic equations, of the largest term
     unstable_exact: int = 0
+    accuracy: float | Mapping[str, float | None] | None = None  # as it was asked for; None: not judged
+    judged: tuple[str, ...] = ()
+    errors: dict[str, float] = field(default_factory=dict)  # against accurate runs, shares of the ranges
+    limits: dict[str, float | None] = field(default_factory=dict)  # what is allowed; None: not judged
+    proposals: tuple[Proposal, ...] = ()  # settings that were tried and reach the accuracy
     code_difference: float | None = None  # of the compiled step from the runs of the analysis, in units of the ranges
     items: list[Item] = field(default_factory=list)
     covered: list[str] = field(default_factory=list)
@@ -83,6 +83,19 @@ class Evidence:
     def holds(self) -> bool:
         """Did everything that was judged hold?"""
         return all(one.holds is not False for one in self.items)
+
+    @property
+    def failing(self) -> list[str]:
+        """What does not hold."""
+        return [one.name for one in self.items if one.holds is False]
+
+    @property
+    def worst(self) -> str | None:
+        """The name whose error against accurate runs is largest in units of what is allowed; None: none is known."""
+        if not self.errors:
+            return None
+        judged = {name: error / (self.limits.get(name) or np.inf) for name, error in self.errors.items()}
+        return max(self.errors, key=lambda name: (judged[name], self.errors[name]))
 
     @property
     def bias(self) -> float:
@@ -117,43 +130,12 @@ class Evidence:
         out |= {"smallest_real": self.smallest_real, "bias": self.bias, "holds": self.holds}
         out["gamma"] = None if self.lyapunov is None else self.lyapunov.gamma
         out["window"] = None if self.window is None else {"steps": self.window.length, "bound": self.window.bound}
+        out["accuracy"] = self.accuracy
+        out |= {"judged": list(self.judged), "errors": self.errors, "limits": self.limits}
+        out["proposals"] = [one.as_dict() for one in self.proposals]
         out["items"] = [{"name": one.name, "holds": one.holds, "text": one.text} for one in self.items]
         out["covered"], out["not_checked"] = self.covered, self.not_checked
         return json.loads(json.dumps(out, default=float))  # type: ignore[no-any-return]
-
-
-def reference_run(model: NumericModel, trace: Trace, scenario: Scenario) -> Matrix:
-    """An accurate simulation at the times of a trace, (N + 1, n)."""
-    times = np.concatenate([[scenario.start], trace.t])
-    request = check_request(
-        model,
-        start=scenario.start,
-        stop=float(times[-1]),
-        method="auto",
-        rtol=REFERENCE_RTOL,
-        atol=None,
-        points=times,
-        step=None,
-        parameters=scenario.parameters,
-        start_values=scenario.start_values,
-        outputs=None,
-        options={"initial": "solve"},
-        timeout=120.0,
-    )
-    sim = Simulation(model, request, scenario.inputs)
-    with Reporter(False) as reporter:
-        run_to_end(sim, reporter)
-    rows = sim.rows[: sim.out.used]
-    out = rows[np.searchsorted(rows[:, 0], times - 1e-9 * request_step(trace)).clip(max=len(rows) - 1)]
-    values = np.empty((len(times), model.n_x))
-    values[:, sim.x_index] = out[:, 1 : 1 + len(sim.x_index)]
-    sim.release()
-    return values
-
-
-def request_step(trace: Trace) -> float:
-    """Step size of a trace."""
-    return float(trace.t[0] - trace.scenario.start)
 
 
 @dataclass
@@ -179,6 +161,7 @@ class Collector:
         self._eigenvalues()
         self.report(0.2, "errors")
         self._errors()
+        self._accuracy()
         self.report(0.5, "pivots")
         self._pivots()
         if self.o.request.options.certificate:
@@ -288,35 +271,28 @@ class Collector:
             self._reference(k, exact, masked)
 
     def _reference(self, k: int, exact: Trace, masked: Trace) -> None:
-        e, frame = self.e, self.frame
+        """One scenario against its accurate run."""
+        e, judge = self.e, self.o.judge
         e.reference.append(None)
         e.reference_exact.append(None)
-        if not self.o.request.options.reference:
+        if judge is None:
             return
-        try:
-            accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
-        except PliantError as error:
-            # a run that the model does not get through says more than that a number is missing; a solver that gives up
-            # for reasons of its own does not
+        run = judge.runs[k]
+        if isinstance(run, PliantError):
             grows = bool(e.unstable_exact or self._hidden_growth()[0])
-            fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (
-                grows and isinstance(error, StepSizeError)
-            )
-            self._judged(
-                f"accurate reference, {exact.scenario.name}",
-                False if fails else None,
-                f"{'the accurate simulation fails' if fails else 'not available'}: {str(error).splitlines()[0]}",
-            )
+            self._judged(*missing_line(exact.scenario.name, run, grows))
             return
-        e.reference[k] = sparsed = largest(masked.x - accurate, frame)
-        e.reference_exact[k] = full = largest(exact.x - accurate, frame)
-        i = int(np.argmax(sparsed))
-        self._judged(
-            f"error against an accurate simulation, {exact.scenario.name}",
-            None,
-            f"{100 * sparsed[i]:.3g} % of the range ({frame.names[i]}); with all entries {100 * full.max():.3g} %"
-            + ("; the step itself is coarse here, whatever the pattern" if full.max() > COARSE else ""),
-        )
+        e.reference[k] = largest(masked.x - run.x, self.frame)
+        e.reference_exact[k] = largest(exact.x - run.x, self.frame)
+        line = accuracy_line(self.o, k, e.errors)
+        if line is not None:
+            self._judged(*line)
+
+    def _accuracy(self) -> None:
+        self.report(0.4, "accuracy")
+        line = conclude(self.o, self.e)
+        if line is not None:
+            self._judged(*line)
 
     # ----------------------------------------------------------------------------------------------- pivots
 
