@@ -76,7 +76,9 @@ class Evidence:
     proposals: tuple[Proposal, ...] = ()  # settings that were tried and reach the accuracy
     code_difference: float | None = None  # of the compiled step from the runs of the analysis, in units of the ranges
     items: list[Item] = field(default_factory=list)
-    covered: list[str] = field(default_factory=list)
+    covered: list[str] = field(default_factory=list)  # scenarios with their inputs, then ranges of all states
+    runs: list[str] = field(default_factory=list)  # scenarios alone
+    ranges: list[tuple[str, float, float]] = field(default_factory=list)  # inputs, judged names, others: what matters first
     not_checked: list[str] = field(default_factory=list)
 
     @property
@@ -104,11 +106,14 @@ class Evidence:
 
     @property
     def text(self) -> str:
-        """For the file."""
+        """For the file: everything."""
+        return self._told(self.covered)
+
+    def _told(self, covered: list[str]) -> str:
         mark = {True: "holds", False: "DOES NOT HOLD", None: "noted"}
         lines = ["What was checked"]
         lines += [f"  [{mark[one.holds]}] {one.name}: {one.text}" for one in self.items]
-        lines += ["", "Over which states, inputs and parameters", *(f"  {one}" for one in self.covered)]
+        lines += ["", "Over which states, inputs and parameters", *(f"  {one}" for one in covered)]
         lines += ["", "What was not checked", *(f"  - {one}" for one in self.not_checked)]
         return "\n".join(lines) + "\n"
 
@@ -119,7 +124,12 @@ class Evidence:
         return "\n".join(lines[: lines.index("")])
 
     def __str__(self) -> str:
-        return self.text
+        """For the screen: of long lists what matters most."""
+        runs = [*self.runs[:SHOWN], *([f"and {len(self.runs) - SHOWN} more scenarios"] if self.runs[SHOWN:] else [])]
+        ranges = [f"{name}: {low:.6g} .. {high:.6g}" for name, low, high in self.ranges[:SHOWN]]
+        if self.ranges[SHOWN:]:
+            ranges.append(f"and {len(self.ranges) - SHOWN} more ranges, in evidence.text and in the written folder")
+        return self._told([*runs, *ranges])
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -188,6 +198,11 @@ class Collector:
             checker = Checker(points, rule)
             outside = points.outside
             e.unstable_exact += int(outside.sum())
+            if self.mask.all():  # nothing is changed: what differs is rounding
+                e.radius = max(e.radius, float(points.radius.max()))
+                e.smallest_real = min(e.smallest_real, float(points.eigenvalues.real.min()))
+                e.radius_exact = max(e.radius_exact, float(points.radius.max()))
+                continue
             for p in range(len(points)):
                 found = checker.spectrum(p, self.mask)
                 verdict = checker.judge(p, self.mask)
@@ -195,7 +210,8 @@ class Collector:
                 radius = np.inf if found is None else float(np.abs(found).max())
                 e.radius = max(e.radius, radius)
                 if not outside[p]:
-                    e.margin_kept = min(e.margin_kept, (1.0 - radius) / (1.0 - float(points.radius[p])))
+                    margin, rounding = 1.0 - float(points.radius[p]), float(points.rounding[p])
+                    e.margin_kept = min(e.margin_kept, (1.0 - radius + rounding) / margin)
                 if verdict.test == "shift":
                     e.shift = max(e.shift, verdict.value)
                 if found is not None:
@@ -526,33 +542,40 @@ class Collector:
 
     # --------------------------------------------------------------------------------------------- coverage
 
-    def _input_ranges(self, run: Trace) -> str:
-        """Names of the inputs with the values that the steps of a run saw."""
+    def _input_ranges(self, run: Trace) -> tuple[Matrix, Matrix]:
+        """Lowest and highest values of the inputs that the steps of a run saw."""
         walker = Walker(self.o.model, self.frame.tau)
         walker.begin(run.scenario)
-        names = self.o.model.names.u
-        if not names:
-            return "the model has none"
+        if not self.o.model.names.u:
+            return np.zeros(0), np.zeros(0)
         values = np.asarray(walker.sim.inputs.value(run.t))
-        low, high = values.min(axis=0), values.max(axis=0)
-        return ", ".join(
-            f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
-            for j, name in enumerate(names)
-        )
+        return values.min(axis=0), values.max(axis=0)
 
     def _coverage(self) -> None:
-        o, e = self.o, self.e
+        o, e, names = self.o, self.e, self.o.model.names.u
+        bounds = []
         for exact in o.exact:
             scenario = exact.scenario
             given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
-            inputs = self._input_ranges(exact)
-            e.covered.append(
-                f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
-                f"{o.request.step:g}; parameters: {given}; inputs: {inputs}"
+            low, high = self._input_ranges(exact)
+            bounds.append((low, high))
+            inputs = ", ".join(
+                f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
+                for j, name in enumerate(names)
             )
+            e.runs.append(
+                f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
+                f"{o.request.step:g}; parameters: {given}"
+            )
+            e.covered.append(f"{e.runs[-1]}; inputs: {inputs or 'the model has none'}")
         low = np.min([one.x.min(axis=0) for one in o.exact], axis=0)
         high = np.max([one.x.max(axis=0) for one in o.exact], axis=0)
-        e.covered += [f"{name}: {low[i]:.6g} .. {high[i]:.6g}" for i, name in enumerate(self.frame.names)]
+        states = list(zip(self.frame.names, low.tolist(), high.tolist(), strict=True))
+        e.covered += [f"{name}: {low:.6g} .. {high:.6g}" for name, low, high in states]
+        seen = np.array(bounds)  # (runs, 2, inputs)
+        e.ranges += zip(names, seen[:, 0].min(axis=0).tolist(), seen[:, 1].max(axis=0).tolist(), strict=True)
+        # states of the largest errors first, those that are not judged last
+        e.ranges += sorted(states, key=lambda one: -e.errors.get(one[0], -1.0))
         e.not_checked += [
             "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
             "linearisations between the checked ones (a sample of the steps was looked at, windows look at all)",
