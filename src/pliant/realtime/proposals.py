@@ -11,24 +11,27 @@ clocks still tick at the ends of steps. Where switches act between steps order 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError, SimulationInterrupted
-from pliant.realtime.accuracy import Accuracy, Judge, check_accuracy, take_steps, worst_name
+from pliant.realtime.accuracy import Accuracy, Judge, Steps, check_accuracy, take_steps, worst_name
 from pliant.realtime.build import Outcome
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
 from pliant.realtime.form import in_form
 from pliant.realtime.options import RealtimeOptions
+from pliant.realtime.scenario import Scenario
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
-SAFE = 0.9  # share of the accuracy that a proposal may take
+SAFE = 0.8  # share of the accuracy that a proposal may take: other scenarios will take more
 NICE = (2, 4, 5, 8, 10, 20, 25, 40, 50, 80, 100, 200, 250, 400, 500, 1000)  # steps stay round numbers
-MOST_STEPS, MOST_MORE = 40_000, 10  # of a run: so many, or so many times those of the plan
-TRIALS = 4  # of step sizes for one order
+MOST_STEPS, MOST_MORE = 150_000, 10  # of a run: so many, or so many times those of the plan
+COMPILED = 3000  # steps from which on compiling is faster
+TRIALS = 7  # of step sizes for one order
 SLOWEST, FASTEST = 0.3, 3.0  # orders that are believed
 
 
@@ -102,16 +105,34 @@ class Trials:
         judge = self.outcome.judge if not form and n == 1 else None
         if judge is None:
             judge = Judge(model, accuracy, request.scenarios, step).prepare()
-        walker = judge.walker(order)
         worst = Attempt(0.0, 0.0, "")
+        run = self._runner(form, order, n, judge)
         for k, scenario in enumerate(request.scenarios):
-            found = judge.found(k, take_steps(walker, scenario.seen(request.options.inputs, step)))
+            found = judge.found(k, run(scenario))
             if found is None:
                 continue
             i = worst_name(accuracy, found.errors)
             if found.ratio >= worst.ratio:
                 worst = Attempt(found.ratio, float(found.errors[i]), accuracy.names[i].name)
         return worst
+
+    def _runner(self, form: str, order: int, n: int, judge: Judge) -> Callable[[Scenario], Steps]:
+        """Runs of a scenario: the steps of the analysis, or where there are many the compiled step."""
+        o, request, step = self.outcome, self.outcome.request, judge.step
+        if form or self.steps * n < COMPILED or not isinstance(o.model, GeneratedModel):
+            walker = judge.walker(order)
+            return lambda scenario: take_steps(walker, scenario.seen(request.options.inputs, step))
+        options = replace(request.options, monitor="off", precision="double")
+        other = replace(request, step=step, order=order, options=options)
+        counts = NEWTON_STEPS[-1], EVENT_ROUNDS[-1], RELATION_PASSES[-1]
+        code = write_code(replace(o, request=other, elimination=o.full), None, *counts)
+
+        def driven(scenario: Scenario) -> Steps:
+            found = drive(code, o.model, scenario, inputs=request.options.inputs)
+            seen = scenario.seen(request.options.inputs, step)
+            return Steps(seen, found.time[1:], found.x, found.memories[1:])
+
+        return driven
 
     def _limits(self) -> dict[str, float | None]:
         names = self.outcome.request.accuracy.names
