@@ -3,8 +3,8 @@
     python benchmarks/plants.py [names]
 
 A plan that holds must stay within 5 % there, or raise a flag; one that does not must have a proposal that works when it
-is followed. Errors on unseen scenarios are measured here, without the code of the verdict: distance to the nearest value
-of an accurate run within one step, in units of the ranges over the planned scenarios.
+is followed. Errors on unseen scenarios are measured here, without the code of the verdict: distance to the nearest
+value of an accurate run within one step, in units of the ranges over the planned scenarios.
 """
 
 from __future__ import annotations
@@ -177,7 +177,9 @@ def measured(model: pliant.Model, plan: pliant.Plan, scenario: Scenario, stop: f
         return np.inf, True
     flags = getattr(run, "flags", None)
     fine = np.linspace(0.0, run.time[-1], FINE * (len(run.time) - 1) + 1)
-    true = model.simulate(stop=float(run.time[-1]), points=fine, rtol=1e-8, inputs=scenario["inputs"], options={"initial": "solve"})
+    true = model.simulate(
+        stop=float(run.time[-1]), points=fine, rtol=1e-8, inputs=scenario["inputs"], options={"initial": "solve"}
+    )
     worst = 0.0
     for name, width in ranges.items():
         values: NDArray[np.float64] = np.asarray(true[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -143,10 +144,7 @@ def _accuracy(texts: list[str] | None) -> Any:
     if len(texts) == 1 and "=" not in texts[0]:
         word = literal(texts[0])
         return None if word == "none" else word
-    return {
-        name: None if value == "none" else literal(value)
-        for name, value in pairs("--accuracy", texts)
-    }
+    return {name: None if value == "none" else literal(value) for name, value in pairs("--accuracy", texts)}
 
 
 def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
@@ -164,7 +162,20 @@ def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--scenarios") from None
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise typer.BadParameter(f"{file} must hold a list of scenarios", param_hint="--scenarios")
+    for k, one in enumerate(found):
+        _check_numbers(one, f"{file}: {one.get('name') or f'scenario {k + 1}'}")
     return found
+
+
+def _check_numbers(value: Any, where: str) -> None:
+    """JSON readers let NaN and Infinity through."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise pliant.ArgumentError(
+            f"{where} is {value}, not a finite number", hint="put a number there, or leave it out"
+        )
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        _check_numbers(part, f"{where}[{key!r}]" if isinstance(key, int) else f"{where}, {key}")
 
 
 def _show(plan: Any, timing: Any, baselines: bool, files: list[str]) -> None:

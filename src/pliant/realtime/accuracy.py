@@ -126,15 +126,16 @@ def check_accuracy(model: NumericModel, accuracy: Any, judged: Any) -> Accuracy:
         outside = [name for name in limits if name not in wanted]
         if outside:
             raise ArgumentError(
-                f"accuracy names {outside[0]}, which is not among judged", hint="name it in judged=, too, or leave it out"
+                f"accuracy names {outside[0]}, which is not among judged",
+                hint="name it in judged=, too, or leave it out",
             )
     info = model.variables()
     names = []
     for name in dict.fromkeys(wanted):
         found = _find(model, name)
         assert found is not None
-        nominal = abs(info[name].nominal or 1.0) if name in info else 1.0
-        names.append(Name(name, *found, limits.get(name, usual), nominal))
+        nominal = info[name].nominal if name in info else None
+        names.append(Name(name, *found, limits.get(name, usual), 1.0 if nominal is None else abs(nominal)))
     return Accuracy(given if is_mapping else None if accuracy is None else usual, tuple(names))
 
 
@@ -207,7 +208,7 @@ def accurate_run(model: NumericModel, scenario: Scenario, step: float, names: Se
     count = max(1, round((scenario.stop - scenario.start) / step))
     width = max(1, model.n_x + len(names))
     within = int(np.clip(LARGEST_STORE // (count * width), 1, WITHIN))
-    points = scenario.start + np.arange(count * within + 1) * (step / within)
+    points: Matrix = np.asarray(scenario.start + np.arange(count * within + 1) * (step / within), dtype=np.float64)
     times = points[::within]
     seen = [one.name for one in names]
     columns = list(dict.fromkeys([*(model.names.x[i] for i in model.all_x), *seen]))
@@ -337,7 +338,14 @@ class Judge:
         size = np.max([one.size for one in self.good], axis=0)
         moves = high - low > RESOLVED * REFERENCE_RTOL * (size + ATOL_SHARE * nominal)
         rests = tuple(one.name for one, does in zip(names, moves, strict=True) if not does)
-        return np.where(moves, high - low, nominal), rests
+        for one, does in zip(names, moves, strict=True):
+            if not (does or one.nominal > 0.0) and np.isfinite(one.limit):
+                raise ArgumentError(
+                    f"{one.name}: no scenario moves it and its nominal value is {one.nominal:g}, so that its range has "
+                    "the width zero: errors have no measure",
+                    hint=f"give {one.name} a nominal value, a scenario that moves it, or leave it out of judged=",
+                )
+        return np.where(moves, high - low, np.where(nominal > 0.0, nominal, 1.0)), rests
 
     def walker(self, order: int) -> Walker:
         """For runs that are to be compared."""

@@ -78,7 +78,7 @@ class Evidence:
     items: list[Item] = field(default_factory=list)
     covered: list[str] = field(default_factory=list)  # scenarios with their inputs, then ranges of all states
     runs: list[str] = field(default_factory=list)  # scenarios alone
-    ranges: list[tuple[str, float, float]] = field(default_factory=list)  # inputs, judged names, others: what matters first
+    ranges: list[tuple[str, float, float]] = field(default_factory=list)  # inputs, then states of large errors first
     not_checked: list[str] = field(default_factory=list)
 
     @property

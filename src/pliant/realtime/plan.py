@@ -117,8 +117,8 @@ class Plan:
         return (
             f"<pliant.Plan {self.name!r}, step {self.step:g}: {self.entries} of {len(full.entries)} entries, LU "
             f"{self.lu_entries} of {full.lu_entries}, {self.flops} of {full.factor_flops} operations, {self.colours} "
-            f"of {self.outcome.full_colours} colours; margin kept {self.margin_kept:.3f}, bias {100 * self.bias:.2g} %, "
-            f"{'holds' if self.evidence.holds else 'DOES NOT HOLD'}>"
+            f"of {self.outcome.full_colours} colours; margin kept {self.margin_kept:.3f}, bias {100 * self.bias:.2g} "
+            f"%, {'holds' if self.evidence.holds else 'DOES NOT HOLD'}>"
         )
 
     @property

@@ -80,7 +80,7 @@ class Trials:
         request = self.outcome.request
         self.models[""] = (self.outcome.model, request.accuracy)
         self.steps = sum(len(one.t) for one in self.outcome.exact)
-        self.most = max(1, max(MOST_STEPS // max(self.steps, 1), MOST_MORE))
+        self.most = max(MOST_STEPS // max(self.steps, 1), MOST_MORE)
 
     def run(self, form: str, order: int, n: int) -> Attempt:
         """All scenarios with all entries at step/n."""
@@ -164,14 +164,12 @@ class Trials:
     def _next(self, known: list[tuple[int, float]], order: int) -> int:
         """The next n by the order that the last two runs show."""
         (a, first), (b, last) = known[-2:]
-        if not np.isfinite(last):
-            return _nice(4 * b)
-        measured = np.log(first / last) / np.log(b / a) if np.isfinite(first) else float(order)
+        measured = np.log(first / last) / np.log(b / a) if np.isfinite(first) and np.isfinite(last) else 0.0
         p = float(np.clip(measured, SLOWEST, FASTEST))
-        wanted = b * (last / (SAFE * SAFE)) ** (1.0 / p)
-        if wanted > self.most and known[-1][0] < self.most and p < order:  # the order may show at smaller steps only
-            wanted = max(4.0 * b, 1.0)
-        return _nice(max(wanted, b + 1.0))
+        n = _nice(max(b * (last / (SAFE * SAFE)) ** (1.0 / p), b + 1.0))
+        if n > self.most and p < order:  # the order may show at smaller steps only
+            n = _nice(4 * b)
+        return n if n <= self.most else max((one for one in NICE if b < one <= self.most), default=n)
 
 
 def _nice(n: float) -> int:
@@ -194,7 +192,7 @@ def propose(outcome: Outcome) -> list[Proposal]:
             wanted.append(("", other, second))
     form = _other_form(outcome)
     if form:
-        wanted += [(form, order, 1) for order in (now, other)]
+        wanted += [(form, order, 1) for order in ((now,) if enough else (now, other))]
     if first is None:  # how far it came
         wanted += sorted(key for key in trials.made if key[:2] == ("", now) and key[2] > 1)[-1:]
     found = [_proposal(outcome, key, trials.run(*key)) for key in dict.fromkeys(wanted)]

@@ -42,8 +42,8 @@ def _text(outcome: Outcome, found: Found, full: Found) -> str:
     allowed = f"{100 * one.limit:.3g} % are allowed" if np.isfinite(one.limit) else "not judged: accuracy is None"
     entries = "" if outcome.mask.all() else f"; with all entries {100 * full.errors[j]:.3g} %"
     return (
-        f"{100 * found.errors[i]:.3g} % of the range of {one.name} at t = {found.at[i]:.6g}, moved by up to one step in "
-        f"time; {allowed}{entries}"
+        f"{100 * found.errors[i]:.3g} % of the range of {one.name} at t = {found.at[i]:.6g}, moved by up to one step "
+        f"in time; {allowed}{entries}"
     )
 
 
@@ -68,8 +68,8 @@ def conclude(outcome: Outcome, e: Evidence) -> Line | None:
     if judge.rests:
         more = f" and {len(judge.rests) - MOST_NAMES} more" if len(judge.rests) > MOST_NAMES else ""
         e.not_checked.append(
-            f"accuracy by range of {', '.join(judge.rests[:MOST_NAMES])}{more}: no scenario moves them by more than the "
-            "accurate simulation resolves; their nominal values stand for the ranges"
+            f"accuracy by range of {', '.join(judge.rests[:MOST_NAMES])}{more}: no scenario moves them by more than "
+            "the accurate simulation resolves; their nominal values stand for the ranges"
         )
     if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
         return None

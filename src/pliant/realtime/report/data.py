@@ -23,9 +23,9 @@ from scipy.optimize import linear_sum_assignment
 from pliant.errors import PliantError
 from pliant.realtime import criteria
 from pliant.realtime.accept import Checker
+from pliant.realtime.accuracy import AccurateRun
 from pliant.realtime.bias import predicted_error
 from pliant.realtime.elimination import Elimination
-from pliant.realtime.accuracy import AccurateRun
 from pliant.realtime.linearise import Matrix
 
 if TYPE_CHECKING:
