@@ -15,7 +15,7 @@ import pliant
 from pliant.cli import app
 from pliant.realtime.accept import Checker, Rule
 from pliant.realtime.accuracy import AccurateRun, _stretches
-from pliant.realtime.points import ON_CIRCLE, Frame, Origin, Points
+from pliant.realtime.points import LARGEST_ROUNDING, ON_CIRCLE, Frame, Origin, Points
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 QUICK = {"certificate": False}
@@ -178,7 +178,7 @@ def test_rounding_is_no_violation() -> None:
     for seed in range(120):
         chance = np.random.default_rng(seed)
         k = int(chance.integers(2, 8))
-        m, c, d = 10.0 ** chance.uniform(-4, 2, k), 10.0 ** chance.uniform(6, 12, k - 1), 10.0 ** chance.uniform(-7, -3)
+        m, c, d = 10.0 ** chance.uniform(-4, 2, k), 10.0 ** chance.uniform(6, 13, k - 1), 10.0 ** chance.uniform(-7, -3)
         A = np.zeros((2 * k, 2 * k))
         A[:k, k:] = np.eye(k)
         for j in range(k - 1):
@@ -197,7 +197,7 @@ def test_rounding_is_no_violation() -> None:
         assert found is not None
         kept = (1.0 - np.abs(found).max()) / (1.0 - points.radius[0])
         worst += points.radius[0] < 1.0 - ON_CIRCLE and kept < 0.5
-        assert checker.judge(0, everything).accepted
+        assert points.rounding[0] >= LARGEST_ROUNDING or checker.judge(0, everything).accepted
         assert points.outside[0] or kept + points.rounding[0] / (1.0 - points.radius[0]) >= 0.5
     assert worst  # without the bound on rounding some would be refused
 
