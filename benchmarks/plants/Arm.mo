@@ -23,8 +23,7 @@ equation
   M12*der(w[1]) + M22*der(w[2]) + h*sin(q[2])*w[1]^2 + g*m[2]*l[2]/2*cos(q[1] + q[2])
     = tau[2] - Fc[2]*tanh(w[2]/0.02);
   when sample(0, 2e-3) then
-    tau[1] = kp[1]*(ref[1] - q[1]) - kd[1]*w[1];
-    tau[2] = kp[2]*(ref[2] - q[2]) - kd[2]*w[2];
+    tau = {kp[1]*(ref[1] - q[1]) - kd[1]*w[1], kp[2]*(ref[2] - q[2]) - kd[2]*w[2]};
   end when;
   tip = {l[1]*cos(q[1]) + l[2]*cos(q[1] + q[2]), l[1]*sin(q[1]) + l[2]*sin(q[1] + q[2])};
 end Arm;
