@@ -27,6 +27,7 @@ ON_CIRCLE = 1e-9  # margin below which rounding decides on which side of the uni
 NEAR = 1e-3  # distance from the unit circle within which rounding of eigenvalues is looked at
 LARGEST_ROUNDING = 1e-4  # that is believed: runs would show what a larger one means
 SAFETY = 4.0  # on the estimate of rounding: products and sums of n terms
+UNBOUNDED = 1e100  # in the place of an effect that overflows
 INVISIBLE = 1e-3  # change over the whole run that an eigenvalue may bring about in any case
 
 
@@ -161,10 +162,11 @@ class Points:
     def _within(self, B_inverse: Matrix, S: Matrix) -> Matrix:
         """-(I + S + ... + S^(N-1)) tau B^-1 by doubling."""
         T, power = -self.frame.tau * B_inverse, S
-        for _ in range(max(1, int(np.ceil(np.log2(max(2, self.frame.horizon)))))):
-            T = T + power @ T
-            power = power @ power
-        return T
+        with np.errstate(over="ignore", invalid="ignore"):  # what grows over a long run has no bound: it may not go
+            for _ in range(max(1, int(np.ceil(np.log2(max(2, self.frame.horizon)))))):
+                T = T + power @ T
+                power = power @ power
+        return np.nan_to_num(T, nan=UNBOUNDED, posinf=UNBOUNDED, neginf=-UNBOUNDED)
 
     def limits(self, theta: float) -> Matrix:
         """By how much each eigenvalue may move, (P, n)."""
