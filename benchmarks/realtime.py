@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 import pliant
 from pliant.codegen.compiler import load_library
 from pliant.realtime import criteria
+from pliant.realtime.accuracy import reference_run
 from pliant.realtime.code import drive, write_code
-from pliant.realtime.evidence import reference_run
 from pliant.realtime.linearise import Walker, trace
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import make_scenarios

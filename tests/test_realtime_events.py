@@ -216,9 +216,9 @@ def test_rounds_of_an_event() -> None:
 def test_switches_inside_a_loop(order: int) -> None:
     """Two ideal diodes that decide about each other: passes before the step settle them, at constant cost."""
     model = pliant.load(RECTIFIER)
-    late = model.realtime(step=1e-4, stop=0.04, order=order, options={**FULL, "relation_passes": 0})
+    late = model.realtime(step=1e-4, stop=0.04, order=order, accuracy=0.1, options={**FULL, "relation_passes": 0})
     assert not late.evidence.holds
-    plan = model.realtime(step=1e-4, stop=0.04, order=order, options=FULL)
+    plan = model.realtime(step=1e-4, stop=0.04, order=order, accuracy=0.1, options=FULL)
     assert plan.code.relations
     assert plan.code.options.relation_passes in (1, 2)
     assert plan.evidence.holds, plan.evidence.short

@@ -231,6 +231,8 @@ class Model:
         scenarios: Any = None,
         options: Mapping[str, Any] | None = None,
         progress: bool | Callable[[PlanProgress], object] | None = None,
+        accuracy: float | Mapping[str, float | None] | None = 0.05,
+        judged: Sequence[str] | None = None,
     ) -> Plan:
         """Plan a real-time step: find which Jacobian entries can be dropped, and check that it stays stable.
 
@@ -242,6 +244,9 @@ class Model:
         scenarios   list of mappings with inputs, parameters, start_values, stop; by default one run as the model stands
         options     see :class:`pliant.RealtimeOptions`
         progress    True, False, or a function; None: a bar on a terminal when it takes longer than a second
+        accuracy    error against an accurate run beyond which the evidence does not hold, as a share of a name's range
+                    over the scenarios, moved by up to one step in time; a number, a mapping by name, None: not judged
+        judged      names that this counts for; None: all states and declared outputs
 
         >>> import pliant
         >>> model = pliant.load('''
@@ -271,6 +276,8 @@ class Model:
                 order=order,
                 scenarios=scenarios,
                 options=options,
+                accuracy=accuracy,
+                judged=judged,
                 report=reporter.report,
             )
             return plan_in_form(self._numeric, options, make)

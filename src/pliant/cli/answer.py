@@ -20,6 +20,7 @@ import pliant
 from pliant.solve.manifest import to_json
 
 EXIT_ERROR = 1
+EXIT_DOES_NOT_HOLD = 3  # the evidence of a plan; everything is written all the same
 EXIT_INTERRUPTED = 130
 _MAX_ROWS = 20  # variables in the table of end values
 

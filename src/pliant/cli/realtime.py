@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import pliant
-from pliant.cli.answer import Report
+from pliant.cli.answer import EXIT_DOES_NOT_HOLD, Report
 from pliant.cli.app import app
 from pliant.cli.arguments import (
     AsJson,
@@ -40,6 +41,14 @@ RealStop = Annotated[float, typer.Option(help="End of the scenario in seconds.")
 Tolerance = Annotated[float, typer.Option(help="Error that dropped entries may add, of each state's range.")]
 Theta = Annotated[float, typer.Option(help="Share of the stability margin that must stay.")]
 Order = Annotated[int, typer.Option(help="1, or 2: two half steps, extrapolated.")]
+AccuracyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accuracy",
+        help="Error against accurate simulations beyond which the evidence does not hold (exit code 3): a number, "
+        "name=number, or none. Repeatable; default: 0.05.",
+    ),
+]
 Scenarios = Annotated[
     Path | None, typer.Option(help="JSON file: a list of scenarios with inputs, parameters, start_values, stop.")
 ]
@@ -64,6 +73,7 @@ def realtime(
     tolerance: Tolerance = 0.02,
     theta: Theta = 0.5,
     order: Order = 1,
+    accuracy: AccuracyOption = None,
     param: Param = None,
     start_value: StartValue = None,
     input_: Input = None,
@@ -85,7 +95,10 @@ def realtime(
     fold_parameters: Fold = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn a Modelica model into C with constant work per step: find the entries that can go, check, write, measure."""
+    """Turn a Modelica model into C with constant work per step: find the entries that can go, check, write, measure.
+
+    The exit code is 3 if the evidence does not hold; everything is written all the same.
+    """
     report = Report(as_json)
     with report.errors():
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
@@ -108,6 +121,7 @@ def realtime(
             if scenarios is None
             else _scenarios(scenarios, bool(param or start_value or input_)),
             options={"precision": precision, **options},
+            accuracy=_accuracy(accuracy),
             progress=False if as_json else None,
         )
         timing = plan.measure(measure_steps) if measure else None
@@ -117,8 +131,20 @@ def realtime(
             report.files.append(str(plan.report(page)))
         if as_json:
             typer.echo(json.dumps(to_json({**plan.as_dict(baselines), "files": report.files}), indent=1))
-            return
-        _show(plan, timing, baselines, report.files)
+        else:
+            _show(plan, timing, baselines, report.files)
+    if not plan.evidence.holds:
+        raise typer.Exit(EXIT_DOES_NOT_HOLD)
+
+
+def _accuracy(texts: list[str] | None) -> Any:
+    """A number, a mapping by name, or None: not judged."""
+    if not texts:
+        return 0.05
+    if len(texts) == 1 and "=" not in texts[0]:
+        word = literal(texts[0])
+        return None if word == "none" else word
+    return {name: None if value == "none" else literal(value) for name, value in pairs("--accuracy", texts)}
 
 
 def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
@@ -136,7 +162,20 @@ def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
         raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--scenarios") from None
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise typer.BadParameter(f"{file} must hold a list of scenarios", param_hint="--scenarios")
+    for k, one in enumerate(found):
+        _check_numbers(one, f"{file}: {one.get('name') or f'scenario {k + 1}'}")
     return found
+
+
+def _check_numbers(value: Any, where: str) -> None:
+    """JSON readers let NaN and Infinity through."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise pliant.ArgumentError(
+            f"{where} is {value}, not a finite number", hint="put a number there, or leave it out"
+        )
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        _check_numbers(part, f"{where}[{key!r}]" if isinstance(key, int) else f"{where}, {key}")
 
 
 def _show(plan: Any, timing: Any, baselines: bool, files: list[str]) -> None:

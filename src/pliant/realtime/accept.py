@@ -58,7 +58,9 @@ class Checker:
         self.frame = points.frame
         self.limits = points.limits(rule.theta)
         self.largest = np.where(
-            points.outside, points.radius + points.slack, 1.0 - rule.theta * (1.0 - points.radius) + 1e-12
+            points.outside,
+            points.radius + points.slack + points.rounding,
+            1.0 - rule.theta * (1.0 - points.radius) + 1e-12 + points.rounding,
         )
         self.algebraic = np.flatnonzero(self.frame.algebraic)
         self._exact_error: dict[int, Matrix] = {}

@@ -25,6 +25,7 @@ from pliant.errors import (
 )
 from pliant.jacobian.colouring import colour
 from pliant.realtime.accept import Checker, Rule
+from pliant.realtime.accuracy import Accuracy, Judge
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.elimination import Elimination, assign_rows, eliminate
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker, trace
@@ -51,7 +52,7 @@ SOUND_GROWTH, SOUND_PIVOT = 1e3, 1e-8  # of rows scaled to one
 class Progress:
     """Where the making of a plan stands."""
 
-    stage: str  # "exact runs", "search", "sparsed runs", "evidence"
+    stage: str  # "exact runs", "accurate runs", "search", "sparsed runs", "evidence"
     share: float  # of the stage
     text: str = ""
     seconds: float = 0.0
@@ -69,6 +70,7 @@ class Request:
     rule: Rule
     order: int
     options: RealtimeOptions
+    accuracy: Accuracy
 
 
 @dataclass(eq=False)
@@ -88,6 +90,7 @@ class Outcome:
     colours: int
     full_colours: int
     seconds: dict[str, float]
+    judge: Judge | None  # accurate runs, where they are wanted
 
     @property
     def mask(self) -> Mask:
@@ -126,6 +129,8 @@ class Builder:
         points = Points(frame, *pick(exact, request.options.points))
         self._check_stable(points)
         self._mark("exact runs")
+        self.judge = self._judge()
+        self._mark("accurate runs")
         free = self._free(frame)
         found, masked, masked_points, points = self._search(points, free)
         mask = found.mask
@@ -145,7 +150,18 @@ class Builder:
             colour(frame.n, frame.n, frame.rows[mask], frame.columns[mask]).n_colours,
             colour(frame.n, frame.n, frame.rows, frame.columns).n_colours,
             self.seconds,
+            self.judge,
         )
+
+    def _judge(self) -> Judge | None:
+        """Accurate runs of the scenarios; how much of what is allowed the step with all entries takes."""
+        request = self.request
+        if not request.options.reference:
+            return None
+        judge = Judge(self.model, request.accuracy, request.scenarios, request.step)
+        judge.prepare(lambda k: self._tell("accurate runs", k / len(request.scenarios), request.scenarios[k].name))
+        self.taken = judge.ratio(self.exact)
+        return judge
 
     def _mark(self, stage: str) -> None:
         self.seconds[stage] = time.perf_counter() - self.begin - sum(self.seconds.values())
@@ -293,9 +309,24 @@ class Builder:
         errors = [largest(predicted_error(frame, one, found.mask), frame).max() for one in self.exact]
         measured = [largest(one.x - exact.x, frame).max() for one, exact in zip(masked, self.exact, strict=True)]
         errors += [one / MEASURED for one in measured]
+        errors.append(self._beyond(masked))
         self._mark("sparsed runs")
         self._tell("sparsed runs", 1.0, f"{len(bad)} linearisations refuse, error {100 * max(errors):.2g} %")
         return masked, there, bad, float(max(errors))
+
+    def _beyond(self, masked: list[Trace]) -> float:
+        """A pattern must not spoil what all entries reach: the added error that stands for more than is allowed.
+
+        Where all entries take the share a of the accuracy and the pattern b > 1, the tolerance times (1 - a)/(b - a)
+        would have been right.
+        """
+        if self.judge is None or self.taken >= 1.0:
+            return 0.0
+        share = self.judge.ratio(masked)
+        if share <= 1.0:
+            return 0.0
+        room = max((1.0 - self.taken) / (share - self.taken), 1e-3) if np.isfinite(share) else 1e-3
+        return self.request.rule.tolerance * 1.01 / room
 
     def _full(self, points: Points, training: list[int]) -> tuple[Found, list[Trace], Points]:
         """Nothing goes."""

@@ -7,35 +7,30 @@ meant to be filed by people who sign for safety; every number in it is also a fi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import ModelEvaluationError, NonFiniteError, NotSupportedError, PliantError, StepSizeError
+from pliant.errors import NotSupportedError, PliantError
 from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
 from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
-from pliant.realtime.scenario import Scenario
+from pliant.realtime.proposals import Proposal
 from pliant.realtime.static_lu import Quality, quality
 from pliant.realtime.stepmap import masked as masked_part
 from pliant.realtime.stepmap import step_map
 from pliant.realtime.stepper.make import StepCode
+from pliant.realtime.verdict import accuracy_line, conclude, missing_line
 from pliant.solve.generated import GeneratedModel
-from pliant.solve.numeric import NumericModel
-from pliant.solve.options import check_request
-from pliant.solve.progress import Reporter
-from pliant.solve.simulate import run_to_end
-from pliant.solve.simulation import Simulation
 
 BASE = 12  # linearisations that a common norm is made from
 DIFFERENCED = 8  # points where the step itself is differenced
-REFERENCE_RTOL = 1e-8
-COARSE = 0.05  # error of the method with all entries from which on a user should be told
+SHOWN = 10  # ranges that are printed; the file has them all
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
 HIDDEN = 1e-3  # growth per step that is told of where the step damps it
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
@@ -74,9 +69,16 @@ class Evidence:
     single: Quality | None = None
     constraint: float | None = None  # largest residual of algebraic equations, of the largest term
     unstable_exact: int = 0
+    accuracy: float | Mapping[str, float | None] | None = None  # as it was asked for; None: not judged
+    judged: tuple[str, ...] = ()
+    errors: dict[str, float] = field(default_factory=dict)  # against accurate runs, shares of the ranges
+    limits: dict[str, float | None] = field(default_factory=dict)  # what is allowed; None: not judged
+    proposals: tuple[Proposal, ...] = ()  # settings that were tried and reach the accuracy
     code_difference: float | None = None  # of the compiled step from the runs of the analysis, in units of the ranges
     items: list[Item] = field(default_factory=list)
-    covered: list[str] = field(default_factory=list)
+    covered: list[str] = field(default_factory=list)  # scenarios with their inputs, then ranges of all states
+    runs: list[str] = field(default_factory=list)  # scenarios alone
+    ranges: list[tuple[str, float, float]] = field(default_factory=list)  # inputs, then states of large errors first
     not_checked: list[str] = field(default_factory=list)
 
     @property
@@ -85,17 +87,33 @@ class Evidence:
         return all(one.holds is not False for one in self.items)
 
     @property
+    def failing(self) -> list[str]:
+        """What does not hold."""
+        return [one.name for one in self.items if one.holds is False]
+
+    @property
+    def worst(self) -> str | None:
+        """The name whose error against accurate runs is largest in units of what is allowed; None: none is known."""
+        if not self.errors:
+            return None
+        judged = {name: error / (self.limits.get(name) or np.inf) for name, error in self.errors.items()}
+        return max(self.errors, key=lambda name: (judged[name], self.errors[name]))
+
+    @property
     def bias(self) -> float:
         """Largest predicted error over all scenarios and states, in units of the range."""
         return max((float(one.max()) for one in self.predicted), default=0.0)
 
     @property
     def text(self) -> str:
-        """For the file."""
+        """For the file: everything."""
+        return self._told(self.covered)
+
+    def _told(self, covered: list[str]) -> str:
         mark = {True: "holds", False: "DOES NOT HOLD", None: "noted"}
         lines = ["What was checked"]
         lines += [f"  [{mark[one.holds]}] {one.name}: {one.text}" for one in self.items]
-        lines += ["", "Over which states, inputs and parameters", *(f"  {one}" for one in self.covered)]
+        lines += ["", "Over which states, inputs and parameters", *(f"  {one}" for one in covered)]
         lines += ["", "What was not checked", *(f"  - {one}" for one in self.not_checked)]
         return "\n".join(lines) + "\n"
 
@@ -106,7 +124,12 @@ class Evidence:
         return "\n".join(lines[: lines.index("")])
 
     def __str__(self) -> str:
-        return self.text
+        """For the screen: of long lists what matters most."""
+        runs = [*self.runs[:SHOWN], *([f"and {len(self.runs) - SHOWN} more scenarios"] if self.runs[SHOWN:] else [])]
+        ranges = [f"{name}: {low:.6g} .. {high:.6g}" for name, low, high in self.ranges[:SHOWN]]
+        if self.ranges[SHOWN:]:
+            ranges.append(f"and {len(self.ranges) - SHOWN} more ranges, in evidence.text and in the written folder")
+        return self._told([*runs, *ranges])
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -117,43 +140,12 @@ class Evidence:
         out |= {"smallest_real": self.smallest_real, "bias": self.bias, "holds": self.holds}
         out["gamma"] = None if self.lyapunov is None else self.lyapunov.gamma
         out["window"] = None if self.window is None else {"steps": self.window.length, "bound": self.window.bound}
+        out["accuracy"] = self.accuracy
+        out |= {"judged": list(self.judged), "errors": self.errors, "limits": self.limits}
+        out["proposals"] = [one.as_dict() for one in self.proposals]
         out["items"] = [{"name": one.name, "holds": one.holds, "text": one.text} for one in self.items]
         out["covered"], out["not_checked"] = self.covered, self.not_checked
         return json.loads(json.dumps(out, default=float))  # type: ignore[no-any-return]
-
-
-def reference_run(model: NumericModel, trace: Trace, scenario: Scenario) -> Matrix:
-    """An accurate simulation at the times of a trace, (N + 1, n)."""
-    times = np.concatenate([[scenario.start], trace.t])
-    request = check_request(
-        model,
-        start=scenario.start,
-        stop=float(times[-1]),
-        method="auto",
-        rtol=REFERENCE_RTOL,
-        atol=None,
-        points=times,
-        step=None,
-        parameters=scenario.parameters,
-        start_values=scenario.start_values,
-        outputs=None,
-        options={"initial": "solve"},
-        timeout=120.0,
-    )
-    sim = Simulation(model, request, scenario.inputs)
-    with Reporter(False) as reporter:
-        run_to_end(sim, reporter)
-    rows = sim.rows[: sim.out.used]
-    out = rows[np.searchsorted(rows[:, 0], times - 1e-9 * request_step(trace)).clip(max=len(rows) - 1)]
-    values = np.empty((len(times), model.n_x))
-    values[:, sim.x_index] = out[:, 1 : 1 + len(sim.x_index)]
-    sim.release()
-    return values
-
-
-def request_step(trace: Trace) -> float:
-    """Step size of a trace."""
-    return float(trace.t[0] - trace.scenario.start)
 
 
 @dataclass
@@ -179,6 +171,7 @@ class Collector:
         self._eigenvalues()
         self.report(0.2, "errors")
         self._errors()
+        self._accuracy()
         self.report(0.5, "pivots")
         self._pivots()
         if self.o.request.options.certificate:
@@ -205,6 +198,11 @@ class Collector:
             checker = Checker(points, rule)
             outside = points.outside
             e.unstable_exact += int(outside.sum())
+            if self.mask.all():  # nothing is changed: what differs is rounding
+                e.radius = max(e.radius, float(points.radius.max()))
+                e.smallest_real = min(e.smallest_real, float(points.eigenvalues.real.min()))
+                e.radius_exact = max(e.radius_exact, float(points.radius.max()))
+                continue
             for p in range(len(points)):
                 found = checker.spectrum(p, self.mask)
                 verdict = checker.judge(p, self.mask)
@@ -212,7 +210,8 @@ class Collector:
                 radius = np.inf if found is None else float(np.abs(found).max())
                 e.radius = max(e.radius, radius)
                 if not outside[p]:
-                    e.margin_kept = min(e.margin_kept, (1.0 - radius) / (1.0 - float(points.radius[p])))
+                    margin, rounding = 1.0 - float(points.radius[p]), float(points.rounding[p])
+                    e.margin_kept = min(e.margin_kept, (1.0 - radius + rounding) / margin)
                 if verdict.test == "shift":
                     e.shift = max(e.shift, verdict.value)
                 if found is not None:
@@ -288,35 +287,28 @@ class Collector:
             self._reference(k, exact, masked)
 
     def _reference(self, k: int, exact: Trace, masked: Trace) -> None:
-        e, frame = self.e, self.frame
+        """One scenario against its accurate run."""
+        e, judge = self.e, self.o.judge
         e.reference.append(None)
         e.reference_exact.append(None)
-        if not self.o.request.options.reference:
+        if judge is None:
             return
-        try:
-            accurate = reference_run(self.o.model, exact, self.o.request.scenarios[k])
-        except PliantError as error:
-            # a run that the model does not get through says more than that a number is missing; a solver that gives up
-            # for reasons of its own does not
+        run = judge.runs[k]
+        if isinstance(run, PliantError):
             grows = bool(e.unstable_exact or self._hidden_growth()[0])
-            fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (
-                grows and isinstance(error, StepSizeError)
-            )
-            self._judged(
-                f"accurate reference, {exact.scenario.name}",
-                False if fails else None,
-                f"{'the accurate simulation fails' if fails else 'not available'}: {str(error).splitlines()[0]}",
-            )
+            self._judged(*missing_line(exact.scenario.name, run, grows))
             return
-        e.reference[k] = sparsed = largest(masked.x - accurate, frame)
-        e.reference_exact[k] = full = largest(exact.x - accurate, frame)
-        i = int(np.argmax(sparsed))
-        self._judged(
-            f"error against an accurate simulation, {exact.scenario.name}",
-            None,
-            f"{100 * sparsed[i]:.3g} % of the range ({frame.names[i]}); with all entries {100 * full.max():.3g} %"
-            + ("; the step itself is coarse here, whatever the pattern" if full.max() > COARSE else ""),
-        )
+        e.reference[k] = largest(masked.x - run.x, self.frame)
+        e.reference_exact[k] = largest(exact.x - run.x, self.frame)
+        line = accuracy_line(self.o, k, e.errors)
+        if line is not None:
+            self._judged(*line)
+
+    def _accuracy(self) -> None:
+        self.report(0.4, "accuracy")
+        line = conclude(self.o, self.e)
+        if line is not None:
+            self._judged(*line)
 
     # ----------------------------------------------------------------------------------------------- pivots
 
@@ -550,33 +542,40 @@ class Collector:
 
     # --------------------------------------------------------------------------------------------- coverage
 
-    def _input_ranges(self, run: Trace) -> str:
-        """Names of the inputs with the values that the steps of a run saw."""
+    def _input_ranges(self, run: Trace) -> tuple[Matrix, Matrix]:
+        """Lowest and highest values of the inputs that the steps of a run saw."""
         walker = Walker(self.o.model, self.frame.tau)
         walker.begin(run.scenario)
-        names = self.o.model.names.u
-        if not names:
-            return "the model has none"
+        if not self.o.model.names.u:
+            return np.zeros(0), np.zeros(0)
         values = np.vstack([walker.inputs.rows, walker.inputs.before])
-        low, high = values.min(axis=0), values.max(axis=0)
-        return ", ".join(
-            f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
-            for j, name in enumerate(names)
-        )
+        return values.min(axis=0), values.max(axis=0)
 
     def _coverage(self) -> None:
-        o, e = self.o, self.e
+        o, e, names = self.o, self.e, self.o.model.names.u
+        bounds = []
         for exact in o.exact:
             scenario = exact.scenario
             given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
-            inputs = self._input_ranges(exact)
-            e.covered.append(
-                f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
-                f"{o.request.step:g}; parameters: {given}; inputs: {inputs}"
+            low, high = self._input_ranges(exact)
+            bounds.append((low, high))
+            inputs = ", ".join(
+                f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
+                for j, name in enumerate(names)
             )
+            e.runs.append(
+                f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
+                f"{o.request.step:g}; parameters: {given}"
+            )
+            e.covered.append(f"{e.runs[-1]}; inputs: {inputs or 'the model has none'}")
         low = np.min([one.x.min(axis=0) for one in o.exact], axis=0)
         high = np.max([one.x.max(axis=0) for one in o.exact], axis=0)
-        e.covered += [f"{name}: {low[i]:.6g} .. {high[i]:.6g}" for i, name in enumerate(self.frame.names)]
+        states = list(zip(self.frame.names, low.tolist(), high.tolist(), strict=True))
+        e.covered += [f"{name}: {low:.6g} .. {high:.6g}" for name, low, high in states]
+        seen = np.array(bounds)  # (runs, 2, inputs)
+        e.ranges += zip(names, seen[:, 0].min(axis=0).tolist(), seen[:, 1].max(axis=0).tolist(), strict=True)
+        # states of the largest errors first, those that are not judged last
+        e.ranges += sorted(states, key=lambda one: -e.errors.get(one[0], -1.0))
         e.not_checked += [
             "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
             "linearisations between the checked ones (a sample of the steps was looked at, windows look at all)",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plan_in_form(model: NumericModel, options: Mapping[str, Any] | None, make: Callable[[NumericModel], Plan]) -> Plan:
-    """The plan in the form of ``options``; "best": of both, the one whose step has fewer operations."""
+    """The plan in the form of ``options``; "best": of both, the one that holds and has fewer operations a step."""
     wanted = RealtimeOptions.of(options).form
     if wanted != "best":
         return make(in_form(model, wanted))
@@ -43,7 +43,7 @@ def plan_in_form(model: NumericModel, options: Mapping[str, Any] | None, make: C
         )
     if not found:
         raise failed[0]
-    best = min(found, key=lambda pair: pair[0])[1]
+    best = min(found, key=lambda pair: (not pair[1].evidence.holds, pair[0]))[1]
     best.forms = tuple(told)
     return best
 

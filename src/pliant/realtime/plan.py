@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.accept import Rule
+from pliant.realtime.accuracy import DEFAULT, check_accuracy
 from pliant.realtime.baselines import Baseline, compare
 from pliant.realtime.build import Builder, Outcome, Progress, Request
 from pliant.realtime.code import drive, fixed_counts, write_code
@@ -116,7 +117,8 @@ class Plan:
         return (
             f"<pliant.Plan {self.name!r}, step {self.step:g}: {self.entries} of {len(full.entries)} entries, LU "
             f"{self.lu_entries} of {full.lu_entries}, {self.flops} of {full.factor_flops} operations, {self.colours} "
-            f"of {self.outcome.full_colours} colours; margin kept {self.margin_kept:.3f}, bias {100 * self.bias:.2g} %>"
+            f"of {self.outcome.full_colours} colours; margin kept {self.margin_kept:.3f}, bias {100 * self.bias:.2g} "
+            f"%, {'holds' if self.evidence.holds else 'DOES NOT HOLD'}>"
         )
 
     @property
@@ -134,12 +136,26 @@ class Plan:
             f"  stability margin kept    {self.margin_kept:6.3f}",
             f"  error added              {100 * self.bias:6.2f} % predicted, {100 * measured:.2f} % measured",
         ]
+        lines += [f"  {'error of the run':<24} {self.accuracy_text}"]
+        lines += [f"    {'or' if k else 'try'} {one.text}" for k, one in enumerate(e.proposals)]
+        lines += [] if e.holds else ["  THE EVIDENCE DOES NOT HOLD: " + "; ".join(e.failing)]
         if o.request.options.search == "full":
             lines.append("  no search was asked for: the plan keeps all entries")
         elif o.mask.all():
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
         lines += [f"  form {one}" for one in self.forms]
         return "\n".join(lines)
+
+    @property
+    def accuracy_text(self) -> str:
+        """The largest error against accurate runs, in words."""
+        e = self.evidence
+        worst = e.worst
+        if worst is None:
+            return "not known: no accurate run to compare with"
+        limit = e.limits[worst]
+        told = "not judged" if limit is None else f"{100 * limit:.3g} % allowed"
+        return f"{100 * e.errors[worst]:6.2f} % of the range of {worst}, against accurate simulations; {told}"
 
     def as_dict(self, baselines: bool = False) -> dict[str, Any]:
         """For machines: figures, evidence, pattern, timing."""
@@ -157,6 +173,8 @@ class Plan:
             "full_colours": o.full_colours,
             "margin_kept": self.margin_kept,
             "bias": self.bias,
+            "holds": self.evidence.holds,
+            "error": None if self.evidence.worst is None else self.evidence.errors[self.evidence.worst],
             "names": list(self.names),
             "kept": [[int(i), int(j)] for i, j in np.argwhere(self.mask)],
             "evidence": self.evidence.as_dict(),
@@ -300,6 +318,8 @@ def make_plan(
     scenarios: Any,
     options: Mapping[str, Any] | None,
     report: Callable[[Progress], object],
+    accuracy: Any = DEFAULT,
+    judged: Any = None,
 ) -> Plan:
     """Search, check, and put the plan together."""
     tau = check_number("step", step, 0.0, np.inf, "a positive time in seconds, e.g. step=1e-3")
@@ -327,7 +347,8 @@ def make_plan(
         report(Progress("evidence", part, text, time.perf_counter() - begin))
 
     with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
-        outcome = Builder(model, Request(tau, wanted, rule, order, chosen), report).run()
+        request = Request(tau, wanted, rule, order, chosen, check_accuracy(model, accuracy, judged))
+        outcome = Builder(model, request, report).run()
         collector = Collector(outcome, tell)
         evidence = collector.run()
     outcome.seconds["evidence"] = time.perf_counter() - begin - sum(outcome.seconds.values())

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import SingularError
@@ -23,6 +24,10 @@ Places = NDArray[np.intp]
 SLOWEST = 1e-12  # reciprocal condition of Df below which it counts as singular
 LATER = 0.02  # share of a run that counts as its start-up and does not stretch the ranges
 ON_CIRCLE = 1e-9  # margin below which rounding decides on which side of the unit circle an eigenvalue lies
+NEAR = 1e-3  # distance from the unit circle within which rounding of eigenvalues is looked at
+LARGEST_ROUNDING = 1e-4  # that is believed: runs would show what a larger one means
+SAFETY = 4.0  # on the estimate of rounding: products and sums of n terms
+UNBOUNDED = 1e100  # in the place of an effect that overflows
 INVISIBLE = 1e-3  # change over the whole run that an eigenvalue may bring about in any case
 
 
@@ -92,7 +97,9 @@ class Points:
         self.modulus = np.abs(self.eigenvalues)
         self.margin = 1.0 - self.modulus
         self.radius = self.modulus.max(axis=1)
-        self.outside = self.radius >= 1.0 - ON_CIRCLE  # integrators, conserved sums, models that grow
+        self.rounding = self._rounding(B, B_inverse)
+        # integrators, conserved sums, models that grow
+        self.outside = self.radius >= 1.0 - np.maximum(ON_CIRCLE, self.rounding)
         weight = 1.0 / frame.scale
         settled = np.array([one.settled for one in self.origins])
         self.K = values * dx[:, frame.columns] * settled[:, None]  # what each entry contributes to its row
@@ -102,6 +109,26 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.origins)
+
+    def _rounding(self, B: Matrix, B_inverse: Matrix) -> Matrix:
+        """(P,) how far rounding may move the eigenvalues near the unit circle.
+
+        An error dS moves a simple eigenvalue by y^H dS x / y^H x (x, y its right and left eigenvectors); a solution
+        with B has errors up to eps |B^-1| |B| |S|, whatever the units (N. J. Higham, Accuracy and Stability of
+        Numerical Algorithms, 2002, ch. 7). Near a defective eigenvalue y^H x is as small as sqrt(eps), and so the
+        bound grows as it must. Only points with an eigenvalue that close are looked at.
+        """
+        out = np.zeros(len(B))
+        for p in np.flatnonzero(np.abs(self.margin).min(axis=1, initial=1.0) < NEAR):
+            size = np.abs(self.S[p])
+            error = np.finfo(float).eps * (np.abs(B_inverse[p]) @ (np.abs(B[p]) @ size) + size)
+            found, left, right = scipy.linalg.eig(self.S[p], left=True, right=True)
+            near = np.abs(np.abs(found) - 1.0) < NEAR
+            x, y = right[:, near], left[:, near]
+            angle = np.maximum(np.abs((y.conj() * x).sum(axis=0)), np.finfo(float).eps)
+            moved = (np.abs(y) * (error @ np.abs(x))).sum(axis=0) / angle
+            out[p] = min(SAFETY * float(moved.max(initial=0.0)), LARGEST_ROUNDING)
+        return out
 
     def _singular(self, B: Matrix) -> None:
         for p, matrix in enumerate(B):
@@ -135,14 +162,15 @@ class Points:
     def _within(self, B_inverse: Matrix, S: Matrix) -> Matrix:
         """-(I + S + ... + S^(N-1)) tau B^-1 by doubling."""
         T, power = -self.frame.tau * B_inverse, S
-        for _ in range(max(1, int(np.ceil(np.log2(max(2, self.frame.horizon)))))):
-            T = T + power @ T
-            power = power @ power
-        return T
+        with np.errstate(over="ignore", invalid="ignore"):  # what grows over a long run has no bound: it may not go
+            for _ in range(max(1, int(np.ceil(np.log2(max(2, self.frame.horizon)))))):
+                T = T + power @ T
+                power = power @ power
+        return np.nan_to_num(T, nan=UNBOUNDED, posinf=UNBOUNDED, neginf=-UNBOUNDED)
 
     def limits(self, theta: float) -> Matrix:
         """By how much each eigenvalue may move, (P, n)."""
-        return np.asarray((1.0 - theta) * np.maximum(self.margin, 0.0) + self.slack)
+        return np.asarray((1.0 - theta) * np.maximum(self.margin, 0.0) + self.slack + self.rounding[:, None])
 
     @property
     def slack(self) -> float:

@@ -154,7 +154,8 @@ def make_scenarios(given: Any, stop: float) -> list[Scenario]:
         )
     out: list[Scenario] = []
     for k, one in enumerate(given):
-        scenario = one if isinstance(one, Scenario) else _from_mapping(one)
+        scenario = one if isinstance(one, Scenario) else _from_mapping(one, k)
+        _check_finite(scenario, scenario.name or f"scenario {k + 1}")
         end = stop if scenario.stop is None else scenario.stop
         if not (math.isfinite(end) and end > scenario.start):
             raise ArgumentError(
@@ -165,11 +166,27 @@ def make_scenarios(given: Any, stop: float) -> list[Scenario]:
     return out
 
 
-def _from_mapping(given: Any) -> Scenario:
+def _check_finite(scenario: Scenario, name: str) -> None:
+    """Numbers of a scenario must be numbers."""
+    for part in ("parameters", "start_values"):
+        for one, value in getattr(scenario, part).items():
+            if _is_number(value) and not math.isfinite(value):
+                raise ArgumentError(
+                    f"{name}: {part}[{one!r}] is {value}, not a finite number", hint="give a number, or leave it out"
+                )
+    if not math.isfinite(scenario.start):
+        raise ArgumentError(f"{name}: start = {scenario.start} is not a finite number", hint="a time in seconds")
+
+
+def _from_mapping(given: Any, k: int) -> Scenario:
     known = [one.name for one in fields(Scenario)]
     if not isinstance(given, Mapping):
         raise ArgumentError(f"a scenario must be a mapping, not {given!r}", hint=f"with the keys {', '.join(known)}")
     for key in given:
         if key not in known:
             raise ArgumentError(f"a scenario has no part {key!r}", hint=suggestion(str(key), known))
-    return Scenario(**dict(given))
+    try:
+        return Scenario(**dict(given))
+    except ArgumentError as error:
+        name = given.get("name") or f"scenario {k + 1}"
+        raise type(error)(f"{name}: {error.message}", hint=error.hint) from None

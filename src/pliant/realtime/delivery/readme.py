@@ -180,8 +180,9 @@ def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
     verdict = (
         "Everything that was judged held; `evidence.txt` says what that was, and what was not checked."
         if evidence.holds
-        else "**Not everything held: read `evidence.txt` before this code is used.**"
+        else f"**Not everything held ({'; '.join(evidence.failing)}): read `evidence.txt` before this code is used.**"
     )
+    proposed = "".join(f"\n- tried: {one.text}" for one in evidence.proposals)
     part = "" if stored.complete else " (the first part of the scenario)"
     other = (
         f" A second run of {stored.other.n_steps} steps begins with inputs and states that no scenario begins with."
@@ -194,7 +195,10 @@ def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
 The model `{plan.name}`, integrated by the linearly implicit Euler method (order {code.options.order}) in
 {code.precision} precision, {code.style}. The step keeps {plan.entries} of {plan.full_entries} entries of its matrix, so
 that its factors have {plan.lu_entries} instead of {full.lu_entries} entries and cost {plan.flops} instead of
-{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range. {verdict}
+{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range.
+
+**Error of the step against accurate simulations of the scenarios: {plan.accuracy_text.strip()}** (moved by up to one
+step in time). {verdict}{proposed}
 
 Written by pliant; yours without conditions.
 

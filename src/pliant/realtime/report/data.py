@@ -23,10 +23,10 @@ from scipy.optimize import linear_sum_assignment
 from pliant.errors import PliantError
 from pliant.realtime import criteria
 from pliant.realtime.accept import Checker
+from pliant.realtime.accuracy import AccurateRun
 from pliant.realtime.bias import predicted_error
 from pliant.realtime.elimination import Elimination
-from pliant.realtime.evidence import reference_run
-from pliant.realtime.linearise import Matrix, Trace
+from pliant.realtime.linearise import Matrix
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
@@ -226,7 +226,7 @@ def _one_run(plan: Plan, k: int, order: Places, count: int) -> Data:
     exact, masked = o.exact[k], o.masked[k]
     times = np.concatenate([[exact.scenario.start], exact.t])
     places = np.unique(np.linspace(0, len(times) - 1, min(count, len(times))).round().astype(int))
-    accurate = accurate_run(plan, k, exact)
+    accurate = accurate_run(plan, k)
     percent = 100.0 / frame.scale
     # a stretch begins at its shown point and ends before the next one
     measured = _peaks((masked.x - exact.x) * percent, places)
@@ -240,14 +240,13 @@ def _one_run(plan: Plan, k: int, order: Places, count: int) -> Data:
     return {"times": numbers(times[places], 5), "accurate": accurate is not None, "curves": curves}
 
 
-def accurate_run(plan: Plan, k: int, exact: Trace) -> Matrix | None:
+def accurate_run(plan: Plan, k: int) -> Matrix | None:
     """The accurate simulation, where the evidence has one."""
-    if k >= len(plan.evidence.reference) or plan.evidence.reference[k] is None:
+    judge = plan.outcome.judge
+    if judge is None or plan.evidence.reference[k] is None:
         return None
-    try:
-        return reference_run(plan.outcome.model, exact, plan.outcome.request.scenarios[k])
-    except PliantError:
-        return None
+    run = judge.runs[k]
+    return run.x if isinstance(run, AccurateRun) else None
 
 
 def _peaks(error: Matrix, places: Places) -> Matrix:

@@ -1,0 +1,80 @@
+"""The part of the evidence that counts accuracy: errors against accurate runs, and what would reach the accuracy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
+from pliant.realtime.accuracy import Found, worst_name
+from pliant.realtime.build import Outcome
+from pliant.realtime.proposals import propose
+
+if TYPE_CHECKING:
+    from pliant.realtime.evidence import Evidence
+
+Line = tuple[str, bool | None, str]  # name, holds, text of an item
+MOST_NAMES = 10
+
+
+def accuracy_line(outcome: Outcome, k: int, errors: dict[str, float]) -> Line | None:
+    """The verdict on scenario k; ``errors`` gets the largest error of each name. None without an accurate run."""
+    judge = outcome.judge
+    if judge is None:
+        return None
+    found, full = judge.found(k, outcome.masked[k]), judge.found(k, outcome.exact[k])
+    if found is None or full is None:
+        return None
+    for one, error in zip(judge.accuracy.names, found.errors, strict=True):
+        errors[one.name] = max(errors.get(one.name, 0.0), float(error))
+    holds = found.ratio <= 1.0 if judge.accuracy.is_judged else None
+    name = f"error against an accurate simulation, {outcome.exact[k].scenario.name}"
+    return name, holds, _text(outcome, found, full)
+
+
+def _text(outcome: Outcome, found: Found, full: Found) -> str:
+    accuracy = outcome.request.accuracy
+    if not accuracy.names:
+        return "nothing to compare: the model has no states"
+    i, j = worst_name(accuracy, found.errors), worst_name(accuracy, full.errors)
+    one = accuracy.names[i]
+    allowed = f"{100 * one.limit:.3g} % are allowed" if np.isfinite(one.limit) else "not judged: accuracy is None"
+    entries = "" if outcome.mask.all() else f"; with all entries {100 * full.errors[j]:.3g} %"
+    return (
+        f"{100 * found.errors[i]:.3g} % of the range of {one.name} at t = {found.at[i]:.6g}, moved by up to one step "
+        f"in time; {allowed}{entries}"
+    )
+
+
+def missing_line(name: str, error: PliantError, grows: bool) -> Line:
+    """An accurate run that was not to be had.
+
+    A run that the model does not get through says more than that a number is missing; a solver that gives up for
+    reasons of its own does not.
+    """
+    fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (grows and isinstance(error, StepSizeError))
+    words = "the accurate simulation fails" if fails else "not available, accuracy is not judged in this scenario"
+    return f"accurate reference, {name}", False if fails else None, f"{words}: {str(error).splitlines()[0]}"
+
+
+def conclude(outcome: Outcome, e: Evidence) -> Line | None:
+    """What was asked for into the evidence; a last line where something is missing or fails."""
+    accuracy, judge = outcome.request.accuracy, outcome.judge
+    e.accuracy, e.judged = accuracy.given, tuple(one.name for one in accuracy.names)
+    e.limits = {one.name: one.limit if np.isfinite(one.limit) else None for one in accuracy.names}
+    if judge is None:
+        return "accuracy", None, "not judged: accurate simulations were switched off (option reference)"
+    if judge.rests:
+        more = f" and {len(judge.rests) - MOST_NAMES} more" if len(judge.rests) > MOST_NAMES else ""
+        e.not_checked.append(
+            f"accuracy by range of {', '.join(judge.rests[:MOST_NAMES])}{more}: no scenario moves them by more than "
+            "the accurate simulation resolves; their nominal values stand for the ranges"
+        )
+    if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
+        return None
+    tried = propose(outcome)
+    e.proposals = tuple(one for one in tried if one.reaches)
+    failed = "; ".join(one.text for one in tried if not one.reaches)
+    words = "; ".join(one.text for one in e.proposals) or "nothing that was tried does"
+    return "what reaches the accuracy", None, words + (f". Tried without success: {failed}" if failed else "")
