@@ -24,8 +24,7 @@ from pliant.solve.names import suggestion
 MARGIN = 3.0  # of what the runs showed
 PIVOT_MARGIN = 10.0
 SMALLEST = 1e-3  # of a range: a local error or dropped part of one step that is never flagged
-RANGE_MARGIN = 0.25  # of the range of an unknown: how far beyond it evidence is taken to hold
-INPUT_MARGIN = 0.01  # of the range of an input
+WIDEST, NARROWEST = 0.25, 0.02  # of a range: how far beyond it evidence is taken to hold, at most and at least
 ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
 
 
@@ -43,7 +42,7 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         if len(run.kept) == len(run.t):
             dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
     given = outcome.request.options.limits
-    margin = given.get("margin", RANGE_MARGIN)
+    margin = given.get("margin", _margin(outcome))
     met = covered(outcome)
     known = (*outcome.model.names.x, *outcome.model.names.u)
     for name in given.get("ranges", {}):
@@ -61,10 +60,20 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         dropped=given.get("dropped", MARGIN * dropped),
         row_scale=scale,
         x_range=_widened(met.x, margin * scale, outcome.model.names.x, given),
-        u_range=_widened(met.u, INPUT_MARGIN * (met.u[1] - met.u[0]), outcome.model.names.u, given),
+        u_range=_widened(met.u, margin * (met.u[1] - met.u[0]), outcome.model.names.u, given),
         p_range=_widened(met.p, np.zeros_like(met.p[0]), outcome.model.names.p, {}),
         hold=given.get("hold", MonitorLimits.hold),
     )
+
+
+def _margin(outcome: Outcome) -> float:
+    """Half of what would take the largest error, growing with the range, up to the accuracy."""
+    judge = outcome.judge
+    if judge is None or not judge.accuracy.is_judged:
+        return WIDEST
+    found = [judge.found(k, run) for k, run in enumerate(outcome.masked)]
+    largest = max((one.ratio for one in found if one is not None), default=0.0)
+    return float(np.clip(0.5 * (1.0 / max(largest, 1e-9) - 1.0), NARROWEST, WIDEST))
 
 
 def _widened(met: Pair, by: Matrix, names: Sequence[str], given: Mapping[str, Any]) -> Pair:
