@@ -32,8 +32,8 @@ class RealtimeOptions:
     precision        "double" or "float"
     monitor          "flag": checks with flags; "fallback": a flagged step is repeated with all entries; "off"
     limits           of the monitor, in the place of those from the runs: "error", "dropped" (shares of the range in one
-                     step), "ringing_steps", "margin" (of the range of an unknown or input, beyond it RANGE is raised), "ranges"
-                     (name -> (lowest, highest)), "hold" (steps without a flag after which a fallback ends)
+                     step), "ringing_steps", "margin" (of a range, beyond which RANGE is raised), "ranges" (name ->
+                     (lowest, highest)), "hold" (steps without a flag after which a fallback ends)
     reference        compare with an accurate simulation of every scenario
     certificate      look for a common Lyapunov function and transition windows
     cluster_cut      distance below which eigenvalues belong together when candidates are ordered; 0: each by itself
