@@ -152,6 +152,37 @@ def test_a_tick_at_a_jump_sees_the_value_after_it(step: float, jump: float) -> N
     assert run["c.x"] == pytest.approx(alone["x"], abs=1e-6)
 
 
+COUNTER = """model Counter
+  input Real u;
+  input Boolean b;
+  Integer n(start = 0, fixed = true);
+  output Boolean high;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = u;
+  when u > 2 then
+    n = pre(n) + 1;
+  end when;
+  high = u > 2 and b;
+end Counter;
+"""
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau5", "dopri5"])
+def test_jumps_set_off_when_clauses_at_the_point_where_they_are(method: str) -> None:
+    given = {"u": ([0.0, 0.3, 0.3, 0.6, 0.6, 0.8, 0.8, 2.0], [0, 0, 5, 5, 0, 0, 5, 5]), "b": ([0, 0.8], [False, True])}
+    coupling = pliant.Coupling()
+    coupling.add("c", pliant.load(COUNTER))
+    run = coupling.simulate(
+        stop=1.0, step=0.1, method=method, inputs={f"c.{name}": value for name, value in given.items()}
+    )
+    assert run["c.n"].tolist() == [0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2]
+    alone = pliant.load(COUNTER).simulate(stop=1.0, points=run.time, inputs=given)
+    assert run["c.n"].tolist() == alone["n"].tolist()
+    assert run["c.high"].tolist() == alone["high"].tolist()
+    assert run["c.x"] == pytest.approx(alone["x"], abs=1e-5)
+
+
 def test_watch_is_checked() -> None:
     with pytest.raises(pliant.ArgumentError, match="watch must be one of"):
         oscillators().simulate(stop=1, step=0.1, watch="yes")  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 Sampled recurrences and counters of a piecewise constant input. Times are whole numbers of steps, so that the oracle
 needs no arithmetic of times: a jump on a tick (also where k*step is rounded, or up to 1e-9 of a step away) and one just
 before it are seen by that tick, one just after it is not. Compared at every step: simulate, plan.simulate, the compiled
-step with inputs made by the oracle (X_init, X_step_jump), and, of what clocks sample, a coupling of this one part. The
+step with inputs made by the oracle (X_init, X_step_jump), and a coupling of this one part. The
 integral of the input is compared where all jumps lie on ends of steps.
 """
 
@@ -143,7 +143,7 @@ def check(seed: int) -> Outcome:
         "simulate": {name: simulated[name] for name in apart} | ({"x": simulated["x"]} if exact else {}),
         "plan": {name: planned[name] for name in names} | ({"x": planned["x"]} if exact else {}),
         "C": {name: value for name, value in compiled(case, plan).items() if exact or name != "x"},
-        "coupling": {name: coupled[f"a.{name}"][: case.n + 1] for name in names if name.startswith("i")},
+        "coupling": {name: coupled[f"a.{name}"][: case.n + 1] for name in names},
     }
     for way, found in runs.items():
         for name, values in found.items():

@@ -152,16 +152,19 @@ class LiveSimulation(Simulation):
         return bool(self.run.held)
 
     def settle(self, u: Vector) -> None:
-        """The time events that wait here take place, with these inputs."""
+        """The time events that wait here take place, with these inputs, and what jumps of these set off."""
         coefficients = np.zeros((self.degree + 1, self.n_u))
         coefficients[0] = u
+        waits = self.is_waiting
         self.set_inputs(float(self.run.t_reached), coefficients)
-        self._take_place(lambda: False)
+        self._take_place(lambda: False, waits)
 
-    def _take_place(self, cancelled: Callable[[], bool]) -> None:
+    def _take_place(self, cancelled: Callable[[], bool], waits: bool = True) -> None:
         run = self.run
-        run.defer = 0.0
-        run.t_stop = max(float(run.t_reached), min(run.next_time, run.t_turn))
+        run.defer, run.held = 0.0, 1
+        run.t_stop = float(run.t_reached)
+        if waits:  # it may lie behind by rounding
+            run.t_stop = max(run.t_stop, min(run.next_time, run.t_turn))
         self._loop(cancelled)
         self.ended = self.last_event is not None and self.last_event.terminal
 

@@ -31,6 +31,8 @@ from pliant.cosim.stepping import Job, OutOfTime, PartFailed, Stepping
 from pliant.errors import PliantError, SimulationInterrupted, SimulationTimeout, SolverError
 from pliant.solve.progress import Progress, Reporter
 
+MOST_ROUNDS = 10  # of what happens at one communication point, for each part
+
 
 class Master:
     """One simulation of a coupling whose parts are configured."""
@@ -53,6 +55,9 @@ class Master:
             source = self.parts[wire.source_part].port(chosen[wire.source_part][wire.output])
             target = self.parts[wire.target_part].inputs[wire.input]
             self.held[wire.target_part][wire.input] = source.held or target.held
+        self.jumping = [held.copy() for held in self.held]  # inputs that change by jumps, or may
+        for p, known in enumerate(self.given):
+            self.jumping[p][list(known)] = True
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
@@ -174,19 +179,36 @@ class Master:
             raise
 
     def _point(self, t: float) -> list[Vector]:
-        """Inputs that fit the outputs at t. What ticks there sees them: parts whose sources do not wait come first."""
+        """Inputs that fit the outputs at t. What happens there sees them: parts whose sources do not wait come first."""
         found = self.solver.solve(self._guess(t), t)
-        waiting = [p for p, part in enumerate(self.parts) if getattr(part, "is_waiting", False)]
-        while waiting:
+        seen = self._before(t)
+        for _ in range(MOST_ROUNDS * len(self.parts)):
+            waiting = [p for p, part in enumerate(self.parts) if self._waits(part, seen[p], found[p], p)]
+            if not waiting:
+                break
             behind = {wire.target_part for wire in self.wires if wire.source_part in waiting}
             p = next((p for p in waiting if p not in behind), waiting[0])
-            waiting.remove(p)
             try:
                 self.ended |= not self.parts[p].settle(found[p])  # type: ignore[attr-defined]
             except Exception as error:
                 raise PartFailed(p, error) from error
+            seen[p] = found[p]
             found = self.solver.solve(found, t)
         return found
+
+    def _waits(self, part: Part, seen: Vector, now: Vector, p: int) -> bool:
+        """Does something happen at this point: a clock that ticks, or a jump of an input that a part reacts to?"""
+        if getattr(part, "is_waiting", False):
+            return True
+        return getattr(part, "reacts", False) and bool((seen != now)[self.jumping[p]].any())
+
+    def _before(self, t: float) -> list[Vector]:
+        """Inputs at t as the parts saw them on their way."""
+        out = [end.copy() for end in self.ends]
+        for p, given in enumerate(self.given):
+            for j, one in given.items():
+                out[p][j] = one.limits(t, self.near)[0]
+        return out
 
     def advance(self, stepping: Stepping, t: float, t_next: float) -> bool:
         """A macro step and its samples that are not recorded; False if a part has ended in it."""

@@ -189,6 +189,11 @@ class ModelPart:
         """Do clocks tick here, once the inputs are known?"""
         return self.sim is not None and self.sim.is_waiting
 
+    @property
+    def reacts(self) -> bool:
+        """Has the model when-clauses, which a jump of an input may set off?"""
+        return isinstance(self.numeric, GeneratedModel) and self.numeric.has_memory
+
     def settle(self, inputs: Vector) -> bool:
         """What waits here takes place with these inputs; False if it ends the part."""
         self._state = None

@@ -9,7 +9,8 @@ while the inputs at the start are still being found), then ``set_inputs``, ``ste
 ``save`` and ``restore`` take it back to an earlier communication point.
 
 A part with clocks may leave what ticks at a communication point until the inputs there are known: it has ``is_waiting``
-then, and ``settle(inputs)``, which lets it take place (False: the part has ended). Both may be missing.
+then, and ``settle(inputs)``, which lets it take place (False: the part has ended). Where it ``reacts``, jumps of its
+inputs at communication points are settled there, too. All three may be missing.
 """
 
 from __future__ import annotations
