@@ -179,7 +179,7 @@ class Master:
             raise
 
     def _point(self, t: float) -> list[Vector]:
-        """Inputs that fit the outputs at t. What happens there sees them: parts whose sources do not wait come first."""
+        """Inputs that fit the outputs at t. What happens there sees them; sources that wait come first."""
         found = self.solver.solve(self._guess(t), t)
         seen = self._before(t)
         for _ in range(MOST_ROUNDS * len(self.parts)):
