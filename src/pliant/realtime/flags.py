@@ -15,8 +15,8 @@ class Flag(IntFlag):
     NOT_FINITE  an unknown, a discrete variable or an input is not a number
     RANGE       an unknown, an input or a parameter lies outside what the evidence covers
 
-    >>> Flag(36)
-    <Flag.ERROR|RANGE: 36>
+    >>> print(Flag(36))
+    ERROR|RANGE
     """
 
     PIVOT = 1
@@ -25,3 +25,6 @@ class Flag(IntFlag):
     DROPPED = 8
     NOT_FINITE = 16
     RANGE = 32
+
+    def __str__(self) -> str:
+        return self.name or "none"

@@ -24,6 +24,10 @@ def realtime(folder: Path) -> Section:
     page = plan.report(folder / "realtime.html")
     target = plan.write(folder / "realtime", overwrite=True)
     result = plan.simulate(stop=60)
+    beyond = plan.simulate(stop=60, parameters={"Md_mean": 0.06})
+    assert result.flags is not None
+    assert beyond.flags is not None
+    said = pliant.Flag(int(beyond.flags.max()))
     figures = [
         ["entries of L - τJ", count(plan.full_entries), count(plan.entries)],
         ["entries of the factors", count(outcome.full.lu_entries), count(plan.lu_entries)],
@@ -60,7 +64,9 @@ def realtime(folder: Path) -> Section:
             f"{code.memory['instance']} bytes of state. {count(len(result.time) - 1)} steps of it took "
             f"{seconds(result.stats.seconds)}. In a real-time loop of {count(timing.n_steps)} steps here the median "
             f"was {seconds(timing.median)}, the worst step {seconds(timing.maximum)}. "
-            f"Page: `{page.name}`; sources, self-test and evidence: `{target.name}/`."
+            f"Flags of its monitor: {count(int((result.flags != 0).sum()))} steps in the planned run; with twice the mass "
+            f"flow, which no scenario had, {said} in {count(int((beyond.flags != 0).sum()))} of "
+            f"{count(len(beyond.flags))}. Page: `{page.name}`; sources, self-test and evidence: `{target.name}/`."
         ),
     ]
     return Section(
