@@ -199,8 +199,10 @@ def _quotient(g: Graph, name: str, x: int, y: int, whole: Callable[[int], int]) 
     q = div(g, x, y)
     if name == "mod":
         return sub(g, x, mul(g, whole(q), y))
-    down = whole(q)
-    towards_zero = choose(g, binary(g, Op.LT, q, const(g, 0.0)), neg(g, whole(neg(g, q))), down)
+    # each part changes where its own floor does: a comparison of q with 0 would turn before or after it
+    zero = const(g, 0.0)
+    up, down = (binary(g, Op.MAX, whole(e), zero) for e in (q, neg(g, q)))
+    towards_zero = sub(g, up, down)
     return towards_zero if name == "div" else sub(g, x, mul(g, towards_zero, y))
 
 

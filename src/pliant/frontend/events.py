@@ -15,9 +15,12 @@ times; rumoca puts in what statements before have set, and the last active assig
 hold for one round of the event iteration only, so they rise by themselves. At the start of a simulation a when-clause
 acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
 
-``floor(x)`` outside noEvent is a memory F with the relations x < F and F + 1 <= x, so it changes at events. Where
-an event was found, x may fall short of F + 1 or of leaving F by rounding: F stays or goes all
-the same as if it did not.
+``floor(x)`` outside noEvent is a memory F with the relations x < pre(F) and pre(F) + 1 <= x, so it changes at events:
+
+    F := if pre(F) + 1 <= x then max(pre(F) + 1, floor(x)) else if x < pre(F) then min(pre(F) - 1, floor(x)) else pre(F)
+
+What the relations say counts, not x, which may fall short of F + 1 by rounding where the event is. A little room below
+F keeps x from falling out of it at once.
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
 from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
-SHORT = 1e-10  # share of x by which it may miss F + 1 where an event was found
+SHORT = 1e-10  # by which x may miss F + 1 where an event was found, and by which it leaves F
+ROUNDING = 64 * 2.220446049250313e-16  # ... in addition, as a share of F
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
@@ -306,20 +310,17 @@ class EventBuilder:
         known = self.floors.get(e)
         if known is None:
             g = self.g
-            value = apply(g, Op.FLOOR, e)
-            known, _ = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
+            value, one = apply(g, Op.FLOOR, e), const(g, 1.0)
+            known, before = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
             memory = self.events.memories[-1]
-            one = const(g, 1.0)
-            short = mul(g, const(g, SHORT), add(g, one, apply(g, Op.ABS, known)))
-            up, low = apply(g, Op.FLOOR, add(g, e, short)), sub(g, known, add(g, short, short))
-            rises, falls = binary(g, Op.LT, known, up), binary(g, Op.LT, e, low)
-            # The relations only find the events: what F becomes must not depend on which of them has turned already, or
-            # the search for their sides never ends. Both branches say the same; what is not read would not be watched.
-            above = self.run.event(add(g, known, one), e, False, span)
-            outside = logical_or(g, self.run.event(e, low, True, span), above)
-            first_up = choose(g, rises, up, choose(g, falls, value, known))
-            first_down = choose(g, falls, value, choose(g, rises, up, known))
-            memory.expression = choose(g, outside, first_up, first_down)
+            short = add(g, const(g, SHORT), mul(g, const(g, ROUNDING), apply(g, Op.ABS, before)))
+            # Relations with pre(F): they rest while F follows them
+            above = self.run.event(add(g, before, one), e, False, span)
+            below = self.run.event(e, sub(g, before, add(g, short, short)), True, span)
+            here = apply(g, Op.FLOOR, add(g, e, short))
+            up = binary(g, Op.MAX, here, add(g, before, one))
+            down = binary(g, Op.MIN, here, sub(g, before, one))
+            memory.expression = choose(g, above, up, choose(g, below, down, before))
             self.floors[e] = known
         return known
 
