@@ -70,6 +70,7 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real chosen[{}];", n, "values before the first event that were given"),
         ("int8_t given[{}];", n, "1: such a value was given"),
         ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
+        ("int starting;", 1, "1: the event at the start"),
         ("int ended;", 1, "number of the message that ended the run"),
     ]
 
@@ -119,6 +120,7 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
     variables, _ = read_by_f(emitter)
     words = mode_words(emitter, first_message - 1) | {
         "@n_memory": n,
+        "@n_kept": len(events.kept),
         "@n_clock": len(events.clocks),
         "@n_action": n_actions,
         "@rounds": 2 * n + 100,
@@ -128,6 +130,11 @@ def hybrid_text(emitter: Emitter, first_message: int) -> str:
         "@endless": first_message + 2 * n + n_actions,
         "@memory_in_f": wrapped(
             ["1" if {one.variable, one.before} & variables else "0" for one in events.memories] or ["0"], 30
+        ),
+        "@memory_condition": wrapped(
+            ["1" if emitter.variables[one.variable].name.startswith("$when") else "0" for one in events.memories]
+            or ["0"],
+            30,
         ),
         "@clock_first": ", ".join(number(one.first) for one in events.clocks) or "1.0",
         "@clock_numerator": ", ".join(number(float(one.numerator)) for one in events.clocks) or "1.0",
@@ -209,7 +216,10 @@ static void relations_begin(model *m, pl_real t, const pl_real *x, const pl_real
 """
 
 MEMORIES = """static const int8_t memory_in_f[] = {@memory_in_f};
+static const int8_t memory_condition[] = {@memory_condition}; /* 1: the condition of a when-clause */
 
+/* One pass over all memories. A when-clause acts at the start only in the round of initial(): what holds after it, also by
+ * what was set anew there, has not risen. */
 static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
     pl_real v[@size_memory];
     pl_status status = memory_values(m, t, x, u, v);
@@ -221,6 +231,7 @@ static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_rea
             return PL_FATAL;
         }
         m->d[k] = v[k];
+        if (m->starting && m->initial == 0.0 && memory_condition[k]) m->b[k] = v[k];
         *moved = k + 1; /* which one, if this goes on and on */
     }
     return PL_OK;
@@ -305,6 +316,12 @@ EVENT = """static pl_status at_rest(instant *i) {
     return PL_FATAL;
 }
 
+/* pre(x) of continuous variables for the next round: as this one leaves them. */
+static pl_status keep(instant *i, int moved) {
+    pl_status status = moved ? follow(i) : PL_OK;
+    return status == PL_OK ? kept_values(i->m, i->t, i->x, i->u, i->m->kept) : status;
+}
+
 static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired, pl_event_info *info) {
     instant i;
     begin_instant(&i, m, t, x, u);
@@ -316,6 +333,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
         status = at_rest(&i);
         if (status == PL_OK) status = act(m, t, x, u, info, &moved);
         i.moved |= moved;
+        if (status == PL_OK && @n_kept > 0) status = keep(&i, moved);
         clocks_done(m);
         m->initial = 0.0;
         if (status == PL_OK && !next_round(m) && !moved) {
@@ -363,7 +381,9 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     forget_turns(m);
     if (!info->again) relations_begin(m, t, x, u);
     pl_status status = memory_begin(m, t, x, u);
+    m->starting = 1;
     if (status == PL_OK) status = rounds(m, t, x, u, NULL, info);
+    m->starting = 0;
     /* initial equations may read what f does not */
     info->f_changed |= memcmp(old.d, m->d, sizeof old.d) || memcmp(old.relation, m->relation, sizeof old.relation);
     info->f_changed |= @initial_in_f && !m->quiet;
