@@ -91,7 +91,10 @@ class Clauses:
         if not span or span["source"] not in self.spans.files:
             return False
         words = self._words(span["source"])
-        number = bisect_right(words.tests, span["start"]) - 1
+        number, open_thens = bisect_right(words.tests, span["start"]) - 1, 0
+        while number >= 0 and (open_thens or words.test_words[number] == b"then"):  # over if-expressions before it
+            open_thens += 1 if words.test_words[number] == b"then" else -1
+            number -= 1
         return number >= 0 and words.test_words[number] in (b"if", b"elseif")
 
     def _enter(self, which: int) -> None:
@@ -116,8 +119,11 @@ class Clauses:
         if number < 0:
             return None
         behind = bisect_right(words.tests, words.whens[number])
-        if b"then" in words.test_words[behind : bisect_right(words.tests, span["start"])]:
-            return None  # not in the condition any more
+        open_ifs = 0  # if-expressions inside the condition have a `then` of their own
+        for word in words.test_words[behind : bisect_right(words.tests, span["start"])]:
+            open_ifs += -1 if word == b"then" else 1
+            if open_ifs < 0:
+                return None  # not in the condition any more
         return span["source"], number
 
     # ---------------------------------------------------------------------------------------- sections
