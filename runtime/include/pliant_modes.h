@@ -28,6 +28,8 @@
 #define PL_MODES_SHAKES 3
 #define PL_MODES_SAFETY 4.0
 #define PL_MODES_WIDE   1e4   /* times the noise, before giving up */
+#define PL_MODES_SAME   1e-12 /* of the sides of a relation: a smaller change of theirs at an event is none */
+#define PL_MODES_SAME_REST 1e-14 /* ... and of what they were before */
 #define PL_MODES_SHARE  1e-10 /* of the largest g: what solving a nearly singular loop may leave */
 
 typedef struct pl_modes {

@@ -443,9 +443,11 @@ static PL_UNUSED pl_range pl_range_table(const pl_table *table, int order, pl_ra
 
 /* ----------------------------------------------------------------------------------------------- a relation */
 
-static PL_UNUSED pl_status pl_relation_range(pl_range left, pl_range right, int holds, pl_root_range *out) {
+static PL_UNUSED pl_status pl_relation_range(pl_range left, pl_range right, int holds, pl_real extent,
+                                             pl_root_range *out) {
     out->g = pl_range_sub(left, right);
     out->scale = fmax(fabs(left.lo), fabs(left.hi)) + fmax(fabs(right.lo), fabs(right.hi));
+    out->scale = fmax(out->scale, extent);
     out->holds = holds;
     return PL_OK;
 }

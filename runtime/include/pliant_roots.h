@@ -15,6 +15,9 @@ typedef struct pl_root_range {
     int holds;     /* 1: the side g < 0 is the one that holds now (also g = 0 with PL_ROOT_CLOSED) */
 } pl_root_range;
 
+/* Share of the size of both sides by which relations are passed before they turn: what rounding makes of them. */
+#define PL_ROOT_BAND (4.0 * DBL_EPSILON)
+
 /* What a root function depends on, or-ed together. With none of them the solver looks for it within its steps. */
 enum {
     PL_ROOT_STILL = 1,  /* on nothing that moves between events */

@@ -29,7 +29,6 @@
 
 #define ROUNDING    16.0 /* units of rounding within which a value counts as zero */
 #define EVALUATIONS 1000 /* of one root in one search */
-#define BAND        1.1  /* bands that relations of states are passed by (1e-10 of their sides and 1e-14) */
 #define SEARCHES    60   /* in a row, for one step */
 #define DEPTH       64   /* halvings of an interval */
 #define DULL        100  /* intervals in a row that rounding alone decides, until it counts for more */
@@ -100,7 +99,7 @@ static point point_at(look *s, pl_real t) {
     pl_real unit = ROUNDING * DBL_EPSILON * s->blunt, within = steep < HUGE_VAL ? fabs(t) * steep : 0.0;
     at.grain = range.scale < HUGE_VAL ? unit * range.scale : 0.0;
     at.noise = at.grain + unit * within;
-    if (s->run) at.grain = at.noise = fmax(at.noise, BAND * (1e-10 * range.scale + 1e-14));
+    if (s->run) at.grain = at.noise; /* wider than PL_ROOT_BAND: event.c sees what is found */
     return at;
 }
 

@@ -158,12 +158,13 @@ class Ahead:
         names: dict[int, str] = {}
         relation = self.relations[k]
         left, right = (self._range(e, names, lines) for e in (relation.lhs, relation.rhs))
+        extent = f"m->extent[{k}]" if self.on_path(k) else "0.0"
         attribute = "PL_COLD " if len(lines) > LONG else ""
         head = f"static {attribute}pl_status relation_range_{k}(const model *m, pl_real from, pl_real to, "
         body = "\n".join(f"    {line}" for line in lines)
         return (
             f"{head}const pl_path *path, pl_root_range *range) {{\n    (void)from, (void)to, (void)path;\n{body}\n"
-            f"    return pl_relation_range({left}, {right}, m->relation[{k}], range);\n}}\n"
+            f"    return pl_relation_range({left}, {right}, m->relation[{k}], {extent}, range);\n}}\n"
         )
 
     def _range(self, root: int, names: dict[int, str], lines: list[str]) -> str:

@@ -268,7 +268,8 @@ class File:
     def _events(self) -> list[str]:
         n = len(self.s.relations)
         unwatched = wrapped(["1" if one else "0" for one in self.e.ahead.unwatched], 30)
-        out = [filled(RELATIONS, {"@n": n, "@unwatched": unwatched}), self.e.ahead.turns()] if n else []
+        strict = wrapped(["1" if r.strict else "0" for r in self.s.relations], 30)
+        out = [filled(RELATIONS, {"@n": n, "@unwatched": unwatched, "@strict": strict}), self.e.ahead.turns()] if n else []
         if n or self.s.events:
             out += [GUESS if self.n_tears and self.y else NO_GUESS, self._another_branch()]
         if self.s.events:

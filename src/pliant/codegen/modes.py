@@ -43,6 +43,7 @@ def mode_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
     return [
         ("int relation[{}];", max(n, 1) if emitter.s.events else n, "relations, held between events"),
         ("pl_real stood[{}];", n, "left minus right side when they came to rest"),
+        ("pl_real extent[{}];", n, "largest size of the sides when they came to rest"),
         ("pl_real slack[{}];", n, "what rounding had to be granted then"),
         ("pl_real shaken[{}];", len(emitter.program.x) if n else 0, "states changed in their last digits"),
         ("char said[{}];", 800 if n else 0, "which relations do not come to rest"),
@@ -70,7 +71,6 @@ def mode_words(emitter: Emitter, restless: int) -> dict[str, object]:
         "@size_relation": max(n, 1),
         "@n_states": emitter.program.n_states,
         "@n_x": len(emitter.program.x),
-        "@strict": wrapped(["1" if r.strict else "0" for r in relations] or ["0"], 30),
         "@relation_in_f": wrapped(["1" if k in in_f else "0" for k in range(n)] or ["0"], 30),
         "@relation_text": wrapped([c_string(relation_text(emitter, k) + places[k]) for k in range(n)], 4),
         "@restless_text": c_string(RESTLESS + ": "),
@@ -95,7 +95,7 @@ INSTANT = """typedef struct instant {
     int moved;           /* unknowns have to follow, whatever relations and memories do */
     before_event last;   /* what they followed last */
     pl_modes modes;
-    pl_real g0[@size_relation], g[@size_relation], band[@size_relation], noise[@size_relation], size[@size_relation];
+    pl_real g0[@size_relation], g[@size_relation], extent[@size_relation], band[@size_relation], noise[@size_relation], size[@size_relation];
     int8_t wanted[@size_relation], decided[@size_relation], begin[@size_relation], seen[@size_relation];
     int8_t side[@size_relation]; /* that was decided, by what fired or by an event at the same time */
     int turns[@size_relation], list[@size_relation], place[@size_relation];
@@ -103,8 +103,7 @@ INSTANT = """typedef struct instant {
 """
 
 # before the memories: what they follow
-RELATIONS_KEPT = """static const int8_t relation_strict[] = {@strict};
-static const int8_t relation_in_f[] = {@relation_in_f};
+RELATIONS_KEPT = """static const int8_t relation_in_f[] = {@relation_in_f};
 static const char *const relation_text[] = {@relation_text};
 
 static int relation_changed(const model *m, const before_event *old) {
@@ -152,12 +151,13 @@ static pl_status look(void *self) {
     const int first = i->first, again = i->info && i->info->again, crossed = i->info && i->info->crossed;
     if (!first) another_branch(m, i->t);
     pl_status status = first ? PL_OK : memories_follow(i);
-    if (status == PL_OK) status = relations(m, i->t, i->x, i->u, i->g, i->band);
+    if (status == PL_OK) status = relations(m, i->t, i->x, i->u, i->g, i->extent);
     if (status != PL_OK) return status;
     if (first) first_sides(i, again);
     i->first = 0;
     for (int k = 0; k < @n_relation; k++) {
-        const pl_real g = i->g[k], band = i->band[k], away = fabs(g - i->g0[k]);
+        const pl_real g = i->g[k], away = fabs(g - i->g0[k]);
+        const pl_real band = i->band[k] = PL_MODES_SAME * i->extent[k] + PL_MODES_SAME_REST * m->extent[k];
         const int8_t fired = (int8_t)(i->fired ? i->fired[k] : 0);
         int now = relation_strict[k] ? g < 0.0 : g <= 0.0;
         int decided = again || fired || (i->fired && fabs(i->g0[k]) <= band);
@@ -235,6 +235,7 @@ static pl_status settle_relations(instant *i) {
         const pl_real beyond = m->relation[k] ? i->g[k] : -i->g[k];
         m->slack[k] = beyond > 0.0 ? pl_max(2.0 * beyond, i->modes.shaken ? i->noise[k] : 0.0) : 0.0;
         m->stood[k] = i->g[k];
+        m->extent[k] = pl_max(m->extent[k], i->extent[k]);
     }
     return PL_OK;
 }

@@ -96,8 +96,10 @@ OUTPUTS = """static pl_status model_outputs(void *self, pl_real t, const pl_real
 }
 """
 
-RELATIONS = """/* lhs - rhs of each relation */
-static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real *u, pl_real *g, pl_real *band) {
+RELATIONS = """static const int8_t relation_strict[] = {@strict};
+
+/* Both sides of each relation: their difference, and their size. */
+static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real *u, pl_real *g, pl_real *size) {
     pl_real side[2 * @n];
     pl_status status = relation_sides(m, t, x, u, side);
     for (int k = 0; k < @n; k++) {
@@ -105,7 +107,7 @@ static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real 
         g[k] = a - b;
         /* the largest number stands for infinity in libraries: no overflow for its sake */
         if (fabs(g[k]) > 1e300 && fabs(a) < HUGE_VAL && fabs(b) < HUGE_VAL) g[k] = a < b ? -1e300 : 1e300;
-        if (band) band[k] = fmin(1e-10 * (fabs(a) + fabs(b)) + 1e-14, 1e290);
+        if (size) size[k] = fmin(fabs(a) + fabs(b), 1e300);
     }
     return status;
 }
@@ -113,15 +115,22 @@ static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real 
 /* 1: nothing that the solver looks for within a step */
 static const int8_t relation_unwatched[] = {@unwatched};
 
-/* A relation turns when its sides have passed each other by a narrow band, so that the root function is never zero
- * where the relation was set: a relation that starts on its switching line is seen leaving it. */
+/* A relation turns when its sides have passed each other by their rounding, so that the root function is never zero
+ * where the relation was set: a relation that starts on its switching line is seen leaving it. Sides that were of some size
+ * at an event before are known no better than the rounding of that. A function that arrives at zero itself may stay
+ * there: where zero is on the other side, that is a turn. */
 static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
     model *m = self;
-    pl_real band[@n];
-    pl_status status = relations(m, t, x, u, g, band);
+    pl_real size[@n];
+    pl_status status = relations(m, t, x, u, g, size);
     for (int k = 0; k < @n; k++) {
         const pl_real side = m->relation[k] ? -1.0 : 1.0;
-        g[k] = relation_unwatched[k] ? side : g[k] + side * (band[k] + m->slack[k]);
+        const pl_real band = PL_ROOT_BAND * fmax(size[k], m->extent[k]) + DBL_MIN;
+        const int rests = g[k] == 0.0 && m->relation[k] == relation_strict[k] && m->stood[k] != 0.0;
+        if (relation_unwatched[k])
+            g[k] = side;
+        else if (!rests || m->slack[k] > 0.0)
+            g[k] += side * (band + m->slack[k]);
     }
     return status;
 }
