@@ -266,7 +266,8 @@ static PL_UNUSED int pl_loop_rounding(int n, const pl_real *d, const pl_real *z,
  * the solution. It must not change its sign: a singular point lies between, and behind it another branch of solutions.
  * Nor must it become less than a share of what it was. A residual with a relation of its own unknowns may jump
  * (smooth(0, if z < 1 then ... else ...)): no part of a correction that ends beyond the jump makes it smaller, but the whole
- * of it leads to where the other side holds. */
+ * of it leads to where the other side holds. Next to a slope without bound (sqrt at zero) corrections are as small as
+ * rounding and make the residual little smaller, but lead away: the whole of them is taken. */
 static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
                                pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot,
                                pl_real *det, pl_real share) {
@@ -312,7 +313,7 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             shrunk = lambda == 1.0 ? after / length : 0.0; /* damped corrections shrink slowly by design */
             if (after - after != 0.0)
                 rounding = 0;
-            else if (after <= (1.0 - 0.25 * lambda) * length)
+            else if (after <= (1.0 - 0.25 * lambda) * length || (rounding && lambda == 1.0 && after < length))
                 break;
         }
         if (rounding && idle >= PL_NEWTON_IDLE) {
