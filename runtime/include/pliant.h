@@ -74,6 +74,7 @@ typedef struct pl_event_info {
     /* from the caller: */
     int again;   /* 1: after an event at the same t; relations that nothing moved since keep their sides */
     int crossed; /* 1: no step reaches the event, x is hardly short of it: what fired stands as it fired */
+    int unsolved; /* 1: the equations have no solution with relations as they are: another combination is wanted */
     void *host;
     /* unknowns that follow when f changes (algebraic ones, at the start also states) made consistent; x is as
      * before where that fails. NULL: there are none, or the caller does it afterwards. */

@@ -150,7 +150,9 @@ static pl_status look(void *self) {
     model *m = i->m;
     const int first = i->first, again = i->info && i->info->again, crossed = i->info && i->info->crossed;
     if (!first) another_branch(m, i->t);
-    pl_status status = first ? PL_OK : memories_follow(i);
+    const int unsolved = i->info && i->info->unsolved;
+    i->moved |= first && unsolved;
+    pl_status status = first && !unsolved ? PL_OK : memories_follow(i);
     if (status == PL_OK) status = relations(m, i->t, i->x, i->u, i->g, i->extent);
     if (status != PL_OK) return status;
     if (first) first_sides(i, again);

@@ -170,6 +170,7 @@ class EventInfo(Structure):
         ("next_time", c_double),
         ("again", c_int),
         ("crossed", c_int),
+        ("unsolved", c_int),
         ("host", c_void_p),
         ("follow", c_void_p),
     )

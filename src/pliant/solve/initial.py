@@ -187,11 +187,26 @@ class InitialSolver:
         """Solve with relations held, take them anew, until both are at rest."""
         for k in range(MAX_ROUNDS):
             self._update_relations(again=k > 0)
-            self._solve()
+            self._solve_somehow()
             has_set = self._set_parameters()
             if not self._update_relations(again=True) and not has_set:
                 return
         raise NoSolution("the relations of the model do not come to rest at the start")
+
+    def _solve_somehow(self) -> None:
+        """With the relations as they are or, where the equations have no solution then, with another combination."""
+        start = self.sim.x.copy()
+        try:
+            self._solve()
+        except NoSolution as first:
+            self.sim.x[:] = start
+            if not self.program.sorted.relations:
+                raise
+            try:
+                self._update_relations(again=True, unsolved=True)
+                self._solve()
+            except NoSolution:
+                raise first from None
 
     def _set_parameters(self) -> bool:
         """Integer, Boolean and enumeration parameters anew; True if one has changed."""
@@ -239,11 +254,12 @@ class InitialSolver:
         self.sim.x[:] = start
         raise first
 
-    def _update_relations(self, again: bool) -> bool:
+    def _update_relations(self, again: bool, unsolved: bool = False) -> bool:
         if not self.model.struct.initialise:
             return False
         follows = bool(self.kept or self.algebraic) and not self.unknowns.memories  # which the event itself sets
         info = self.follower.event_info(again, follows)
+        info.unsolved = unsolved
         call = binding.INITIALISE_CALL(self.model.struct.initialise)
         sim = self.sim
         status = call(self.self_, self.t, sim.x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
