@@ -115,8 +115,8 @@ def text_of(e: Expr, model: Model) -> str:
         return str(e[1])
     if kind == "time":
         return "time"
-    if kind in ("pre", "edge", "change"):
-        return f"{kind}({e[1]})"
+    if kind in ("pre", "edge", "change", "pre_state"):
+        return f"{kind.removesuffix('_state')}({e[1]})"
     if kind == "initial":
         return "initial()"
     if kind == "tick":

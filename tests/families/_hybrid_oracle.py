@@ -42,7 +42,7 @@ class View:
             return self.local[e[1]] if e[1] in self.local else run.now[e[1]]
         if kind == "pre":
             return run.before[e[1]]
-        if kind == "state":
+        if kind in ("state", "pre_state"):  # states are set anew between rounds only
             return run.x[e[1]]
         if kind == "time":
             return self.t
@@ -175,7 +175,7 @@ class Run:
                 self.flags[key] = now
                 if condition[0] == "tick":
                     rises |= now
-                elif not self.initial or _has_initial(condition):
+                elif not self.settling or (self.initial and _has_initial(condition)):
                     rises |= now and not self.flags_before.get(key, False)
             if rises and active < 0:
                 active = k
@@ -230,8 +230,6 @@ class Run:
                     break
             else:
                 raise Fragile
-            if round_ and self.settling and actions:
-                raise Fragile  # the specification leaves open what acts in later rounds at the start
             moved = self._act(actions)
             self.rounds = max(self.rounds, round_ + 1)
             self.ticks = [False] * len(self.ticks)

@@ -264,6 +264,7 @@ class Maker:
     def actions(self, states: list[str], known: list[str]) -> list[Any]:
         rng = self.rng
         found: list[Any] = []
+        all_states = [*(one.name for one in self.model.states), *self.model.velocities]
         for state in states:
             if rng.random() < 0.7:
                 reals = [one for one in known if self.model.types[one] != "bool"]
@@ -272,6 +273,8 @@ class Maker:
                     value = ("+", value, ("var", rng.choice(reals)))
                 elif rng.random() < 0.3:
                     value = ("+", ("*", ("num", -0.5), ("state", state)), value)
+                elif rng.random() < 0.3:  # also of another state, which another clause sets anew at the same event
+                    value = ("+", ("*", ("num", -0.5), ("pre_state", rng.choice(all_states))), value)
                 reset: Any = Reinit(state, value)
                 found.append(If([(self.inner(), [reset])], []) if rng.random() < 0.2 else reset)
         if self.on_grid:
