@@ -1,7 +1,7 @@
 """Loops that are singular in numbers although their structure is fine: x + y = a, 2 x + 2 y = b.
 
-The Jacobian of a loop is evaluated at generic points. If it is singular at all of them, no choice of values will make
-it regular: the left null vector names the equations that depend on each other, the right one the unknowns that they
+The Jacobian of a loop is evaluated at generic points, and with combinations of the relations that it reads. If it is
+singular at all of them, no choice of values will make it regular: the left null vector names the equations that depend on each other, the right one the unknowns that they
 leave open.
 """
 
@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.expr.build import value_of
+from pliant.expr.build import const, reachable, substitute, value_of
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Block, SortedSystem
+from pliant.ir import Block, Op, SortedSystem
 from pliant.structure.diagnosis import Names
 
 SINGULAR = 1e-13  # smallest over largest singular value, after scaling
 POINTS = 3
+COMBINATIONS = 64  # of relations
 LARGEST = 400  # unknowns
 TAKES_PART = 1e-6  # of the largest entry of a null vector
 
@@ -37,11 +38,10 @@ def _check_block(
 ) -> None:
     column = {v: k for k, v in enumerate(block.variables)}
     places = [(i, column[v], c) for i, e in enumerate(block.equations) for v, c in rows[e].items() if v in column]
+    entries = [c for _, _, c in places]
     found = None
-    for seed in range(POINTS):
-        values = evaluate(
-            s.system.graph, [c for _, _, c in places], point(seed), 0.37, (), s.system.tables, s.system.relations
-        )
+    for seed, held in _trials(s, entries):
+        values = evaluate(s.system.graph, held, point(seed), 0.37, (), s.system.tables, s.system.relations)
         j = np.zeros((len(block.equations), len(block.variables)))
         for (i, k, _), value in zip(places, values, strict=True):
             j[i, k] = value
@@ -57,6 +57,21 @@ def _check_block(
         "these equations of a loop depend on each other, in numbers though not in structure, and leave "
         f"{open_unknowns} undetermined",
     )
+
+
+def _trials(s: SortedSystem, entries: list[int]) -> Iterator[tuple[int, list[int]]]:
+    """Points and what to evaluate there: as relations say, then with combinations of them (ideal switches have some that
+    are singular).
+    """
+    g = s.system.graph
+    yield from ((seed, entries) for seed in range(POINTS))
+    relations = [i for i in reachable(g, entries) if g.nodes[i][0] == Op.REL]
+    n, chance = len(relations), random.Random(0)
+    few = 2**n <= COMBINATIONS
+    for k in range(2**n if few else COMBINATIONS) if relations else ():
+        sides = k if few else chance.getrandbits(n)
+        leaf = {i: const(g, float(sides >> q & 1)) for q, i in enumerate(relations)}
+        yield 0, substitute(g, entries, leaf)
 
 
 def _null_vectors(j: NDArray[np.float64]) -> tuple[list[int], list[int]] | None:
