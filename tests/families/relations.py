@@ -39,7 +39,8 @@ def _whole(r: np.random.Generator, argument: str, depth: int) -> Expr:
         if r.random() < 0.2:
             return f"(2.7*sin({_number(a)}*{argument} + {_number(b)}))", lambda t: 2.7 * np.sin(a * t + b)
         return f"({_number(a)}*{argument} + {_number(b)})", lambda t: a * t + b
-    text, f = _whole(r, argument, depth - 1)
+    inner, g = _whole(r, argument, depth - 1)
+    text, f = f"({inner} + 0.217)", lambda t: g(t) + 0.217  # jumps do not end on whole numbers
     c = round(float(r.uniform(0.3, 1.6)), 3)
     forms: tuple[tuple[str, Callable[[Times], Times]], ...] = (
         ("floor({})", np.floor),
@@ -51,8 +52,8 @@ def _whole(r: np.random.Generator, argument: str, depth: int) -> Expr:
         ("(1.3*{} + 0.217)", lambda s: 1.3 * s + 0.217),
         ("abs({})", np.abs),
     )
-    form, g = forms[int(r.integers(len(forms) if depth < 3 else 6))]
-    return form.format(text), lambda t: g(f(t))
+    form, h = forms[int(r.integers(len(forms) if depth < 3 else 6))]
+    return form.format(text), lambda t: h(f(t))
 
 
 def whole(r: np.random.Generator) -> str | None:

@@ -163,6 +163,8 @@ static pl_status look(void *self) {
         const int8_t fired = (int8_t)(i->fired ? i->fired[k] : 0);
         int now = relation_strict[k] ? g < 0.0 : g <= 0.0;
         int decided = again || fired || (i->fired && fabs(i->g0[k]) <= band);
+        /* an event of others brought both sides together exactly: no rounding that could be meant */
+        if (!fired && !again && g == 0.0 && i->g0[k] != 0.0) decided = 0;
         if (is_timed(k)) decided = (first && fired) || just_turned(m, k, i->t, g);
         if (decided && (away <= band || (fired && (first || crossed)))) now = i->side[k];
         i->decided[k] = (int8_t)(decided && now == i->side[k] ? 2 : decided);
