@@ -307,10 +307,8 @@ static PL_UNUSED pl_range pl_range_logic(int truth) {
 static PL_UNUSED pl_range pl_range_lt(pl_range a, pl_range b) {
     return pl_range_logic(a.hi < b.lo ? 1 : a.lo >= b.hi ? 0 : -1);
 }
-/* Where a rises from b, they are equal at the first point only, and points are asked for themselves. */
 static PL_UNUSED pl_range pl_range_le(pl_range a, pl_range b) {
-    int from_there = a.lo == b.hi && a.lo < a.hi && a.slope_lo > 0.0 && b.lo == b.hi;
-    return pl_range_logic(a.hi <= b.lo ? 1 : a.lo > b.hi || from_there ? 0 : -1);
+    return pl_range_logic(a.hi <= b.lo ? 1 : a.lo > b.hi ? 0 : -1);
 }
 static PL_UNUSED pl_range pl_range_eq(pl_range a, pl_range b) {
     int same = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;

@@ -19,9 +19,8 @@ acts only where its condition says initial(). (Modelica language specification 3
 
     F := if pre(F) + 1 <= x then max(pre(F) + 1, floor(x)) else if x < pre(F) then min(pre(F) - 1, floor(x)) else pre(F)
 
-What the relations say counts, not x, which may fall short of F + 1 by rounding where the event is. At the time of the
-event itself, which a second memory keeps, a little room keeps F from going back by rounding; after it there is none, so
-that x - F does not leave [0, 1).
+What the relations say counts, not x, which may fall short of F + 1 by rounding where the event is. A little room below
+F keeps x from falling out of it at once.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
 from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
-ROOM = 1e-10  # by which x must leave the whole number that it has just come to, at the same time,
-ROUNDING = 64 * 2.220446049250313e-16  # ... and this share of it
+SHORT = 1e-10  # by which x may miss F + 1 where an event was found, and by which it leaves F
+ROUNDING = 64 * 2.220446049250313e-16  # ... in addition, as a share of F
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
@@ -311,19 +310,16 @@ class EventBuilder:
         known = self.floors.get(e)
         if known is None:
             g = self.g
-            value, one, name = apply(g, Op.FLOOR, e), const(g, 1.0), f"floor {len(self.floors) + 1}"
-            known, before = self._memory(name, value, value, span)
-            memory, now = self.events.memories[-1], g.intern((Op.TIME,))
-            _, since = self._memory(f"{name} since", known, const(g, -1e300), span)
-            self.events.memories[-1].expression = choose(
-                g, binary(g, Op.EQ, known, before), since, now
-            )
-            room = add(g, const(g, ROOM), mul(g, const(g, ROUNDING), apply(g, Op.ABS, before)))
-            room = choose(g, binary(g, Op.LE, now, since), room, const(g, 0.0))
-            above = self.run.event(add(g, add(g, before, one), room), e, False, span)
-            below = self.run.event(e, sub(g, before, room), True, span)
-            up = binary(g, Op.MAX, value, add(g, before, one))
-            down = binary(g, Op.MIN, value, sub(g, before, one))
+            value, one = apply(g, Op.FLOOR, e), const(g, 1.0)
+            known, before = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
+            memory = self.events.memories[-1]
+            short = add(g, const(g, SHORT), mul(g, const(g, ROUNDING), apply(g, Op.ABS, before)))
+            # Relations with pre(F): they rest while F follows them
+            above = self.run.event(add(g, before, one), e, False, span)
+            below = self.run.event(e, sub(g, before, add(g, short, short)), True, span)
+            here = apply(g, Op.FLOOR, add(g, e, short))
+            up = binary(g, Op.MAX, here, add(g, before, one))
+            down = binary(g, Op.MIN, here, sub(g, before, one))
             memory.expression = choose(g, above, up, choose(g, below, down, before))
             self.floors[e] = known
         return known
