@@ -1,0 +1,91 @@
+"""Relations where they are hard to see: whole numbers of time, plateaus, extreme sizes, rounds of an event, ideal switches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import pliant
+
+
+def _final(text: str, stop: float = 3.0, form: str = "ode", **run: Any) -> dict[str, float]:
+    return pliant.load(f"model M\n{text}\nend M;\n", options={"form": form}).simulate(stop=stop, **run).final
+
+
+@pytest.mark.parametrize(
+    ("expression", "exact"),
+    [("ceil(time)", 6.0), ("floor(-time)", -6.0), ("mod(0.3 - time, 0.7)", 1.02), ("div(time - 2, 1.372)", -0.628)],
+)
+def test_whole_numbers_of_falling_functions_of_time(expression: str, exact: float) -> None:
+    final = _final(f"Real x(start=0, fixed=true); equation der(x) = {expression};")
+    assert final["x"] == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("declared", "equation", "inputs"),
+    [
+        ("input Real u", "", {"u": ([0, 1], [0, 1])}),
+        ("input Real u", "", {"u": lambda t: min(t, 1.0)}),
+        ("Real u", "u = min(s, 1);", {}),
+        ("Real u", "u = sign(s - 1);", {}),
+    ],
+)
+def test_a_relation_reached_by_equality_turns(declared: str, equation: str, inputs: Any) -> None:
+    final = _final(
+        f"{declared}; Real s(start=0, fixed=true); Integer n(start=0, fixed=true); discrete Real at(start=-1, fixed=true);"
+        f" equation der(s) = 1; {equation} when u >= 1 then n = pre(n) + 1; at = time; end when;",
+        inputs=inputs,
+    )
+    assert (final["n"], final["at"]) == (1, pytest.approx(1, abs=1e-9))
+
+
+@pytest.mark.parametrize(("slope", "offset", "room"), [(1e-18, 0, 1e-9), (1e-9, 0, 1e-9), (1, 1e9, 1e-5), (1e15, 0, 1e-9)])
+def test_relations_turn_on_time_whatever_their_size(slope: float, offset: float, room: float) -> None:
+    final = _final(
+        f"Real x(start={offset}, fixed=true, nominal={slope}); discrete Real at(start=-1, fixed=true);"
+        f" equation der(x) = {slope}; when x > {offset} + {slope} then at = time; end when;"
+    )
+    assert final["at"] == pytest.approx(1, abs=room)
+
+
+def test_pre_of_a_state_after_its_reinit() -> None:
+    final = _final(
+        "Real x(start=1, fixed=true), y(start=1, fixed=true); discrete Real a(start=0, fixed=true);"
+        " equation der(x) = 0; der(y) = 0; when time >= 0.5 then reinit(x, 5); end when;"
+        " when x > 3 then a = pre(x); reinit(y, pre(x) - 1); end when;"
+    )
+    assert (final["a"], final["y"]) == (5, 4)
+
+
+def test_what_the_start_sets_anew_has_not_risen() -> None:
+    final = _final(
+        "Real x(start=0, fixed=true); Integer n(start=0, fixed=true); equation der(x) = 0;"
+        " when initial() then reinit(x, 2); end when; when x > 1 then n = pre(n) + 1; end when;"
+    )
+    assert (final["x"], final["n"]) == (2, 0)
+
+
+def test_if_expressions_in_a_vector_of_conditions() -> None:
+    final = _final(
+        "Real x(start=0, fixed=true); Integer n(start=0, fixed=true); equation der(x) = 1;"
+        " when {(if x > 0.3 then 1 else 0) > 0.5, (if x > 0.6 then 1 else 0) > 0.5} then n = pre(n) + 1; end when;"
+    )
+    assert final["n"] == 2
+
+
+@pytest.mark.parametrize("form", ["ode", "dae"])
+def test_ideal_switch_and_diode(form: str) -> None:
+    final = _final(
+        "Real i(start=0, fixed=true), ul, vd, id, sd, isw; Boolean on, off; equation"
+        " on = mod(time, 0.01) < 0.004; off = sd < 0; vd = if off then sd else 0; id = if off then 0 else sd;"
+        " 0 = if on then vd + 10 else isw; i = isw + id; ul = -vd - 2*i; 0.05*der(i) = ul;",
+        stop=0.1 - 1e-9,
+        form=form,
+        rtol=1e-8,
+    )
+    exact = 0.0
+    for _ in range(10):
+        exact = (5 + (exact - 5) * math.exp(-0.16)) * math.exp(-0.24)
+    assert final["i"] == pytest.approx(exact, rel=1e-5)
