@@ -1,4 +1,4 @@
-"""Relations where they are hard to see: whole numbers of time, plateaus, extreme sizes, rounds of an event, ideal switches."""
+"""Relations where they are hard to see: whole numbers, plateaus, extreme sizes, rounds of an event, ideal switches."""
 
 from __future__ import annotations
 
@@ -34,14 +34,17 @@ def test_whole_numbers_of_falling_functions_of_time(expression: str, exact: floa
 )
 def test_a_relation_reached_by_equality_turns(declared: str, equation: str, inputs: Any) -> None:
     final = _final(
-        f"{declared}; Real s(start=0, fixed=true); Integer n(start=0, fixed=true); discrete Real at(start=-1, fixed=true);"
+        f"{declared}; Real s(start=0, fixed=true); Integer n(start=0, fixed=true);"
+        " discrete Real at(start=-1, fixed=true);"
         f" equation der(s) = 1; {equation} when u >= 1 then n = pre(n) + 1; at = time; end when;",
         inputs=inputs,
     )
     assert (final["n"], final["at"]) == (1, pytest.approx(1, abs=1e-9))
 
 
-@pytest.mark.parametrize(("slope", "offset", "room"), [(1e-18, 0, 1e-9), (1e-9, 0, 1e-9), (1, 1e9, 1e-5), (1e15, 0, 1e-9)])
+@pytest.mark.parametrize(
+    ("slope", "offset", "room"), [(1e-18, 0, 1e-9), (1e-9, 0, 1e-9), (1, 1e9, 1e-5), (1e15, 0, 1e-9)]
+)
 def test_relations_turn_on_time_whatever_their_size(slope: float, offset: float, room: float) -> None:
     final = _final(
         f"Real x(start={offset}, fixed=true, nominal={slope}); discrete Real at(start=-1, fixed=true);"

@@ -573,8 +573,9 @@ typedef struct pl_run {
     pl_real h_largest; /* largest step so far */
     pl_real t_turn;    /* where the next root of time alone turns; +Inf: not known */
     pl_real t_clear;   /* up to where it is known that none does */
-    pl_real defer;     /* time events this near to t_stop are left to the caller, who may have other inputs; 0: none */
-    int held;          /* the run has stopped at such an event; it takes place when the run goes on with defer = 0 */
+    pl_real
+        defer; /* time events this near to t_stop are left to the caller, who may have other inputs; 0: none */
+    int held;  /* the run has stopped at such an event; it takes place when the run goes on with defer = 0 */
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);

@@ -21,16 +21,16 @@
 
 #include "pliant_generated.h"
 
-#define PL_MODES_IDLE   4     /* passes in which nothing turns for the first time */
-#define PL_MODES_LOOKS  16384 /* combinations tried one after the other */
-#define PL_MODES_FEW    12 /* so many relations are all tried where the first combination cannot be evaluated */
-#define PL_MODES_SHAKE  1e-13 /* relative change of states whose effect on g counts as rounding */
-#define PL_MODES_SHAKES 3
-#define PL_MODES_SAFETY 4.0
-#define PL_MODES_WIDE   1e4   /* times the noise, before giving up */
-#define PL_MODES_SAME   1e-12 /* of the sides of a relation: a smaller change of theirs at an event is none */
+#define PL_MODES_IDLE      4     /* passes in which nothing turns for the first time */
+#define PL_MODES_LOOKS     16384 /* combinations tried one after the other */
+#define PL_MODES_FEW       12 /* so many relations are all tried where the first combination cannot be evaluated */
+#define PL_MODES_SHAKE     1e-13 /* relative change of states whose effect on g counts as rounding */
+#define PL_MODES_SHAKES    3
+#define PL_MODES_SAFETY    4.0
+#define PL_MODES_WIDE      1e4 /* times the noise, before giving up */
+#define PL_MODES_SAME      1e-12 /* of the sides of a relation: a smaller change of theirs at an event is none */
 #define PL_MODES_SAME_REST 1e-14 /* ... and of what they were before */
-#define PL_MODES_SHARE  1e-10 /* of the largest g: what solving a nearly singular loop may leave */
+#define PL_MODES_SHARE     1e-10 /* of the largest g: what solving a nearly singular loop may leave */
 
 typedef struct pl_modes {
     int n;

@@ -1,10 +1,10 @@
-"""Relations where they are hard to see: whole numbers of functions, plateaus on the threshold, extreme sizes, ideal switches.
+"""Relations where they are hard to see: whole numbers, plateaus on the threshold, extreme sizes, ideal switches.
 
-    whole     floor, ceil, integer, mod, div, rem of rising and falling functions of time or of a state t, nested;
-              the answer is a sum over a fine grid of time
-    plateau   a relation that its sides reach by equality and where they stay: limiters, tables, abs, sign
-    scale     x = offset + s t^p against its value at a known time, sizes from 1e-18 to 1e18, offsets up to 1e9 s
-    chopper   a coil, an ideal switch of time and an ideal diode, whose other combinations have no solution; exponentials
+whole     floor, ceil, integer, mod, div, rem of rising and falling functions of time or of a state t, nested;
+          the answer is a sum over a fine grid of time
+plateau   a relation that its sides reach by equality and where they stay: limiters, tables, abs, sign
+scale     x = offset + s t^p against its value at a known time, sizes from 1e-18 to 1e18, offsets up to 1e9 s
+chopper   a coil, an ideal switch of time and an ideal diode, whose other combinations have no solution; exponentials
 """
 
 from __future__ import annotations
@@ -113,7 +113,12 @@ def plateau(r: np.random.Generator) -> str | None:
         equation = f"y = sign(w - {at});"
     if r.random() < 0.3 and way in ("min", "max", "abs", "if", "sign"):
         equation = equation.replace("w", "time")
-    forms = (f"y >= {_number(level)}", f"not y < {_number(level)}", f"-y <= {_number(-level)}", f"{_number(level)} <= y")
+    forms = (
+        f"y >= {_number(level)}",
+        f"not y < {_number(level)}",
+        f"-y <= {_number(-level)}",
+        f"{_number(level)} <= y",
+    )
     condition = str(r.choice(forms))
     model = pliant.load(
         f"model M\n {declared}; Real w(start=0, fixed=true), z(start=0, fixed=true), x(start=1, fixed=true);\n"
@@ -166,8 +171,10 @@ def chopper(r: np.random.Generator) -> str | None:
         exact = u / ohm + (exact - u / ohm) * math.exp(-rate * duty * period)
         exact *= math.exp(-rate * (1 - duty) * period)
     clock = str(r.choice([f"mod(time, {period!r}) < {duty * period!r}", "pulse"]))
-    pulse = "" if clock != "pulse" else (
-        f" when sample(0, {period!r}) then next = time + {duty * period!r}; end when; pulse = time < next;\n"
+    pulse = (
+        ""
+        if clock != "pulse"
+        else (f" when sample(0, {period!r}) then next = time + {duty * period!r}; end when; pulse = time < next;\n")
     )
     model = pliant.load(
         f"model M\n Real i(start={current!r}, fixed=true), ul, vd, id, sd, isw; Boolean on, off;\n"

@@ -269,7 +269,11 @@ class File:
         n = len(self.s.relations)
         unwatched = wrapped(["1" if one else "0" for one in self.e.ahead.unwatched], 30)
         strict = wrapped(["1" if r.strict else "0" for r in self.s.relations], 30)
-        out = [filled(RELATIONS, {"@n": n, "@unwatched": unwatched, "@strict": strict}), self.e.ahead.turns()] if n else []
+        out = (
+            [filled(RELATIONS, {"@n": n, "@unwatched": unwatched, "@strict": strict}), self.e.ahead.turns()]
+            if n
+            else []
+        )
         if n or self.s.events:
             out += [GUESS if self.n_tears and self.y else NO_GUESS, self._another_branch()]
         if self.s.events:

@@ -218,8 +218,8 @@ static void relations_begin(model *m, pl_real t, const pl_real *x, const pl_real
 MEMORIES = """static const int8_t memory_in_f[] = {@memory_in_f};
 static const int8_t memory_condition[] = {@memory_condition}; /* 1: the condition of a when-clause */
 
-/* One pass over all memories. A when-clause acts at the start only in the round of initial(): what holds after it, also by
- * what was set anew there, has not risen. */
+/* One pass over all memories. A when-clause acts at the start only in the round of initial(): what holds after it,
+ * also by what was set anew there, has not risen. */
 static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
     pl_real v[@size_memory];
     pl_status status = memory_values(m, t, x, u, v);

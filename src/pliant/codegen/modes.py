@@ -95,7 +95,8 @@ INSTANT = """typedef struct instant {
     int moved;           /* unknowns have to follow, whatever relations and memories do */
     before_event last;   /* what they followed last */
     pl_modes modes;
-    pl_real g0[@size_relation], g[@size_relation], extent[@size_relation], band[@size_relation], noise[@size_relation], size[@size_relation];
+    pl_real g0[@size_relation], g[@size_relation], extent[@size_relation], band[@size_relation];
+    pl_real noise[@size_relation], size[@size_relation];
     int8_t wanted[@size_relation], decided[@size_relation], begin[@size_relation], seen[@size_relation];
     int8_t side[@size_relation]; /* that was decided, by what fired or by an event at the same time */
     int turns[@size_relation], list[@size_relation], place[@size_relation];

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.solve import binding
 from pliant.solve.unknowns import NoSolution
@@ -48,3 +49,17 @@ class Follower:
         x[:] = before
         given[:] = found  # may be the same place
         return binding.OK
+
+
+def solve_or_search(x: NDArray[np.float64], solve: Callable[[], None], search: Callable[[], object]) -> None:
+    """With relations as they are or, where the equations have no solution then, as ``search`` finds them."""
+    start = x.copy()
+    try:
+        solve()
+    except NoSolution as first:
+        x[:] = start
+        try:
+            search()
+            solve()
+        except NoSolution:
+            raise first from None

@@ -30,7 +30,7 @@ from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
 from pliant.ir import Op
 from pliant.solve import binding
-from pliant.solve.follow import Follower
+from pliant.solve.follow import Follower, solve_or_search
 from pliant.solve.pivots import columns_without_pivot
 from pliant.solve.smallest import smallest_step
 from pliant.solve.unknowns import NoSolution, Unknowns
@@ -187,26 +187,11 @@ class InitialSolver:
         """Solve with relations held, take them anew, until both are at rest."""
         for k in range(MAX_ROUNDS):
             self._update_relations(again=k > 0)
-            self._solve_somehow()
+            solve_or_search(self.sim.x, self._solve, lambda: self._update_relations(again=True, unsolved=True))
             has_set = self._set_parameters()
             if not self._update_relations(again=True) and not has_set:
                 return
         raise NoSolution("the relations of the model do not come to rest at the start")
-
-    def _solve_somehow(self) -> None:
-        """With the relations as they are or, where the equations have no solution then, with another combination."""
-        start = self.sim.x.copy()
-        try:
-            self._solve()
-        except NoSolution as first:
-            self.sim.x[:] = start
-            if not self.program.sorted.relations:
-                raise
-            try:
-                self._update_relations(again=True, unsolved=True)
-                self._solve()
-            except NoSolution:
-                raise first from None
 
     def _set_parameters(self) -> bool:
         """Integer, Boolean and enumeration parameters anew; True if one has changed."""

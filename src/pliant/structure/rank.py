@@ -1,8 +1,8 @@
 """Loops that are singular in numbers although their structure is fine: x + y = a, 2 x + 2 y = b.
 
 The Jacobian of a loop is evaluated at generic points, and with combinations of the relations that it reads. If it is
-singular at all of them, no choice of values will make it regular: the left null vector names the equations that depend on each other, the right one the unknowns that they
-leave open.
+singular at all of them, no choice of values will make it regular: the left null vector names the equations that depend
+on each other, the right one the unknowns that they leave open.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ def _check_block(
 
 
 def _trials(s: SortedSystem, entries: list[int]) -> Iterator[tuple[int, list[int]]]:
-    """Points and what to evaluate there: as relations say, then with combinations of them (ideal switches have some that
-    are singular).
+    """Points and what to evaluate there: as relations say, then with combinations of them.
+
+    Some combinations of ideal switches are singular.
     """
     g = s.system.graph
     yield from ((seed, entries) for seed in range(POINTS))
