@@ -117,7 +117,7 @@ static const int8_t relation_unwatched[] = {@unwatched};
 
 /* A relation turns when its sides have passed each other by their rounding, so that the root function is never zero
  * where the relation was set: a relation that starts on its switching line is seen leaving it. Sides that were of some
- * size at an event before are known no better than the rounding of that. A function that arrives at zero itself may stay
+ * size at an event before are known no better than the rounding of that. A function that arrives at zero may stay
  * there: where zero is on the other side, that is a turn. */
 static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
     model *m = self;
