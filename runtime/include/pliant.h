@@ -72,12 +72,11 @@ typedef struct pl_event_info {
     int terminate;       /* stop the simulation here */
     pl_real next_time;   /* next time event; +Inf: none */
     /* from the caller: */
-    int again;   /* 1: after an event at the same t; relations that nothing moved since keep their sides */
-    int crossed; /* 1: no step reaches the event, x is hardly short of it: what fired stands as it fired */
-    int unsolved; /* 1: the equations have no solution with relations as they are: another combination is wanted */
+    int again;    /* 1: after an event at the same t; relations that nothing moved since keep their sides */
+    int crossed;  /* 1: no step reaches the event, x is hardly short of it: what fired stands as it fired */
+    int unsolved; /* 1: relations as they are leave the equations without solution: others are wanted */
     void *host;
-    /* unknowns that follow when f changes (algebraic ones, at the start also states) made consistent; x is as
-     * before where that fails. NULL: there are none, or the caller does it afterwards. */
+    /* makes unknowns consistent (algebraic ones, at the start also states); NULL: none, or the caller does it */
     pl_status (*follow)(void *host, pl_real t, pl_real *x);
 } pl_event_info;
 
@@ -573,9 +572,8 @@ typedef struct pl_run {
     pl_real h_largest; /* largest step so far */
     pl_real t_turn;    /* where the next root of time alone turns; +Inf: not known */
     pl_real t_clear;   /* up to where it is known that none does */
-    pl_real
-        defer; /* time events this near to t_stop are left to the caller, who may have other inputs; 0: none */
-    int held;  /* the run has stopped at such an event; it takes place when the run goes on with defer = 0 */
+    pl_real defer;     /* time events this near to t_stop are left to the caller (other inputs); 0: none */
+    int held; /* the run has stopped at such an event; it takes place when the run goes on with defer = 0 */
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);
