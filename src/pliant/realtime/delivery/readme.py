@@ -9,6 +9,7 @@ from pliant.codegen.names import member_names
 
 if TYPE_CHECKING:
     from pliant.realtime.delivery.recorded import Recorded
+    from pliant.realtime.evidence import Evidence
     from pliant.realtime.plan import Plan
     from pliant.realtime.stepper.make import StepCode
 
@@ -172,17 +173,20 @@ def _interface(plan: Plan) -> str:
 """
 
 
+def _verdict(evidence: Evidence) -> str:
+    """Whether everything held, and what would."""
+    if evidence.holds:
+        return "Everything that was judged held; `evidence.txt` says what that was, and what was not checked."
+    proposed = "".join(f"\n- tried: {one.text}" for one in evidence.proposals)
+    failing = "; ".join(evidence.failing)
+    return f"**Not everything held ({failing}): read `evidence.txt` before this code is used.**{proposed}"
+
+
 def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
     """All of it."""
-    code, evidence = plan.code, plan.evidence
+    code = plan.code
     n = code.name
     full = plan.outcome.full
-    verdict = (
-        "Everything that was judged held; `evidence.txt` says what that was, and what was not checked."
-        if evidence.holds
-        else f"**Not everything held ({'; '.join(evidence.failing)}): read `evidence.txt` before this code is used.**"
-    )
-    proposed = "".join(f"\n- tried: {one.text}" for one in evidence.proposals)
     part = "" if stored.complete else " (the first part of the scenario)"
     other = (
         f" A second run of {stored.other.n_steps} steps begins with inputs and states that no scenario begins with."
@@ -198,7 +202,7 @@ that its factors have {plan.lu_entries} instead of {full.lu_entries} entries and
 {full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range.
 
 **Error of the step against accurate simulations of the scenarios: {plan.accuracy_text.strip()}** (moved by up to one
-step in time). {verdict}{proposed}
+step in time). {_verdict(plan.evidence)}
 
 Written by pliant; yours without conditions.
 
