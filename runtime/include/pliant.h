@@ -49,7 +49,7 @@ typedef enum pl_status {
 const char *pl_status_text(pl_status status);
 
 /* Version of the binary interface of pl_model: a host refuses models built against another. */
-#define PL_ABI 2
+#define PL_ABI 3
 
 /* ------------------------------------------------------------------------------------ sparse pattern */
 
@@ -97,6 +97,7 @@ enum {
     PL_MODEL_IMPURE = 4 /* f may depend on earlier calls (foreign code): never reuse or reorder calls */
 };
 
+#include "pliant_inputs.h"
 #include "pliant_roots.h"
 
 /* A model. The struct describes and is constant while simulating; `self` is the instance: `memory_size` flat
@@ -131,6 +132,7 @@ typedef struct pl_model {
     const int8_t *root_direction; /* n_roots: +1 rising, -1 falling, 0 both; NULL: both */
     const int8_t *root_terminal;  /* n_roots: 1 ends the simulation; NULL: none does */
     const int8_t *root_kind;      /* n_roots: PL_ROOT_...; NULL: 0 */
+    const int8_t *input_kind;     /* n_u: PL_INPUT_...; NULL: bent, unless f is linear (flags) */
 
     pl_pattern mass;           /* L; an algebraic equation is an empty row */
     const pl_real *mass_value; /* mass.start[n_x] */
@@ -241,24 +243,6 @@ typedef struct pl_record {
     pl_incident *incident;
 } pl_record;
 
-/* u(t), piecewise polynomial: in segment s, u_j(t) = sum_k coefficient[(s*(degree+1) + k)*n_u + j] (t -
- * start[s])^k. Before start[0] the first segment holds. jump[s] != 0: u or a derivative jumps at start[s] so
- * much that the solver must stop there. n_segments 0: the inputs keep their values. `call`, if set, comes after
- * the segments and overwrites the inputs that are functions of time. */
-typedef struct pl_inputs {
-    int n_u;
-    int degree;
-    int n_segments;
-    const pl_real *start;       /* n_segments, ascending */
-    const pl_real *coefficient; /* n_segments * (degree + 1) * n_u */
-    const uint8_t *jump;        /* n_segments */
-    pl_status (*call)(void *user, pl_real t, pl_real *u);
-    void *user;
-    int64_t n_looks;       /* times where content lies that a step must not pass over unseen (watch.c) */
-    const pl_real *look;   /* n_looks, ascending, between jumps */
-    const pl_real *look_u; /* n_looks * n_u: inputs there */
-} pl_inputs;
-
 /* Where and why something failed. */
 typedef struct pl_failure {
     int status; /* pl_status of the first cause */
@@ -309,6 +293,8 @@ pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g);
 pl_status pl_set_inputs(pl_problem *p, pl_real t);
 /* Does f depend on input j? One that only outputs read does not touch the states. */
 int pl_input_touches(const pl_model *m, int j);
+/* ... and not as a straight line? */
+int pl_input_bends(const pl_model *m, int j);
 /* Number of the segment of the inputs that holds at t; -1: none. */
 int pl_input_segment(const pl_problem *p, pl_real t);
 /* Index of the first value that is NaN or Inf, or -1. */
@@ -535,6 +521,8 @@ typedef struct pl_watch {
     pl_real from, to; /* step that was looked at last */
     pl_real h_wanted; /* step size that was wanted when a step was limited */
     int age;          /* steps since these were taken */
+    int n_bent;       /* inputs that f is not affine in (watch_bend.c) */
+    int bend_age;     /* steps since f was looked at along these */
 } pl_watch;
 
 /* State of one simulation. Flat; followed by work arrays (see pl_run_size). */

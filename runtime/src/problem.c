@@ -50,7 +50,13 @@ static int segment_at(const pl_inputs *in, pl_real t, int passed, int next_jump)
 }
 
 int pl_input_touches(const pl_model *m, int j) {
-    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j];
+    /* a condition has no derivative */
+    return !m->jac_u.start || m->jac_u.start[j + 1] > m->jac_u.start[j] ||
+           (m->input_kind && m->input_kind[j]);
+}
+
+int pl_input_bends(const pl_model *m, int j) {
+    return m->input_kind ? m->input_kind[j] & PL_INPUT_BENT : !(m->flags & PL_MODEL_LINEAR);
 }
 
 int pl_input_segment(const pl_problem *p, pl_real t) {

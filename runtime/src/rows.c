@@ -1,6 +1,7 @@
 /* Rows of results: at every step, at requested points from the dense output, at the start and where a run was left. */
 #include "run.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -68,4 +69,24 @@ pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *
     else
         memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
     return pl_run_row(p, out, r->t_reached, x);
+}
+
+pl_status pl_run_row_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows) {
+    size_t n_row = (size_t)(1 + out->n_x + out->n_y);
+    pl_status status = pl_run_row(p, out, t, pl_run_x(r, RUN_AFTER));
+    if (status != PL_OK) return status;
+    const pl_real *after = out->row + (size_t)(out->used - 1) * n_row, *before = after - n_row;
+    if (memcmp(before, after, n_row * sizeof(pl_real)) == 0) out->used = rows;
+    return PL_OK;
+}
+
+pl_status pl_run_row_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
+    const pl_real *x = pl_run_x(r, RUN_AFTER);
+    if (out->n_points < 0) return pl_run_row(p, out, t, x);
+    if (out->n_points == 0 || t - pl_run_last(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
+    /* the start or an event before this one, at the very point: the row is theirs */
+    pl_real before = fmax(t - r->event_gap, r->t_start);
+    if (t > before && before >= pl_run_last(out)) return PL_OK;
+    out->used--; /* a requested point at the event, but for rounding: what holds from here on */
+    return pl_run_row(p, out, out->point[r->next_point - 1], x);
 }

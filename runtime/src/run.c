@@ -50,6 +50,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->n_x = p->model->n_x;
     r->n_roots = p->model->n_roots;
     r->n_u = p->model->n_u;
+    r->watch.n_bent = pl_watch_bent(p->model);
     for (int i = 0; i < r->n_roots; i++) {
         r->n_watched += pl_root_watched(p->model, i);
         r->n_path += p->model->root_kind && (p->model->root_kind[i] & PL_ROOT_PATH);
@@ -62,7 +63,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->next_time = next_time;
     r->t_handover = -HUGE_VAL;
     r->t_event = -HUGE_VAL;
-    for (size_t k = 0; k < pl_watch_reals(r->n_u); k++) pl_run_watch(r)[k] = 0.0;
+    pl_watch_init(r, p);
     r->t_slope = -HUGE_VAL;
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
     p->next_jump = p->passed = 0;
@@ -303,29 +304,6 @@ static void state_at(pl_run *r, const void *state, pl_real t, int to) {
         memcpy(pl_run_x(r, to), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
 }
 
-/* Every-step mode, an event that left states and equations alone: a row after it where outputs tell of it (the row before
- * it is the last one), else no rows of its own. */
-static pl_status write_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows) {
-    size_t n_row = (size_t)(1 + out->n_x + out->n_y);
-    pl_status status = pl_run_row(p, out, t, pl_run_x(r, RUN_AFTER));
-    if (status != PL_OK) return status;
-    const pl_real *after = out->row + (size_t)(out->used - 1) * n_row, *before = after - n_row;
-    if (memcmp(before, after, n_row * sizeof(pl_real)) == 0) out->used = rows;
-    return PL_OK;
-}
-
-/* Rows for what holds after an event at t whose restart is done. */
-static pl_status write_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
-    const pl_real *x = pl_run_x(r, RUN_AFTER);
-    if (out->n_points < 0) return pl_run_row(p, out, t, x);
-    if (out->n_points == 0 || t - pl_run_last(out) > 4.0 * DBL_EPSILON * fabs(t)) return PL_OK;
-    /* the start or an event before this one, at the very point: the row is theirs */
-    pl_real before = fmax(t - r->event_gap, r->t_start);
-    if (t > before && before >= pl_run_last(out)) return PL_OK;
-    out->used--; /* a requested point at the event, but for rounding: what holds from here on */
-    return pl_run_row(p, out, out->point[r->next_point - 1], x);
-}
-
 /* The run ends at t with what is in RUN_AFTER; a last row unless t has one. */
 static pl_status end_here(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     pl_status status = PL_OK;
@@ -373,13 +351,13 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
         status = restart(r, p, t, &info);
         if (status == PL_OK && root) pl_event_put_back(r);
     } else {
-        if (out->n_points < 0) status = write_silent(r, p, out, t, end ? out->used : rows);
+        if (out->n_points < 0) status = pl_run_row_silent(r, p, out, t, end ? out->used : rows);
         /* a relation that fired may stand where it stood, with another band: what lies ahead is seen from there */
         if (status == PL_OK && root && (p->model->flags & PL_MODEL_SETTLES))
             status = pl_event_reset(r, p, t, after);
     }
     if (status == PL_OK && !changed && root) status = pl_event_refresh(r, p, state, t);
-    if (status == PL_OK && (changed || out->n_points > 0)) status = write_after(r, p, out, t);
+    if (status == PL_OK && (changed || out->n_points > 0)) status = pl_run_row_after(r, p, out, t);
     if (status != PL_OK) return status;
     return end || info.terminate ? end_here(r, p, out, t) : PL_EVENT;
 }
@@ -453,7 +431,7 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
         pl_status status = restart(r, p, t, &info);
         if (status != PL_OK) return status;
     }
-    pl_status status = write_after(r, p, out, t);
+    pl_status status = pl_run_row_after(r, p, out, t);
     if (status != PL_OK || (!info.x_changed && !info.terminate)) return status;
     if (r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
     r->t_event = t;

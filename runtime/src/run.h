@@ -24,9 +24,12 @@ static inline pl_real *pl_run_u(pl_run *r) {
 static inline pl_real *pl_run_watch(pl_run *r) {
     return pl_run_u(r) + (size_t)RUN_N_U * (size_t)r->n_u;
 }
-size_t pl_watch_reals(int n_u);
+/* Inputs that f is not affine in, and what the arrays of the watch take. */
+int pl_watch_bent(const pl_model *m);
+size_t pl_watch_reals(int n_u, int n_x, int n_bent);
+void pl_watch_init(pl_run *r, const pl_problem *p);
 static inline pl_real *pl_run_ahead(pl_run *r, int k) {
-    return pl_run_watch(r) + pl_watch_reals(r->n_u) + (size_t)k * (size_t)r->n_ahead;
+    return pl_run_watch(r) + pl_watch_reals(r->n_u, r->n_x, r->watch.n_bent) + (size_t)k * (size_t)r->n_ahead;
 }
 static inline int8_t *pl_run_sign(pl_run *r) {
     return (int8_t *)(void *)pl_run_ahead(r, RUN_N_AHEAD);
@@ -71,6 +74,11 @@ typedef struct pl_guard {
 pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x);
 /* Rows for all requested points up to t (inside the last step). event: there is one at t. */
 pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event);
+/* Every-step mode, an event that left states and equations alone: a row after it where outputs tell of it (the row before
+ * it is the last one), else no rows of its own. */
+pl_status pl_run_row_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows);
+/* Rows for what holds after an event at t whose restart is done. */
+pl_status pl_run_row_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t);
 /* Row for the start, written once; also points that lie at the start. */
 pl_status pl_run_start(pl_run *r, pl_problem *p, pl_output *out);
 /* Time of the last row; -Inf: none yet. */

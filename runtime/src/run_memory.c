@@ -5,7 +5,8 @@ size_t pl_run_size(const pl_model *m) {
     size_t n_x = (size_t)m->n_x, n_roots = (size_t)m->n_roots;
     size_t ahead = RUN_N_AHEAD * (m->root_kind ? n_roots : 0);
     return sizeof(pl_run) +
-           (RUN_N_X * n_x + RUN_N_G * n_roots + RUN_N_U * (size_t)m->n_u + pl_watch_reals(m->n_u) + ahead) *
+           (RUN_N_X * n_x + RUN_N_G * n_roots + RUN_N_U * (size_t)m->n_u +
+            pl_watch_reals(m->n_u, m->n_x, pl_watch_bent(m)) + ahead) *
                sizeof(pl_real) +
            2 * n_roots + 16;
 }

@@ -6,7 +6,7 @@
  * fine if what it does not see has no effect on the states:
  *     d = max |u - û|,  A = max_τ |∫_t^τ (u - û)|,   both over the looks in (t, T), for each input
  *     Δf = f(τ, x, u) - f(τ, x, û) at the looks of the largest d
- *     effect = min(||Δf|| A/d, ||R Δf||) <= ALLOWED      in tolerances, largest component
+ *     effect = min(||Δf|| A/d, ||R Δf||) <= PL_UNSEEN      in tolerances, largest component
  * The first term is what an integrator makes of it, the second what is left where the system answers at once: R Δf is the
  * response of the method's own iteration matrix to Δf held for this step. Otherwise the step ends at the last look up to which
  * it is fine; up to the first one it always is.
@@ -17,33 +17,30 @@
  * deviations are like those it was taken for (LARGER, SMALLER) and it says "far below"; else it is taken again, unless
  * that was done within the last steps.
  */
+#include "watch.h"
 #include "control.h"
-#include "run.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define ALLOWED   6.0  /* effect of content not seen in a step, in tolerances */
-#define TIMES     2.0  /* ... and this many times as much may add up over the steps */
-#define LITTLE    1.0  /* a step that adds less may be taken whatever has added up */
-#define CLEAR     0.25 /* a remembered effect below this share of it needs no second look */
-#define REMEMBER  25   /* steps */
-#define RECENT    3    /* steps: an effect that is not far below is known well enough */
-#define LARGER    8.0  /* deviations between these multiples of those known need no new Δf */
-#define SMALLER   1e-4
-#define KINK      10.0 /* effect of a kink in a step, in tolerances, from which on the history counts no more */
-#define RESTS     1e-13 /* deviations below this share of |u| are rounding */
-#define TOGETHER  2.0   /* inputs that do more together than this times the sum of each alone: products */
-#define MAX_NODES 8
-#define SAMPLES   4 /* of functions of time in a step that holds fewer looks */
-#define FEW       8 /* looks up to which the middles between them are looked at, too: a kink may lie on a node */
-#define ROUNDS    8 /* of samples of functions of time, each in the step that the last one left */
+#define TIMES    2.0  /* PL_UNSEEN so many times may add up over the steps */
+#define LITTLE   1.0  /* a step that adds less may be taken whatever has added up */
+#define CLEAR    0.25 /* a remembered effect below this share of it needs no second look */
+#define REMEMBER 25   /* steps */
+#define RECENT   3    /* steps: an effect that is not far below is known well enough */
+#define LARGER   8.0  /* deviations between these multiples of those known need no new Δf */
+#define SMALLER  1e-4
+#define KINK     10.0 /* effect of a kink in a step, in tolerances, from which on the history counts no more */
+#define RESTS    1e-13 /* deviations below this share of |u| are rounding */
+#define TOGETHER 2.0   /* inputs that do more together than this times the sum of each alone: products */
+#define SAMPLES  4     /* of functions of time in a step that holds fewer looks */
+#define FEW      8 /* looks up to which the middles between them are looked at, too: a kink may lie on a node */
+#define ROUNDS   8 /* of samples of functions of time, each in the step that the last one left */
 
-/* Polynomial through the nodes (barycentric form): times, weights, and for each input the values (n_u apart). */
+/* Nodes, and the inputs there. */
 typedef struct nodes_of {
-    int n;
-    pl_real t[MAX_NODES], w[MAX_NODES];
+    pl_nodes at;
     pl_real *u; /* n * n_u */
 } nodes_of;
 
@@ -66,12 +63,25 @@ typedef struct content {
     pl_real *rate, *response; /* ... alone, in tolerances: change of f, answer of the iteration matrix */
 } content;
 
-size_t pl_watch_reals(int n_u) {
-    return (size_t)(MAX_NODES + 11 + SAMPLES) * (size_t)n_u + SAMPLES;
+int pl_watch_bent(const pl_model *m) {
+    int n = 0;
+    for (int j = 0; j < m->n_u; j++) n += pl_input_bends(m, j) != 0;
+    return n;
+}
+
+size_t pl_watch_reals(int n_u, int n_x, int n_bent) {
+    return (size_t)(PL_MAX_NODES + 11 + SAMPLES) * (size_t)n_u + SAMPLES +
+           (n_bent > 0 ? pl_bend_reals(n_u, n_x) : 0);
+}
+
+void pl_watch_init(pl_run *r, const pl_problem *p) {
+    size_t n = pl_watch_reals(r->n_u, r->n_x, r->watch.n_bent);
+    for (size_t k = 0; k < n; k++) pl_run_watch(r)[k] = 0.0;
+    if (r->watch.n_bent > 0) pl_bend_init(r, p);
 }
 
 static content content_of(pl_run *r) {
-    pl_real *w = pl_run_watch(r) + (size_t)MAX_NODES * (size_t)r->n_u;
+    pl_real *w = pl_run_watch(r) + (size_t)PL_MAX_NODES * (size_t)r->n_u;
     size_t n = (size_t)r->n_u;
     content c = {w,         w + n,     w + 2 * n, w + 3 * n, w + 4 * n, w + 5 * n,
                  w + 6 * n, w + 7 * n, w + 8 * n, w + 9 * n, w + 10 * n};
@@ -83,8 +93,7 @@ static int curved(const pl_inputs *in) {
     return in->call || in->degree > 1;
 }
 
-/* First look later than t. */
-static int64_t look_after(const pl_inputs *in, pl_real t) {
+int64_t pl_look_after(const pl_inputs *in, pl_real t) {
     int64_t low = 0, high = in->n_looks;
     while (low < high) {
         int64_t middle = (low + high) / 2;
@@ -98,24 +107,27 @@ static int64_t look_after(const pl_inputs *in, pl_real t) {
 
 static pl_status make_nodes(pl_run *r, pl_problem *p, const void *state, pl_real T, nodes_of *nodes) {
     int n_u = r->n_u;
-    pl_real room[MAX_NODES];
     nodes->u = pl_run_watch(r);
-    nodes->n = pl_method_of(r->method)->nodes(state, T, room, MAX_NODES);
-    for (int k = 0; k < nodes->n; k++) {
-        nodes->t[k] = room[k];
-        pl_status status = pl_set_inputs(p, room[k]);
+    pl_nodes_make(r, state, T, &nodes->at);
+    for (int k = 0; k < nodes->at.n; k++) {
+        pl_status status = pl_set_inputs(p, nodes->at.t[k]);
         if (status != PL_OK) return status;
         memcpy(nodes->u + (size_t)k * n_u, p->u, (size_t)n_u * sizeof(pl_real));
-        pl_real w = 1.0;
-        for (int i = 0; i < nodes->n; i++)
-            if (i != k) w *= (room[k] - room[i]) / (T - room[nodes->n - 1]);
-        nodes->w[k] = 1.0 / w;
     }
     return PL_OK;
 }
 
-/* û at t; 0: t is a node. */
-static int through_nodes(const nodes_of *nodes, pl_real t, pl_real *share) {
+void pl_nodes_make(const pl_run *r, const void *state, pl_real T, pl_nodes *nodes) {
+    nodes->n = pl_method_of(r->method)->nodes(state, T, nodes->t, PL_MAX_NODES);
+    for (int k = 0; k < nodes->n; k++) {
+        pl_real w = 1.0;
+        for (int i = 0; i < nodes->n; i++)
+            if (i != k) w *= (nodes->t[k] - nodes->t[i]) / (T - nodes->t[nodes->n - 1]);
+        nodes->w[k] = 1.0 / w;
+    }
+}
+
+int pl_nodes_at(const pl_nodes *nodes, pl_real t, pl_real *share) {
     pl_real sum = 0.0;
     for (int k = 0; k < nodes->n; k++) {
         if (t == nodes->t[k]) return 0;
@@ -128,7 +140,7 @@ static int through_nodes(const nodes_of *nodes, pl_real t, pl_real *share) {
 
 static pl_real value_of(const nodes_of *nodes, int n_u, int j, const pl_real *share) {
     pl_real v = 0.0;
-    for (int k = 0; k < nodes->n; k++) v += share[k] * nodes->u[(size_t)k * n_u + j];
+    for (int k = 0; k < nodes->at.n; k++) v += share[k] * nodes->u[(size_t)k * n_u + j];
     return v;
 }
 
@@ -137,13 +149,13 @@ static void deviate(pl_run *r, const pl_problem *p, const nodes_of *nodes, pl_re
                     pl_real *d) {
     content c = content_of(r);
     int n_u = r->n_u;
-    pl_real share[MAX_NODES];
-    int between = through_nodes(nodes, at, share);
+    pl_real share[PL_MAX_NODES];
+    int between = pl_nodes_at(&nodes->at, at, share);
     for (int j = 0; j < n_u; j++) {
         d[j] = 0.0;
         if (!between || !pl_input_touches(p->model, j)) continue;
         pl_real e = u[j] - value_of(nodes, n_u, j, share), size = fabs(u[j]);
-        for (int i = 0; i < nodes->n; i++) size = fmax(size, fabs(nodes->u[(size_t)i * n_u + j]));
+        for (int i = 0; i < nodes->at.n; i++) size = fmax(size, fabs(nodes->u[(size_t)i * n_u + j]));
         if (fabs(e) <= RESTS * size) continue;
         d[j] = e;
         if (fabs(e) > fabs(c.largest[j])) {
@@ -178,9 +190,10 @@ static int measure(pl_run *r, pl_problem *p, const nodes_of *nodes, const looks_
     return any;
 }
 
-static pl_real largest_weighted(const pl_problem *p, const pl_real *v, const pl_real *x,
-                                const int8_t *leave_out) {
+pl_real pl_largest_weighted(const pl_problem *p, const pl_real *v, const pl_real *x, int all) {
     pl_real most = 0.0;
+    const int8_t *leave_out =
+        !all && p->linear && pl_linear_has_algebraic(p->linear) ? pl_linear_algebraic(p->linear) : NULL;
     for (int i = 0; i < p->model->n_x; i++)
         if (!leave_out || !leave_out[i]) most = fmax(most, fabs(v[i]) / (p->rtol * fabs(x[i]) + p->atol[i]));
     return most;
@@ -201,8 +214,8 @@ enum { NONE = -2, ALL = -1 };
 /* f at t, with the true value of input `who` only, of all or of none, û for the others. */
 static pl_status f_at(pl_run *r, pl_problem *p, const step_view *v, pl_real t, int who, pl_real *f) {
     const nodes_of *nodes = &v->nodes;
-    pl_real share[MAX_NODES];
-    int between = through_nodes(nodes, t, share);
+    pl_real share[PL_MAX_NODES];
+    int between = pl_nodes_at(&nodes->at, t, share);
     pl_status status = pl_set_inputs(p, t);
     if (status != PL_OK) return status;
     for (int j = 0; j < r->n_u; j++)
@@ -218,14 +231,12 @@ static void ask_one(pl_run *r, pl_problem *p, const step_view *v, pl_real t, int
     const pl_method *method = pl_method_of(r->method);
     const pl_real *base = pl_run_x(r, RUN_WORK);
     pl_real *change = pl_run_x(r, RUN_WORK + 1);
-    const int8_t *algebraic =
-        p->linear && pl_linear_has_algebraic(p->linear) ? pl_linear_algebraic(p->linear) : NULL;
     *rate = *response = HUGE_VAL; /* not defined: not to be passed over */
     if (f_at(r, p, v, t, who, change) != PL_OK) return;
     for (int i = 0; i < r->n_x; i++) change[i] -= base[i];
-    *rate = largest_weighted(p, change, v->x, algebraic);
+    *rate = pl_largest_weighted(p, change, v->x, 0);
     pl_real h = method->response ? method->response(v->state, p, v->h, change) : 0.0;
-    if (h > 0.0) *response = fmax(1.0, v->h / h) * largest_weighted(p, change, v->x, NULL);
+    if (h > 0.0) *response = fmax(1.0, v->h / h) * pl_largest_weighted(p, change, v->x, 1);
 }
 
 /* What each input alone does, at the look of its largest deviation, and all of them together there. */
@@ -284,14 +295,14 @@ static pl_real effect(pl_run *r, pl_real h, int *alike) {
 pl_real pl_watch_look(const pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
     if (!in || in->n_looks == 0) return HUGE_VAL;
-    int64_t k = look_after(in, t + 16.0 * pl_smallest_step(t));
+    int64_t k = pl_look_after(in, t + 16.0 * pl_smallest_step(t));
     return k < in->n_looks ? in->look[k] : HUGE_VAL;
 }
 
 /* The looks in (t, T); for functions of time at least SAMPLES. */
 static pl_status find_looks(pl_run *r, pl_problem *p, pl_real t, pl_real T, looks_of *looks) {
     const pl_inputs *in = p->inputs;
-    int64_t first = look_after(in, t + 16.0 * pl_smallest_step(t)); /* no step fits before nearer ones */
+    int64_t first = pl_look_after(in, t + 16.0 * pl_smallest_step(t)); /* no step fits before nearer ones */
     looks->t = in->look + first;
     looks->u = in->look_u + (size_t)first * (size_t)r->n_u;
     looks->n = 0;
@@ -318,7 +329,7 @@ static int64_t last_good(pl_run *r, pl_problem *p, step_view *v, pl_real t) {
         int64_t middle = (good + bad) / 2;
         pl_real to = v->looks.t[middle];
         int fine = make_nodes(r, p, v->state, to, &v->nodes) == PL_OK &&
-                   (!measure(r, p, &v->nodes, &v->looks, t, to) || effect(r, to - t, &alike) <= ALLOWED);
+                   (!measure(r, p, &v->nodes, &v->looks, t, to) || effect(r, to - t, &alike) <= PL_UNSEEN);
         if (fine)
             good = middle;
         else
@@ -334,7 +345,7 @@ static pl_real judge(pl_run *r, pl_problem *p, step_view *v, pl_real t, pl_real 
     if (make_nodes(r, p, v->state, T, &v->nodes) != PL_OK || !measure(r, p, &v->nodes, &v->looks, t, T))
         return 0.0;
     pl_real now = effect(r, v->h, &alike);
-    if (alike && r->watch.age <= REMEMBER && (now <= CLEAR * ALLOWED || r->watch.age <= RECENT)) return now;
+    if (alike && r->watch.age <= REMEMBER && (now <= CLEAR * PL_UNSEEN || r->watch.age <= RECENT)) return now;
     v->x = pl_method_of(r->method)->x_now(v->state);
     ask(r, p, v);
     return effect(r, v->h, &alike);
@@ -362,12 +373,16 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
         /* what cannot be evaluated here is left to the step itself, which says so if it matters */
         if (find_looks(r, p, t, T, &v.looks) != PL_OK || v.looks.n == 0) break;
         if (round == 0) r->watch.age++;
-        if (judge(r, p, &v, t, T) <= ALLOWED) break;
+        if (judge(r, p, &v, t, T) <= PL_UNSEEN) break;
         T = r->watch.limit = v.looks.t[last_good(r, p, &v, t)];
         if (curved(in)) continue;
         /* between two looks of a table there is nothing */
         if (make_nodes(r, p, state, T, &v.nodes) == PL_OK) measure(r, p, &v.nodes, &v.looks, t, T);
         break;
+    }
+    if (r->watch.n_bent > 0) {
+        pl_real to = pl_bend_limit(r, p, state, T);
+        if (to < T) T = r->watch.limit = to;
     }
     r->watch.from = t;
     r->watch.to = T;

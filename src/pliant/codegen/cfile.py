@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pliant.codegen.bends import bent_inputs
 from pliant.codegen.cprint import number
 from pliant.codegen.function import FunctionWriter
 from pliant.codegen.hybrid import hybrid_fields, hybrid_text
@@ -373,6 +374,8 @@ class File:
             array("const pl_real", "u_start", [number(self._attribute(v, "start", self._first(v))) for v in p.u])
             fields += [f".n_u = {len(p.u)}", ".jac_u_value = model_jac_u_value"]
             pattern(lines, fields, "jac_u", len(p.x), len(p.u), entries_u)
+            kinds = ["PL_INPUT_BENT" if bent else "0" for bent in bent_inputs(self.g, p)]
+            array("const int8_t", "input_kind", kinds)
         if p.p:
             names("p_name", p.p)
             fields += [f".n_p = {len(p.p)}", ".p_start = p_start"]

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PL_ABI = 2
+PL_ABI = 3
 
 # status codes, as in pl_status
 OK, PAUSED, FINISHED, TERMINATED, EVENT = 0, 1, 2, 3, 4
@@ -134,6 +134,7 @@ class Model(Structure):
         ("root_direction", c_void_p),
         ("root_terminal", c_void_p),
         ("root_kind", c_void_p),
+        ("input_kind", c_void_p),
         ("mass", Pattern),
         ("mass_value", c_void_p),
         ("jac", Pattern),
@@ -337,7 +338,7 @@ class Watch(Structure):
 
     _fields_ = (
         *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted")),
-        ("age", c_int),
+        *((name, c_int) for name in ("age", "n_bent", "bend_age")),
     )
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.solve import binding
+from pliant.solve.held_functions import held_table
 from pliant.solve.numeric import Instance, NumericModel, Vector
-from pliant.solve.signal_kinds import ConstantSignal, FunctionSignal, Segments, TableSignal, Typed
+from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal, Typed
 from pliant.solve.signals import typed_inputs
 
 if TYPE_CHECKING:
@@ -78,7 +79,11 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
         if isinstance(signal, ConstantSignal):
             u[j] = signal.value
         elif isinstance(signal, FunctionSignal):
-            functions[j] = signal.function
+            held = _as_table(name, signal, declared[name], (request.start, request.stop))
+            if held is None:
+                functions[j] = signal.function
+            else:
+                tables[j] = held.points
         elif isinstance(signal, Segments):
             tables[j] = signal
         elif isinstance(signal, TableSignal):
@@ -93,6 +98,13 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
             NO_JUMPS,
         )
     return _input_set(u, tables, functions, instance, (request.start, request.stop))
+
+
+def _as_table(name: str, signal: FunctionSignal, declared: Declared, span: tuple[float, float]) -> TableSignal | None:
+    """A function of time for an input that is held: a table of its jumps."""
+    if not declared.held:
+        return None
+    return held_table(name, signal.function, span, FUNCTION_SAMPLES, declared.type != "real")
 
 
 def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
@@ -213,7 +225,8 @@ def _looks(start: Vector, degree: int, functions: bool, span: tuple[float, float
     if functions:
         parts.append(np.linspace(span[0], span[1], FUNCTION_SAMPLES + 1))
     looks = np.unique(np.concatenate(parts))
-    return looks[(looks > span[0]) & (looks < span[1])]
+    looks = looks[(looks > span[0]) & (looks < span[1])]
+    return looks if len(looks) else np.array([0.5 * (span[0] + span[1])])
 
 
 def _values_where_defined(value: Callable[..., NDArray[np.float64]], times: Vector) -> NDArray[np.float64]:

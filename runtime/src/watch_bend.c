@@ -1,0 +1,239 @@
+/* Content of f that comes from the inputs and lies between the nodes of a step, where f is not affine in them.
+ *
+ * An input may go from one value to another in a straight line and f be the same at both ends and different between them:
+ * u (1 - u) on a ramp from 0 to 1. Nothing of that is in the deviations of u (watch.c), so f itself is looked at, with the
+ * states held,
+ *     φ(τ) = f(τ, x, u(τ)),    e(τ) = φ(τ) - φ^(τ),
+ * φ^ the polynomial through φ at the nodes, at samples τ_i placed where the inputs move: equal shares of the variation
+ *     V = sum_j var(u_j) / range(u_j)
+ * over the step lie between them, PER_RANGE of them for each time that an input goes through its range. The effect of what
+ * the step does not see is min(|sum_i w_i e_i|, |R e|) in tolerances, w_i the time that a share of V takes, R as in watch.c.
+ * The step is fine if this is below PL_UNSEEN, or if the method sees that something happens and will judge by itself: φ at
+ * the end of the step is not where the other nodes point to by at least SEEN of the largest e. Otherwise it ends at the sample
+ * of the largest e, and is looked at again.
+ *
+ * That costs evaluations, so only steps are looked at in which a bent input moves by more than FINE of its range in the run
+ * and GROWN times as much as in a step that was fine, and every REMEMBER steps anew.
+ */
+#include "watch.h"
+#include "control.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PER_RANGE    8
+#define MOST_SAMPLES 32
+#define SEEN         0.25
+#define FINE         (1.0 / 32.0)
+#define GROWN        2.0
+#define REMEMBER     25
+#define ROUNDS       12
+#define MAX_NEAR     4     /* corrections of algebraic unknowns at a sample */
+#define RESTS        1e-13 /* changes below this share of |u| are rounding */
+
+/* n_u each, then n_x each. */
+typedef struct bend {
+    pl_real *covered; /* change of the input in a step that was fine */
+    pl_real *whole;   /* range in the run */
+    pl_real *low, *high, *last, *now;
+    pl_real *e, *worst, *sum;
+    pl_real *f; /* at the nodes */
+} bend;
+
+size_t pl_bend_reals(int n_u, int n_x) {
+    return 6 * (size_t)n_u + (size_t)(PL_MAX_NODES + 3) * (size_t)n_x;
+}
+
+static bend bend_of(pl_run *r) {
+    size_t n_u = (size_t)r->n_u, n_x = (size_t)r->n_x;
+    pl_real *u = pl_run_watch(r) + pl_watch_reals(r->n_u, r->n_x, 0), *x = u + 6 * n_u;
+    bend b = {u,           u + n_u, u + 2 * n_u, u + 3 * n_u, u + 4 * n_u,
+              u + 5 * n_u, x,       x + n_x,     x + 2 * n_x, x + 3 * n_x};
+    return b;
+}
+
+static void widen(pl_real *low, pl_real *high, const pl_real *u, int n) {
+    for (int j = 0; j < n; j++) {
+        low[j] = fmin(low[j], u[j]);
+        high[j] = fmax(high[j], u[j]);
+    }
+}
+
+void pl_bend_init(pl_run *r, const pl_problem *p) {
+    bend b = bend_of(r);
+    const pl_inputs *in = p->inputs;
+    int n = r->n_u;
+    if (!in) return;
+    for (int j = 0; j < n; j++) b.low[j] = HUGE_VAL, b.high[j] = -HUGE_VAL;
+    for (int64_t k = 0; k < in->n_looks; k++) widen(b.low, b.high, in->look_u + (size_t)k * (size_t)n, n);
+    for (int s = 0; s < in->n_segments && !in->call; s++)
+        widen(b.low, b.high, in->coefficient + (size_t)s * (size_t)(in->degree + 1) * (size_t)n, n);
+    for (int j = 0; j < n; j++) b.whole[j] = fmax(0.0, b.high[j] - b.low[j]);
+}
+
+/* φ at t. 0: it has no value there. */
+static int along(pl_run *r, pl_problem *p, const pl_real *x, int follow, pl_real t, pl_real *f) {
+    pl_real *at = pl_run_x(r, RUN_TRY);
+    memcpy(at, x, (size_t)r->n_x * sizeof(pl_real));
+    if (follow && pl_consistent_near(p, t, at, MAX_NEAR, pl_run_x(r, RUN_WORK)) != PL_OK) return 0;
+    if (pl_set_inputs(p, t) != PL_OK) return 0;
+    p->count->n_rhs++;
+    return p->model->rhs(p->self, t, at, p->u, f) == PL_OK && pl_first_nonfinite(r->n_x, f) < 0;
+}
+
+/* The looks in a step, and its end, in order: time and inputs of number k; 0: there are no more. */
+static int knot(pl_problem *p, int64_t first, int64_t k, pl_real T, pl_real *t, const pl_real **u) {
+    const pl_inputs *in = p->inputs;
+    if (first + k < in->n_looks && in->look[first + k] < T) {
+        *t = in->look[first + k];
+        *u = in->look_u + (size_t)(first + k) * (size_t)in->n_u;
+        return 1;
+    }
+    if (k > 0 && *t >= T) return 0;
+    *t = T;
+    *u = p->u;
+    return pl_set_inputs(p, T) == PL_OK;
+}
+
+/* Ranges of the inputs in the step; 1: f may hide something in it. */
+static int moves(pl_run *r, pl_problem *p, pl_real t, pl_real T) {
+    bend b = bend_of(r);
+    int n = r->n_u, grown = 0, any = 0;
+    int64_t first = pl_look_after(p->inputs, t);
+    pl_real at = t;
+    const pl_real *u;
+    if (pl_set_inputs(p, t) != PL_OK) return 0;
+    for (int j = 0; j < n; j++) b.low[j] = b.high[j] = p->u[j];
+    for (int64_t k = 0; knot(p, first, k, T, &at, &u); k++) widen(b.low, b.high, u, n);
+    for (int j = 0; j < n; j++) {
+        pl_real range = b.high[j] - b.low[j];
+        if (!pl_input_bends(p->model, j) || range <= FINE * b.whole[j] ||
+            range <= RESTS * fmax(fabs(b.low[j]), fabs(b.high[j])))
+            continue;
+        any = 1;
+        if (range > GROWN * b.covered[j]) grown = 1;
+    }
+    return grown || (any && r->watch.bend_age > REMEMBER);
+}
+
+/* Variation between `last` and u. */
+static pl_real variation(const bend *b, const pl_model *m, int n, const pl_real *u) {
+    pl_real v = 0.0;
+    for (int j = 0; j < n; j++)
+        if (b->high[j] > b->low[j] && pl_input_bends(m, j))
+            v += fabs(u[j] - b->last[j]) / (b->high[j] - b->low[j]);
+    return v;
+}
+
+/* Samples and their weights; their number. */
+static int place(pl_run *r, pl_problem *p, pl_real t, pl_real T, pl_real *tau, pl_real *weight) {
+    bend b = bend_of(r);
+    int n = r->n_u, count = 0, m = 0;
+    int64_t first = pl_look_after(p->inputs, t);
+    pl_real total = 0.0, share = 0.0;
+    for (int pass = 0; pass < 2; pass++) {
+        pl_real at = t, before = t, passed = 0.0;
+        const pl_real *u;
+        if (pl_set_inputs(p, t) != PL_OK) return 0;
+        memcpy(b.last, p->u, (size_t)n * sizeof(pl_real));
+        for (int64_t k = 0; knot(p, first, k, T, &at, &u); k++, before = at) {
+            pl_real v = variation(&b, p->model, n, u);
+            memcpy(b.last, u, (size_t)n * sizeof(pl_real));
+            /* each sample in the middle of its share, with the time that the share takes */
+            for (pl_real from = passed; pass && v > 0.0 && count <= m && from < passed + v;) {
+                pl_real edge = (count + 1) * share, to = count == m ? HUGE_VAL : edge,
+                        middle = edge - 0.5 * share;
+                pl_real until = fmin(to, passed + v);
+                if (count < m) {
+                    weight[count] += (at - before) * (until - from) / v;
+                    if (middle >= from && middle <= passed + v)
+                        tau[count] = before + (at - before) * (middle - passed) / v;
+                }
+                from = until;
+                if (until == to) count++;
+            }
+            passed += v;
+        }
+        if (pass) break;
+        total = passed;
+        if (!(total > 0.0)) return 0;
+        m = (int)fmin(ceil(PER_RANGE * total), MOST_SAMPLES);
+        share = total / m;
+        for (int i = 0; i < m; i++) tau[i] = T, weight[i] = 0.0;
+    }
+    return m;
+}
+
+static void mix(pl_run *r, const pl_real *share, int from, int n, const pl_real *f, pl_real *e) {
+    for (int k = from; k < n; k++)
+        for (int i = 0; i < r->n_x; i++) e[i] -= share[k - from] * f[(size_t)k * (size_t)r->n_x + i];
+}
+
+/* What φ at the end of the step is beside the polynomial through the other nodes, in tolerances. */
+static pl_real seen_at_end(pl_run *r, pl_problem *p, const pl_nodes *nodes, const pl_real *x) {
+    bend b = bend_of(r);
+    pl_nodes others = {.n = nodes->n - 1};
+    pl_real share[PL_MAX_NODES];
+    for (int k = 0; k < others.n; k++) {
+        others.t[k] = nodes->t[k + 1];
+        others.w[k] = nodes->w[k + 1] * (nodes->t[k + 1] - nodes->t[0]);
+    }
+    memcpy(b.e, b.f, (size_t)r->n_x * sizeof(pl_real));
+    pl_nodes_at(&others, nodes->t[0], share);
+    mix(r, share, 1, nodes->n, b.f, b.e);
+    return pl_largest_weighted(p, b.e, x, 0);
+}
+
+/* The step from t to T: where it must end at most; *fine: it may be taken. */
+static pl_real judge(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real T, int *fine) {
+    const pl_method *method = pl_method_of(r->method);
+    const pl_real *x = method->x_now(state);
+    bend b = bend_of(r);
+    pl_nodes nodes;
+    pl_real tau[MOST_SAMPLES], weight[MOST_SAMPLES], share[PL_MAX_NODES], area = 0.0, most = 0.0, where = T;
+    size_t n = (size_t)r->n_x, bytes = n * sizeof(pl_real);
+    int follow = p->linear && pl_linear_has_algebraic(p->linear);
+    *fine = 1;
+    memset(b.sum, 0, bytes);
+    memset(b.worst, 0, bytes);
+    if (follow && !(method->response && method->response(state, p, T - t, b.sum) > 0.0)) return T;
+    int m = place(r, p, t, T, tau, weight);
+    pl_nodes_make(r, state, T, &nodes);
+    for (int k = 0; k < nodes.n; k++)
+        if (!along(r, p, x, follow, nodes.t[k], b.f + (size_t)k * n)) return T;
+    for (int i = 0; i < m; i++) {
+        if (!(tau[i] > t && tau[i] < T) || !pl_nodes_at(&nodes, tau[i], share) ||
+            !along(r, p, x, follow, tau[i], b.e))
+            continue;
+        mix(r, share, 0, nodes.n, b.f, b.e);
+        for (size_t k = 0; k < n; k++) b.sum[k] += weight[i] * b.e[k];
+        area = fmax(area, pl_largest_weighted(p, b.sum, x, 0));
+        pl_real size = pl_largest_weighted(p, b.e, x, 0);
+        if (!(size > most)) continue;
+        most = size;
+        where = tau[i];
+        memcpy(b.worst, b.e, bytes);
+    }
+    if (area <= PL_UNSEEN) return T;
+    pl_real h = method->response ? method->response(state, p, T - t, b.worst) : 0.0;
+    if (h > 0.0 && fmax(1.0, (T - t) / h) * pl_largest_weighted(p, b.worst, x, 1) <= PL_UNSEEN) return T;
+    *fine = 0;
+    return seen_at_end(r, p, &nodes, x) >= SEEN * most ? T : where;
+}
+
+pl_real pl_bend_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
+    const pl_stepper *head = state;
+    bend b = bend_of(r);
+    pl_failure failure = p->failure;
+    r->watch.bend_age++;
+    for (int round = 0; round < ROUNDS && moves(r, p, head->t, T); round++) {
+        int fine;
+        pl_real to = judge(r, p, state, head->t, T, &fine);
+        for (int j = 0; j < r->n_u; j++) b.covered[j] = fine ? b.high[j] - b.low[j] : 0.0;
+        if (fine) r->watch.bend_age = 0;
+        if (to >= T) break;
+        T = to;
+    }
+    p->failure = failure; /* what cannot be evaluated here is left to the step itself */
+    return T;
+}
