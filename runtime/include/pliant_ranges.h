@@ -102,13 +102,6 @@ static PL_UNUSED pl_range pl_range_state(const pl_path *path, int i, pl_real wid
                        pl_interval_of(fmin(fmin(p, q), middle), fmax(fmax(p, q), middle)));
 }
 
-/* An input, between its values at both ends. */
-static PL_UNUSED pl_range pl_range_input(const pl_path *path, int j, pl_real width) {
-    pl_real a = path->u[0][j], b = path->u[1][j], slope = width > 0.0 ? 2.0 * (b - a) / width : 0.0;
-    return pl_range_of(pl_interval_of(fmin(a, b), fmax(a, b)),
-                       pl_interval_of(fmin(slope, 0.0), fmax(slope, 0.0)));
-}
-
 /* Constant over the interval, or with jumps inside. */
 static PL_UNUSED pl_range pl_range_steps(pl_real lo, pl_real hi) {
     return pl_range_of(pl_interval_of(lo, hi), lo == hi ? pl_interval_of(0.0, 0.0) : pl_anything);

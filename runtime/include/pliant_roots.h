@@ -27,11 +27,11 @@ enum {
     PL_ROOT_PATH = 16   /* on states, too, but root_range can say what it does on a path of theirs */
 };
 
-/* States and inputs between two times: values at both ends, slopes of the states. */
+/* States and inputs between two times: of the states values and slopes at both ends. */
 typedef struct pl_path {
     const pl_real *x[2];
     const pl_real *slope[2];
-    const pl_real *u[2];
+    const pl_range *u;
 } pl_path;
 
 #endif

@@ -56,21 +56,17 @@ typedef struct look {
 /* The path of states and inputs between two times of the step. */
 static pl_status path_between(look *s, pl_real from, pl_real to, pl_path *path) {
     const pl_method *method = pl_method_of(s->run->method);
-    size_t bytes = (size_t)s->run->n_u * sizeof(pl_real);
+    pl_range *u = (pl_range *)(void *)pl_run_u(s->run);
     for (int end = 0; end < 2; end++) {
         pl_real *x = pl_run_x(s->run, RUN_WORK + 2 * end), *slope = pl_run_x(s->run, RUN_WORK + 2 * end + 1);
-        pl_real *u = pl_run_u(s->run) + (size_t)(end * s->run->n_u), t = end ? to : from;
+        pl_real t = end ? to : from;
         path->x[end] = x;
         path->slope[end] = slope;
-        path->u[end] = u;
         method->interpolate(s->state, t, 0, x);
         method->interpolate(s->state, t, 1, slope);
-        if (s->run->n_u == 0) continue;
-        pl_status status = pl_set_inputs(s->p, t);
-        if (status != PL_OK) return status;
-        memcpy(u, s->p->u, bytes);
     }
-    return PL_OK;
+    path->u = u;
+    return s->run->n_u > 0 ? pl_input_ranges(s->p, from, to, u) : PL_OK;
 }
 
 static pl_status range_of(look *s, pl_real from, pl_real to, pl_root_range *range) {

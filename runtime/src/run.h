@@ -95,6 +95,10 @@ int pl_guard_last(pl_run *r, pl_problem *p, void *state);
 /* x just before the event that pl_guard_aim found, at t. */
 void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x);
 
+/* First look (pl_inputs.look) later than t. */
+int64_t pl_look_after(const pl_inputs *in, pl_real t);
+/* What the inputs do between two times; n_u ranges. */
+pl_status pl_input_ranges(pl_problem *p, pl_real from, pl_real to, pl_range *range);
 /* First time after t where the inputs have content (pl_inputs.look); +Inf: none. */
 pl_real pl_watch_look(const pl_problem *p, pl_real t);
 /* Where the next step must end for the sake of the inputs, at most at `limit`. */

@@ -17,8 +17,6 @@ typedef struct pl_nodes {
 void pl_nodes_make(const pl_run *r, const void *method_state, pl_real T, pl_nodes *nodes);
 /* Shares of the values at the nodes in the polynomial at t. 0: t is a node. */
 int pl_nodes_at(const pl_nodes *nodes, pl_real t, pl_real *share);
-/* First look later than t. */
-int64_t pl_look_after(const pl_inputs *in, pl_real t);
 /* Largest |v| in tolerances at x; algebraic unknowns left out if wanted. */
 pl_real pl_largest_weighted(const pl_problem *p, const pl_real *v, const pl_real *x, int all);
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 STILL, TIMED, MEMORY = "PL_ROOT_STILL", "PL_ROOT_TIMED", "PL_ROOT_MEMORY"
 CLOSED, PATH = "PL_ROOT_CLOSED", "PL_ROOT_PATH"
-TIME, EVENTS, STATES = 1, 2, 4  # what an expression depends on, besides parameters
+TIME, EVENTS, STATES, INPUTS = 1, 2, 4, 32  # what an expression depends on, besides parameters
+PATHS = STATES | INPUTS  # what only the solver knows
 UNKNOWN = 8  # on something that no function can be written for: a loop, a foreign function
 WAVES = 16  # it may go up and down, or bend, while its operands do not
 LONG = 200  # operations of a function that compilers should not ponder
@@ -64,7 +65,7 @@ class Ahead:
                 self.of_variable[v] = EVENTS
         self.state = {v: i for i, v in enumerate(program.x)}
         self.input = {v: j for j, v in enumerate(program.u)}
-        self.of_variable |= dict.fromkeys([*self.state, *self.input], STATES)
+        self.of_variable |= dict.fromkeys(self.state, STATES) | dict.fromkeys(self.input, INPUTS)
         for statement in program.statements:
             if isinstance(statement, Assign):
                 self.value[statement.target] = statement.expression
@@ -99,20 +100,34 @@ class Ahead:
                 known[e] = 0
                 for a in inner:
                     known[e] |= known[a]
-                if op in _WAVES and known[e] & (TIME | STATES):
+                if op in _WAVES and known[e] & (TIME | PATHS):
+                    known[e] |= WAVES
+                elif known[e] & INPUTS and self._bends(op, [known[a] for a in inner]):
                     known[e] |= WAVES
             stack.pop()
         return known[root]
+
+    def _bends(self, op: int, parts: list[int]) -> bool:
+        """On a straight piece of the inputs it may turn back."""
+        if op in (Op.ADD, Op.SUB, Op.NEG, Op.HOMOTOPY):
+            return False
+        moving = [part & (TIME | INPUTS) for part in parts]
+        if op == Op.MUL:
+            return all(moving)
+        if op == Op.DIV:
+            return bool(moving[1])
+        return op not in (Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT)
 
     # ------------------------------------------------------------------------------------------- what is asked
 
     def is_timed(self, k: int) -> bool:
         """The solver is told when relation k turns."""
-        return bool(self.depends[k] & TIME) and not self.depends[k] & (STATES | UNKNOWN)
+        return bool(self.depends[k] & TIME) and not self.depends[k] & (PATHS | UNKNOWN)
 
     def on_path(self, k: int) -> bool:
         """The solver looks closely at relation k within its steps."""
-        return self.depends[k] & (STATES | UNKNOWN | WAVES) == STATES | WAVES
+        depends = self.depends[k]
+        return bool(depends & PATHS and depends & WAVES) and not depends & UNKNOWN
 
     @property
     def timed(self) -> list[int]:
@@ -127,7 +142,7 @@ class Ahead:
     @property
     def unwatched(self) -> list[bool]:
         """Per relation: it is of no concern to the solver within a step."""
-        return [not depends & (STATES | UNKNOWN) for depends in self.depends]
+        return [not depends & (PATHS | UNKNOWN) for depends in self.depends]
 
     def kinds(self) -> list[str]:
         """Per relation PL_ROOT_..."""
@@ -135,7 +150,7 @@ class Ahead:
         for k, (relation, depends) in enumerate(zip(self.relations, self.depends, strict=True)):
             flags = [] if relation.strict else [CLOSED]
             flags += [PATH] if self.on_path(k) else []
-            if not depends & (STATES | UNKNOWN):
+            if not depends & (PATHS | UNKNOWN):
                 flags.append(TIMED if depends & TIME else STILL)
                 flags += [MEMORY] if depends & EVENTS else []
             out.append(" | ".join(flags) or "0")
@@ -220,7 +235,7 @@ class Ahead:
         if op == Op.VAR and node[1] in self.state:
             return f"pl_range_state(path, {self.state[node[1]]}, to - from)"
         if op == Op.VAR and node[1] in self.input:
-            return f"pl_range_input(path, {self.input[node[1]]}, to - from)"
+            return f"path->u[{self.input[node[1]]}]"
         if self._is_number(e):
             return f"pl_range_still({self._number(e)})"
         inner = [names[a] for a in operands(self.g, e)]
@@ -234,7 +249,7 @@ class Ahead:
             if node[1] == node[2]:
                 return f"pl_range_square({inner[0]})"
             for a, b in ((1, 2), (2, 1)):
-                if self._is_number(node[a]) and not self._depends(node[a]) & (TIME | STATES):
+                if self._is_number(node[a]) and not self._depends(node[a]) & (TIME | PATHS):
                     return f"pl_range_scale({inner[b - 1]}, {self._number(node[a])})"
         return f"pl_range_{OP_NAME[op]}({', '.join(inner)})"
 
