@@ -35,12 +35,21 @@ static void find_next_jump(pl_problem *p, pl_real t) {
     p->next_jump = s;
 }
 
+/* A time up to which an input jump and a time event from t on are one: clocks and tables are rounded differently. */
+static pl_real same_time(const pl_run *r, const pl_problem *p, pl_real t) {
+    const pl_inputs *in = p->inputs;
+    if (!in || p->next_jump >= in->n_segments) return t;
+    pl_real gap = in->start[p->next_jump] - in->start[p->next_jump - 1];
+    if (r->t_event > -HUGE_VAL && t > r->t_event) gap = fmin(gap, t - r->t_event);
+    return t + fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t));
+}
+
 static pl_real next_limit(const pl_run *r, const pl_problem *p) {
-    pl_real limit = r->t_stop;
-    limit = fmin(fmin(limit, r->next_time), fmin(r->t_turn, r->t_clear));
-    if (p->inputs && p->next_jump < p->inputs->n_segments)
-        limit = fmin(limit, p->inputs->start[p->next_jump]);
-    return limit;
+    pl_real event = fmin(r->next_time, r->t_turn), limit = fmin(fmin(r->t_stop, event), r->t_clear);
+    if (!p->inputs || p->next_jump >= p->inputs->n_segments) return limit;
+    pl_real jump = p->inputs->start[p->next_jump];
+    /* a jump hardly before a time event takes place with it */
+    return jump < limit && event <= r->t_stop && event <= same_time(r, p, jump) ? event : fmin(limit, jump);
 }
 
 pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_real t, pl_real t_stop,
@@ -316,15 +325,6 @@ static pl_status end_here(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
 static int jump_due(const pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
     return in && p->next_jump < in->n_segments && t >= in->start[p->next_jump];
-}
-
-/* A time up to which an input jump counts as one at the time event t: clocks and tables are rounded differently. */
-static pl_real same_time(const pl_run *r, const pl_problem *p, pl_real t) {
-    const pl_inputs *in = p->inputs;
-    if (!in || p->next_jump >= in->n_segments) return t;
-    pl_real gap = in->start[p->next_jump] - in->start[p->next_jump - 1];
-    if (r->t_event > -HUGE_VAL && t > r->t_event) gap = fmin(gap, t - r->t_event);
-    return t + fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t));
 }
 
 /* An event at t inside or at the end of the open step; found: roots within the step, else a time event. An input that

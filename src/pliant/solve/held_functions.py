@@ -68,7 +68,7 @@ def _between(
                 high = middle
         value = float(function(high)) if high < end else last
         # the value of t > 1 changes behind 1: the rounder of the two is what was meant
-        at = low if len(repr(low)) < len(repr(high)) else high
+        at = low if low > times[0] and len(repr(low)) < len(repr(high)) else high
         times.append(max(at, times[-1]))
         values.append(value)
         if value == last:

@@ -102,7 +102,7 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
 
 def _as_table(name: str, signal: FunctionSignal, declared: Declared, span: tuple[float, float]) -> TableSignal | None:
     """A function of time for an input that is held: a table of its jumps."""
-    if not declared.held:
+    if not declared.held or not span[1] > span[0]:  # plans take their steps themselves
         return None
     return held_table(name, signal.function, span, FUNCTION_SAMPLES, declared.type != "real")
 
@@ -130,6 +130,7 @@ def _limits(table: tuple[Vector, Vector], t: Vector) -> tuple[Vector, Vector]:
 
 def _segments(u: Vector, tables: dict[int, Table]) -> tuple[Vector, NDArray[np.float64], NDArray[np.uint8]]:
     """Start times, coefficients (segment, power, input) and jumps of all tables together."""
+    tables = _together(tables)
     start = np.unique(np.concatenate([_times(table) for table in tables.values()]))
     degree = max(table.degree if isinstance(table, Segments) else 1 for table in tables.values())
     pairs = [table for table in tables.values() if not isinstance(table, Segments)]
@@ -152,6 +153,24 @@ def _segments(u: Vector, tables: dict[int, Table]) -> tuple[Vector, NDArray[np.f
         coefficient[:-1, 1, j] = (before[1:] - after[:-1]) / np.diff(start)
         jump |= (before != after).astype(np.uint8)
     return start, coefficient, jump
+
+
+def _together(tables: dict[int, Table]) -> dict[int, Table]:
+    """Times of different tables that differ by rounding are the same: the first of them."""
+    times = np.unique(np.concatenate([_times(table) for table in tables.values()]))
+    apart = np.append(True, np.diff(times) > ROUNDING * np.abs(times[1:]))
+    if len(tables) == 1 or apart.all():
+        return tables
+    first = times[np.maximum.accumulate(np.where(apart, np.arange(len(times)), 0))]
+    out: dict[int, Table] = {}
+    for j, table in tables.items():
+        own = _times(table)
+        moved = first[np.searchsorted(times, own)]
+        if not np.array_equal(np.diff(moved) > 0, np.diff(own) > 0):
+            out[j] = table  # its own times stay apart
+        else:
+            out[j] = Segments(moved, table.coefficients) if isinstance(table, Segments) else (moved, table[1])
+    return out
 
 
 def _times(table: Table) -> Vector:
