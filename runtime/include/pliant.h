@@ -114,6 +114,7 @@ typedef struct pl_model {
     int n_p; /* parameters */
     int n_y; /* outputs on demand */
     int n_roots;
+    int n_kinks;        /* places where f bends with time alone */
     int flags;          /* PL_MODEL_... */
     size_t memory_size; /* bytes of instance memory */
 
@@ -164,6 +165,8 @@ typedef struct pl_model {
      * be equal; discrete memory holds */
     pl_status (*root_range)(void *self, int i, pl_real from, pl_real to, const pl_path *path,
                             pl_root_range *range);
+    /* kink number i of n_kinks: a function of time that is zero there, as in root_range */
+    pl_status (*kink_range)(void *self, int i, pl_real from, pl_real to, pl_root_range *range);
     /* outputs number index[0..n-1] into y[0..n-1]; index NULL: all */
     pl_status (*outputs)(void *self, pl_real t, const pl_real *x, const pl_real *u, int n, const int *index,
                          pl_real *y);
@@ -520,8 +523,9 @@ typedef struct pl_watch {
     pl_real h;        /* step size that this holds for */
     pl_real from, to; /* step that was looked at last */
     pl_real h_wanted; /* step size that was wanted when a step was limited */
+    pl_real kink;     /* f has no kink of time before this */
     int age;          /* steps since these were taken */
-    int n_bent;       /* inputs that f is not affine in (watch_bend.c) */
+    int n_bent;       /* inputs that f is not affine in, and kinks of time (watch_bend.c) */
     int bend_age;     /* steps since f was looked at along these */
 } pl_watch;
 

@@ -436,6 +436,13 @@ static PL_UNUSED pl_range pl_range_table(const pl_table *table, int order, pl_ra
 
 /* ----------------------------------------------------------------------------------------------- a relation */
 
+static PL_UNUSED pl_status pl_kink_range(pl_range left, pl_range right, pl_root_range *out) {
+    out->g = pl_range_sub(left, right);
+    out->scale = fmax(fabs(left.lo), fabs(left.hi)) + fmax(fabs(right.lo), fabs(right.hi));
+    out->holds = 0;
+    return PL_OK;
+}
+
 static PL_UNUSED pl_status pl_relation_range(pl_range left, pl_range right, int holds, pl_real extent,
                                              pl_root_range *out) {
     out->g = pl_range_sub(left, right);

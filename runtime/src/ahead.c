@@ -44,6 +44,7 @@ typedef struct point {
 typedef struct look {
     pl_problem *p;
     int root;
+    int kink;   /* it is a kink instead, with no memory of its side */
     int holds;  /* the side g < 0 holds now */
     int closed; /* g = 0 is on that side */
     int left;   /* evaluations left */
@@ -72,7 +73,9 @@ static pl_status path_between(look *s, pl_real from, pl_real to, pl_path *path) 
 static pl_status range_of(look *s, pl_real from, pl_real to, pl_root_range *range) {
     pl_path path;
     pl_status status = s->run ? path_between(s, from, to, &path) : PL_OK;
-    if (status == PL_OK)
+    if (s->kink)
+        status = s->p->model->kink_range(s->p->self, s->root, from, to, range);
+    else if (status == PL_OK)
         status = s->p->model->root_range(s->p->self, s->root, from, to, s->run ? &path : NULL, range);
     s->left--;
     if (status != PL_OK) {
@@ -87,7 +90,7 @@ static point point_at(look *s, pl_real t) {
     pl_root_range range;
     point at = {.t = t, .g = NAN};
     if (range_of(s, t, t, &range) != PL_OK) return at;
-    s->holds = range.holds;
+    if (!s->kink) s->holds = range.holds;
     if (range.g.lo == range.g.hi) at.g = range.g.lo;
     at.slope = 0.5 * (range.g.slope_lo + range.g.slope_hi);
     pl_real steep = fmax(fabs(range.g.slope_lo), fabs(range.g.slope_hi));
@@ -308,9 +311,22 @@ pl_real pl_ahead_path(pl_run *r, pl_problem *p, const void *state) {
     return first < head->t ? first : HUGE_VAL;
 }
 
+pl_real pl_ahead_kink(pl_problem *p, pl_real from, pl_real to) {
+    pl_real first = to;
+    for (int i = 0; i < p->model->n_kinks; i++) {
+        look s = {.p = p, .root = i, .kink = 1, .left = EVALUATIONS, .blunt = 1.0};
+        point found;
+        pl_real clear;
+        s.holds = point_at(&s, from).g < 0.0;
+        if (search(&s, from, first, &found, &clear)) first = fmin(first, found.t);
+    }
+    return first;
+}
+
 void pl_ahead_forget(pl_run *r, const pl_model *m, pl_real t) {
     pl_real *turn = pl_run_ahead(r, RUN_TURN), *clear = pl_run_ahead(r, RUN_CLEAR);
     r->t_turn = HUGE_VAL;
+    r->watch.kink = t;
     if (r->n_ahead > 0) r->t_clear = HUGE_VAL;
     for (int i = 0; i < r->n_ahead; i++) {
         if (!is_timed(m, i)) continue;

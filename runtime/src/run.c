@@ -446,8 +446,9 @@ static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
     const pl_method *method = pl_method_of(r->method);
     const pl_stepper *head = state;
     pl_event_info info = {0};
-    int segment = pl_input_segment(p, t);
+    int segment = p->inputs ? pl_input_segment(p, t) : -1;
     r->watch.limit = HUGE_VAL;
+    if (!p->inputs) return;
     if (segment < 1 || p->inputs->start[segment] != t) {
         if (p->inputs->call && method->shorten) method->shorten(state, GROWTH_AFTER_LOOK * head->h);
         return;

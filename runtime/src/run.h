@@ -115,6 +115,8 @@ int pl_ahead_fire(pl_run *r, pl_problem *p, pl_real t);
 /* The first point of the open step, from r->t_left on, where a root PL_ROOT_PATH is on another side than the one that
  * holds; +Inf: none is found. */
 pl_real pl_ahead_path(pl_run *r, pl_problem *p, const void *method_state);
+/* First kink of f in (from, to), else `to`. */
+pl_real pl_ahead_kink(pl_problem *p, pl_real from, pl_real to);
 /* Discrete memory may have changed at t: what was found before may be wrong. */
 void pl_ahead_forget(pl_run *r, const pl_model *m, pl_real t);
 

@@ -64,7 +64,7 @@ typedef struct content {
 } content;
 
 int pl_watch_bent(const pl_model *m) {
-    int n = 0;
+    int n = m->n_kinks;
     for (int j = 0; j < m->n_u; j++) n += pl_input_bends(m, j) != 0;
     return n;
 }
@@ -360,13 +360,12 @@ static void remember(pl_run *r, pl_real t) {
     w->from = w->to = HUGE_VAL;
 }
 
-pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
+/* Where the step to T must end for the sake of the inputs. */
+static pl_real input_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
     const pl_inputs *in = p->inputs;
     const pl_stepper *head = state;
-    pl_real t = head->t, T = fmin(t + 1.001 * head->h_next, limit);
+    pl_real t = head->t;
     step_view v = {.state = state};
-    r->watch.limit = HUGE_VAL;
-    if (!in || in->n_looks == 0 || !pl_method_of(r->method)->nodes) return limit;
     remember(r, t);
     for (int j = 0; j < r->n_u; j++) content_of(r).sum[j] = 0.0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -387,6 +386,21 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
     r->watch.from = t;
     r->watch.to = T;
     r->watch.h_wanted = head->h_next;
+    return T;
+}
+
+pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
+    const pl_inputs *in = p->inputs;
+    const pl_stepper *head = state;
+    r->watch.limit = HUGE_VAL;
+    int looks = in && in->n_looks > 0;
+    if (!(looks || p->model->n_kinks > 0) || !pl_method_of(r->method)->nodes) return limit;
+    pl_real T = fmin(head->t + 1.001 * head->h_next, limit);
+    if (looks) T = input_limit(r, p, state, T);
+    if (p->model->n_kinks > 0) {
+        pl_real to = pl_kink_limit(r, p, state, T);
+        if (to < T) r->watch.limit = to;
+    }
     return fmin(limit, r->watch.limit);
 }
 

@@ -22,6 +22,8 @@ pl_real pl_largest_weighted(const pl_problem *p, const pl_real *v, const pl_real
 
 /* The same for f that is not affine in the inputs: the step from t must end here, at most at T. */
 pl_real pl_bend_limit(pl_run *r, pl_problem *p, void *method_state, pl_real T);
+/* ... and for its kinks of time. */
+pl_real pl_kink_limit(pl_run *r, pl_problem *p, void *method_state, pl_real T);
 size_t pl_bend_reals(int n_u, int n_x);
 void pl_bend_init(pl_run *r, const pl_problem *p);
 

@@ -12,6 +12,8 @@
  * the end of the step is not where the other nodes point to by at least SEEN of the largest e. Otherwise it ends at the sample
  * of the largest e, and is looked at again.
  *
+ * The same for kinks of time, max(0, 1 - abs(time - 5)): samples lie between them.
+ *
  * That costs evaluations, so only steps are looked at in which a bent input moves by more than FINE of its range in the run
  * and GROWN times as much as in a step that was fine, and every REMEMBER steps anew.
  */
@@ -28,8 +30,15 @@
 #define GROWN        2.0
 #define REMEMBER     25
 #define ROUNDS       12
+#define KINKS        8     /* of time that are looked at together */
+#define BETWEEN      3     /* samples between two of them */
 #define MAX_NEAR     4     /* corrections of algebraic unknowns at a sample */
 #define RESTS        1e-13 /* changes below this share of |u| are rounding */
+
+typedef struct samples {
+    int n;
+    pl_real t[MOST_SAMPLES], weight[MOST_SAMPLES];
+} samples;
 
 /* n_u each, then n_x each. */
 typedef struct bend {
@@ -184,24 +193,24 @@ static pl_real seen_at_end(pl_run *r, pl_problem *p, const pl_nodes *nodes, cons
     return pl_largest_weighted(p, b.e, x, 0);
 }
 
-/* The step from t to T: where it must end at most; *fine: it may be taken. */
-static pl_real judge(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real T, int *fine) {
+/* The step to T: where it must end at most; *fine: it may be taken. */
+static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real T, int *fine) {
     const pl_method *method = pl_method_of(r->method);
     const pl_real *x = method->x_now(state);
     bend b = bend_of(r);
     pl_nodes nodes;
-    pl_real tau[MOST_SAMPLES], weight[MOST_SAMPLES], share[PL_MAX_NODES], area = 0.0, most = 0.0, where = T;
+    pl_real t = ((const pl_stepper *)state)->t, share[PL_MAX_NODES], area = 0.0, most = 0.0, where = T;
+    const pl_real *tau = at->t, *weight = at->weight;
     size_t n = (size_t)r->n_x, bytes = n * sizeof(pl_real);
     int follow = p->linear && pl_linear_has_algebraic(p->linear);
     *fine = 1;
     memset(b.sum, 0, bytes);
     memset(b.worst, 0, bytes);
     if (follow && !(method->response && method->response(state, p, T - t, b.sum) > 0.0)) return T;
-    int m = place(r, p, t, T, tau, weight);
     pl_nodes_make(r, state, T, &nodes);
     for (int k = 0; k < nodes.n; k++)
         if (!along(r, p, x, follow, nodes.t[k], b.f + (size_t)k * n)) return T;
-    for (int i = 0; i < m; i++) {
+    for (int i = 0; i < at->n; i++) {
         if (!(tau[i] > t && tau[i] < T) || !pl_nodes_at(&nodes, tau[i], share) ||
             !along(r, p, x, follow, tau[i], b.e))
             continue;
@@ -228,12 +237,62 @@ pl_real pl_bend_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
     r->watch.bend_age++;
     for (int round = 0; round < ROUNDS && moves(r, p, head->t, T); round++) {
         int fine;
-        pl_real to = judge(r, p, state, head->t, T, &fine);
+        samples at;
+        at.n = place(r, p, head->t, T, at.t, at.weight);
+        pl_real to = judge(r, p, state, &at, T, &fine);
         for (int j = 0; j < r->n_u; j++) b.covered[j] = fine ? b.high[j] - b.low[j] : 0.0;
         if (fine) r->watch.bend_age = 0;
         if (to >= T) break;
         T = to;
     }
     p->failure = failure; /* what cannot be evaluated here is left to the step itself */
+    return T;
+}
+
+/* Kinks of time from where the step begins, at most KINKS, and the end of the step. */
+static int kinks_to(pl_problem *p, pl_real t, pl_real T, pl_real *at) {
+    int n = 0;
+    for (pl_real from = t; n < KINKS; n++) {
+        at[n] = pl_ahead_kink(p, from + 16.0 * pl_smallest_step(from), T);
+        if (at[n] >= T - pl_smallest_step(T)) break;
+        from = at[n];
+    }
+    at[n < KINKS ? n : KINKS - 1] = n < KINKS ? T : at[KINKS - 1];
+    return n < KINKS ? n + 1 : KINKS;
+}
+
+pl_real pl_kink_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
+    const pl_stepper *head = state;
+    pl_real t = head->t, whole = T - t, next = HUGE_VAL, knot[KINKS];
+    pl_failure failure = p->failure;
+    int here =
+        fabs(t - r->watch.kink) <= 16.0 * pl_smallest_step(t); /* behind a kink there may be anything */
+    if (T < r->watch.kink && !here) return T;
+    for (int round = 0; round < ROUNDS; round++) {
+        samples at = {.n = 0};
+        int fine, n = kinks_to(p, t, T, knot);
+        if (round == 0 && n > 1) next = knot[0];
+        if (n == 1 && !here && round == 0) break;
+        for (int k = 0; k < n; k++) {
+            pl_real from = k ? knot[k - 1] : t, width = knot[k] - from;
+            for (int i = 0; i < BETWEEN; i++, at.n++) {
+                at.t[at.n] = from + width * (i + 0.5) / BETWEEN;
+                at.weight[at.n] = width / BETWEEN;
+            }
+        }
+        T = fmin(T, knot[n - 1]);
+        pl_real to = judge(r, p, state, &at, T, &fine);
+        if (fine) break;
+        if (n > 1)
+            to = knot[0];
+        else if (to >= T)
+            break;
+        T = to;
+    }
+    /* steps up to there hold none; one that was refused begins where this one did */
+    r->watch.kink = next < HUGE_VAL
+                        ? next
+                        : pl_ahead_kink(p, t + 16.0 * pl_smallest_step(t), fmin(r->t_stop, t + 16.0 * whole));
+    p->failure = failure;
     return T;
 }

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pliant.codegen.cprint import number
+from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
 from pliant.codegen.shells import filled, wrapped
-from pliant.expr.build import div, operands
+from pliant.expr.build import const, div, operands, reachable
 from pliant.ir import OP_NAME, Kind, Op
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ WAVES = 16  # it may go up and down, or bend, while its operands do not
 LONG = 200  # operations of a function that compilers should not ponder
 _LEAVES = (Op.CONST, Op.VAR, Op.TIME, Op.REL)
 _WAVES = frozenset({Op.SIN, Op.COS, Op.TAN, Op.ABS, Op.MIN, Op.MAX, Op.FLOOR, Op.CEIL, Op.SIGN, Op.TABLE})
+_KINKS = frozenset({Op.ABS, Op.MIN, Op.MAX, Op.SIGN, Op.LT, Op.LE, Op.EQ, Op.NE})
 _FUNCTIONS = frozenset(
     {
         *range(Op.ADD, Op.NEG + 1),
@@ -51,9 +53,9 @@ class Ahead:
         self.of_variable: dict[int, int] = {}
         self.of_node: dict[int, int] = {}
         self.depends: list[int] = []
-        if self.relations:
-            self._read_program()
-            self.depends = [self._depends(r.lhs) | self._depends(r.rhs) for r in self.relations]
+        self._read_program()
+        self.depends = [self._depends(r.lhs) | self._depends(r.rhs) for r in self.relations]
+        self.kinks = self._find_kinks()
 
     def _read_program(self) -> None:
         """What each variable depends on."""
@@ -106,6 +108,18 @@ class Ahead:
                     known[e] |= WAVES
             stack.pop()
         return known[root]
+
+    def _find_kinks(self) -> list[tuple[int, int]]:
+        """Both sides of what f decides by time without an event: max, min, abs, sign and relations in noEvent."""
+        nodes, zero, found = self.g.nodes, const(self.g, 0.0), []
+        expressions = [e for statement in self.e.program.statements for e in nodes_of(statement)]
+        for e in reachable(self.g, [*expressions, *self.e.program.f]):
+            op = nodes[e][0]
+            if op not in _KINKS or self._depends(e) & (TIME | PATHS | UNKNOWN) != TIME:
+                continue
+            inner = operands(self.g, e)
+            found.append((inner[0], inner[1] if len(inner) > 1 else zero))
+        return list(dict.fromkeys(found))
 
     def _bends(self, op: int, parts: list[int]) -> bool:
         """On a straight piece of the inputs it may turn back."""
@@ -160,9 +174,13 @@ class Ahead:
 
     def functions(self) -> list[str]:
         """One function per relation, and the one that pl_model names."""
+        out = [self._kink(k, *sides) for k, sides in enumerate(self.kinks)]
+        if self.kinks:
+            cases = "".join(f"    case {k}: return kink_range_{k}(self, from, to, range);\n" for k in range(len(out)))
+            out.append(filled(KINK_RANGE, {"@cases": cases}))
         if not self.enclosed:
-            return []
-        out = [self._function(k) for k in self.enclosed]
+            return out
+        out += [self._function(k) for k in self.enclosed]
         cases = "".join(
             f"    case {k}: return relation_range_{k}(self, from, to, path, range);\n" for k in self.enclosed
         )
@@ -180,6 +198,16 @@ class Ahead:
         return (
             f"{head}const pl_path *path, pl_root_range *range) {{\n    (void)from, (void)to, (void)path;\n{body}\n"
             f"    return pl_relation_range({left}, {right}, m->relation[{k}], {extent}, range);\n}}\n"
+        )
+
+    def _kink(self, k: int, one: int, other: int) -> str:
+        lines: list[str] = []
+        names: dict[int, str] = {}
+        left, right = (self._range(e, names, lines) for e in (one, other))
+        body = "\n".join(f"    {line}" for line in lines)
+        return (
+            f"static pl_status kink_range_{k}(const model *m, pl_real from, pl_real to, pl_root_range *range) {{\n"
+            f"    (void)m, (void)from, (void)to;\n{body}\n    return pl_kink_range({left}, {right}, range);\n}}\n"
         )
 
     def _range(self, root: int, names: dict[int, str], lines: list[str]) -> str:
@@ -315,6 +343,13 @@ static int just_turned(const model *m, int k, pl_real t, pl_real g) {
 
 static void forget_turns(model *m) {
     (void)m;
+}
+"""
+
+KINK_RANGE = """static pl_status model_kink_range(void *self, int i, pl_real from, pl_real to, pl_root_range *range) {
+    switch (i) {
+@cases    default: return PL_ARGUMENT;
+    }
 }
 """
 

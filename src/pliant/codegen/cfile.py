@@ -68,7 +68,7 @@ class File:
         parameters = self._parameters()
         parts = [
             f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */",
-            *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed else []),
+            *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed or self.e.ahead.kinks else []),
             f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             self._instance(),
@@ -388,6 +388,8 @@ class File:
             array("const int8_t", "root_kind", self.e.ahead.kinds())
             fields += [f".n_roots = {len(texts)}", ".roots = model_roots"]
             fields += [".root_range = model_root_range"] if self.e.ahead.enclosed else []
+        if self.e.ahead.kinks:
+            fields += [f".n_kinks = {len(self.e.ahead.kinks)}", ".kink_range = model_kink_range"]
         if self.s.relations or self.s.events:
             fields += [".event = forgetful_event", ".initialise = forgetful_initialise"]
         if self._watches_steps():

@@ -117,6 +117,7 @@ class Model(Structure):
         ("n_p", c_int),
         ("n_y", c_int),
         ("n_roots", c_int),
+        ("n_kinks", c_int),
         ("flags", c_int),
         ("memory_size", c_size_t),
         ("name", c_char_p),
@@ -149,6 +150,7 @@ class Model(Structure):
         ("taylor", c_void_p),
         ("roots", c_void_p),
         ("root_range", c_void_p),
+        ("kink_range", c_void_p),
         ("outputs", c_void_p),
         ("event", c_void_p),
         ("step_done", c_void_p),
@@ -337,7 +339,7 @@ class Watch(Structure):
     """pl_watch."""
 
     _fields_ = (
-        *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted")),
+        *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted", "kink")),
         *((name, c_int) for name in ("age", "n_bent", "bend_age")),
     )
 
