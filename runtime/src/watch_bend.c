@@ -9,7 +9,7 @@
  * over the step lie between them, PER_RANGE of them for each time that an input goes through its range. The effect of what
  * the step does not see is min(|sum_i w_i e_i|, |R e|) in tolerances, w_i the time that a share of V takes, R as in watch.c.
  * The step is fine if this is below PL_UNSEEN, or if the method sees that something happens and will judge by itself: φ at
- * the end of the step is not where the other nodes point to by at least SEEN of the largest e. Otherwise it ends at the sample
+ * the end of the step is not where the other nodes point to, and changes at the nodes, by at least SEEN of the largest e. Otherwise it ends at the sample
  * of the largest e, and is looked at again.
  *
  * The same for kinks of time, max(0, 1 - abs(time - 5)): samples lie between them.
@@ -178,9 +178,11 @@ static void mix(pl_run *r, const pl_real *share, int from, int n, const pl_real 
         for (int i = 0; i < r->n_x; i++) e[i] -= share[k - from] * f[(size_t)k * (size_t)r->n_x + i];
 }
 
-/* What φ at the end of the step is beside the polynomial through the other nodes, in tolerances. */
-static pl_real seen_at_end(pl_run *r, pl_problem *p, const pl_nodes *nodes, const pl_real *x) {
+/* What the method sees of it, in tolerances: what φ at the end of the step is beside the polynomial through the other
+ * nodes, at most by how much φ changes at the nodes at all. */
+static pl_real seen(pl_run *r, pl_problem *p, const void *state, const pl_nodes *nodes, const pl_real *x) {
     bend b = bend_of(r);
+    size_t n = (size_t)r->n_x;
     pl_nodes others = {.n = nodes->n - 1};
     pl_real share[PL_MAX_NODES];
     for (int k = 0; k < others.n; k++) {
@@ -190,7 +192,15 @@ static pl_real seen_at_end(pl_run *r, pl_problem *p, const pl_nodes *nodes, cons
     memcpy(b.e, b.f, (size_t)r->n_x * sizeof(pl_real));
     pl_nodes_at(&others, nodes->t[0], share);
     mix(r, share, 1, nodes->n, b.f, b.e);
-    return pl_largest_weighted(p, b.e, x, 0);
+    pl_real news = pl_largest_weighted(p, b.e, x, 0), change = 0.0;
+    pl_real now = ((const pl_stepper *)state)->t;
+    int begin = 0;
+    while (begin < nodes->n - 1 && nodes->t[begin] > now) begin++;
+    for (int k = 0; k < begin; k++) {
+        for (int i = 0; i < r->n_x; i++) b.e[i] = b.f[(size_t)k * n + i] - b.f[(size_t)begin * n + i];
+        change = fmax(change, pl_largest_weighted(p, b.e, x, 0));
+    }
+    return fmin(news, change);
 }
 
 /* The step to T: where it must end at most; *fine: it may be taken. */
@@ -227,7 +237,7 @@ static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real
     pl_real h = method->response ? method->response(state, p, T - t, b.worst) : 0.0;
     if (h > 0.0 && fmax(1.0, (T - t) / h) * pl_largest_weighted(p, b.worst, x, 1) <= PL_UNSEEN) return T;
     *fine = 0;
-    return seen_at_end(r, p, &nodes, x) >= SEEN * most ? T : where;
+    return seen(r, p, state, &nodes, x) >= SEEN * most ? T : where;
 }
 
 pl_real pl_bend_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
