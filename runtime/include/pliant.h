@@ -523,10 +523,12 @@ typedef struct pl_watch {
     pl_real h;        /* step size that this holds for */
     pl_real from, to; /* step that was looked at last */
     pl_real h_wanted; /* step size that was wanted when a step was limited */
+    pl_real bend_h;   /* step that was looked at along bent inputs */
     pl_real kink;     /* f has no kink of time before this */
     int age;          /* steps since these were taken */
     int n_bent;       /* inputs that f is not affine in, and kinks of time (watch_bend.c) */
     int bend_age;     /* steps since f was looked at along these */
+    int bend_passed;  /* pl_problem.passed then */
 } pl_watch;
 
 /* State of one simulation. Flat; followed by work arrays (see pl_run_size). */

@@ -9,13 +9,14 @@
  * over the step lie between them, PER_RANGE of them for each time that an input goes through its range. The effect of what
  * the step does not see is min(|sum_i w_i e_i|, |R e|) in tolerances, w_i the time that a share of V takes, R as in watch.c.
  * The step is fine if this is below PL_UNSEEN, or if the method sees that something happens and will judge by itself: φ at
- * the end of the step is not where the other nodes point to, and changes at the nodes, by at least SEEN of the largest e. Otherwise it ends at the sample
- * of the largest e, and is looked at again.
+ * the end of the step is not where the other nodes point to, and changes at the later nodes, by at least SEEN of the largest e. Otherwise it ends at the sample
+ * of the largest e, and is looked at again; if the inputs rest first, it ends with the rest.
  *
  * The same for kinks of time, max(0, 1 - abs(time - 5)): samples lie between them.
  *
  * That costs evaluations, so only steps are looked at in which a bent input moves by more than FINE of its range in the run
- * and GROWN times as much as in a step that was fine, and every REMEMBER steps anew.
+ * and GROWN times as much, or STEEPER times as fast, as in a step that was fine; after a rest, after a jump, and every
+ * REMEMBER steps anew.
  */
 #include "watch.h"
 #include "control.h"
@@ -26,14 +27,17 @@
 #define PER_RANGE    8
 #define MOST_SAMPLES 32
 #define SEEN         0.25
-#define FINE         (1.0 / 32.0)
-#define GROWN        2.0
-#define REMEMBER     25
-#define ROUNDS       12
-#define KINKS        8     /* of time that are looked at together */
-#define BETWEEN      3     /* samples between two of them */
-#define MAX_NEAR     4     /* corrections of algebraic unknowns at a sample */
-#define RESTS        1e-13 /* changes below this share of |u| are rounding */
+#define NEAR                                                                                                 \
+    100.0 /* effect, in tolerances, that error control may deal with: shorter steps of its own are not looked at */
+#define FINE     (1.0 / 32.0)
+#define GROWN    1.5
+#define STEEPER  4.0
+#define REMEMBER 25
+#define ROUNDS   12
+#define KINKS    8     /* of time that are looked at together */
+#define BETWEEN  3     /* samples between two of them */
+#define MAX_NEAR 4     /* corrections of algebraic unknowns at a sample */
+#define RESTS    1e-13 /* changes below this share of |u| are rounding */
 
 typedef struct samples {
     int n;
@@ -107,21 +111,26 @@ static int knot(pl_problem *p, int64_t first, int64_t k, pl_real T, pl_real *t, 
 /* Ranges of the inputs in the step; 1: f may hide something in it. */
 static int moves(pl_run *r, pl_problem *p, pl_real t, pl_real T) {
     bend b = bend_of(r);
-    int n = r->n_u, grown = 0, any = 0;
+    int n = r->n_u, grown = 0, any = 0, rests = 1;
     int64_t first = pl_look_after(p->inputs, t);
     pl_real at = t;
     const pl_real *u;
     if (pl_set_inputs(p, t) != PL_OK) return 0;
+    if (r->watch.bend_passed != p->passed) memset(b.covered, 0, (size_t)n * sizeof(pl_real));
+    r->watch.bend_passed = p->passed; /* after a jump another story begins */
     for (int j = 0; j < n; j++) b.low[j] = b.high[j] = p->u[j];
     for (int64_t k = 0; knot(p, first, k, T, &at, &u); k++) widen(b.low, b.high, u, n);
     for (int j = 0; j < n; j++) {
         pl_real range = b.high[j] - b.low[j];
-        if (!pl_input_bends(p->model, j) || range <= FINE * b.whole[j] ||
-            range <= RESTS * fmax(fabs(b.low[j]), fabs(b.high[j])))
-            continue;
+        if (!pl_input_bends(p->model, j) || range <= RESTS * fmax(fabs(b.low[j]), fabs(b.high[j]))) continue;
+        rests = 0;
+        if (range <= FINE * b.whole[j]) continue;
         any = 1;
-        if (range > GROWN * b.covered[j]) grown = 1;
+        if (range > GROWN * b.covered[j] || range * r->watch.bend_h > STEEPER * b.covered[j] * (T - t))
+            grown = 1;
     }
+    /* ... and after a rest */
+    if (rests) memset(b.covered, 0, (size_t)n * sizeof(pl_real));
     return grown || (any && r->watch.bend_age > REMEMBER);
 }
 
@@ -179,7 +188,7 @@ static void mix(pl_run *r, const pl_real *share, int from, int n, const pl_real 
 }
 
 /* What the method sees of it, in tolerances: what φ at the end of the step is beside the polynomial through the other
- * nodes, at most by how much φ changes at the nodes at all. */
+ * nodes, at most by how much φ changes at the later nodes, on which error estimates rest. */
 static pl_real seen(pl_run *r, pl_problem *p, const void *state, const pl_nodes *nodes, const pl_real *x) {
     bend b = bend_of(r);
     size_t n = (size_t)r->n_x;
@@ -196,15 +205,15 @@ static pl_real seen(pl_run *r, pl_problem *p, const void *state, const pl_nodes 
     pl_real now = ((const pl_stepper *)state)->t;
     int begin = 0;
     while (begin < nodes->n - 1 && nodes->t[begin] > now) begin++;
-    for (int k = 0; k < begin; k++) {
+    for (int k = 0; k < begin && nodes->t[k] - now > 0.5 * (nodes->t[0] - now); k++) {
         for (int i = 0; i < r->n_x; i++) b.e[i] = b.f[(size_t)k * n + i] - b.f[(size_t)begin * n + i];
         change = fmax(change, pl_largest_weighted(p, b.e, x, 0));
     }
     return fmin(news, change);
 }
 
-/* The step to T: where it must end at most; *fine: it may be taken. */
-static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real T, int *fine) {
+/* The step to T: where it must end at most; *fine: it may be taken; *felt: f follows the inputs in it. */
+static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real T, int *fine, int *felt) {
     const pl_method *method = pl_method_of(r->method);
     const pl_real *x = method->x_now(state);
     bend b = bend_of(r);
@@ -214,16 +223,22 @@ static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real
     size_t n = (size_t)r->n_x, bytes = n * sizeof(pl_real);
     int follow = p->linear && pl_linear_has_algebraic(p->linear);
     *fine = 1;
+    *felt = 0;
     memset(b.sum, 0, bytes);
     memset(b.worst, 0, bytes);
     if (follow && !(method->response && method->response(state, p, T - t, b.sum) > 0.0)) return T;
     pl_nodes_make(r, state, T, &nodes);
     for (int k = 0; k < nodes.n; k++)
         if (!along(r, p, x, follow, nodes.t[k], b.f + (size_t)k * n)) return T;
+    int begin = 0;
+    while (begin < nodes.n - 1 && nodes.t[begin] > t) begin++;
     for (int i = 0; i < at->n; i++) {
         if (!(tau[i] > t && tau[i] < T) || !pl_nodes_at(&nodes, tau[i], share) ||
             !along(r, p, x, follow, tau[i], b.e))
             continue;
+        const pl_real *first = b.f + (size_t)begin * n;
+        for (size_t k = 0; k < n && !*felt; k++)
+            *felt = fabs(b.e[k] - first[k]) * (T - t) > PL_UNSEEN * (p->rtol * fabs(x[k]) + p->atol[k]);
         mix(r, share, 0, nodes.n, b.f, b.e);
         for (size_t k = 0; k < n; k++) b.sum[k] += weight[i] * b.e[k];
         area = fmax(area, pl_largest_weighted(p, b.sum, x, 0));
@@ -234,10 +249,27 @@ static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real
         memcpy(b.worst, b.e, bytes);
     }
     if (area <= PL_UNSEEN) return T;
-    pl_real h = method->response ? method->response(state, p, T - t, b.worst) : 0.0;
-    if (h > 0.0 && fmax(1.0, (T - t) / h) * pl_largest_weighted(p, b.worst, x, 1) <= PL_UNSEEN) return T;
+    pl_real h = method->response ? method->response(state, p, T - t, b.worst) : 0.0, effect = area;
+    if (h > 0.0) effect = fmin(area, fmax(1.0, (T - t) / h) * pl_largest_weighted(p, b.worst, x, 1));
+    if (effect <= PL_UNSEEN) return T;
     *fine = 0;
-    return seen(r, p, state, &nodes, x) >= SEEN * most ? T : where;
+    return effect <= NEAR && seen(r, p, state, &nodes, x) >= SEEN * most ? T : where;
+}
+
+/* Up to where the inputs rest from t on: the last look before they move, t if they do so at once. */
+static pl_real rest_until(pl_run *r, pl_problem *p, pl_real t, pl_real T) {
+    bend b = bend_of(r);
+    int64_t first = pl_look_after(p->inputs, t + 16.0 * pl_smallest_step(t));
+    pl_real at = t, until = t;
+    const pl_real *u;
+    if (pl_set_inputs(p, t) != PL_OK) return t;
+    memcpy(b.now, p->u, (size_t)r->n_u * sizeof(pl_real));
+    for (int64_t k = 0; knot(p, first, k, T, &at, &u) && at < T; k++) {
+        for (int j = 0; j < r->n_u; j++)
+            if (pl_input_bends(p->model, j) && fabs(u[j] - b.now[j]) > RESTS * fabs(b.now[j])) return until;
+        until = at;
+    }
+    return until;
 }
 
 pl_real pl_bend_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
@@ -246,12 +278,16 @@ pl_real pl_bend_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
     pl_failure failure = p->failure;
     r->watch.bend_age++;
     for (int round = 0; round < ROUNDS && moves(r, p, head->t, T); round++) {
-        int fine;
+        int fine, felt;
         samples at;
         at.n = place(r, p, head->t, T, at.t, at.weight);
-        pl_real to = judge(r, p, state, &at, T, &fine);
-        for (int j = 0; j < r->n_u; j++) b.covered[j] = fine ? b.high[j] - b.low[j] : 0.0;
+        pl_real to = judge(r, p, state, &at, T, &fine, &felt);
+        /* where f does not follow the inputs nothing is known of what it does when it begins to */
+        for (int j = 0; j < r->n_u; j++) b.covered[j] = fine && felt ? b.high[j] - b.low[j] : 0.0;
         if (fine) r->watch.bend_age = 0;
+        r->watch.bend_h = T - head->t;
+        pl_real rest = fine ? head->t : rest_until(r, p, head->t, T);
+        if (rest > head->t) to = rest;
         if (to >= T) break;
         T = to;
     }
@@ -280,7 +316,7 @@ pl_real pl_kink_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
     if (T < r->watch.kink && !here) return T;
     for (int round = 0; round < ROUNDS; round++) {
         samples at = {.n = 0};
-        int fine, n = kinks_to(p, t, T, knot);
+        int fine, felt, n = kinks_to(p, t, T, knot);
         if (round == 0 && n > 1) next = knot[0];
         if (n == 1 && !here && round == 0) break;
         for (int k = 0; k < n; k++) {
@@ -291,7 +327,7 @@ pl_real pl_kink_limit(pl_run *r, pl_problem *p, void *state, pl_real T) {
             }
         }
         T = fmin(T, knot[n - 1]);
-        pl_real to = judge(r, p, state, &at, T, &fine);
+        pl_real to = judge(r, p, state, &at, T, &fine, &felt);
         if (fine) break;
         if (n > 1)
             to = knot[0];

@@ -339,8 +339,8 @@ class Watch(Structure):
     """pl_watch."""
 
     _fields_ = (
-        *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted", "kink")),
-        *((name, c_int) for name in ("age", "n_bent", "bend_age")),
+        *((name, c_double) for name in ("limit", "rate", "response", "h", "from_", "to", "h_wanted", "bend_h", "kink")),
+        *((name, c_int) for name in ("age", "n_bent", "bend_age", "bend_passed")),
     )
 
 
