@@ -114,3 +114,68 @@ def test_relations_of_inputs_see_pulses(method: str, kind: str) -> None:
     result = model.simulate(stop=10, method=method, inputs={"u": given})
     assert result.final["n"] == 1
     assert result.events[0].time == pytest.approx(5.0025, abs=1e-9)
+
+
+def test_content_of_f_between_points_of_an_input() -> None:
+    """f is zero at both ends of a ramp: steps used to pass over it."""
+    model = pliant.load("model M\n input Real u;\n Real x(start = 0, fixed = true);\nequation\n der(x) = u*(1 - u);\nend M;\n")
+    given = {
+        "table": ([5.0, 6.0], [0.0, 1.0]),
+        "segments": pliant.Segments([0.0, 5.0, 6.0], [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),
+        "function": lambda t: min(max(t - 5.0, 0.0), 1.0),
+    }
+    for u in given.values():
+        for method in ("auto", "bdf", "radau5", "dopri5"):
+            final = model.simulate(stop=10, inputs={"u": u}, method=method).final["x"]
+            assert final == pytest.approx(1 / 6, rel=1e-4), method
+
+
+def test_conditions_without_events_feel_inputs_and_time() -> None:
+    """They have no derivative, but f jumps with them."""
+    text = "model M\n input Real u;\n Real x(start = 0, fixed = true);\nequation\n der(x) = {};\nend M;\n"
+    by_input = pliant.load(text.format("1000*noEvent(if u > 0.6 then 1 else 0)"))
+    by_time = pliant.load(text.format("max(0, 1 - abs(time - 5)/0.1) + noEvent(if time > 7 and time < 7.1 then 1 else 0)"))
+    pulse = ([5.0, 5.001, 5.002], [0.0, 1.0, 0.0])
+    for method in ("auto", "radau5", "dopri5"):
+        assert by_input.simulate(stop=10, inputs={"u": pulse}, method=method).final["x"] == pytest.approx(0.8, rel=1e-4)
+        assert by_time.simulate(stop=10, method=method).final["x"] == pytest.approx(0.2, rel=1e-3)
+
+
+def test_bands_and_waves_of_inputs() -> None:
+    """Both crossings of a relation lie on one piece of the table."""
+    text = (
+        "model M\n input Real u;\n Integer n(start = 0, fixed = true);\n Real x(start = 0.2, fixed = true);\n"
+        "equation\n der(x) = 1 - x;\n when {} then\n n = pre(n) + 1;\n end when;\nend M;\n"
+    )
+    for relation, times in (("(u - 0.5)^2 < 0.04", 1), ("u*(1 - u) > 0.21", 1), ("sin(100*u) > 0.5", 16)):
+        model = pliant.load(text.format(relation))
+        for method in ("auto", "radau5", "dopri5"):
+            ramp = ([5.0, 5.01], [0.0, 1.0])
+            assert model.simulate(stop=10, inputs={"u": ramp}, method=method).final["n"] == times, relation
+
+
+def test_switches_as_functions_of_time() -> None:
+    """Booleans and Integers given as functions jump like those of tables."""
+    model = pliant.load(
+        "model M\n input Boolean b;\n input Integer k;\n Real x(start = 0, fixed = true);\n"
+        " discrete Real tb(start = -1, fixed = true), tk(start = -1, fixed = true);\n"
+        "equation\n der(x) = if b then 1 else 0;\n when b then\n tb = time;\n end when;\n"
+        " when k == 2 then\n tk = time;\n end when;\nend M;\n"
+    )
+    for method in ("auto", "radau5", "dopri5"):
+        final = model.simulate(stop=3, inputs={"b": lambda t: t > 1, "k": lambda t: min(int(t), 2)}, method=method).final
+        assert (final["tb"], final["tk"]) == (1.0, 2.0)
+        assert final["x"] == pytest.approx(2.0, rel=1e-6)
+    with pytest.raises(pliant.ArgumentError, match="input k: the function changes too often"):
+        model.simulate(stop=3, inputs={"k": lambda t: int(1e7 * t)})
+
+
+def test_times_that_differ_by_rounding_are_one() -> None:
+    text = (
+        "model M\n input Boolean u, v;\n Integer n(start = 0, fixed = true);\nequation\n"
+        " when {} then\n n = pre(n) + 1;\n end when;\nend M;\n"
+    )
+    one, other = ([0, 0.3], [0, 1]), ([0, 0.1 + 0.2], [0, 1])
+    for condition in ("u and time < 0.1 + 0.2", "u and not v", "v and not u"):
+        model = pliant.load(text.format(condition))
+        assert model.simulate(stop=1, inputs={"u": one, "v": other}).final["n"] == 0, condition
