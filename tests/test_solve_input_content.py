@@ -118,7 +118,9 @@ def test_relations_of_inputs_see_pulses(method: str, kind: str) -> None:
 
 def test_content_of_f_between_points_of_an_input() -> None:
     """f is zero at both ends of a ramp: steps used to pass over it."""
-    model = pliant.load("model M\n input Real u;\n Real x(start = 0, fixed = true);\nequation\n der(x) = u*(1 - u);\nend M;\n")
+    model = pliant.load(
+        "model M\n input Real u;\n Real x(start = 0, fixed = true);\nequation\n der(x) = u*(1 - u);\nend M;\n"
+    )
     given = {
         "table": ([5.0, 6.0], [0.0, 1.0]),
         "segments": pliant.Segments([0.0, 5.0, 6.0], [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),
@@ -134,7 +136,9 @@ def test_conditions_without_events_feel_inputs_and_time() -> None:
     """They have no derivative, but f jumps with them."""
     text = "model M\n input Real u;\n Real x(start = 0, fixed = true);\nequation\n der(x) = {};\nend M;\n"
     by_input = pliant.load(text.format("1000*noEvent(if u > 0.6 then 1 else 0)"))
-    by_time = pliant.load(text.format("max(0, 1 - abs(time - 5)/0.1) + noEvent(if time > 7 and time < 7.1 then 1 else 0)"))
+    by_time = pliant.load(
+        text.format("max(0, 1 - abs(time - 5)/0.1) + noEvent(if time > 7 and time < 7.1 then 1 else 0)")
+    )
     pulse = ([5.0, 5.001, 5.002], [0.0, 1.0, 0.0])
     for method in ("auto", "radau5", "dopri5"):
         assert by_input.simulate(stop=10, inputs={"u": pulse}, method=method).final["x"] == pytest.approx(0.8, rel=1e-4)
@@ -163,7 +167,9 @@ def test_switches_as_functions_of_time() -> None:
         " when k == 2 then\n tk = time;\n end when;\nend M;\n"
     )
     for method in ("auto", "radau5", "dopri5"):
-        final = model.simulate(stop=3, inputs={"b": lambda t: t > 1, "k": lambda t: min(int(t), 2)}, method=method).final
+        final = model.simulate(
+            stop=3, inputs={"b": lambda t: t > 1, "k": lambda t: min(int(t), 2)}, method=method
+        ).final
         assert (final["tb"], final["tk"]) == (1.0, 2.0)
         assert final["x"] == pytest.approx(2.0, rel=1e-6)
     with pytest.raises(pliant.ArgumentError, match="input k: the function changes too often"):

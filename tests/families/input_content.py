@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -112,7 +113,7 @@ def integral(rng: np.random.Generator, how: dict[str, Any]) -> tuple[float, str]
     exact = 0.0
     for begin, end, u0, u1 in drive.pieces():
         cuts = split((u0, u1), levels)
-        for one, other in zip(cuts[:-1], cuts[1:], strict=True):
+        for one, other in itertools.pairwise(cuts):
 
             def part(s: float, begin: float = begin, end: float = end, u0: float = u0, u1: float = u1) -> float:
                 t = begin + s * (end - begin)
@@ -176,7 +177,7 @@ def switch(rng: np.random.Generator, how: dict[str, Any]) -> tuple[float, str]:
     result = model().simulate(stop=stop, method=how["method"], rtol=how["rtol"], inputs=inputs)
     rises = [t for t, old, new in zip(tk, steps[:-1], steps[1:], strict=True) if old < 2 <= new]
     cuts, area = sorted({0.0, *tb, *tk, stop}), 0.0
-    for one, other in zip(cuts[:-1], cuts[1:], strict=True):
+    for one, other in itertools.pairwise(cuts):
         middle = 0.5 * (one + other)
         area += (other - one) * (steps[bisect.bisect_right(tk, middle)] if inputs["b"](middle) else 0)
     exact = {"nb": len(tb[::2]), "tb": sum(tb[::2]), "nk": len(rises), "tk": sum(rises), "z": area}
@@ -203,7 +204,7 @@ def check(seed: int) -> Outcome:
 
 FAMILY = Family(
     name="input_content",
-    what="content of f and of relations between the points of inputs: bent f, bands, waves, Boolean and Integer functions",
+    what="content of f and relations between points of inputs: bent f, bands, waves, Boolean and Integer functions",
     asked="all right, errors of integrals <= 100 tolerances",
     count=400,
     part=40,

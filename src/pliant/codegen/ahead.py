@@ -102,9 +102,9 @@ class Ahead:
                 known[e] = 0
                 for a in inner:
                     known[e] |= known[a]
-                if op in _WAVES and known[e] & (TIME | PATHS):
-                    known[e] |= WAVES
-                elif known[e] & INPUTS and self._bends(op, [known[a] for a in inner]):
+                if (op in _WAVES and known[e] & (TIME | PATHS)) or (
+                    known[e] & INPUTS and self._bends(op, [known[a] for a in inner])
+                ):
                     known[e] |= WAVES
             stack.pop()
         return known[root]
