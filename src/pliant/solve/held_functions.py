@@ -1,7 +1,7 @@
 """Functions of time for inputs that are held: the jumps, found beforehand.
 
-A Boolean or Integer given as a function of time is constant but for jumps. Between two samples with different values the
-first change is narrowed down to neighbouring numbers by bisection, then the next one, until the value of the second
+A Boolean or Integer given as a function of time is constant but for jumps. Between two samples with different values
+the first change is narrowed down to neighbouring numbers by bisection, then the next one, until the value of the second
 sample is reached. What comes out is a held table, so that the solver stops at its jumps.
 """
 
