@@ -64,8 +64,8 @@ def realtime(folder: Path) -> Section:
             f"{code.memory['instance']} bytes of state. {count(len(result.time) - 1)} steps of it took "
             f"{seconds(result.stats.seconds)}. In a real-time loop of {count(timing.n_steps)} steps here the median "
             f"was {seconds(timing.median)}, the worst step {seconds(timing.maximum)}. "
-            f"Flags of its monitor: {count(int((result.flags != 0).sum()))} steps in the planned run; with twice the mass "
-            f"flow, which no scenario had, {said} in {count(int((beyond.flags != 0).sum()))} of "
+            f"Flags of its monitor: {count(int((result.flags != 0).sum()))} steps in the planned run; with twice the "
+            f"mass flow, which no scenario had, {said} in {count(int((beyond.flags != 0).sum()))} of "
             f"{count(len(beyond.flags))}. Page: `{page.name}`; sources, self-test and evidence: `{target.name}/`."
         ),
     ]
