@@ -187,13 +187,14 @@ static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int f
  * step size: where one fails the error test twice within a few steps, that may be the reason. Another is that they show
  * the jump of the states' error where the step size has changed; growing again at once, the method would fail again, and
  * never come to look at its order, which is the way out. */
-static void suspect(pl_bdf *s, const pl_problem *p, int worst) {
+static void suspect(pl_bdf *s, pl_problem *p, int worst) {
     const int *column = p->model->mass.start;
     if (worst < 0 || column[worst + 1] > column[worst]) return; /* it has a derivative */
     s->n_suspect = s->steps_fail >= 0 && s->steps - s->steps_fail <= SUSPECT ? s->n_suspect + 1 : 1;
     if (s->n_suspect >= SUSPECTS) {
         s->close = CLOSE;
         s->look = 1;
+        pl_bdf_inherit(s, p);
     }
     s->steps_fail = s->steps;
 }
@@ -218,7 +219,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
     int newton_fails = 0, error_fails = 0, how = BDF_FIRST_TRY;
     int on_limit = prepare(s, t_limit);
     pl_real error;
-    pl_status status = pl_weights(p, s->head.t, pl_bdf_z(s, s->valid, 0), pl_bdf_array(s, BDF_WEIGHT));
+    pl_status status = pl_bdf_weights(s, p, s->head.t);
     if (status != PL_OK) return status;
     for (;;) {
         p->failure.h = s->h;

@@ -1,5 +1,5 @@
 /* Private: state of the BDF method (bdf.c steps, bdf_order.c changes order and step). Followed by, in n each:
- * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b.
+ * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b, inherited.
  */
 #ifndef PL_BDF_H
 #define PL_BDF_H
@@ -43,6 +43,7 @@ struct pl_bdf {
     int past;                       /* steps since the start or the last jump of an input */
     int close;                      /* steps during which the iteration leaves over less */
     int look;                       /* the step may not grow before the order was looked at */
+    int inherits;                   /* algebraic unknowns have more tolerance than their own (bdf_inherit.c) */
     int n_suspect;                  /* failures of an algebraic unknown, one soon after the other */
     int64_t steps_fail;             /* value of `steps` at the last one */
     pl_real h;                      /* step size the history is scaled with */
@@ -70,12 +71,14 @@ static inline pl_real *pl_bdf_array(pl_bdf *s, int k) {
 static inline pl_real *pl_bdf_z(pl_bdf *s, int half, int column) {
     return pl_bdf_array(s, half * BDF_COLUMNS + column);
 }
-enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_N_ARRAYS };
+enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_INHERITED, BDF_N_ARRAYS };
 
 void pl_bdf_rescale(pl_bdf *s, pl_real eta);
 void pl_bdf_change_order(pl_bdf *s, int q_new);
 void pl_bdf_coefficients(pl_bdf *s);
 void pl_bdf_plan_next(pl_bdf *s, pl_real error);
+pl_status pl_bdf_weights(pl_bdf *s, pl_problem *p, pl_real t);
+void pl_bdf_inherit(pl_bdf *s, pl_problem *p);
 pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how);
 enum { BDF_FIRST_TRY, BDF_AFTER_ERROR_FAIL, BDF_AFTER_NEWTON_FAIL };
 
