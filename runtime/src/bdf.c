@@ -231,7 +231,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
             error = s->e_norm * s->to_error;
             if (error <= 1.0) break;
             p->count->n_error_fails++;
-            int worst = pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT));
+            int worst = pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_error_weight(s));
             pl_note(p, PL_SAW_ERROR, worst, error, s->head.t);
             if (p->model->mass.start) suspect(s, p, worst);
             how = BDF_AFTER_ERROR_FAIL;

@@ -1,5 +1,5 @@
 /* Private: state of the BDF method (bdf.c steps, bdf_order.c changes order and step). Followed by, in n each:
- * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b, inherited.
+ * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b, inherited, loose.
  */
 #ifndef PL_BDF_H
 #define PL_BDF_H
@@ -71,7 +71,12 @@ static inline pl_real *pl_bdf_array(pl_bdf *s, int k) {
 static inline pl_real *pl_bdf_z(pl_bdf *s, int half, int column) {
     return pl_bdf_array(s, half * BDF_COLUMNS + column);
 }
-enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_INHERITED, BDF_N_ARRAYS };
+enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_INHERITED, BDF_LOOSE, BDF_N_ARRAYS };
+
+/* Weights for errors; those of Newton's iteration are BDF_WEIGHT. */
+static inline const pl_real *pl_bdf_error_weight(pl_bdf *s) {
+    return pl_bdf_array(s, s->inherits ? BDF_LOOSE : BDF_WEIGHT);
+}
 
 void pl_bdf_rescale(pl_bdf *s, pl_real eta);
 void pl_bdf_change_order(pl_bdf *s, int q_new);

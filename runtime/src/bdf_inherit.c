@@ -9,7 +9,8 @@
  * S being the response of a step to a defect in the differential equations, (L - gamma J)^-1 L. The rows' norms are
  * estimated by a few solutions with random signs, E (sum_j S_ij s_j tol_j)^2 = r_i^2 (Hutchinson (1990); Bekas,
  * Kokiopoulou & Saad, Appl. Numer. Math. 57 (2007)). Nothing is added before an algebraic unknown has failed twice within
- * a few steps, and nothing to states.
+ * a few steps, and nothing to states. Only errors are judged so: Newton's iteration, whose rate of convergence is a guess,
+ * keeps the tolerance of y alone.
  */
 #include "bdf.h"
 
@@ -25,6 +26,12 @@ static int has_derivative(const pl_model *m, int i) {
 static pl_real sign(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return *state >> 63 ? 1.0 : -1.0;
+}
+
+static void loosen(pl_bdf *s) {
+    const pl_real *weight = pl_bdf_array(s, BDF_WEIGHT), *more = pl_bdf_array(s, BDF_INHERITED);
+    pl_real *loose = pl_bdf_array(s, BDF_LOOSE);
+    for (int i = 0; i < s->head.n; i++) loose[i] = weight[i] / (1.0 + weight[i] * more[i]);
 }
 
 void pl_bdf_inherit(pl_bdf *s, pl_problem *p) {
@@ -44,14 +51,11 @@ void pl_bdf_inherit(pl_bdf *s, pl_problem *p) {
     }
     for (int i = 0; i < n; i++) more[i] = has_derivative(m, i) ? 0.0 : sqrt(more[i]);
     s->inherits = pl_first_nonfinite(n, more) < 0;
+    if (s->inherits) loosen(s);
 }
 
 pl_status pl_bdf_weights(pl_bdf *s, pl_problem *p, pl_real t) {
-    int n = s->head.n;
-    pl_real *weight = pl_bdf_array(s, BDF_WEIGHT);
-    const pl_real *more = pl_bdf_array(s, BDF_INHERITED);
-    pl_status status = pl_weights(p, t, pl_bdf_z(s, s->valid, 0), weight);
-    if (status == PL_OK && s->inherits)
-        for (int i = 0; i < n; i++) weight[i] /= 1.0 + weight[i] * more[i];
+    pl_status status = pl_weights(p, t, pl_bdf_z(s, s->valid, 0), pl_bdf_array(s, BDF_WEIGHT));
+    if (status == PL_OK && s->inherits) loosen(s);
     return status;
 }

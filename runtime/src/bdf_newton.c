@@ -154,7 +154,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
             else if (now * fmax(1.0, last / before) <= bound) {
                 /* a second correction would be below the bound: it need not be solved for */
                 s->rate = fmax(RATE_DECAY * s->rate, now * fmax(1.0, last / before) / last);
-                s->e_norm = pl_weighted_norm(n, e, weight);
+                s->e_norm = pl_weighted_norm(n, e, pl_bdf_error_weight(s));
                 return PL_OK;
             }
         }
@@ -167,7 +167,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
         if (size * fmin(1.0, s->rate) <= bound) {
-            s->e_norm = iteration == 0 ? size : pl_weighted_norm(n, e, weight);
+            s->e_norm = iteration == 0 && !s->inherits ? size : pl_weighted_norm(n, e, pl_bdf_error_weight(s));
             int look = iteration == 0 && before > LARGE_RESIDUAL && size < SMALL_SHARE * before;
             return look ? confirm(s, p, before) : PL_OK;
         }

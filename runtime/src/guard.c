@@ -8,9 +8,7 @@
  *     |x(t_n + d) - 2 x(t_n + d/2) + x(t_n)| <= NEAR (rtol |x| + atol)        (a polynomial of degree > 1 is known)
  *     |x(t_n + d) - x(t_n)|                  <= NEAR (rtol |x| + atol)        (only x')
  *
- * for all that L makes continuous; algebraic unknowns are solved for at the event. Then the event is at t_c. A guard may
- * hang on an algebraic unknown that only touches its limit, as v in v + q = x, q = sqrt(v): as long as v can be solved for
- * the relation would not turn. There the event is where it cannot any more (pl_guard_edge). The same serves
+ * for all that L makes continuous; algebraic unknowns are solved for at the event. Then the event is at t_c. The same serves
  * a time event or input jump whose own instant cannot be evaluated for rounding.
  */
 #include "run.h"
@@ -28,8 +26,6 @@
 #define FEW          10.0  /* smallest steps: nearer than that is there */
 #define ROW_ZONE     1e-3 /* of the step: how far before an event rows may lie whose outputs are not defined */
 #define MAX_REFUSALS 200  /* without a step */
-#define FARTHER      4.0  /* each look for the edge */
-#define EDGE         1e-3 /* how exactly it is found, of its distance */
 
 int pl_run_at(pl_run *r, const void *state, pl_real t, pl_real *x) {
     const pl_method *method = pl_method_of(r->method);
@@ -198,40 +194,6 @@ pl_status pl_guard_row(pl_run *r, pl_problem *p, void *state, pl_output *out, pl
     row[0] = t;
     for (int i = 0; i < out->n_x; i++) row[1 + i] = x[out->x_index[i]];
     return PL_OK;
-}
-
-/* Algebraic unknowns at t, from those in x, with relations as they are held; 1: there are some. */
-static int solvable(pl_run *r, pl_problem *p, const void *state, pl_real t, pl_real *x) {
-    pl_real *there = pl_run_x(r, RUN_BEFORE);
-    pl_run_at(r, state, t, there);
-    for (int i = 0; i < r->n_x; i++)
-        if (!continuous(p->model, i)) there[i] = x[i];
-    if (pl_consistent(p, t, there, pl_run_x(r, RUN_WORK)) != PL_OK) return 0;
-    memcpy(x, there, (size_t)r->n_x * sizeof(pl_real));
-    return 1;
-}
-
-pl_real pl_guard_edge(pl_run *r, pl_problem *p, void *state, pl_real t) {
-    pl_real least = FEW * pl_smallest_step(t), far = 0.0, good = t, bad = t, *x = pl_run_x(r, RUN_AFTER);
-    pl_failure failure = p->failure;
-    if (!p->model->mass.start) return t;
-    pl_run_at(r, state, ((const pl_stepper *)state)->t, x);
-    while (solvable(r, p, state, bad, x)) {
-        good = bad;
-        far = far > 0.0 ? FARTHER * far : least;
-        bad = t + far;
-        if (bad > r->t_stop || !is_near(r, p, state, bad, NEAR_LAST)) {
-            good = bad = t;
-            break;
-        }
-    }
-    while (bad - good > fmax(least, EDGE * (bad - t))) {
-        pl_real middle = 0.5 * (good + bad);
-        *(solvable(r, p, state, middle, x) ? &good : &bad) = middle;
-    }
-    p->failure = failure;
-    pl_method_of(r->method)->forget(state);
-    return bad;
 }
 
 void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x) {

@@ -10,8 +10,7 @@
  * Problems, 3.3). Where corrections do not shrink because the residuals are rounding of their own terms already,
  * |f_i| <= c eps max_j |J_ij| max_j |x_j|, the backward error of an elimination with scaled rows (Higham, Accuracy and Stability
  * of Numerical Algorithms, 9.3), the point is as good as numbers allow, whatever the tolerance asks; so is one whose last
- * correction stays well below the tolerance. A correction that leads to where the model is not defined is no sign of
- * either, however small: at the edge of a square root the Jacobian is so large that all corrections are.
+ * correction stays well below the tolerance.
  */
 #include "linear.h"
 #include "control.h"
@@ -114,25 +113,21 @@ pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work) {
         pl_linear_solve(p, d);
         pl_real length = pl_norm(p, d, x), lambda = 1.0;
         if (!(length - length == 0.0)) return inconsistent(p, t, worst);
-        int refused = 0;
         for (;; lambda *= 0.5) {
             if (lambda < SMALLEST_DAMPING) {
-                if ((length <= STALLED && !refused) || is_rounding(p, t, x, f, next)) return PL_OK;
+                if (length <= STALLED || is_rounding(p, t, x, f, next)) return PL_OK;
                 return inconsistent(p, t, worst);
             }
             for (int i = 0; i < n; i++) trial[i] = x[i] + lambda * d[i];
             status = pl_rhs(p, t, trial, f);
-            if (status == PL_RETRY || status == PL_NONFINITE) {
-                refused = 1;
-                continue;
-            }
+            if (status == PL_RETRY || status == PL_NONFINITE) continue;
             if (status != PL_OK) return status;
             algebraic_part(p, f, next, &worst);
             pl_linear_solve(p, next);
             if (length <= CONVERGED || pl_norm(p, next, x) <= (1.0 - lambda / 4.0) * length) break;
         }
         for (int i = 0; i < n; i++) x[i] = trial[i];
-        if (length <= CONVERGED && !refused) return PL_OK;
+        if (length <= CONVERGED) return PL_OK;
     }
     return status == PL_OK ? inconsistent(p, t, worst) : status;
 }

@@ -517,7 +517,6 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
 static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     pl_real t = r->t_aim, *x = pl_run_x(r, RUN_TRY), *after = pl_run_x(r, RUN_AFTER);
     int root = r->aim != PL_AIM_LIMIT;
-    if (root) t = pl_guard_edge(r, p, state, t);
     while (r->next_point < out->n_points && out->point[r->next_point] < t) {
         pl_guard_state(r, p, state, out->point[r->next_point], x);
         pl_status status = pl_guard_row(r, p, state, out, out->point[r->next_point], x);

@@ -84,8 +84,6 @@ int pl_guard_refused(pl_problem *p, pl_real t);
 pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit);
 /* The method gave up: 1 if an event lies so near that this is the reason. */
 int pl_guard_last(pl_run *r, pl_problem *p, void *state);
-/* Where, from t on, algebraic unknowns cannot be solved for any more; t, if nothing is seen nearby. */
-pl_real pl_guard_edge(pl_run *r, pl_problem *p, void *state, pl_real t);
 /* x just before the event that pl_guard_aim found, at t. */
 void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x);
 
