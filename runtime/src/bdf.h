@@ -26,30 +26,30 @@ typedef struct bdf_jumps {
 
 struct pl_bdf {
     pl_stepper head;
-    int q;                          /* order of the history */
-    int q_max;                      /* largest order allowed */
-    int q_next;                     /* order to go to before the next step */
-    int valid;                      /* which copy of the history is valid: 0 or 1 */
-    int wait;                       /* steps until a change of order is looked at */
-    int hold;                       /* steps during which the step size may not grow */
-    int has_saved;                  /* `saved` holds the correction of the last step, for raising the order */
-    int factor_valid;               /* the factors belong to some gamma and Jacobian of this problem */
-    int plain;                      /* the identity serves instead of the factors: gamma is still tiny */
-    int jacobian_current;           /* the Jacobian was evaluated for the present step */
-    int64_t steps;                  /* since start */
-    int64_t steps_factor;           /* value of `steps` at the last factorisation */
-    int64_t steps_jacobian;         /* ... and at the last Jacobian */
-    int still;                      /* steps since step size or order changed */
-    int past;                       /* steps since the start or the last jump of an input */
-    int close;                      /* steps during which the iteration leaves over less */
-    int look;                       /* the step may not grow before the order was looked at */
-    int inherits;                   /* algebraic unknowns have more tolerance than their own (bdf_inherit.c) */
-    int n_suspect;                  /* failures of an algebraic unknown, one soon after the other */
-    int64_t steps_fail;             /* value of `steps` at the last one */
-    pl_real h;                      /* step size the history is scaled with */
-    pl_real h_max;                  /* 0: no bound */
-    pl_real eta_next;               /* factor to apply to h before the next step */
-    pl_real eta_max;                /* largest growth allowed after the present step */
+    int q;                  /* order of the history */
+    int q_max;              /* largest order allowed */
+    int q_next;             /* order to go to before the next step */
+    int valid;              /* which copy of the history is valid: 0 or 1 */
+    int wait;               /* steps until a change of order is looked at */
+    int hold;               /* steps during which the step size may not grow */
+    int has_saved;          /* `saved` holds the correction of the last step, for raising the order */
+    int factor_valid;       /* the factors belong to some gamma and Jacobian of this problem */
+    int plain;              /* the identity serves instead of the factors: gamma is still tiny */
+    int jacobian_current;   /* the Jacobian was evaluated for the present step */
+    int64_t steps;          /* since start */
+    int64_t steps_factor;   /* value of `steps` at the last factorisation */
+    int64_t steps_jacobian; /* ... and at the last Jacobian */
+    int still;              /* steps since step size or order changed */
+    int past;               /* steps since the start or the last jump of an input */
+    int close;              /* steps during which the iteration leaves over less */
+    int look;               /* the step may not grow before the order was looked at */
+    int inherits;           /* algebraic unknowns have more tolerance than their own (bdf_inherit.c) */
+    int n_suspect;          /* failures of an algebraic unknown, one soon after the other */
+    int64_t steps_fail;     /* value of `steps` at the last one */
+    pl_real h;              /* step size the history is scaled with */
+    pl_real h_max;          /* 0: no bound */
+    pl_real eta_next;       /* factor to apply to h before the next step */
+    pl_real eta_max;        /* largest growth allowed after the present step */
     pl_real tau[BDF_MAX_ORDER + 2]; /* tau[1], tau[2], ..: sizes of the last steps */
     pl_real l[BDF_COLUMNS];         /* corrector: z += l e */
     pl_real to_error;               /* local error = to_error * ||e|| */
@@ -71,7 +71,17 @@ static inline pl_real *pl_bdf_array(pl_bdf *s, int k) {
 static inline pl_real *pl_bdf_z(pl_bdf *s, int half, int column) {
     return pl_bdf_array(s, half * BDF_COLUMNS + column);
 }
-enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_INHERITED, BDF_LOOSE, BDF_N_ARRAYS };
+enum {
+    BDF_E = 2 * BDF_COLUMNS,
+    BDF_SAVED,
+    BDF_WEIGHT,
+    BDF_F,
+    BDF_Y,
+    BDF_B,
+    BDF_INHERITED,
+    BDF_LOOSE,
+    BDF_N_ARRAYS
+};
 
 /* Weights for errors; those of Newton's iteration are BDF_WEIGHT. */
 static inline const pl_real *pl_bdf_error_weight(pl_bdf *s) {

@@ -167,7 +167,8 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
         if (size * fmin(1.0, s->rate) <= bound) {
-            s->e_norm = iteration == 0 && !s->inherits ? size : pl_weighted_norm(n, e, pl_bdf_error_weight(s));
+            s->e_norm =
+                iteration == 0 && !s->inherits ? size : pl_weighted_norm(n, e, pl_bdf_error_weight(s));
             int look = iteration == 0 && before > LARGE_RESIDUAL && size < SMALL_SHARE * before;
             return look ? confirm(s, p, before) : PL_OK;
         }
