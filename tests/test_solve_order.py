@@ -271,7 +271,7 @@ def test_general_mass_matrix_is_a_change_of_equations(method: str) -> None:
 
 
 def nearly_balanced(factor: float) -> pliant.Model:
-    """Two states with the same solution sin(3t), and an unknown that is small but for `factor` times their difference."""
+    """Two states with the solution sin(3t), and an unknown that is small but for `factor` times their difference."""
 
     def f(t: float, x: Array) -> list[float]:
         s, rate = math.sin(3 * t), 3 * math.cos(3 * t)
@@ -284,7 +284,7 @@ def nearly_balanced(factor: float) -> pliant.Model:
 @pytest.mark.parametrize("rtol", [1e-6, 1e-8])
 @pytest.mark.parametrize("factor", [1.0, 1e4, 1e6])
 def test_unknowns_that_nearly_balance_do_not_hold_bdf_at_low_order(factor: float, rtol: float) -> None:
-    """An algebraic unknown cannot be more accurate than the states it is computed from; nor need these be more accurate."""
+    """An algebraic unknown cannot be more accurate than the states it is computed from."""
     result = nearly_balanced(factor).simulate(4.0, method="bdf", rtol=rtol, points=201)
     exact = np.sin(3 * result.time)
     assert result.stats.n_steps < 600
