@@ -52,6 +52,7 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     s->eta_next = 1.0;
     s->eta_max = FIRST_GROWTH;
     s->steps_jacobian = s->steps_fail = -1;
+    s->measure_after = 1;
     pl_real *z0 = pl_bdf_z(s, 0, 0), *z1 = pl_bdf_z(s, 0, 1), *f = pl_bdf_array(s, BDF_F);
     for (int i = 0; i < n; i++) z0[i] = x[i];
     pl_status status = pl_weights(p, t, z0, pl_bdf_array(s, BDF_WEIGHT));
@@ -143,6 +144,7 @@ static void accept(pl_bdf *s) {
     if (q == 1 && s->steps > 0) s->tau[2] = s->tau[1];
     s->tau[1] = s->h;
     s->steps++;
+    s->unmeasured++;
     s->past++;
     s->wait--;
     if (s->wait == 1 && q < s->q_max) {

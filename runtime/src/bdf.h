@@ -46,6 +46,8 @@ struct pl_bdf {
     int inherits;           /* algebraic unknowns have more tolerance than their own (bdf_inherit.c) */
     int n_suspect;          /* failures of an algebraic unknown, one soon after the other */
     int64_t steps_fail;     /* value of `steps` at the last one */
+    int unmeasured;         /* steps since the rate of convergence was measured (algebraic systems) */
+    int measure_after;      /* ... after which it is measured again */
     pl_real h;              /* step size the history is scaled with */
     pl_real h_max;          /* 0: no bound */
     pl_real eta_next;       /* factor to apply to h before the next step */

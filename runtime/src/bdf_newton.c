@@ -34,6 +34,11 @@
 #define SHARE_PLAIN        0.1 /* of the bound: errors that stay behind without factors are stiff ones */
 #define STILL              100 /* steps of one size and order after which the iteration is looked at closely */
 #define SHARE_CLOSE        0.01 /* of the bound, then */
+#define GOOD_RATE          0.1  /* the Jacobian of an algebraic system is still right */
+#define MEASURE_LEAST      1    /* steps between two measurements of its rate */
+#define MEASURE_MOST       16
+#define NOTHING            0.01 /* of the bound: a correction that needs no second look */
+#define MOST_LEFT          100.0 /* times the last correction */
 
 /* max_i sum_j |J_ij| weight_i/weight_j, the norm that goes with the largest error in weights. */
 static pl_real jacobian_norm(pl_bdf *s, pl_problem *p) {
@@ -68,6 +73,7 @@ static pl_status set_up(pl_bdf *s, pl_problem *p, int how, int stale) {
             return status;
         }
         s->steps_jacobian = s->steps;
+        s->unmeasured = 0;
         /* the first steps are tiny, and each has another size: factors would serve for one step only */
         int start = s->steps == 0 && s->head.n >= COSTLY_SOLVE && !stale && !p->model->mass.start;
         s->jacobian_norm = start ? jacobian_norm(s, p) : 0.0;
@@ -131,6 +137,24 @@ static int looks_closely(const pl_bdf *s) {
     return s->close > 0 || (s->still >= STILL && s->still % STILL <= 2 * BDF_MAX_ORDER + 2);
 }
 
+/* What is left over after a correction of this size, by the rates of this step (measured, 0: not yet) and of the last.
+ *
+ * Where an equation is algebraic the matrix has J alone, and a J that has changed hurts at any step size: where it has become
+ * too large, all corrections are too small by one factor, look converged, and the error builds up from step to step. So there
+ * the corrections that would follow are summed up, and the rate is measured again before long: the sooner the less
+ * the Jacobian was right the last time. */
+static pl_real left_over(pl_bdf *s, int algebraic, pl_real measured, pl_real size, pl_real bound) {
+    if (!algebraic) return size * fmin(1.0, s->rate);
+    if (measured > 0.0) {
+        s->unmeasured = 0;
+        s->measure_after = measured > GOOD_RATE ? MEASURE_LEAST : fmin(2 * s->measure_after, MEASURE_MOST);
+        pl_real sum = measured < 1.0 ? fmin(measured / (1.0 - measured), MOST_LEFT) : MOST_LEFT;
+        return size * fmax(sum, fmin(1.0, s->rate));
+    }
+    if (s->unmeasured >= s->measure_after && size > NOTHING * bound) return HUGE_VAL;
+    return size * fmin(1.0, fmax(s->rate, RATE_DECAY));
+}
+
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */
 static pl_status iterate(pl_bdf *s, pl_problem *p) {
     int n = s->head.n;
@@ -138,7 +162,8 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     const pl_real *weight = pl_bdf_array(s, BDF_WEIGHT);
     pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error, before = 0.0;
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
-    int fresh = s->steps_factor == s->steps && !p->model->mass.start && !s->plain;
+    int algebraic = p->model->mass.start != NULL;
+    int fresh = s->steps_factor == s->steps && !algebraic && !s->plain;
     if (looks_closely(s)) bound *= SHARE_CLOSE;
     if (s->plain) {
         relax = 1.0;
@@ -166,7 +191,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         pl_real size = fabs(relax) * pl_weighted_norm(n, b, weight);
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
-        if (size * fmin(1.0, s->rate) <= bound) {
+        if (left_over(s, algebraic, iteration > 0 ? size / last : 0.0, size, bound) <= bound) {
             s->e_norm =
                 iteration == 0 && !s->inherits ? size : pl_weighted_norm(n, e, pl_bdf_error_weight(s));
             int look = iteration == 0 && before > LARGE_RESIDUAL && size < SMALL_SHARE * before;
