@@ -24,6 +24,7 @@
 #define MAX_NEWTON_FAILS           10
 #define MAX_ERROR_FAILS            20
 #define ERROR_FAILS_BEFORE_ORDER_1 3
+#define NEWTON_FAILS_BEFORE_ORDER_1 5
 #define FIRST_GROWTH               1e4
 #define GROWTH                     10.0
 #define SHRINK_NEWTON              0.25
@@ -154,6 +155,44 @@ static void accept(pl_bdf *s) {
     }
 }
 
+/* What the last Newton iteration left in algebraic equations does not shrink with h: solve them. The other copy of the
+ * history is free as work memory. */
+static pl_status make_consistent(pl_bdf *s, pl_problem *p) {
+    if (!p->model->mass.start) return PL_OK;
+    s->factor_valid = 0;
+    return pl_consistent(p, s->head.t, pl_bdf_z(s, s->valid, 0), pl_bdf_z(s, 1 - s->valid, 0));
+}
+
+/* The history anew: order 1 with a fresh derivative. */
+static pl_status begin_again(pl_bdf *s, pl_problem *p) {
+    pl_real *z0 = pl_bdf_z(s, s->valid, 0), *z1 = pl_bdf_z(s, s->valid, 1), *f = pl_bdf_array(s, BDF_F);
+    s->q = s->q_next = 1;
+    s->has_saved = 0;
+    s->wait = LONG_WAIT;
+    pl_status status = pl_rhs(p, s->head.t, z0, f);
+    if (status == PL_OK) status = pl_derivative(p, s->head.t, z0, f, s->h, z1, pl_bdf_array(s, BDF_B));
+    for (int i = 0; i < s->head.n; i++) z1[i] *= s->h;
+    return status;
+}
+
+static int hopeless(pl_status status) {
+    return status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE && status != PL_SINGULAR;
+}
+
+/* After a failed iteration: a smaller step. If that does not help in an algebraic system, the iteration may begin too far
+ * from the solution, at any step size; so once in a step the history begins anew. */
+static pl_status after_newton_fail(pl_bdf *s, pl_problem *p, pl_status why, int fails) {
+    s->eta_max = 1.0;
+    pl_bdf_rescale(s, SHRINK_NEWTON);
+    if (fails != NEWTON_FAILS_BEFORE_ORDER_1 || why != PL_CONVERGENCE || !p->model->mass.start) return PL_OK;
+    pl_failure failure = p->failure;
+    pl_status status = make_consistent(s, p);
+    if (status == PL_OK) return begin_again(s, p);
+    if (status != PL_INCONSISTENT && hopeless(status)) return status;
+    p->failure = failure;
+    return PL_OK;
+}
+
 /* After a failed error test: smaller step, in the end order 1 from a fresh derivative. */
 static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int fails) {
     s->eta_max = 1.0;
@@ -170,19 +209,8 @@ static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int f
         return PL_OK;
     }
     s->h *= SHRINK_LEAST;
-    s->wait = LONG_WAIT;
-    pl_real *z0 = pl_bdf_z(s, s->valid, 0), *z1 = pl_bdf_z(s, s->valid, 1), *f = pl_bdf_array(s, BDF_F);
-    pl_status status = PL_OK;
-    if (p->model->mass.start) {
-        /* what the last Newton iteration left in the algebraic equations does not shrink with h; the other copy of the
-         * history is free as work memory */
-        status = pl_consistent(p, s->head.t, z0, pl_bdf_z(s, 1 - s->valid, 0));
-        s->factor_valid = 0;
-    }
-    if (status == PL_OK) status = pl_rhs(p, s->head.t, z0, f);
-    if (status == PL_OK) status = pl_derivative(p, s->head.t, z0, f, s->h, z1, pl_bdf_array(s, BDF_B));
-    for (int i = 0; i < s->head.n; i++) z1[i] *= s->h;
-    return status;
+    pl_status status = make_consistent(s, p);
+    return status == PL_OK ? begin_again(s, p) : status;
 }
 
 /* Algebraic unknowns follow whatever the iteration leaves over in the states, often many times larger, and not with the
@@ -210,10 +238,6 @@ static int prepare(pl_bdf *s, pl_real t_limit) {
     if (!pl_reaches(s->head.t, s->h, t_limit)) return 0;
     pl_bdf_rescale(s, (t_limit - s->head.t) / s->h);
     return 1;
-}
-
-static int hopeless(pl_status status) {
-    return status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE && status != PL_SINGULAR;
 }
 
 pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
@@ -250,8 +274,8 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
                             s->rate, s->head.t);
             how = BDF_AFTER_NEWTON_FAIL;
             if (++newton_fails == MAX_NEWTON_FAILS) return status;
-            s->eta_max = 1.0;
-            pl_bdf_rescale(s, SHRINK_NEWTON);
+            pl_status next = after_newton_fail(s, p, status, newton_fails);
+            if (next != PL_OK) return next;
         }
         on_limit = 0;
     }

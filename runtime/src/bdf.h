@@ -61,6 +61,7 @@ struct pl_bdf {
     pl_real saved_scale;            /* e_to_derivative when `saved` was stored */
     pl_real gamma;                  /* h / l_1 */
     pl_real gamma_factored;
+    pl_real expected;      /* rate that it may have become since it was measured (algebraic systems) */
     pl_real rate;          /* estimated convergence rate of Newton */
     pl_real jacobian_norm; /* of a large system at its start, else 0 */
     pl_real e_norm;

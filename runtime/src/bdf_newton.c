@@ -35,8 +35,8 @@
 #define STILL              100 /* steps of one size and order after which the iteration is looked at closely */
 #define SHARE_CLOSE        0.01 /* of the bound, then */
 #define GOOD_RATE          0.1  /* the Jacobian of an algebraic system is still right */
-#define MEASURE_LEAST      1    /* steps between two measurements of its rate */
-#define MEASURE_MOST       16
+#define MEASURE_MOST       16.0 /* steps between two measurements of its rate */
+#define MORE               100.0 /* how much worse the rate may get before it is measured again */
 #define NOTHING            0.01 /* of the bound: a correction that needs no second look */
 #define MOST_LEFT          100.0 /* times the last correction */
 
@@ -147,12 +147,14 @@ static pl_real left_over(pl_bdf *s, int algebraic, pl_real measured, pl_real siz
     if (!algebraic) return size * fmin(1.0, s->rate);
     if (measured > 0.0) {
         s->unmeasured = 0;
-        s->measure_after = measured > GOOD_RATE ? MEASURE_LEAST : fmin(2 * s->measure_after, MEASURE_MOST);
+        s->expected = fmin(RATE_DECAY, MORE * measured);
+        pl_real age = (pl_real)(s->steps - s->steps_jacobian + 1);
+        s->measure_after = (int)fmax(1.0, fmin(MEASURE_MOST, age * (GOOD_RATE / measured - 1.0)));
         pl_real sum = measured < 1.0 ? fmin(measured / (1.0 - measured), MOST_LEFT) : MOST_LEFT;
         return size * fmax(sum, fmin(1.0, s->rate));
     }
     if (s->unmeasured >= s->measure_after && size > NOTHING * bound) return HUGE_VAL;
-    return size * fmin(1.0, fmax(s->rate, RATE_DECAY));
+    return size * fmin(1.0, fmax(s->rate, s->expected));
 }
 
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */
