@@ -1,5 +1,6 @@
 /* Private: state of the BDF method (bdf.c steps, bdf_order.c changes order and step). Followed by, in n each:
- * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b, inherited, loose.
+ * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b, inherited,
+ * loose, before, floor.
  */
 #ifndef PL_BDF_H
 #define PL_BDF_H
@@ -83,6 +84,8 @@ enum {
     BDF_B,
     BDF_INHERITED,
     BDF_LOOSE,
+    BDF_BEFORE,
+    BDF_FLOOR,
     BDF_N_ARRAYS
 };
 

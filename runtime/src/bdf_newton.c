@@ -15,6 +15,7 @@
  * a large system are tiny, each of another size: as long as gamma ||J|| is small the identity serves as matrix.
  */
 #include "bdf.h"
+#include "control.h"
 
 #include <math.h>
 
@@ -130,6 +131,29 @@ static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
     return after <= MUST_SHRINK * before ? PL_OK : PL_CONVERGENCE;
 }
 
+/* The same for algebraic rows, of which the residual is known where an iteration has begun (confirm.c). */
+static void remember(pl_bdf *s, pl_problem *p) {
+    int n = s->head.n;
+    const pl_real *b = pl_bdf_array(s, BDF_B), *z0 = pl_bdf_z(s, 1 - s->valid, 0);
+    pl_real *before = pl_bdf_array(s, BDF_BEFORE);
+    for (int i = 0; i < n; i++) before[i] = b[i];
+    pl_residual_floor(p, z0, pl_bdf_array(s, BDF_WEIGHT), pl_bdf_array(s, BDF_FLOOR), pl_bdf_array(s, BDF_Y));
+}
+
+static int shrank(pl_bdf *s) {
+    return pl_residual_shrank(s->head.n, pl_bdf_array(s, BDF_BEFORE), pl_bdf_array(s, BDF_B),
+                              pl_bdf_array(s, BDF_FLOOR));
+}
+
+static pl_status confirm_rows(pl_bdf *s, pl_problem *p) {
+    if (!pl_residual_is_large(s->head.n, pl_bdf_array(s, BDF_BEFORE), pl_bdf_array(s, BDF_FLOOR)))
+        return PL_OK;
+    pl_status status = evaluate(s, p);
+    if (status != PL_OK) return status;
+    residual(s, p, 0);
+    return shrank(s) ? PL_OK : PL_CONVERGENCE;
+}
+
 /* What the iteration leaves over enters the error estimate as a difference of order q + 1, up to 2^(q+1) times larger where
  * it alternates, and can keep a step small for ever. So now and then, for as many steps as the history remembers, it
  * leaves over less: if that was the reason, the step grows. */
@@ -137,7 +161,7 @@ static int looks_closely(const pl_bdf *s) {
     return s->close > 0 || (s->still >= STILL && s->still % STILL <= 2 * BDF_MAX_ORDER + 2);
 }
 
-/* What is left over after a correction of this size, by the rates of this step (measured, 0: not yet) and of the last.
+/* What is left over after a correction of this size, by the rates of this step (measured, < 0: not yet) and of the last.
  *
  * Where an equation is algebraic the matrix has J alone, and a J that has changed hurts at any step size: where it has become
  * too large, all corrections are too small by one factor, look converged, and the error builds up from step to step. So there
@@ -145,7 +169,7 @@ static int looks_closely(const pl_bdf *s) {
  * the Jacobian was right the last time. */
 static pl_real left_over(pl_bdf *s, int algebraic, pl_real measured, pl_real size, pl_real bound) {
     if (!algebraic) return size * fmin(1.0, s->rate);
-    if (measured > 0.0) {
+    if (measured >= 0.0) {
         s->unmeasured = 0;
         s->expected = fmin(RATE_DECAY, MORE * measured);
         pl_real age = (pl_real)(s->steps - s->steps_jacobian + 1);
@@ -166,6 +190,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
     int algebraic = p->model->mass.start != NULL;
     int fresh = s->steps_factor == s->steps && !algebraic && !s->plain;
+    int rows = s->steps_factor == s->steps && algebraic, held = 1;
     if (looks_closely(s)) bound *= SHARE_CLOSE;
     if (s->plain) {
         relax = 1.0;
@@ -174,6 +199,8 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     }
     for (int iteration = 0;; iteration++) {
         residual(s, p, iteration == 0);
+        if (rows && iteration == 0) remember(s, p);
+        if (rows && iteration > 0) held = shrank(s);
         if (fresh && (iteration == 0 || (iteration == 1 && n >= COSTLY_SOLVE))) {
             pl_real now = pl_weighted_norm(n, b, weight);
             if (iteration == 0)
@@ -193,10 +220,12 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         pl_real size = fabs(relax) * pl_weighted_norm(n, b, weight);
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
-        if (left_over(s, algebraic, iteration > 0 ? size / last : 0.0, size, bound) <= bound) {
+        if (left_over(s, algebraic, iteration > 0 ? size / last : -1.0, size, bound) <= bound) {
             s->e_norm =
                 iteration == 0 && !s->inherits ? size : pl_weighted_norm(n, e, pl_bdf_error_weight(s));
             int look = iteration == 0 && before > LARGE_RESIDUAL && size < SMALL_SHARE * before;
+            if (rows && iteration == 0) return confirm_rows(s, p);
+            if (!held) return PL_CONVERGENCE;
             return look ? confirm(s, p, before) : PL_OK;
         }
         if (iteration + 1 == MAX_ITERATIONS || (iteration > 0 && size > DIVERGES * last))
