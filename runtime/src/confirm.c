@@ -3,8 +3,8 @@
  * A small correction means convergence only if the Jacobian is right. Near v = 0 that of q = sqrt(v) is huge, so every
  * correction of v is tiny whatever the equation leaves over: q may be wrong by thousands of tolerances, and v beyond 0. The
  * residual tells: in algebraic row i
- *     |r_i| > floor_i = min_j |J_ij| tol_j     (j with J_ij /= 0, tol_j = 1/weight_j)
- * is more than a tolerance of the unknown that the row depends on least. Where a residual was that large and has not shrunk
+ *     |r_i| > floor_i = MANY min_j |J_ij| tol_j     (j with J_ij /= 0, tol_j = 1/weight_j)
+ * is many tolerances of the unknown that the row depends on least. Where a residual was that large and has not shrunk
  * the iteration has not converged. Not less than rounding, of the size of eps max_j |J_ij x_j|.
  */
 #include "pliant.h"
@@ -14,6 +14,7 @@
 #include <math.h>
 
 #define MUST_SHRINK 0.9
+#define MANY        10.0
 #define ROUNDING    1e3
 
 void pl_residual_floor(pl_problem *p, const pl_real *x, const pl_real *weight, pl_real *floor, pl_real *work) {
@@ -31,7 +32,7 @@ void pl_residual_floor(pl_problem *p, const pl_real *x, const pl_real *weight, p
             int i = at.start ? at.row[k] : k;
             pl_real size = fabs(at.start ? value[k] : value[(size_t)j * n + i]);
             if (!algebraic[i] || size == 0.0) continue;
-            floor[i] = fmin(floor[i], size / weight[j]);
+            floor[i] = fmin(floor[i], MANY * size / weight[j]);
             work[i] = fmax(work[i], size * fabs(x[j]));
         }
     }

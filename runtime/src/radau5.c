@@ -67,11 +67,13 @@ typedef struct pl_radau5 {
     int rejected;         /* the last attempt was */
     int has_polynomial;   /* cont holds the previous step */
     int f_valid;          /* f holds f(t, x) */
+    int f_confirmed;      /* ... from the end of the last step, where x was END */
+    int lent;             /* the caller had access to x since */
     int jacobian_valid;   /* evaluated at some point */
     int jacobian_current; /* evaluated at this t */
 } pl_radau5;
 
-enum { X, F, SCALE, Z1, Z2, Z3, W1, W2, W3, CONT1, CONT2, CONT3, CONT4, WORK, WORK2, BEFORE, AFTER, N_ARRAYS };
+enum { X, F, SCALE, Z1, Z2, Z3, W1, W2, W3, CONT1, CONT2, CONT3, CONT4, WORK, WORK2, BEFORE, AFTER, END, N_ARRAYS };
 
 static pl_real *array(pl_radau5 *s, int k) {
     return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
@@ -83,7 +85,7 @@ static size_t radau5_size(int n) {
 
 static pl_real *radau5_x(void *state) {
     pl_radau5 *s = state;
-    s->f_valid = 0; /* the caller may move x */
+    s->lent = 1; /* the caller may move x */
     return array(s, X);
 }
 
@@ -329,7 +331,7 @@ static pl_status dense_error(pl_radau5 *s, pl_problem *p, pl_real *err) {
 static pl_status confirm(pl_radau5 *s, pl_problem *p, pl_real t) {
     int n = s->head.n;
     const pl_real *x = array(s, X), *z3 = array(s, Z3), *before = array(s, BEFORE);
-    pl_real *y = array(s, WORK), *after = array(s, AFTER), *floor = array(s, W2);
+    pl_real *y = array(s, END), *after = array(s, AFTER), *floor = array(s, W2);
     if (!p->model->mass.start) return PL_OK;
     for (int i = 0; i < n; i++) y[i] = x[i] + z3[i];
     pl_status status = pl_rhs(p, t, y, after);
@@ -349,7 +351,12 @@ static pl_status factor(pl_radau5 *s, pl_problem *p, pl_real h) {
 /* Jacobian and factors as far as needed for this step size. */
 static pl_status set_up(pl_radau5 *s, pl_problem *p) {
     pl_status status;
+    if (s->lent)
+        s->f_valid = s->f_valid && s->f_confirmed &&
+                     memcmp(array(s, X), array(s, END), (size_t)s->head.n * sizeof(pl_real)) == 0;
+    s->lent = 0;
     if (!s->f_valid) {
+        s->f_confirmed = 0;
         status = pl_rhs(p, s->head.t, array(s, X), array(s, F));
         if (status != PL_OK) return status;
         s->f_valid = 1;
@@ -371,7 +378,7 @@ static void correct_dense(pl_radau5 *s, const pl_model *m) {
     for (int i = 0; i < s->head.n; i++) a4[i] = m->mass.start[i + 1] > m->mass.start[i] ? 0.0 : e[i];
 }
 
-static void accept(pl_radau5 *s, int mass, int on_limit, pl_real t_limit) {
+static void accept(pl_radau5 *s, int keep, int on_limit, pl_real t_limit) {
     int n = s->head.n;
     const pl_real *z1 = array(s, Z1), *z2 = array(s, Z2), *z3 = array(s, Z3);
     pl_real *x = array(s, X), *a1 = array(s, CONT1), *a2 = array(s, CONT2), *a3 = array(s, CONT3);
@@ -388,7 +395,7 @@ static void accept(pl_radau5 *s, int mass, int on_limit, pl_real t_limit) {
     s->first = 0;
     s->has_polynomial = 1;
     s->jacobian_current = 0;
-    s->f_valid = mass && !on_limit; /* at a limit f may jump */
+    s->f_valid = s->f_confirmed = keep && !on_limit; /* at a limit f may jump */
     if (s->f_valid) memcpy(array(s, F), array(s, AFTER), (size_t)n * sizeof(pl_real));
 }
 
@@ -444,7 +451,7 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
             pl_real quotient = fmax(LEAST_QUOTIENT, fmin(MOST_QUOTIENT, pow(err, 0.25) / factor));
             if (err < 1.0) {
                 correct_dense(s, p->model);
-                accept(s, p->model->mass.start != NULL, on_limit, t_limit);
+                accept(s, p->model->mass.start && !(p->model->flags & PL_MODEL_IMPURE), on_limit, t_limit);
                 pl_note_step(p, s->head.n, array(s, WORK2), array(s, SCALE), array(s, X));
                 plan_next(s, err, quotient, truncated, h_wanted);
                 p->count->n_steps++;
