@@ -291,3 +291,16 @@ def test_unknowns_that_nearly_balance_do_not_hold_bdf_at_low_order(factor: float
     for name in "xy":
         assert np.max(np.abs(result[name] - exact)) < 60 * rtol
     assert np.max(np.abs(result["z"] - 0.1 * np.cos(result.time))) < 60 * rtol * max(1.0, factor)
+
+
+@pytest.mark.parametrize(("c", "w", "rtol"), [(27.0, 9.0, 1e-3), (100.0, 15.0, 1e-5), (100.0, 9.0, 1e-6)])
+def test_algebraic_equation_whose_jacobian_changes(c: float, w: float, rtol: float) -> None:
+    """1 + 3 c y^2 with y = sin(w t): a Jacobian kept too long makes corrections too small, which look converged."""
+
+    def f(t: float, x: Array) -> list[float]:
+        s = math.sin(w * t)
+        return [1.0 - x[0], x[1] - s + c * (x[1] ** 3 - s**3)]
+
+    model = pliant.ode(f, [0.0, 0.0], mass=[1.0, 0.0], names=["x", "y"])
+    result = model.simulate(10.0, method="bdf", rtol=rtol, points=1001)
+    assert np.max(np.abs(result["y"] - np.sin(w * result.time))) < 30 * rtol

@@ -190,7 +190,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
     int algebraic = p->model->mass.start != NULL;
     int fresh = s->steps_factor == s->steps && !algebraic && !s->plain;
-    int rows = s->jacobian_current && algebraic, held = 1;
+    int rows = s->steps_factor == s->steps && algebraic, held = 1;
     if (looks_closely(s)) bound *= SHARE_CLOSE;
     if (s->plain) {
         relax = 1.0;
