@@ -21,19 +21,19 @@
 #define INDEPENDENT
 #endif
 
-#define MAX_NEWTON_FAILS           10
-#define MAX_ERROR_FAILS            20
-#define ERROR_FAILS_BEFORE_ORDER_1 3
+#define MAX_NEWTON_FAILS            10
+#define MAX_ERROR_FAILS             20
+#define ERROR_FAILS_BEFORE_ORDER_1  3
 #define NEWTON_FAILS_BEFORE_ORDER_1 5
-#define FIRST_GROWTH               1e4
-#define GROWTH                     10.0
-#define SHRINK_NEWTON              0.25
-#define SHRINK_LEAST               0.1
-#define SHRINK_REPEATED            0.2
-#define LONG_WAIT                  10
-#define SUSPECT                    10 /* steps between two failures with one reason */
-#define SUSPECTS                   2
-#define CLOSE                      100
+#define FIRST_GROWTH                1e4
+#define GROWTH                      10.0
+#define SHRINK_NEWTON               0.25
+#define SHRINK_LEAST                0.1
+#define SHRINK_REPEATED             0.2
+#define LONG_WAIT                   10
+#define SUSPECT                     10 /* steps between two failures with one reason */
+#define SUSPECTS                    2
+#define CLOSE                       100
 
 size_t pl_bdf_size(int n) {
     return sizeof(pl_bdf) + (size_t)BDF_N_ARRAYS * (size_t)n * sizeof(pl_real);

@@ -34,11 +34,11 @@
 #define NEARLY_IDENTITY    0.2 /* gamma ||J|| up to which large systems start without factors */
 #define SHARE_PLAIN        0.1 /* of the bound: errors that stay behind without factors are stiff ones */
 #define STILL              100 /* steps of one size and order after which the iteration is looked at closely */
-#define SHARE_CLOSE        0.01 /* of the bound, then */
-#define GOOD_RATE          0.1  /* the Jacobian of an algebraic system is still right */
-#define MEASURE_MOST       16.0 /* steps between two measurements of its rate */
+#define SHARE_CLOSE        0.01  /* of the bound, then */
+#define GOOD_RATE          0.1   /* the Jacobian of an algebraic system is still right */
+#define MEASURE_MOST       16.0  /* steps between two measurements of its rate */
 #define MORE               100.0 /* how much worse the rate may get before it is measured again */
-#define NOTHING            0.01 /* of the bound: a correction that needs no second look */
+#define NOTHING            0.01  /* of the bound: a correction that needs no second look */
 #define MOST_LEFT          100.0 /* times the last correction */
 
 /* max_i sum_j |J_ij| weight_i/weight_j, the norm that goes with the largest error in weights. */

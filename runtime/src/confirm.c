@@ -17,7 +17,8 @@
 #define MANY        10.0
 #define ROUNDING    1e3
 
-void pl_residual_floor(pl_problem *p, const pl_real *x, const pl_real *weight, pl_real *floor, pl_real *work) {
+void pl_residual_floor(pl_problem *p, const pl_real *x, const pl_real *weight, pl_real *floor,
+                       pl_real *work) {
     int n = p->model->n_x;
     pl_pattern at;
     const pl_real *value = pl_linear_jacobian(p->linear, &at);

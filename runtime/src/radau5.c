@@ -73,7 +73,27 @@ typedef struct pl_radau5 {
     int jacobian_current; /* evaluated at this t */
 } pl_radau5;
 
-enum { X, F, SCALE, Z1, Z2, Z3, W1, W2, W3, CONT1, CONT2, CONT3, CONT4, WORK, WORK2, BEFORE, AFTER, END, N_ARRAYS };
+enum {
+    X,
+    F,
+    SCALE,
+    Z1,
+    Z2,
+    Z3,
+    W1,
+    W2,
+    W3,
+    CONT1,
+    CONT2,
+    CONT3,
+    CONT4,
+    WORK,
+    WORK2,
+    BEFORE,
+    AFTER,
+    END,
+    N_ARRAYS
+};
 
 static pl_real *array(pl_radau5 *s, int k) {
     return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;

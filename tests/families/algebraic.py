@@ -6,9 +6,10 @@ as a Python function with a singular mass matrix or as Modelica text in dae form
 The error is taken at 1001 points, most of them between steps; crossings of a level by the first y must be found in
 number and place.
 
-The limits: at the same tolerances IDA makes 0.4 to 28 on 13 of these cases (28 where the Jacobian of an algebraic equation
-changes 80-fold along the solution, seed 144). Of seven with stiff followers, CVODE gives up on two (seeds 66, 287) and makes 3
-to 20 on the others, SciPy's Radau more than 700 on six, between steps; SciPy's BDF 0.2 to 1.6. These get more room.
+The limits: at the same tolerances IDA makes 0.4 to 28 on 13 of these cases (28 where the Jacobian of an algebraic
+equation changes 80-fold along the solution, seed 144). Of seven with stiff followers, CVODE gives up on two (seeds 66,
+287) and makes 3 to 20 on the others, SciPy's Radau more than 700 on six, between steps; SciPy's BDF 0.2 to 1.6. These
+get more room.
 """
 
 from __future__ import annotations
