@@ -157,3 +157,25 @@ def test_loop_at_the_limit_of_rounding() -> None:
     )
     result = model.simulate(stop=3.0)
     assert result["z"] == pytest.approx(0.3 * (1 - np.cos(result.time)), abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau5"])
+@pytest.mark.parametrize("c", [0.2, 1.0, 5.0])
+def test_guard_on_the_unknown_of_a_loop_at_small_tolerances(c: float, method: str) -> None:
+    """Near v = 0 the Jacobian of sqrt(v) makes every correction tiny: only the residual tells that q is wrong."""
+    model = pliant.load(
+        """model M
+          parameter Real c = 1;
+          Real x(start = 1, fixed = true), v(start = 0.5), q(start = 0.5), z(start = 0, fixed = true);
+        equation
+          der(x) = -1;
+          v + c*q = x;
+          q = if v > 0 then sqrt(v) else 0;
+          der(z) = q;
+        end M;""",
+        options={"form": "dae"},
+    )
+    for rtol in (1e-6, 1e-7, 1e-8, 1e-9):
+        result = model.simulate(stop=2.0, method=method, rtol=rtol, parameters={"c": c})
+        s = np.clip(1 - result.time, 0, None)
+        assert np.max(np.abs(result["q"] - (np.sqrt(c * c + 4 * s) - c) / 2)) < 30 * rtol

@@ -268,3 +268,39 @@ def test_general_mass_matrix_is_a_change_of_equations(method: str) -> None:
     ).simulate(2.0, **more)
     atol = 1e-12 if method == "lieuler" else 1e-6
     np.testing.assert_allclose(with_mass.values, plain.values, rtol=0, atol=atol)
+
+
+def nearly_balanced(factor: float) -> pliant.Model:
+    """Two states with the solution sin(3t), and an unknown that is small but for `factor` times their difference."""
+
+    def f(t: float, x: Array) -> list[float]:
+        s, rate = math.sin(3 * t), 3 * math.cos(3 * t)
+        off = x[0] - s
+        return [rate - 2 * off, rate - 5 * (x[1] - s) - off / 2, x[2] - factor * (x[0] - x[1]) - 0.1 * math.cos(t)]
+
+    return pliant.ode(f, [0.0, 0.0, 0.1], mass=[1.0, 1.0, 0.0], names=["x", "y", "z"])
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8])
+@pytest.mark.parametrize("factor", [1.0, 1e4, 1e6])
+def test_unknowns_that_nearly_balance_do_not_hold_bdf_at_low_order(factor: float, rtol: float) -> None:
+    """An algebraic unknown cannot be more accurate than the states it is computed from."""
+    result = nearly_balanced(factor).simulate(4.0, method="bdf", rtol=rtol, points=201)
+    exact = np.sin(3 * result.time)
+    assert result.stats.n_steps < 600
+    for name in "xy":
+        assert np.max(np.abs(result[name] - exact)) < 60 * rtol
+    assert np.max(np.abs(result["z"] - 0.1 * np.cos(result.time))) < 60 * rtol * max(1.0, factor)
+
+
+@pytest.mark.parametrize(("c", "w", "rtol"), [(27.0, 9.0, 1e-3), (100.0, 15.0, 1e-5), (100.0, 9.0, 1e-6)])
+def test_algebraic_equation_whose_jacobian_changes(c: float, w: float, rtol: float) -> None:
+    """1 + 3 c y^2 with y = sin(w t): a Jacobian kept too long makes corrections too small, which look converged."""
+
+    def f(t: float, x: Array) -> list[float]:
+        s = math.sin(w * t)
+        return [1.0 - x[0], x[1] - s + c * (x[1] ** 3 - s**3)]
+
+    model = pliant.ode(f, [0.0, 0.0], mass=[1.0, 0.0], names=["x", "y"])
+    result = model.simulate(10.0, method="bdf", rtol=rtol, points=1001)
+    assert np.max(np.abs(result["y"] - np.sin(w * result.time))) < 30 * rtol

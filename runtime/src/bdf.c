@@ -21,18 +21,19 @@
 #define INDEPENDENT
 #endif
 
-#define MAX_NEWTON_FAILS           10
-#define MAX_ERROR_FAILS            20
-#define ERROR_FAILS_BEFORE_ORDER_1 3
-#define FIRST_GROWTH               1e4
-#define GROWTH                     10.0
-#define SHRINK_NEWTON              0.25
-#define SHRINK_LEAST               0.1
-#define SHRINK_REPEATED            0.2
-#define LONG_WAIT                  10
-#define SUSPECT                    10 /* steps between two failures with one reason */
-#define SUSPECTS                   2
-#define CLOSE                      100
+#define MAX_NEWTON_FAILS            10
+#define MAX_ERROR_FAILS             20
+#define ERROR_FAILS_BEFORE_ORDER_1  3
+#define NEWTON_FAILS_BEFORE_ORDER_1 5
+#define FIRST_GROWTH                1e4
+#define GROWTH                      10.0
+#define SHRINK_NEWTON               0.25
+#define SHRINK_LEAST                0.1
+#define SHRINK_REPEATED             0.2
+#define LONG_WAIT                   10
+#define SUSPECT                     10 /* steps between two failures with one reason */
+#define SUSPECTS                    2
+#define CLOSE                       100
 
 size_t pl_bdf_size(int n) {
     return sizeof(pl_bdf) + (size_t)BDF_N_ARRAYS * (size_t)n * sizeof(pl_real);
@@ -52,6 +53,7 @@ pl_status pl_bdf_start(void *state, pl_problem *p, const pl_method_options *opt,
     s->eta_next = 1.0;
     s->eta_max = FIRST_GROWTH;
     s->steps_jacobian = s->steps_fail = -1;
+    s->measure_after = 1;
     pl_real *z0 = pl_bdf_z(s, 0, 0), *z1 = pl_bdf_z(s, 0, 1), *f = pl_bdf_array(s, BDF_F);
     for (int i = 0; i < n; i++) z0[i] = x[i];
     pl_status status = pl_weights(p, t, z0, pl_bdf_array(s, BDF_WEIGHT));
@@ -143,6 +145,7 @@ static void accept(pl_bdf *s) {
     if (q == 1 && s->steps > 0) s->tau[2] = s->tau[1];
     s->tau[1] = s->h;
     s->steps++;
+    s->unmeasured++;
     s->past++;
     s->wait--;
     if (s->wait == 1 && q < s->q_max) {
@@ -150,6 +153,44 @@ static void accept(pl_bdf *s) {
         s->saved_scale = s->e_to_derivative;
         s->has_saved = 1;
     }
+}
+
+/* What the last Newton iteration left in algebraic equations does not shrink with h: solve them. The other copy of the
+ * history is free as work memory. */
+static pl_status make_consistent(pl_bdf *s, pl_problem *p) {
+    if (!p->model->mass.start) return PL_OK;
+    s->factor_valid = 0;
+    return pl_consistent(p, s->head.t, pl_bdf_z(s, s->valid, 0), pl_bdf_z(s, 1 - s->valid, 0));
+}
+
+/* The history anew: order 1 with a fresh derivative. */
+static pl_status begin_again(pl_bdf *s, pl_problem *p) {
+    pl_real *z0 = pl_bdf_z(s, s->valid, 0), *z1 = pl_bdf_z(s, s->valid, 1), *f = pl_bdf_array(s, BDF_F);
+    s->q = s->q_next = 1;
+    s->has_saved = 0;
+    s->wait = LONG_WAIT;
+    pl_status status = pl_rhs(p, s->head.t, z0, f);
+    if (status == PL_OK) status = pl_derivative(p, s->head.t, z0, f, s->h, z1, pl_bdf_array(s, BDF_B));
+    for (int i = 0; i < s->head.n; i++) z1[i] *= s->h;
+    return status;
+}
+
+static int hopeless(pl_status status) {
+    return status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE && status != PL_SINGULAR;
+}
+
+/* After a failed iteration: a smaller step. If that does not help in an algebraic system, the iteration may begin too far
+ * from the solution, at any step size; so once in a step the history begins anew. */
+static pl_status after_newton_fail(pl_bdf *s, pl_problem *p, pl_status why, int fails) {
+    s->eta_max = 1.0;
+    pl_bdf_rescale(s, SHRINK_NEWTON);
+    if (fails != NEWTON_FAILS_BEFORE_ORDER_1 || why != PL_CONVERGENCE || !p->model->mass.start) return PL_OK;
+    pl_failure failure = p->failure;
+    pl_status status = make_consistent(s, p);
+    if (status == PL_OK) return begin_again(s, p);
+    if (status != PL_INCONSISTENT && hopeless(status)) return status;
+    p->failure = failure;
+    return PL_OK;
 }
 
 /* After a failed error test: smaller step, in the end order 1 from a fresh derivative. */
@@ -168,32 +209,22 @@ static pl_status after_error_fail(pl_bdf *s, pl_problem *p, pl_real error, int f
         return PL_OK;
     }
     s->h *= SHRINK_LEAST;
-    s->wait = LONG_WAIT;
-    pl_real *z0 = pl_bdf_z(s, s->valid, 0), *z1 = pl_bdf_z(s, s->valid, 1), *f = pl_bdf_array(s, BDF_F);
-    pl_status status = PL_OK;
-    if (p->model->mass.start) {
-        /* what the last Newton iteration left in the algebraic equations does not shrink with h; the other copy of the
-         * history is free as work memory */
-        status = pl_consistent(p, s->head.t, z0, pl_bdf_z(s, 1 - s->valid, 0));
-        s->factor_valid = 0;
-    }
-    if (status == PL_OK) status = pl_rhs(p, s->head.t, z0, f);
-    if (status == PL_OK) status = pl_derivative(p, s->head.t, z0, f, s->h, z1, pl_bdf_array(s, BDF_B));
-    for (int i = 0; i < s->head.n; i++) z1[i] *= s->h;
-    return status;
+    pl_status status = make_consistent(s, p);
+    return status == PL_OK ? begin_again(s, p) : status;
 }
 
 /* Algebraic unknowns follow whatever the iteration leaves over in the states, often many times larger, and not with the
  * step size: where one fails the error test twice within a few steps, that may be the reason. Another is that they show
  * the jump of the states' error where the step size has changed; growing again at once, the method would fail again, and
  * never come to look at its order, which is the way out. */
-static void suspect(pl_bdf *s, const pl_problem *p, int worst) {
+static void suspect(pl_bdf *s, pl_problem *p, int worst) {
     const int *column = p->model->mass.start;
     if (worst < 0 || column[worst + 1] > column[worst]) return; /* it has a derivative */
     s->n_suspect = s->steps_fail >= 0 && s->steps - s->steps_fail <= SUSPECT ? s->n_suspect + 1 : 1;
     if (s->n_suspect >= SUSPECTS) {
         s->close = CLOSE;
         s->look = 1;
+        pl_bdf_inherit(s, p);
     }
     s->steps_fail = s->steps;
 }
@@ -209,16 +240,12 @@ static int prepare(pl_bdf *s, pl_real t_limit) {
     return 1;
 }
 
-static int hopeless(pl_status status) {
-    return status != PL_CONVERGENCE && status != PL_RETRY && status != PL_NONFINITE && status != PL_SINGULAR;
-}
-
 pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
     pl_bdf *s = state;
     int newton_fails = 0, error_fails = 0, how = BDF_FIRST_TRY;
     int on_limit = prepare(s, t_limit);
     pl_real error;
-    pl_status status = pl_weights(p, s->head.t, pl_bdf_z(s, s->valid, 0), pl_bdf_array(s, BDF_WEIGHT));
+    pl_status status = pl_bdf_weights(s, p, s->head.t);
     if (status != PL_OK) return status;
     for (;;) {
         p->failure.h = s->h;
@@ -230,7 +257,7 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
             error = s->e_norm * s->to_error;
             if (error <= 1.0) break;
             p->count->n_error_fails++;
-            int worst = pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_array(s, BDF_WEIGHT));
+            int worst = pl_largest(s->head.n, pl_bdf_array(s, BDF_E), pl_bdf_error_weight(s));
             pl_note(p, PL_SAW_ERROR, worst, error, s->head.t);
             if (p->model->mass.start) suspect(s, p, worst);
             how = BDF_AFTER_ERROR_FAIL;
@@ -247,8 +274,8 @@ pl_status pl_bdf_step(void *state, pl_problem *p, pl_real t_limit) {
                             s->rate, s->head.t);
             how = BDF_AFTER_NEWTON_FAIL;
             if (++newton_fails == MAX_NEWTON_FAILS) return status;
-            s->eta_max = 1.0;
-            pl_bdf_rescale(s, SHRINK_NEWTON);
+            pl_status next = after_newton_fail(s, p, status, newton_fails);
+            if (next != PL_OK) return next;
         }
         on_limit = 0;
     }

@@ -1,5 +1,6 @@
 /* Private: state of the BDF method (bdf.c steps, bdf_order.c changes order and step). Followed by, in n each:
- * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b.
+ * z[2][6] (two copies of the history: the valid one and the one being computed), e, saved, weight, f, y, b, inherited,
+ * loose, before, floor.
  */
 #ifndef PL_BDF_H
 #define PL_BDF_H
@@ -26,29 +27,32 @@ typedef struct bdf_jumps {
 
 struct pl_bdf {
     pl_stepper head;
-    int q;                          /* order of the history */
-    int q_max;                      /* largest order allowed */
-    int q_next;                     /* order to go to before the next step */
-    int valid;                      /* which copy of the history is valid: 0 or 1 */
-    int wait;                       /* steps until a change of order is looked at */
-    int hold;                       /* steps during which the step size may not grow */
-    int has_saved;                  /* `saved` holds the correction of the last step, for raising the order */
-    int factor_valid;               /* the factors belong to some gamma and Jacobian of this problem */
-    int plain;                      /* the identity serves instead of the factors: gamma is still tiny */
-    int jacobian_current;           /* the Jacobian was evaluated for the present step */
-    int64_t steps;                  /* since start */
-    int64_t steps_factor;           /* value of `steps` at the last factorisation */
-    int64_t steps_jacobian;         /* ... and at the last Jacobian */
-    int still;                      /* steps since step size or order changed */
-    int past;                       /* steps since the start or the last jump of an input */
-    int close;                      /* steps during which the iteration leaves over less */
-    int look;                       /* the step may not grow before the order was looked at */
-    int n_suspect;                  /* failures of an algebraic unknown, one soon after the other */
-    int64_t steps_fail;             /* value of `steps` at the last one */
-    pl_real h;                      /* step size the history is scaled with */
-    pl_real h_max;                  /* 0: no bound */
-    pl_real eta_next;               /* factor to apply to h before the next step */
-    pl_real eta_max;                /* largest growth allowed after the present step */
+    int q;                  /* order of the history */
+    int q_max;              /* largest order allowed */
+    int q_next;             /* order to go to before the next step */
+    int valid;              /* which copy of the history is valid: 0 or 1 */
+    int wait;               /* steps until a change of order is looked at */
+    int hold;               /* steps during which the step size may not grow */
+    int has_saved;          /* `saved` holds the correction of the last step, for raising the order */
+    int factor_valid;       /* the factors belong to some gamma and Jacobian of this problem */
+    int plain;              /* the identity serves instead of the factors: gamma is still tiny */
+    int jacobian_current;   /* the Jacobian was evaluated for the present step */
+    int64_t steps;          /* since start */
+    int64_t steps_factor;   /* value of `steps` at the last factorisation */
+    int64_t steps_jacobian; /* ... and at the last Jacobian */
+    int still;              /* steps since step size or order changed */
+    int past;               /* steps since the start or the last jump of an input */
+    int close;              /* steps during which the iteration leaves over less */
+    int look;               /* the step may not grow before the order was looked at */
+    int inherits;           /* algebraic unknowns have more tolerance than their own (bdf_inherit.c) */
+    int n_suspect;          /* failures of an algebraic unknown, one soon after the other */
+    int64_t steps_fail;     /* value of `steps` at the last one */
+    int unmeasured;         /* steps since the rate of convergence was measured (algebraic systems) */
+    int measure_after;      /* ... after which it is measured again */
+    pl_real h;              /* step size the history is scaled with */
+    pl_real h_max;          /* 0: no bound */
+    pl_real eta_next;       /* factor to apply to h before the next step */
+    pl_real eta_max;        /* largest growth allowed after the present step */
     pl_real tau[BDF_MAX_ORDER + 2]; /* tau[1], tau[2], ..: sizes of the last steps */
     pl_real l[BDF_COLUMNS];         /* corrector: z += l e */
     pl_real to_error;               /* local error = to_error * ||e|| */
@@ -58,6 +62,7 @@ struct pl_bdf {
     pl_real saved_scale;            /* e_to_derivative when `saved` was stored */
     pl_real gamma;                  /* h / l_1 */
     pl_real gamma_factored;
+    pl_real expected;      /* rate that it may have become since it was measured (algebraic systems) */
     pl_real rate;          /* estimated convergence rate of Newton */
     pl_real jacobian_norm; /* of a large system at its start, else 0 */
     pl_real e_norm;
@@ -70,12 +75,31 @@ static inline pl_real *pl_bdf_array(pl_bdf *s, int k) {
 static inline pl_real *pl_bdf_z(pl_bdf *s, int half, int column) {
     return pl_bdf_array(s, half * BDF_COLUMNS + column);
 }
-enum { BDF_E = 2 * BDF_COLUMNS, BDF_SAVED, BDF_WEIGHT, BDF_F, BDF_Y, BDF_B, BDF_N_ARRAYS };
+enum {
+    BDF_E = 2 * BDF_COLUMNS,
+    BDF_SAVED,
+    BDF_WEIGHT,
+    BDF_F,
+    BDF_Y,
+    BDF_B,
+    BDF_INHERITED,
+    BDF_LOOSE,
+    BDF_BEFORE,
+    BDF_FLOOR,
+    BDF_N_ARRAYS
+};
+
+/* Weights for errors; those of Newton's iteration are BDF_WEIGHT. */
+static inline const pl_real *pl_bdf_error_weight(pl_bdf *s) {
+    return pl_bdf_array(s, s->inherits ? BDF_LOOSE : BDF_WEIGHT);
+}
 
 void pl_bdf_rescale(pl_bdf *s, pl_real eta);
 void pl_bdf_change_order(pl_bdf *s, int q_new);
 void pl_bdf_coefficients(pl_bdf *s);
 void pl_bdf_plan_next(pl_bdf *s, pl_real error);
+pl_status pl_bdf_weights(pl_bdf *s, pl_problem *p, pl_real t);
+void pl_bdf_inherit(pl_bdf *s, pl_problem *p);
 pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how);
 enum { BDF_FIRST_TRY, BDF_AFTER_ERROR_FAIL, BDF_AFTER_NEWTON_FAIL };
 

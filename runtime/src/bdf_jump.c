@@ -373,7 +373,7 @@ pl_status pl_bdf_jump(pl_bdf *s, pl_problem *p, const pl_jump *jump, pl_real *wo
         pl_bdf_change_order(s, s->q_next);
     }
     int order = how == PL_JUMP_CORRECT ? series_order(s, p->model) : 0;
-    pl_status status = pl_weights(p, jump->t, column(s, 0), pl_bdf_array(s, BDF_WEIGHT));
+    pl_status status = pl_bdf_weights(s, p, jump->t);
     if (status == PL_OK && p->model->mass.start) {
         status = pl_consistent(p, jump->t, column(s, 0), fresh(s, 0));
         s->factor_valid = 0; /* the linear block served another purpose */

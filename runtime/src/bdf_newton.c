@@ -15,6 +15,7 @@
  * a large system are tiny, each of another size: as long as gamma ||J|| is small the identity serves as matrix.
  */
 #include "bdf.h"
+#include "control.h"
 
 #include <math.h>
 
@@ -33,7 +34,12 @@
 #define NEARLY_IDENTITY    0.2 /* gamma ||J|| up to which large systems start without factors */
 #define SHARE_PLAIN        0.1 /* of the bound: errors that stay behind without factors are stiff ones */
 #define STILL              100 /* steps of one size and order after which the iteration is looked at closely */
-#define SHARE_CLOSE        0.01 /* of the bound, then */
+#define SHARE_CLOSE        0.01  /* of the bound, then */
+#define GOOD_RATE          0.1   /* the Jacobian of an algebraic system is still right */
+#define MEASURE_MOST       16.0  /* steps between two measurements of its rate */
+#define MORE               100.0 /* how much worse the rate may get before it is measured again */
+#define NOTHING            0.01  /* of the bound: a correction that needs no second look */
+#define MOST_LEFT          100.0 /* times the last correction */
 
 /* max_i sum_j |J_ij| weight_i/weight_j, the norm that goes with the largest error in weights. */
 static pl_real jacobian_norm(pl_bdf *s, pl_problem *p) {
@@ -68,6 +74,7 @@ static pl_status set_up(pl_bdf *s, pl_problem *p, int how, int stale) {
             return status;
         }
         s->steps_jacobian = s->steps;
+        s->unmeasured = 0;
         /* the first steps are tiny, and each has another size: factors would serve for one step only */
         int start = s->steps == 0 && s->head.n >= COSTLY_SOLVE && !stale && !p->model->mass.start;
         s->jacobian_norm = start ? jacobian_norm(s, p) : 0.0;
@@ -124,11 +131,54 @@ static pl_status confirm(pl_bdf *s, pl_problem *p, pl_real before) {
     return after <= MUST_SHRINK * before ? PL_OK : PL_CONVERGENCE;
 }
 
+/* The same for algebraic rows, of which the residual is known where an iteration has begun (confirm.c). */
+static void remember(pl_bdf *s, pl_problem *p) {
+    int n = s->head.n;
+    const pl_real *b = pl_bdf_array(s, BDF_B), *z0 = pl_bdf_z(s, 1 - s->valid, 0);
+    pl_real *before = pl_bdf_array(s, BDF_BEFORE);
+    for (int i = 0; i < n; i++) before[i] = b[i];
+    pl_residual_floor(p, z0, pl_bdf_array(s, BDF_WEIGHT), pl_bdf_array(s, BDF_FLOOR), pl_bdf_array(s, BDF_Y));
+}
+
+static int shrank(pl_bdf *s) {
+    return pl_residual_shrank(s->head.n, pl_bdf_array(s, BDF_BEFORE), pl_bdf_array(s, BDF_B),
+                              pl_bdf_array(s, BDF_FLOOR));
+}
+
+static pl_status confirm_rows(pl_bdf *s, pl_problem *p) {
+    if (!pl_residual_is_large(s->head.n, pl_bdf_array(s, BDF_BEFORE), pl_bdf_array(s, BDF_FLOOR)))
+        return PL_OK;
+    pl_status status = evaluate(s, p);
+    if (status != PL_OK) return status;
+    residual(s, p, 0);
+    return shrank(s) ? PL_OK : PL_CONVERGENCE;
+}
+
 /* What the iteration leaves over enters the error estimate as a difference of order q + 1, up to 2^(q+1) times larger where
  * it alternates, and can keep a step small for ever. So now and then, for as many steps as the history remembers, it
  * leaves over less: if that was the reason, the step grows. */
 static int looks_closely(const pl_bdf *s) {
     return s->close > 0 || (s->still >= STILL && s->still % STILL <= 2 * BDF_MAX_ORDER + 2);
+}
+
+/* What is left over after a correction of this size, by the rates of this step (measured, < 0: not yet) and of the last.
+ *
+ * Where an equation is algebraic the matrix has J alone, and a J that has changed hurts at any step size: where it has become
+ * too large, all corrections are too small by one factor, look converged, and the error builds up from step to step. So there
+ * the corrections that would follow are summed up, and the rate is measured again before long: the sooner the less
+ * the Jacobian was right the last time. */
+static pl_real left_over(pl_bdf *s, int algebraic, pl_real measured, pl_real size, pl_real bound) {
+    if (!algebraic) return size * fmin(1.0, s->rate);
+    if (measured >= 0.0) {
+        s->unmeasured = 0;
+        s->expected = fmin(RATE_DECAY, MORE * measured);
+        pl_real age = (pl_real)(s->steps - s->steps_jacobian + 1);
+        s->measure_after = (int)fmax(1.0, fmin(MEASURE_MOST, age * (GOOD_RATE / measured - 1.0)));
+        pl_real sum = measured < 1.0 ? fmin(measured / (1.0 - measured), MOST_LEFT) : MOST_LEFT;
+        return size * fmax(sum, fmin(1.0, s->rate));
+    }
+    if (s->unmeasured >= s->measure_after && size > NOTHING * bound) return HUGE_VAL;
+    return size * fmin(1.0, fmax(s->rate, s->expected));
 }
 
 /* The iteration from e = 0. PL_CONVERGENCE: did not converge. */
@@ -138,7 +188,9 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     const pl_real *weight = pl_bdf_array(s, BDF_WEIGHT);
     pl_real last = 0.0, bound = SHARE_OF_ERROR / s->to_error, before = 0.0;
     pl_real relax = s->gamma == s->gamma_factored ? 1.0 : 2.0 / (1.0 + s->gamma / s->gamma_factored);
-    int fresh = s->steps_factor == s->steps && !p->model->mass.start && !s->plain;
+    int algebraic = p->model->mass.start != NULL;
+    int fresh = s->steps_factor == s->steps && !algebraic && !s->plain;
+    int rows = s->steps_factor == s->steps && algebraic, held = 1;
     if (looks_closely(s)) bound *= SHARE_CLOSE;
     if (s->plain) {
         relax = 1.0;
@@ -147,6 +199,8 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
     }
     for (int iteration = 0;; iteration++) {
         residual(s, p, iteration == 0);
+        if (rows && iteration == 0) remember(s, p);
+        if (rows && iteration > 0) held = shrank(s);
         if (fresh && (iteration == 0 || (iteration == 1 && n >= COSTLY_SOLVE))) {
             pl_real now = pl_weighted_norm(n, b, weight);
             if (iteration == 0)
@@ -154,7 +208,7 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
             else if (now * fmax(1.0, last / before) <= bound) {
                 /* a second correction would be below the bound: it need not be solved for */
                 s->rate = fmax(RATE_DECAY * s->rate, now * fmax(1.0, last / before) / last);
-                s->e_norm = pl_weighted_norm(n, e, weight);
+                s->e_norm = pl_weighted_norm(n, e, pl_bdf_error_weight(s));
                 return PL_OK;
             }
         }
@@ -166,9 +220,12 @@ static pl_status iterate(pl_bdf *s, pl_problem *p) {
         pl_real size = fabs(relax) * pl_weighted_norm(n, b, weight);
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
         if (iteration > 0) s->rate = fmax(RATE_DECAY * s->rate, size / last);
-        if (size * fmin(1.0, s->rate) <= bound) {
-            s->e_norm = iteration == 0 ? size : pl_weighted_norm(n, e, weight);
+        if (left_over(s, algebraic, iteration > 0 ? size / last : -1.0, size, bound) <= bound) {
+            s->e_norm =
+                iteration == 0 && !s->inherits ? size : pl_weighted_norm(n, e, pl_bdf_error_weight(s));
             int look = iteration == 0 && before > LARGE_RESIDUAL && size < SMALL_SHARE * before;
+            if (rows && iteration == 0) return confirm_rows(s, p);
+            if (!held) return PL_CONVERGENCE;
             return look ? confirm(s, p, before) : PL_OK;
         }
         if (iteration + 1 == MAX_ITERATIONS || (iteration > 0 && size > DIVERGES * last))

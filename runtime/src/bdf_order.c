@@ -115,7 +115,7 @@ static pl_real growth_up(pl_bdf *s) {
     if (s->q == s->q_max || !s->has_saved || s->saved_scale == 0.0) return 0.0;
     int n = s->head.n;
     const pl_real *e = pl_bdf_array(s, BDF_E), *saved = pl_bdf_array(s, BDF_SAVED);
-    const pl_real *weight = pl_bdf_array(s, BDF_WEIGHT);
+    const pl_real *weight = pl_bdf_error_weight(s);
     pl_real ratio = s->e_to_derivative / s->saved_scale * pow(s->h / s->tau[2], s->q + 1), sum = 0.0;
     for (int i = 0; i < n; i++) {
         pl_real v = (e[i] - ratio * saved[i]) * weight[i];
@@ -142,7 +142,7 @@ void pl_bdf_plan_next(pl_bdf *s, pl_real error) {
         s->look = 0;
         pl_real down = 0.0, up = growth_up(s);
         if (q > 1) {
-            pl_real norm = pl_weighted_norm(n, pl_bdf_z(s, s->valid, q), pl_bdf_array(s, BDF_WEIGHT));
+            pl_real norm = pl_weighted_norm(n, pl_bdf_z(s, s->valid, q), pl_bdf_error_weight(s));
             down = growth(BIAS, norm * s->to_error_down, q);
         }
         pl_real best = fmax(eta, fmax(down, up));

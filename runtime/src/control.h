@@ -17,6 +17,12 @@ pl_status pl_consistent_near(pl_problem *p, pl_real t, pl_real *x, int most, pl_
 /* The model refused a trial up to t: 1 if an event lies before it, then the step returns PL_PAUSED. */
 int pl_event_before(pl_problem *p, pl_status status, pl_real t);
 
+/* Residuals of algebraic rows (confirm.c): where they are large (other rows: nowhere), whether one is, and whether all that
+ * were have shrunk. Arrays of n. */
+void pl_residual_floor(pl_problem *p, const pl_real *x, const pl_real *weight, pl_real *floor, pl_real *work);
+int pl_residual_is_large(int n, const pl_real *r, const pl_real *floor);
+int pl_residual_shrank(int n, const pl_real *before, const pl_real *after, const pl_real *floor);
+
 /* Smallest step that still moves t. */
 pl_real pl_smallest_step(pl_real t);
 

@@ -67,11 +67,33 @@ typedef struct pl_radau5 {
     int rejected;         /* the last attempt was */
     int has_polynomial;   /* cont holds the previous step */
     int f_valid;          /* f holds f(t, x) */
+    int f_confirmed;      /* ... from the end of the last step, where x was END */
+    int lent;             /* the caller had access to x since */
     int jacobian_valid;   /* evaluated at some point */
     int jacobian_current; /* evaluated at this t */
 } pl_radau5;
 
-enum { X, F, SCALE, Z1, Z2, Z3, W1, W2, W3, CONT1, CONT2, CONT3, CONT4, WORK, WORK2, N_ARRAYS };
+enum {
+    X,
+    F,
+    SCALE,
+    Z1,
+    Z2,
+    Z3,
+    W1,
+    W2,
+    W3,
+    CONT1,
+    CONT2,
+    CONT3,
+    CONT4,
+    WORK,
+    WORK2,
+    BEFORE,
+    AFTER,
+    END,
+    N_ARRAYS
+};
 
 static pl_real *array(pl_radau5 *s, int k) {
     return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
@@ -83,7 +105,7 @@ static size_t radau5_size(int n) {
 
 static pl_real *radau5_x(void *state) {
     pl_radau5 *s = state;
-    s->f_valid = 0; /* the caller may move x */
+    s->lent = 1; /* the caller may move x */
     return array(s, X);
 }
 
@@ -158,7 +180,7 @@ static void guess(pl_radau5 *s) {
 }
 
 /* Right-hand sides T^-1 F - (g/h | a/h, b/h) L W for all three systems, then solve; dW in Z1..Z3. */
-static pl_status newton_correction(pl_radau5 *s, pl_problem *p) {
+static pl_status newton_correction(pl_radau5 *s, pl_problem *p, int first) {
     int n = s->head.n;
     const pl_real c[3] = {C1, C2, 1.0}, *x = array(s, X);
     pl_real *z[3] = {array(s, Z1), array(s, Z2), array(s, Z3)},
@@ -170,6 +192,7 @@ static pl_status newton_correction(pl_radau5 *s, pl_problem *p) {
         if (status != PL_OK) return status;
     }
     int mass = p->model->mass.start != NULL;
+    if (mass && first) memcpy(array(s, BEFORE), z[2], (size_t)n * sizeof(pl_real));
     pl_real own_g = mass ? 0.0 : g, own_a = mass ? 0.0 : a, own_b = mass ? 0.0 : b;
     INDEPENDENT for (int i = 0; i < n; i++) {
         pl_real f1 = z[0][i], f2 = z[1][i], f3 = z[2][i], w1 = w[0][i], w2 = w[1][i], w3 = w[2][i];
@@ -224,7 +247,7 @@ static pl_status iterate(pl_radau5 *s, pl_problem *p, int *iterations, pl_real *
     *shrink = 0.5;
     for (int k = 1;; k++) {
         *iterations = k;
-        pl_status status = newton_correction(s, p);
+        pl_status status = newton_correction(s, p, k == 1);
         if (status != PL_OK) return status;
         pl_real size = apply_correction(s);
         if (!(size - size == 0.0)) return PL_CONVERGENCE;
@@ -324,6 +347,19 @@ static pl_status dense_error(pl_radau5 *s, pl_problem *p, pl_real *err) {
     return PL_OK;
 }
 
+/* f at the end of the step, for the next one: do algebraic equations hold there (confirm.c)? */
+static pl_status confirm(pl_radau5 *s, pl_problem *p, pl_real t) {
+    int n = s->head.n;
+    const pl_real *x = array(s, X), *z3 = array(s, Z3), *before = array(s, BEFORE);
+    pl_real *y = array(s, END), *after = array(s, AFTER), *floor = array(s, W2);
+    if (!p->model->mass.start) return PL_OK;
+    for (int i = 0; i < n; i++) y[i] = x[i] + z3[i];
+    pl_status status = pl_rhs(p, t, y, after);
+    if (status != PL_OK) return status;
+    pl_residual_floor(p, y, array(s, SCALE), floor, array(s, W3));
+    return pl_residual_shrank(n, before, after, floor) ? PL_OK : PL_CONVERGENCE;
+}
+
 static pl_status factor(pl_radau5 *s, pl_problem *p, pl_real h) {
     s->h_factored = 0.0;
     pl_status status = pl_linear_factor(p, GAMMA / h, 1.0);
@@ -335,7 +371,12 @@ static pl_status factor(pl_radau5 *s, pl_problem *p, pl_real h) {
 /* Jacobian and factors as far as needed for this step size. */
 static pl_status set_up(pl_radau5 *s, pl_problem *p) {
     pl_status status;
+    if (s->lent)
+        s->f_valid = s->f_valid && s->f_confirmed &&
+                     memcmp(array(s, X), array(s, END), (size_t)s->head.n * sizeof(pl_real)) == 0;
+    s->lent = 0;
     if (!s->f_valid) {
+        s->f_confirmed = 0;
         status = pl_rhs(p, s->head.t, array(s, X), array(s, F));
         if (status != PL_OK) return status;
         s->f_valid = 1;
@@ -357,7 +398,7 @@ static void correct_dense(pl_radau5 *s, const pl_model *m) {
     for (int i = 0; i < s->head.n; i++) a4[i] = m->mass.start[i + 1] > m->mass.start[i] ? 0.0 : e[i];
 }
 
-static void accept(pl_radau5 *s, int on_limit, pl_real t_limit) {
+static void accept(pl_radau5 *s, int keep, int on_limit, pl_real t_limit) {
     int n = s->head.n;
     const pl_real *z1 = array(s, Z1), *z2 = array(s, Z2), *z3 = array(s, Z3);
     pl_real *x = array(s, X), *a1 = array(s, CONT1), *a2 = array(s, CONT2), *a3 = array(s, CONT3);
@@ -373,7 +414,9 @@ static void accept(pl_radau5 *s, int on_limit, pl_real t_limit) {
     s->head.h = s->h;
     s->first = 0;
     s->has_polynomial = 1;
-    s->f_valid = s->jacobian_current = 0;
+    s->jacobian_current = 0;
+    s->f_valid = s->f_confirmed = keep && !on_limit; /* at a limit f may jump */
+    if (s->f_valid) memcpy(array(s, F), array(s, AFTER), (size_t)n * sizeof(pl_real));
 }
 
 /* After an accepted step: next step size, and what can be kept. */
@@ -421,13 +464,14 @@ static pl_status radau5_step(void *state, pl_problem *p, pl_real t_limit) {
         }
         if (status == PL_OK) status = estimate_error(s, p, &err);
         if (status == PL_OK) status = dense_error(s, p, &err);
+        if (status == PL_OK && err < 1.0) status = confirm(s, p, on_limit ? t_limit : s->head.t + s->h);
         if (status == PL_OK) {
             pl_real factor =
                 fmin(SAFETY, SAFETY * (1 + 2 * MAX_ITERATIONS) / (iterations + 2 * MAX_ITERATIONS));
             pl_real quotient = fmax(LEAST_QUOTIENT, fmin(MOST_QUOTIENT, pow(err, 0.25) / factor));
             if (err < 1.0) {
                 correct_dense(s, p->model);
-                accept(s, on_limit, t_limit);
+                accept(s, p->model->mass.start && !(p->model->flags & PL_MODEL_IMPURE), on_limit, t_limit);
                 pl_note_step(p, s->head.n, array(s, WORK2), array(s, SCALE), array(s, X));
                 plan_next(s, err, quotient, truncated, h_wanted);
                 p->count->n_steps++;
@@ -489,7 +533,7 @@ static int radau5_ahead(const void *state, pl_real t, pl_real *out) {
 
 static void radau5_forget(void *state) {
     pl_radau5 *s = state;
-    s->jacobian_valid = 0;
+    s->jacobian_valid = s->f_valid = 0;
     s->h_factored = 0.0;
 }
 
@@ -511,7 +555,7 @@ static void radau5_shorten(void *state, pl_real h) {
 
 static void radau5_kink(void *state) {
     pl_radau5 *s = state;
-    s->has_polynomial = 0;
+    s->has_polynomial = s->f_valid = 0;
     s->h_accepted = 0.0;
 }
 

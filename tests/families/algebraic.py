@@ -5,6 +5,11 @@
 as a Python function with a singular mass matrix or as Modelica text in dae form; very stiff followers as a relative.
 The error is taken at 1001 points, most of them between steps; crossings of a level by the first y must be found in
 number and place.
+
+The limits: at the same tolerances IDA makes 0.4 to 28 on 13 of these cases (28 where the Jacobian of an algebraic
+equation changes 80-fold along the solution, seed 144). Of seven with stiff followers, CVODE gives up on two (seeds 66,
+287) and makes 3 to 20 on the others, SciPy's Radau more than 700 on six, between steps; SciPy's BDF 0.2 to 1.6. These
+get more room.
 """
 
 from __future__ import annotations
@@ -17,7 +22,8 @@ from scipy.optimize import brentq
 import pliant
 from families import RIGHT, WRONG, Family, Outcome
 
-LIMIT = 50.0  # tolerances
+LIMIT = 30.0  # tolerances
+LIMIT_STIFF = 50.0
 STOP = 10.0
 
 
@@ -157,13 +163,14 @@ def check(seed: int) -> Outcome:
         shift = np.abs(times - expected) * np.abs(case.slope(expected)[0]) / tolerance[1]
         error = max(error, float(shift.max()))
         what += f", crossings moved by {shift.max():.3g}"
-    return Outcome(seed, RIGHT if error <= LIMIT else WRONG, what, error)
+    limit = LIMIT_STIFF if case.way == "stiff" else LIMIT
+    return Outcome(seed, RIGHT if error <= limit else WRONG, what, error)
 
 
 FAMILY = Family(
     name="algebraic",
     what="algebraic unknowns between steps",
-    asked=f"<= {LIMIT:g} tolerances at 1001 points, every crossing",
+    asked=f"<= {LIMIT:g} tolerances (stiff followers {LIMIT_STIFF:g}) at 1001 points, every crossing",
     count=300,
     part=20,
     check=check,
