@@ -103,8 +103,10 @@ def build_program(s: SortedSystem, form: str = "auto") -> Program:
     states = list(s.states)
     f = [s.derivatives[v] for v in states]
     if not states and not algebraic:  # nothing to integrate: a clock that stands still keeps the solver busy
-        variables.append(Variable("$dummy", Kind.UNKNOWN, start=const(system.graph, 0.0), fixed=True))
-        states = [len(variables) - 1]
+        known = [v for v, one in enumerate(variables) if one.name == "$dummy"]  # from another program of this system
+        if not known:
+            variables.append(Variable("$dummy", Kind.UNKNOWN, start=const(system.graph, 0.0), fixed=True))
+        states = known or [len(variables) - 1]
         f = [const(system.graph, 0.0)]
     f += [s.equations[e].residual for e in rows]
     return Program(
