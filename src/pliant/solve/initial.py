@@ -187,7 +187,10 @@ class InitialSolver:
         """Solve with relations held, take them anew, until both are at rest."""
         for k in range(MAX_ROUNDS):
             self._update_relations(again=k > 0)
-            solve_or_search(self.sim.x, self._solve, lambda: self._update_relations(again=True, unsolved=True))
+            if len(self.program.x) > self.program.n_states:  # algebraic unknowns: they have a solution in some modes only
+                solve_or_search(self.sim.x, self._solve, lambda: self._update_relations(again=True, unsolved=True))
+            else:
+                self._solve()
             has_set = self._set_parameters()
             if not self._update_relations(again=True) and not has_set:
                 return
