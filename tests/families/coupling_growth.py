@@ -108,7 +108,7 @@ def case(seed: int) -> Outcome:
     random = np.random.default_rng(seed)
     system = _chosen(random)
     fastest = float(np.abs(np.linalg.eigvals(system.matrix)).max())
-    step = float(random.choice([0.02, 0.1, 0.3, 0.8, 2.0])) / fastest
+    step = float(random.choice([0.02, 0.1, 0.3, 0.8, 2.0, 5.0, 10.0])) / fastest
     coupling = pliant.Coupling()
     for p, text in enumerate(system.texts):
         coupling.add(f"p{p}", pliant.load(text))

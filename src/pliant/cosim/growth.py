@@ -6,9 +6,11 @@ connected signals after every macro step:
 
     suspicion    the range of a signal is 10 times what it was at an earlier look, and its extrapolation misses the
                  sample by more than 1 % of that range (smooth signals that begin at rest do not)
-    proof        the same stretch from a saved state, with a quarter of the step: the signal leaves its place by an
-                 amount that differs by more than a half. A system that grows by itself does so with short steps, too
-    remedy       shorter steps and Gauss-Seidel are tried on the stretch; those that stay are named
+    proof        the same stretch from a saved state, with steps of a quarter and, where these differ, of a 32nd: how
+                 far the signal leaves its place differs by more than a factor of three. A system that grows by itself
+                 does so with short steps, too
+    remedy       shorter steps and Gauss-Seidel are tried from the start to beyond the stretch; those that agree with
+                 very short steps are named
 
 Saved states are kept at macro steps 0, 1, 2, 4, 8, ... and at every look that found nothing, so a stretch is short.
 """
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
 FACTOR = 10.0  # growth of a range that raises suspicion
 MISSED = 0.01  # of the range: error of the extrapolation that raises suspicion
 BEFORE = 8.0  # a stretch begins where the range was smaller by this factor
-DIFFERS = 0.5  # of the larger one: distance between the results of long and short steps that proves it
-AGREES = 0.2  # likewise: distance up to which a remedy counts as one
+SAME = 0.2  # relative distance between the results of steps and of quarters of them that ends suspicion
+PROOF = 3.0  # factor between the results of long and short steps that proves it
+SHORT, FINEST = 32, 256  # short steps: macro steps divided by this, at most
+AGREES = 0.05  # of the truth: distance up to which a remedy counts as one
+AHEAD = 40  # macro steps, at least, that a remedy must stand
+MOST_STEPS = 20_000  # of one trial
 SMALLEST = 1e-5  # of the nominal value: ranges below it are what solvers leave over
 RECENT = 4  # macro steps whose extrapolation errors count
 BLOWN = 1e3  # times what the run itself reached: a trial that is given up
@@ -63,7 +69,8 @@ class Growth:
         self.base = np.zeros(len(self.places))
         self.smallest = np.array([SMALLEST * self._nominal(p, j) for p, j in self.places])
         self.missed: deque[Vector] = deque(maxlen=RECENT)
-        self.saved: list[Saved] = [self._save()]
+        self.first = self._save()
+        self.saved: list[Saved] = [self.first]
         self.next_save = 1
 
     def _nominal(self, p: int, j: int) -> float:
@@ -117,19 +124,24 @@ class Growth:
     def _examine(self, k: int, size: Vector, stepping: Stepping) -> None:
         """Make the last stretch once more with short steps; all is as before where it shows the same."""
         here = self._save()
-        before = [one for one in self.saved if one.ranges[k] <= size[k] / BEFORE] or self.saved[:1]
+        before = [one for one in self.saved if one.ranges[k] <= size[k] / BEFORE] or [self.first]
         begin = before[-1]
         if here.done - begin.done > LONGEST:
             return
         p, j = self.places[k]
         reached = max(abs(self._signals()[k] - begin.samples[0][p][j]), size[k] / 2.0)
         step = self.master.run.step
-        short = self._trial(begin, here, k, stepping, step=step / 4.0, reached=reached)
-        if abs(short - reached) <= DIFFERS * max(short, reached):
+        short = self._trial(begin, here.t, k, stepping, step=step / 4.0, reached=reached)
+        innocent = abs(short - reached) <= SAME * reached
+        if not innocent:
+            division = self._division(here.done - begin.done, SHORT)
+            short = self._trial(begin, here.t, k, stepping, step=step / division, reached=reached)
+            innocent = reached / PROOF <= short <= reached * PROOF
+        if innocent:
             self._restore(here)
             self.saved = [*self.saved[-6:], here]
             return
-        words, hint = self._remedies(begin, here, k, stepping, reached, short)
+        words, hint = self._remedies(here, k, stepping, reached)
         self._restore(here)
         signal = self.master.solver.names[k]
         raise AccuracyError(
@@ -140,36 +152,50 @@ class Growth:
             names=(signal,),
         )
 
-    def _remedies(
-        self, begin: Saved, here: Saved, k: int, stepping: Stepping, reached: float, short: float
-    ) -> tuple[str, str]:
-        """What was tried, in words, and what helps."""
-        run = self.master.run
-        calm: list[str] = []
-        tried = {f"step={run.step / 4.0:g}": short, f"step={run.step / 16.0:g}": np.inf}
-        tried[f"step={run.step / 16.0:g}"] = self._trial(
-            begin, here, k, stepping, step=run.step / 16.0, reached=reached
-        )
+    @staticmethod
+    def _division(steps: int, most: int) -> int:
+        """By which macro steps are divided, so that trials stay affordable."""
+        return int(np.clip(MOST_STEPS // max(steps, 1), 4, most))
+
+    def _remedies(self, here: Saved, k: int, stepping: Stepping, reached: float) -> tuple[str, str]:
+        """What was tried, in words, and what helps: from the start to beyond where the run stands."""
+        run, first = self.master.run, self.first
+        end = min(run.stop, first.t + max(2.0 * (here.t - first.t), AHEAD * run.step))
+        finest = self._division(round((end - first.t) / run.step), FINEST)
+        truth = self._trial(first, end, k, stepping, step=run.step / finest, reached=reached)
+        helps: list[str] = []
+        division = 2
+        while division <= finest // 2 and not helps:
+            if self._agrees(self._trial(first, end, k, stepping, step=run.step / division, reached=reached), truth):
+                helps.append(f"step={run.step / division:g}")
+            division *= 2
         if run.scheme == "jacobi" and len(self.master.parts) > 1:
-            tried["scheme='gauss-seidel'"] = self._trial(
-                begin, here, k, stepping, scheme="gauss-seidel", reached=reached
-            )
-        truth = tried[f"step={run.step / 16.0:g}"]
-        for name, value in tried.items():
-            if np.isfinite(value) and abs(value - truth) <= AGREES * max(value, truth) and value < reached:
-                calm.append(name)
-        if not calm:
+            found = self._trial(first, end, k, stepping, scheme="gauss-seidel", reached=reached)
+            if self._agrees(found, truth):
+                helps.append("scheme='gauss-seidel'")
+        if not helps and truth < reached / PROOF:
+            helps.append(f"step={run.step / finest:g}")
+        if run.loops == "none" and self.master.solver.loops:
+            helps.append("loops='newton'")
+        if not helps:
             return (
-                "and shorter steps do not agree with it",
-                "exchange other variables (force one way, speed the other), or put these parts into one model",
+                f"and shorter steps, down to {run.step / finest:.3g}, do not agree with each other",
+                "a much smaller step; or exchange other variables (force one way, speed the other), or put these "
+                "parts into one model",
             )
-        found = tried[calm[0]]
-        return f"but only by {found:.3g} with {calm[0]}", f"on this stretch these stay: {', or '.join(calm)}"
+        return (
+            f"but only by {truth:.3g} with {helps[0]} up to t = {end:.6g}" if np.isfinite(truth) else "without bound",
+            f"up to t = {end:.6g} these stay: {', or '.join(helps)}",
+        )
+
+    @staticmethod
+    def _agrees(value: float, truth: float) -> bool:
+        return bool(np.isfinite(value)) and abs(value - truth) <= AGREES * truth
 
     def _trial(
         self,
         begin: Saved,
-        here: Saved,
+        end: float,
         k: int,
         stepping: Stepping,
         *,
@@ -185,10 +211,10 @@ class Growth:
         m.run = replace(run, step=step or run.step, scheme=scheme or run.scheme)
         p, j = self.places[k]
         first, furthest = begin.samples[0][p][j], 0.0
-        count = max(1, round((here.t - begin.t) / m.run.step))
+        count = max(1, round((end - begin.t) / m.run.step))
         try:
             for i in range(count):
-                t, t_next = (begin.t + (here.t - begin.t) * n / count for n in (i, i + 1))
+                t, t_next = (begin.t + (end - begin.t) * n / count for n in (i, i + 1))
                 if not m.advance(stepping, t, t_next):
                     break
                 furthest = max(furthest, abs(m.samples[0][p][j] - first))

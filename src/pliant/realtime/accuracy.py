@@ -213,7 +213,7 @@ def accurate_run(model: NumericModel, scenario: Scenario, step: float, names: Se
     seen = [one.name for one in names]
     columns = list(dict.fromkeys([*(model.names.x[i] for i in model.all_x), *seen]))
     result = _simulated(model, scenario, float(points[-1]), points, columns)
-    t, values = result.time, np.column_stack([result[name] for name in seen])
+    t, values = result.time, _columns(result, seen)
     jumps: tuple[Matrix, Matrix, Matrix] = (np.zeros(0), values[:0], values[:0])
     if model.struct.n_roots or scenario.inputs or getattr(model, "has_memory", False):
         jumps = _jumps(_simulated(model, scenario, float(points[-1]), None, columns), seen)
@@ -230,10 +230,15 @@ def accurate_run(model: NumericModel, scenario: Scenario, step: float, names: Se
     )
 
 
+def _columns(result: Result, names: Sequence[str]) -> Matrix:
+    """(rows, names), also of no names."""
+    return np.array([result[name] for name in names]).reshape(len(names), len(result.time)).T
+
+
 def _jumps(result: Result, names: list[str]) -> tuple[Matrix, Matrix, Matrix]:
     """Times of the jumps, values before and after: rows of the same time."""
     first = np.flatnonzero(np.diff(result.time) == 0.0)
-    values = np.column_stack([result[name] for name in names])
+    values = _columns(result, names)
     return np.asarray(result.time[first]), values[first], values[first + 1]
 
 

@@ -187,7 +187,9 @@ class InitialSolver:
         """Solve with relations held, take them anew, until both are at rest."""
         for k in range(MAX_ROUNDS):
             self._update_relations(again=k > 0)
-            if len(self.program.x) > self.program.n_states:  # algebraic unknowns: they have a solution in some modes only
+            if (
+                len(self.program.x) > self.program.n_states
+            ):  # algebraic unknowns: they have a solution in some modes only
                 solve_or_search(self.sim.x, self._solve, lambda: self._update_relations(again=True, unsolved=True))
             else:
                 self._solve()
