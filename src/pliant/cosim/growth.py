@@ -162,15 +162,15 @@ class Growth:
         run, first = self.master.run, self.first
         end = min(run.stop, first.t + max(2.0 * (here.t - first.t), AHEAD * run.step))
         finest = self._division(round((end - first.t) / run.step), FINEST)
-        truth = self._trial(first, end, k, stepping, step=run.step / finest, reached=reached)
+        truth = self._trial(first, end, k, stepping, step=run.step / finest, reached=np.inf)
         helps: list[str] = []
         division = 2
         while division <= finest // 2 and not helps:
-            if self._agrees(self._trial(first, end, k, stepping, step=run.step / division, reached=reached), truth):
+            if self._agrees(self._trial(first, end, k, stepping, step=run.step / division, reached=np.inf), truth):
                 helps.append(f"step={run.step / division:g}")
             division *= 2
         if run.scheme == "jacobi" and len(self.master.parts) > 1:
-            found = self._trial(first, end, k, stepping, scheme="gauss-seidel", reached=reached)
+            found = self._trial(first, end, k, stepping, scheme="gauss-seidel", reached=np.inf)
             if self._agrees(found, truth):
                 helps.append("scheme='gauss-seidel'")
         if not helps and truth < reached / PROOF:
@@ -184,7 +184,7 @@ class Growth:
                 "parts into one model",
             )
         return (
-            f"but only by {truth:.3g} with {helps[0]} up to t = {end:.6g}" if np.isfinite(truth) else "without bound",
+            f"but by {truth:.3g} up to t = {end:.6g} with {helps[0]}" if np.isfinite(truth) else "without bound",
             f"up to t = {end:.6g} these stay: {', or '.join(helps)}",
         )
 
