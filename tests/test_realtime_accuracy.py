@@ -243,3 +243,20 @@ def test_command_line(tmp_path: Path) -> None:
     refused = run_cli(*common, "--scenarios", str(scenarios))
     assert refused.exit_code == 1
     assert "cold, inputs, u[1][1] is nan" in refused.output
+
+
+def test_rounding_of_float_counts() -> None:
+    """Steps of less than a digit: the double analysis does not have this error, the compiled float step does."""
+    text = "model Slow\n  Real x(start = 5000, fixed = true);\nequation\n  der(x) = 0.7;\nend Slow;\n"
+    plan = pliant.load(text).realtime(step=1e-3, stop=10.0, options={"precision": "float"})
+    assert plan.evidence.errors["x"] > 0.1
+    assert not plan.evidence.holds
+    assert "precision='double'" in plan.evidence.text
+    assert pliant.load(text).realtime(step=1e-3, stop=10.0).evidence.holds
+
+
+@pytest.mark.parametrize("form", ["auto", "ode", "dae", "best"])
+def test_models_without_states_in_every_form(form: str) -> None:
+    text = "model Less\n  input Real u(start = 1);\n  Real y;\nequation\n  y = 2*u + 3;\nend Less;\n"
+    plan = pliant.load(text).realtime(step=0.1, stop=1.0, options={"form": form})
+    assert plan.simulate(stop=1.0, inputs={"u": 4.0})["y"][-1] == 11.0

@@ -1,7 +1,7 @@
 """What was checked about a pattern, over which states, inputs and parameters, and what was not.
 
 Evidence, not proof: eigenvalues were looked at where the scenarios led, windows along their trajectories. The text is
-meant to be filed by people who sign for safety; every number in it is also a field.
+to be filed by people who sign for safety; every number in it is also a field.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, write_code
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.proposals import Proposal
 from pliant.realtime.static_lu import Quality, quality
 from pliant.realtime.stepmap import masked as masked_part
 from pliant.realtime.stepmap import step_map
 from pliant.realtime.stepper.make import StepCode
-from pliant.realtime.verdict import accuracy_line, conclude, missing_line
+from pliant.realtime.verdict import accuracy_line, compiled_line, conclude, missing_line
 from pliant.solve.generated import GeneratedModel
 
 BASE = 12  # linearisations that a common norm is made from
@@ -155,6 +155,7 @@ class _Compared:
     worst: float = 0.0  # difference of a state, in units of its range
     flagged: int = 0  # steps with a flag of the monitor
     other: int = 0  # steps after which a discrete variable differs
+    runs: list[Drive] = field(default_factory=list)  # of the compiled step
 
 
 class Collector:
@@ -475,18 +476,20 @@ class Collector:
             self._judged("generated code", None, f"cannot be written: {error.message}")
             return
         self.code, e.code_difference = code, found.worst
-        how = f", {code.options.newton_steps} Newton iterations per loop" if loops else ""
-        if code.options.relation_passes:
-            how += f", switches inside loops settled in {code.options.relation_passes}"
-        if code.options.event_rounds > 1:
-            how += f", {code.options.event_rounds} rounds of events"
+        same = found.worst <= limit
+        if options.precision == "float" and (line := compiled_line(o, found.runs, e.errors)) is not None:
+            self._judged(*line)
+            same |= line[1] is True
+        how = f", {code.options.newton_steps} Newton iterations per loop" * loops
+        how += f", switches inside loops settled in {code.options.relation_passes}" * bool(code.options.relation_passes)
+        how += f", {code.options.event_rounds} rounds of events" * (code.options.event_rounds > 1)
         self._judged(
             "generated code",
-            found.worst <= limit,
+            same,
             f"the compiled step ({code.style}, {code.precision}{how}) gives the runs of this analysis "
             f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
             + (f"; discrete variables differ in {found.other} steps" if found.other else "")
-            + ("" if found.worst <= limit else self._advice(loops)),
+            + ("" if same else self._advice(loops)),
         )
 
     def _written(self, loops: bool, events: bool, limit: float) -> tuple[StepCode, _Compared]:
@@ -530,6 +533,7 @@ class Collector:
         seen = [k for k, name in enumerate(code.memories) if not name.startswith("$")]
         for k, masked in enumerate(o.masked):
             run = drive(code, o.model, o.request.scenarios[k], inputs=o.request.options.inputs)
+            out.runs.append(run)
             with np.errstate(all="ignore"):
                 difference = np.abs(run.x - masked.x).max(axis=0) / self.frame.scale
             out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max()))

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from pliant.realtime.delivery.measure import Timing
 
+MOST_NUMBERS = 500_000_000  # in a run
+
 
 class Plan:
     """A pattern for the linearly implicit Euler method at one step size, with its evidence and its code.
@@ -253,6 +255,13 @@ class Plan:
             Scenario("", inputs, parameters or {}, start_values or {}, None, start),
             check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
         )[0]
+        assert scenario.stop is not None
+        rows = (scenario.stop - start) / self.step
+        if rows * (len(self.names) + 2) > MOST_NUMBERS:
+            raise ArgumentError(
+                f"{rows:.3g} steps of {len(self.names)} unknowns do not fit into memory: every step is kept",
+                hint="a run in pieces: start_values= from the end of the one before, or the written code by itself",
+            )
         if isinstance(self.outcome.model, GeneratedModel):
             check_events(self.outcome.model.generated.program.sorted, self.step, start)
         code = self.code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy as np
 from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
 from pliant.realtime.accuracy import Found, worst_name
 from pliant.realtime.build import Outcome
+from pliant.realtime.code import Drive
 from pliant.realtime.proposals import propose
 
 if TYPE_CHECKING:
@@ -45,6 +48,30 @@ def _text(outcome: Outcome, found: Found, full: Found) -> str:
         f"{100 * found.errors[i]:.3g} % of the range of {one.name} at t = {found.at[i]:.6g}, moved by up to one step "
         f"in time; {allowed}{entries}"
     )
+
+
+def compiled_line(outcome: Outcome, runs: Sequence[Drive], errors: dict[str, float]) -> Line | None:
+    """The verdict on runs of the compiled step in float, whose rounding the analysis does not have."""
+    judge = outcome.judge
+    if judge is None:
+        return None
+    holds, worst, where = True, 0.0, ""
+    for k, run in enumerate(runs):
+        steps = replace(outcome.masked[k], x=run.x, memories=run.memories[1:])
+        found = judge.found(k, steps)
+        if found is None:
+            continue
+        share = np.nan_to_num(found.errors, nan=np.inf)
+        for one, error in zip(judge.accuracy.names, share, strict=True):
+            errors[one.name] = max(errors.get(one.name, 0.0), float(error))
+        holds &= bool((share <= judge.accuracy.limits).all())
+        if share.max(initial=0.0) > worst:
+            worst, where = float(share.max()), judge.accuracy.names[int(np.argmax(share))].name
+    if not where:
+        return None
+    advice = "" if holds else "; precision='double' has none of this rounding"
+    words = f"{100 * worst:.3g} % of the range of {where}{advice}"
+    return "error of the compiled step in float", holds if judge.accuracy.is_judged else None, words
 
 
 def missing_line(name: str, error: PliantError, grows: bool) -> Line:
