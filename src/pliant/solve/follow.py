@@ -51,12 +51,14 @@ class Follower:
         return binding.OK
 
 
-def solve_or_search(x: NDArray[np.float64], solve: Callable[[], None], search: Callable[[], object]) -> None:
+def solve_or_search(x: NDArray[np.float64], solve: Callable[[], None], search: Callable[[], object] | None) -> None:
     """With relations as they are or, where the equations have no solution then, as ``search`` finds them."""
     start = x.copy()
     try:
         solve()
     except NoSolution as first:
+        if search is None:
+            raise
         x[:] = start
         try:
             search()

@@ -187,12 +187,9 @@ class InitialSolver:
         """Solve with relations held, take them anew, until both are at rest."""
         for k in range(MAX_ROUNDS):
             self._update_relations(again=k > 0)
-            if (
-                len(self.program.x) > self.program.n_states
-            ):  # algebraic unknowns: they have a solution in some modes only
-                solve_or_search(self.sim.x, self._solve, lambda: self._update_relations(again=True, unsolved=True))
-            else:
-                self._solve()
+            has_others = len(self.program.x) > self.program.n_states  # unknowns with a solution in some modes only
+            search = (lambda: self._update_relations(again=True, unsolved=True)) if has_others else None
+            solve_or_search(self.sim.x, self._solve, search)
             has_set = self._set_parameters()
             if not self._update_relations(again=True) and not has_set:
                 return
