@@ -224,7 +224,7 @@ def test_relations_are_held_within_steps() -> None:
       der(y) = 300*(x - y);
     end Switch;
     """)
-    plan = model.realtime(step=0.01, stop=5.0)
+    plan = model.realtime(step=0.01, stop=5.0, options={"reference": False})  # it slides: no accurate run ends soon
     assert plan.evidence.holds
     result = plan.simulate(stop=5.0)
     assert 0.4 < result["x"].max() < 0.6

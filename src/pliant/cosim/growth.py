@@ -215,7 +215,9 @@ class Growth:
         try:
             for i in range(count):
                 t, t_next = (begin.t + (end - begin.t) * n / count for n in (i, i + 1))
-                if not m.advance(stepping, t, t_next):
+                with np.errstate(all="ignore"):
+                    going = m.advance(stepping, t, t_next)
+                if not going:
                     break
                 furthest = max(furthest, abs(m.samples[0][p][j] - first))
                 if not furthest < BLOWN * reached:
