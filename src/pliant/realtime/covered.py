@@ -27,14 +27,14 @@ def covered(outcome: Outcome) -> Covered:
     runs = [*outcome.exact, *outcome.masked]
     states = (np.min([one.x.min(axis=0) for one in runs], axis=0), np.max([one.x.max(axis=0) for one in runs], axis=0))
     walker = Walker(outcome.model, outcome.request.step)
-    seen = [input_values(walker, one.scenario) for one in outcome.exact]
-    inputs = (np.min([one.min(axis=0) for one in seen], axis=0), np.max([one.max(axis=0) for one in seen], axis=0))
+    seen = [input_range(walker, one.scenario) for one in outcome.exact]
+    inputs = (np.min([low for low, _ in seen], axis=0), np.max([high for _, high in seen], axis=0))
     given = np.array([one.parameters for one in outcome.exact])
     return Covered(states, inputs, (given.min(axis=0), given.max(axis=0)))
 
 
-def input_values(walker: Walker, scenario: Scenario) -> Matrix:
-    """Inputs at the start and at the ends of the steps, before and after jumps there, (rows, n_u)."""
+def input_range(walker: Walker, scenario: Scenario) -> Pair:
+    """Of the inputs at the start and at the ends of the steps, before and after jumps there."""
     walker.begin(scenario)
-    given = walker.inputs
-    return np.vstack([np.reshape(given.start, (1, -1)), given.before, given.after])
+    values = np.vstack([walker.inputs.rows, walker.inputs.before])
+    return values.min(axis=0), values.max(axis=0)

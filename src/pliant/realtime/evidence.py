@@ -19,6 +19,7 @@ from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
 from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, write_code
+from pliant.realtime.covered import input_range
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.proposals import Proposal
 from pliant.realtime.static_lu import Quality, quality
@@ -546,22 +547,13 @@ class Collector:
 
     # --------------------------------------------------------------------------------------------- coverage
 
-    def _input_ranges(self, run: Trace) -> tuple[Matrix, Matrix]:
-        """Lowest and highest values of the inputs that the steps of a run saw."""
-        walker = Walker(self.o.model, self.frame.tau)
-        walker.begin(run.scenario)
-        if not self.o.model.names.u:
-            return np.zeros(0), np.zeros(0)
-        values = np.vstack([walker.inputs.rows, walker.inputs.before])
-        return values.min(axis=0), values.max(axis=0)
-
     def _coverage(self) -> None:
         o, e, names = self.o, self.e, self.o.model.names.u
         bounds = []
         for exact in o.exact:
             scenario = exact.scenario
             given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
-            low, high = self._input_ranges(exact)
+            low, high = input_range(Walker(o.model, self.frame.tau), scenario)
             bounds.append((low, high))
             inputs = ", ".join(
                 f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")

@@ -228,7 +228,9 @@ def _proposal(outcome: Outcome, key: tuple[str, int, int], attempt: Attempt) -> 
         return Proposal(settings, np.inf, attempt.name, False, f"{what}: the run fails")
     reaches = attempt.ratio <= SAFE
     of = f" ({attempt.name})" if attempt.name else ""
-    return Proposal(settings, attempt.error, attempt.name, reaches, f"{what} reaches {100 * attempt.error:.2g} %{of}")
+    close = ", too close to what is allowed" if SAFE < attempt.ratio <= 1.0 else ""
+    text = f"{what} reaches {100 * attempt.error:.2g} %{of}{close}"
+    return Proposal(settings, attempt.error, attempt.name, reaches, text)
 
 
 def _changed(options: RealtimeOptions) -> dict[str, Any]:
