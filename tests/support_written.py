@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pliant
-from pliant.realtime.plan import Plan, make_plan
+from pliant.realtime.build import make_plan
+from pliant.realtime.plan import Plan
 
 ROOT = Path(__file__).parents[1]
 

@@ -17,7 +17,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from pliant.realtime.plan import Plan, make_plan
+from pliant.realtime.build import make_plan
+from pliant.realtime.plan import Plan
 from pliant.realtime.report.data import (
     FILL,
     FILL_FULL,

@@ -10,9 +10,10 @@ from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, Sing
 from pliant.realtime.accept import Checker, Rule
 from pliant.realtime.atoms import find_atoms
 from pliant.realtime.bias import largest, predicted_error
+from pliant.realtime.build import make_plan
 from pliant.realtime.certificates import common_lyapunov, infinity_bound, windows
 from pliant.realtime.linearise import Walker, trace
-from pliant.realtime.plan import Plan, make_plan
+from pliant.realtime.plan import Plan
 from pliant.realtime.points import Frame, Origin, Points, pick, ranges
 from pliant.realtime.scenario import Scenario, make_scenarios
 

@@ -18,10 +18,11 @@ from support_written import drive, pipe_plan, small_model, small_plan
 
 import pliant
 from pliant.errors import ArgumentError, OutputError
+from pliant.realtime.build import make_plan
 from pliant.realtime.delivery.recorded import record, sizes
 from pliant.realtime.delivery.text import numbers
 from pliant.realtime.delivery.write import write_plan
-from pliant.realtime.plan import Plan, make_plan
+from pliant.realtime.plan import Plan
 
 STRICT = "-O2 -std=c99 -Wall -Wextra -Werror -pedantic"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

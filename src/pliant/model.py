@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +33,8 @@ from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
-    from pliant.realtime.build import Progress as PlanProgress
     from pliant.realtime.plan import Plan
+    from pliant.realtime.progress import Progress as PlanProgress
 
 
 class Model:
@@ -262,13 +261,13 @@ class Model:
         >>> plan.entries < plan.full_entries, plan.evidence.violators
         (True, 0)
         """
-        from pliant.realtime.form import plan_in_form
-        from pliant.realtime.plan import make_plan
+        from pliant.realtime.build import make_plan
         from pliant.realtime.progress import PlanReporter
 
         with PlanReporter(progress) as reporter:
-            make = partial(
-                make_plan,
+            return make_plan(
+                self._numeric,
+                report=reporter.report,
                 step=step,
                 stop=stop,
                 tolerance=tolerance,
@@ -278,9 +277,7 @@ class Model:
                 options=options,
                 accuracy=accuracy,
                 judged=judged,
-                report=reporter.report,
             )
-            return plan_in_form(self._numeric, options, make)
 
     def steady_state(
         self,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import NotSupportedError
-from pliant.realtime.build import Outcome
 from pliant.realtime.limits import monitor_limits
 from pliant.realtime.linearise import Matrix, Walker
+from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.stepper.make import StartValues, StepCode, StepperOptions, make_stepper
 from pliant.realtime.stepper.run import Stepper

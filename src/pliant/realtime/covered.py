@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.realtime.build import Outcome
+from pliant.realtime.evidence import Evidence
 from pliant.realtime.linearise import Matrix, Walker
+from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario
+from pliant.solve.generated import GeneratedModel
 
 Pair = tuple[Matrix, Matrix]  # lowest and highest values
 
@@ -38,3 +40,53 @@ def input_range(walker: Walker, scenario: Scenario) -> Pair:
     walker.begin(scenario)
     values = np.vstack([walker.inputs.rows, walker.inputs.before])
     return values.min(axis=0), values.max(axis=0)
+
+
+def add_coverage(outcome: Outcome, e: Evidence) -> None:
+    """Over which states, inputs and parameters the evidence speaks, and what was not checked."""
+    names, walker, bounds = outcome.model.names.u, Walker(outcome.model, outcome.request.step), []
+    for exact in outcome.exact:
+        scenario = exact.scenario
+        given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
+        low, high = input_range(walker, scenario)
+        bounds.append((low, high))
+        inputs = ", ".join(
+            f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
+            for j, name in enumerate(names)
+        )
+        e.runs.append(
+            f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
+            f"{outcome.request.step:g}; parameters: {given}"
+        )
+        e.covered.append(f"{e.runs[-1]}; inputs: {inputs or 'the model has none'}")
+    low = np.min([one.x.min(axis=0) for one in outcome.exact], axis=0)
+    high = np.max([one.x.max(axis=0) for one in outcome.exact], axis=0)
+    states = list(zip(outcome.frame.names, low.tolist(), high.tolist(), strict=True))
+    e.covered += [f"{name}: {low:.6g} .. {high:.6g}" for name, low, high in states]
+    seen = np.array(bounds)  # (runs, 2, inputs)
+    e.ranges += zip(names, seen[:, 0].min(axis=0).tolist(), seen[:, 1].max(axis=0).tolist(), strict=True)
+    # states of the largest errors first, those that are not judged last
+    e.ranges += sorted(states, key=lambda one: -e.errors.get(one[0], -1.0))
+    e.not_checked += _not_checked(outcome, e)
+
+
+def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
+    out = [
+        "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
+        "linearisations between the checked ones (a sample of the steps was looked at, windows look at all)",
+        "that eigenvalues inside the unit circle at every step make the whole run decay: only a common Lyapunov "
+        "function or the windows say so, where they hold",
+        "the model itself: whether its equations describe the plant",
+        "the target: timing there, its compiler, its arithmetic beyond the precision named above",
+    ]
+    if isinstance(outcome.model, GeneratedModel):
+        if outcome.model.generated.program.sorted.checks:
+            out.append("assertions of the model: accurate simulations heed them, the generated code does not")
+        if outcome.model.has_memory:
+            out.append(
+                "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
+                "variables, only the runs show what they do; events between steps take place at the end of the step"
+            )
+    if e.lyapunov is None or not e.lyapunov.found:
+        out.append("arbitrary sequences of the linearisations: no common Lyapunov function is known")
+    return out

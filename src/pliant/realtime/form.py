@@ -1,51 +1,69 @@
-"""The model in the form that the plan wants: loops inside f, their unknowns in x, or what gives the cheaper step."""
+"""Stage "form": loops inside f, their unknowns in x, or both ways tried, of which the cheaper one that holds is taken."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass
 
 from pliant.codegen.emit import generate
-from pliant.errors import NotSupportedError, PliantError, SolverError
-from pliant.realtime.options import RealtimeOptions
+from pliant.errors import NotSupportedError, PliantError
+from pliant.realtime.evidence import Evidence
+from pliant.realtime.outcome import Outcome
+from pliant.realtime.tune import Compiled, Tuned
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
-if TYPE_CHECKING:
-    from pliant.realtime.plan import Plan
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A form that came through all stages."""
+
+    form: str
+    outcome: Outcome
+    tuned: Tuned
+    evidence: Evidence
+
+    @property
+    def operations(self) -> float:
+        """Of one step; infinite where it cannot be written."""
+        return self.tuned.code.operations["step"].total if isinstance(self.tuned, Compiled) else math.inf
+
+    @property
+    def text(self) -> str:
+        """What this form costs."""
+        o = self.outcome
+        cost = "cannot be written" if math.isinf(self.operations) else f"{self.operations} operations a step"
+        return f"{self.form}: {o.model.n_x} unknowns, {len(o.elimination.entries)} of {len(o.full.entries)} entries, {cost}"
 
 
-def plan_in_form(model: NumericModel, options: Mapping[str, Any] | None, make: Callable[[NumericModel], Plan]) -> Plan:
-    """The plan in the form of ``options``; "best": of both, the one that holds and has fewer operations a step."""
-    wanted = RealtimeOptions.of(options).form
+@dataclass(frozen=True, eq=False)
+class Failed:
+    """A form in which there is no plan; the other one may still do."""
+
+    form: str
+    error: PliantError
+
+
+def in_forms(model: NumericModel, wanted: str) -> list[tuple[str, NumericModel]]:
+    """The forms to look at; "best": both, one where they are the same."""
     if wanted != "best":
-        return make(in_form(model, wanted))
-    found: list[tuple[int, Plan]] = []
-    told: list[str] = []
-    failed: list[PliantError] = []
-    sizes: set[int] = set()
-    for form in ("ode", "dae"):
-        one = in_form(model, form)
-        if one.n_x in sizes:
-            told.append(f"{form}: the same, the model has no loops")
-            continue
-        sizes.add(one.n_x)
-        try:
-            plan = make(one)
-        except (SolverError, NotSupportedError) as error:  # the other form may still do
-            failed.append(error)
-            told.append(f"{form}: {error.message}")
-            continue
-        cost = plan.code.operations["step"].total
-        found.append((cost, plan))
-        told.append(
-            f"{form}: {one.n_x} unknowns, {plan.entries} of {plan.full_entries} entries, {cost} operations a step"
-        )
+        return [(wanted, in_form(model, wanted))]
+    ode, dae = in_form(model, "ode"), in_form(model, "dae")
+    return [("ode", ode)] if ode.n_x == dae.n_x else [("ode", ode), ("dae", dae)]
+
+
+def choose_form(wanted: str, tried: list[Candidate | Failed]) -> tuple[Candidate, tuple[str, ...]]:
+    """Of several forms the one that holds and has fewer operations a step; for "best", what each would cost."""
+    found = [one for one in tried if isinstance(one, Candidate)]
+    failed = [one.error for one in tried if isinstance(one, Failed)]
     if not found:
         raise failed[0]
-    best = min(found, key=lambda pair: (not pair[1].evidence.holds, pair[0]))[1]
-    best.forms = tuple(told)
-    return best
+    if wanted != "best":
+        return found[0], ()
+    told = [one.text if isinstance(one, Candidate) else f"{one.form}: {one.error.message}" for one in tried]
+    if len(tried) == 1:
+        told.append("dae: the same, the model has no loops")
+    return min(found, key=lambda one: (not one.evidence.holds, one.operations)), tuple(told)
 
 
 def in_form(model: NumericModel, wanted: str) -> NumericModel:

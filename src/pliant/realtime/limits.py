@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ArgumentError, UnknownNameError
-from pliant.realtime.build import Outcome
 from pliant.realtime.covered import Pair, covered
 from pliant.realtime.linearise import Matrix
+from pliant.realtime.outcome import Outcome
 from pliant.realtime.static_lu import StaticLU
 from pliant.realtime.stepper.types import MonitorLimits
 from pliant.solve.names import suggestion

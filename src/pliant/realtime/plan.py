@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pliant.errors import ArgumentError, UnknownNameError
-from pliant.realtime.accept import Rule
-from pliant.realtime.accuracy import DEFAULT, check_accuracy
 from pliant.realtime.baselines import Baseline, compare
-from pliant.realtime.build import Builder, Outcome, Progress, Request
 from pliant.realtime.code import drive, fixed_counts, write_code
-from pliant.realtime.evidence import Collector, Evidence
+from pliant.realtime.evidence import Evidence
 from pliant.realtime.linearise import Mask
-from pliant.realtime.options import RealtimeOptions, check_number
+from pliant.realtime.options import check_number
+from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.stepper.events import check_events
-from pliant.realtime.stepper.lower import check_supported
 from pliant.realtime.stepper.make import StepCode
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.names import suggestion
-from pliant.solve.numeric import NumericModel
 from pliant.solve.result import Result
 
 if TYPE_CHECKING:
@@ -52,12 +46,20 @@ class Plan:
     forms        options={"form": "best"}: what each form would cost
     """
 
-    def __init__(self, outcome: Outcome, evidence: Evidence, code: StepCode | None = None) -> None:
+    def __init__(
+        self,
+        outcome: Outcome,
+        evidence: Evidence,
+        code: StepCode | None = None,
+        forms: tuple[str, ...] = (),
+        seconds: Mapping[str, float] | None = None,
+    ) -> None:
         self.outcome, self.evidence = outcome, evidence
         self._code = code
         self.step = outcome.request.step
         self.timing: Timing | None = None  # of the last measurement
-        self.forms: tuple[str, ...] = ()
+        self.forms = forms
+        self.seconds = dict(seconds or {})  # that each stage took
 
     # --------------------------------------------------------------------------------------------- figures
 
@@ -180,7 +182,7 @@ class Plan:
             "names": list(self.names),
             "kept": [[int(i), int(j)] for i, j in np.argwhere(self.mask)],
             "evidence": self.evidence.as_dict(),
-            "seconds": o.seconds,
+            "seconds": self.seconds,
             "forms": list(self.forms),
         }
         if baselines:
@@ -314,51 +316,3 @@ class Plan:
     def baselines(self) -> list[Baseline]:
         """Other ways to choose a pattern, measured on the same linearisations."""
         return compare(self.outcome.points, self.outcome.request.rule, list(self.outcome.found.training))
-
-
-def make_plan(
-    model: NumericModel,
-    *,
-    step: float,
-    stop: float,
-    tolerance: float,
-    theta: float,
-    order: int,
-    scenarios: Any,
-    options: Mapping[str, Any] | None,
-    report: Callable[[Progress], object],
-    accuracy: Any = DEFAULT,
-    judged: Any = None,
-) -> Plan:
-    """Search, check, and put the plan together."""
-    tau = check_number("step", step, 0.0, np.inf, "a positive time in seconds, e.g. step=1e-3")
-    share = check_number("theta", theta, 0.0, 1.0, "the share of the stability margin that must stay, e.g. .5")
-    allowed = check_number("tolerance", tolerance, 0.0, np.inf, "the error that may be added, e.g. .02 of the range")
-    if order not in (1, 2):
-        raise ArgumentError(f"order = {order!r} is not known", hint="1 (Euler) or 2 (extrapolated)")
-    end = check_number("stop", stop, -np.inf, np.inf, "the end of the scenarios")
-    chosen = RealtimeOptions.of(options)
-    rule = Rule(allowed, share, chosen.smallest_real)
-    wanted = make_scenarios(scenarios, end)
-    for one in wanted:
-        assert one.stop is not None
-        if one.stop - one.start < 2 * tau:
-            raise ArgumentError(
-                f"{one.name}: {one.start:g} .. {one.stop:g} has less than two steps of {tau:g}", hint="a later stop"
-            )
-    if isinstance(model, GeneratedModel):
-        check_supported(model.generated.program.sorted)
-        for one in wanted:
-            check_events(model.generated.program.sorted, tau, one.start)
-    begin = time.perf_counter()
-
-    def tell(part: float, text: str) -> None:
-        report(Progress("evidence", part, text, time.perf_counter() - begin))
-
-    with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
-        request = Request(tau, wanted, rule, order, chosen, check_accuracy(model, accuracy, judged))
-        outcome = Builder(model, request, report).run()
-        collector = Collector(outcome, tell)
-        evidence = collector.run()
-    outcome.seconds["evidence"] = time.perf_counter() - begin - sum(outcome.seconds.values())
-    return Plan(outcome, evidence, collector.code)

@@ -3,9 +3,42 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from pliant.realtime.build import Progress
 from pliant.solve.progress import Watcher
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the making of a plan stands."""
+
+    stage: str  # "exact runs", "accurate runs", "search", "sparsed runs", "code", "evidence", "proposals"
+    share: float  # of the stage
+    text: str = ""
+    seconds: float = 0.0
+
+
+Report = Callable[[Progress], object]
+
+
+class Clock:
+    """Tells how far a stage is, and keeps how long each one took."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.begin = self.last = time.perf_counter()
+        self.seconds: dict[str, float] = {}
+
+    def tell(self, stage: str, share: float, text: str = "") -> None:
+        """Where the stage stands."""
+        self.report(Progress(stage, share, text, time.perf_counter() - self.begin))
+
+    def mark(self, stage: str) -> None:
+        """What has passed since the last mark belongs to this stage."""
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
 
 
 class PlanReporter(Watcher):

@@ -1,17 +1,17 @@
-"""What would reach the accuracy where a plan does not: each proposal was run, none is guessed.
+"""Stage "proposals": what would reach the accuracy where a plan does not; each was run, none is guessed.
 
     order      the other order at the same step
     step       step/n: the error e ~ n^-p, p from two runs, n from e(n) <= SAFE accuracy; the run with n decides
     both       order 2 with step/n, where neither does alone, or where it needs a larger step
     form       loop unknowns in x instead of loops inside f, or the other way round
 
-Runs keep all entries: the search for a pattern never spoils what these reach (build.py). n is a whole number, so that
+Runs keep all entries: the search for a pattern never spoils what these reach (pattern.py). n is a whole number, so that
 clocks still tick at the ends of steps. Where switches act between steps order 2 may be the worse one: the runs show it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -19,10 +19,11 @@ import numpy as np
 
 from pliant.errors import PliantError, SimulationInterrupted
 from pliant.realtime.accuracy import Accuracy, Judge, Steps, check_accuracy, take_steps, worst_name
-from pliant.realtime.build import Outcome
 from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
+from pliant.realtime.evidence import MISSED, Evidence, Item, Proposal
 from pliant.realtime.form import in_form
 from pliant.realtime.options import RealtimeOptions
+from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
@@ -33,30 +34,6 @@ MOST_STEPS, MOST_MORE = 150_000, 10  # of a run: so many, or so many times those
 COMPILED = 3000  # steps from which on compiling is faster
 TRIALS = 7  # of step sizes for one order
 SLOWEST, FASTEST = 0.3, 3.0  # orders that are believed
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """Settings for ``model.realtime`` that were tried, and the error that they reach."""
-
-    settings: Mapping[str, Any]  # what changes: order, step, options
-    error: float  # measured with all entries, share of the range of `name`; infinite: the run fails
-    name: str  # of the largest error
-    reaches: bool
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def as_dict(self) -> dict[str, Any]:
-        """For machines."""
-        return {
-            "settings": dict(self.settings),
-            "error": self.error if np.isfinite(self.error) else None,
-            "name": self.name,
-            "reaches": self.reaches,
-            "text": self.text,
-        }
 
 
 @dataclass(frozen=True)
@@ -174,6 +151,18 @@ class Trials:
 
 def _nice(n: float) -> int:
     return next((one for one in NICE if one >= n * (1.0 - 1e-9)), int(np.ceil(n)) if np.isfinite(n) else 10**9)
+
+
+def with_proposals(outcome: Outcome, evidence: Evidence) -> Evidence:
+    """The same evidence; where it says that the accuracy is missed, with what reaches it."""
+    if not any(one.name == MISSED for one in evidence.items):
+        return evidence
+    tried = propose(outcome)
+    good = tuple(one for one in tried if one.reaches)
+    failed = "; ".join(one.text for one in tried if not one.reaches)
+    words = "; ".join(one.text for one in good) or "nothing that was tried does"
+    line = Item(MISSED, None, words + (f". Tried without success: {failed}" if failed else ""))
+    return replace(evidence, proposals=good, items=[line if one.name == MISSED else one for one in evidence.items])
 
 
 def propose(outcome: Outcome) -> list[Proposal]:

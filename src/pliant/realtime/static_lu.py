@@ -7,14 +7,18 @@ large without harm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.realtime.elimination import Elimination, Entry
+from pliant.errors import SingularError
+from pliant.realtime.elimination import Elimination, Entry, assign_rows, eliminate
+from pliant.realtime.linearise import Mask, Matrix
+from pliant.realtime.points import Points
 
 Array = NDArray[np.floating]
+SOUND_GROWTH, SOUND_PIVOT = 1e3, 1e-8  # of rows scaled to one
 
 
 @dataclass(frozen=True)
@@ -112,3 +116,32 @@ def quality(
     except np.linalg.LinAlgError:
         error = condition = float("inf")
     return Quality(float(pivots.min()), elimination.pivots[worst][1], lu.growth(), error, condition)
+
+
+def sound_order(points: Points, mask: Mask, name: str) -> Elimination:
+    """Pivots on the diagonal where that is sound at all points, otherwise on large entries; then Markowitz."""
+    frame = points.frame
+    matrices = frame.mass - frame.tau * frame.dense(np.where(mask, points.values, 0.0))
+    places = set(zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True))
+    mass = {(int(i), int(j)) for i, j in np.argwhere(frame.mass != 0.0)}
+    alone = frozenset(mass - places)
+    places |= mass
+    right = np.ones((len(points), frame.n))
+    best: tuple[float, Elimination] | None = None
+    size = np.abs(matrices)
+    scaled: Matrix = size / np.maximum(size.max(axis=2, keepdims=True), 1e-300)
+    for row_of in (None, assign_rows(scaled.min(axis=0)), assign_rows(scaled.mean(axis=0))):
+        if row_of is None and not all((i, i) in places for i in range(frame.n)):
+            continue
+        found = replace(eliminate(frame.n, places, row_of), mass_only=alone)
+        judged = quality(found, matrices, right, np.float64)
+        if judged.growth <= SOUND_GROWTH and judged.smallest_pivot >= SOUND_PIVOT:
+            return found
+        rank = judged.growth / max(judged.smallest_pivot, 1e-300)
+        if np.isfinite(rank) and (best is None or rank < best[0]):
+            best = (rank, found)
+    if best is None:
+        raise SingularError(
+            f"{name}: no fixed order of elimination has a pivot for every unknown", hint="another step, or form='ode'"
+        )
+    return best[1]

@@ -1,21 +1,18 @@
-"""The part of the evidence that counts accuracy: errors against accurate runs, and what would reach the accuracy."""
+"""The part of the evidence that counts accuracy: errors against accurate runs, and of the compiled step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
 from pliant.realtime.accuracy import Found, worst_name
-from pliant.realtime.build import Outcome
 from pliant.realtime.code import Drive
-from pliant.realtime.proposals import propose
-
-if TYPE_CHECKING:
-    from pliant.realtime.evidence import Evidence
+from pliant.realtime.evidence import MISSED, Evidence
+from pliant.realtime.outcome import Outcome
+from pliant.realtime.tune import Compiled, Tuned
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
@@ -100,8 +97,36 @@ def conclude(outcome: Outcome, e: Evidence) -> Line | None:
         )
     if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
         return None
-    tried = propose(outcome)
-    e.proposals = tuple(one for one in tried if one.reaches)
-    failed = "; ".join(one.text for one in tried if not one.reaches)
-    words = "; ".join(one.text for one in e.proposals) or "nothing that was tried does"
-    return "what reaches the accuracy", None, words + (f". Tried without success: {failed}" if failed else "")
+    return MISSED, None, "no other settings were tried"
+
+
+def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
+    """The compiled step against the runs of the analysis: same states, no flag of its monitor."""
+    if tuned is None:
+        return []
+    if not isinstance(tuned, Compiled):
+        return [("generated code", None, f"cannot be written: {tuned.message}")]
+    code, found = tuned.code, tuned.compared
+    e.code_difference = found.worst
+    same, lines = found.worst <= tuned.limit, []
+    if code.precision == "float" and (line := compiled_line(outcome, found.runs, e.errors)) is not None:
+        lines.append(line)
+        same |= line[1] is True
+    options = code.options
+    how = f", {options.newton_steps} Newton iterations per loop" * tuned.has_loops
+    how += f", switches inside loops settled in {options.relation_passes}" * bool(options.relation_passes)
+    how += f", {options.event_rounds} rounds of events" * (options.event_rounds > 1)
+    words = (
+        f"the compiled step ({code.style}, {code.precision}{how}) gives the runs of this analysis "
+        f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
+    )
+    words += f"; discrete variables differ in {found.other} steps" if found.other else ""
+    return [*lines, ("generated code", same, words + ("" if same else _advice(tuned)))]
+
+
+def _advice(tuned: Compiled) -> str:
+    if tuned.has_loops:
+        return "; form='dae' or more newton_steps may help where loops are nonlinear"
+    if tuned.code.precision == "float":
+        return "; states that change by less than their last digit in a step need precision='double'"
+    return ""

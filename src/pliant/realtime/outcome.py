@@ -1,0 +1,50 @@
+"""What the stages of a plan hand on: plain data, made once and then only read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pliant.realtime.accuracy import Judge
+from pliant.realtime.elimination import Elimination
+from pliant.realtime.linearise import Mask, Trace
+from pliant.realtime.points import Frame, Points
+from pliant.realtime.request import Request
+from pliant.realtime.search import Found
+from pliant.solve.numeric import NumericModel
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """The runs with all entries, their linearisations, and accurate runs to compare with."""
+
+    model: NumericModel
+    request: Request
+    frame: Frame
+    runs: list[Trace]
+    points: Points
+    judge: Judge | None  # None: accurate runs are not wanted
+    taken: float  # share of the accuracy that the step with all entries takes
+
+
+@dataclass(eq=False)
+class Outcome:
+    """The pattern that was found, and everything it was found with."""
+
+    model: NumericModel
+    request: Request
+    frame: Frame
+    exact: list[Trace]
+    points: Points  # of the exact runs
+    masked_points: Points  # of the runs with the pattern
+    masked: list[Trace]
+    found: Found
+    elimination: Elimination
+    full: Elimination
+    colours: int
+    full_colours: int
+    judge: Judge | None  # accurate runs, where they are wanted
+
+    @property
+    def mask(self) -> Mask:
+        """Which entries of Df stay."""
+        return self.found.mask

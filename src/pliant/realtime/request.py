@@ -1,0 +1,84 @@
+"""What is asked of a plan: checked by itself first, then against the model in one of its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import ArgumentError
+from pliant.realtime.accept import Rule
+from pliant.realtime.accuracy import DEFAULT, Accuracy, check_accuracy
+from pliant.realtime.options import RealtimeOptions, check_number
+from pliant.realtime.scenario import Scenario, make_scenarios
+from pliant.realtime.stepper.events import check_events
+from pliant.realtime.stepper.lower import check_supported
+from pliant.solve.generated import GeneratedModel
+from pliant.solve.numeric import NumericModel
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What the user gave; accuracy and judged names wait for a model that knows the names."""
+
+    step: float
+    scenarios: list[Scenario]
+    rule: Rule
+    order: int
+    options: RealtimeOptions
+    accuracy: Any
+    judged: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What was asked for, checked."""
+
+    step: float
+    scenarios: list[Scenario]
+    rule: Rule
+    order: int
+    options: RealtimeOptions
+    accuracy: Accuracy
+
+
+def check_wish(
+    *,
+    step: float,
+    stop: float,
+    tolerance: float,
+    theta: float,
+    order: int,
+    scenarios: Any,
+    options: Mapping[str, Any] | None,
+    accuracy: Any = DEFAULT,
+    judged: Any = None,
+) -> Wish:
+    """Arguments of ``model.realtime``, or an error that names the one that makes no sense."""
+    tau = check_number("step", step, 0.0, np.inf, "a positive time in seconds, e.g. step=1e-3")
+    share = check_number("theta", theta, 0.0, 1.0, "the share of the stability margin that must stay, e.g. .5")
+    allowed = check_number("tolerance", tolerance, 0.0, np.inf, "the error that may be added, e.g. .02 of the range")
+    if order not in (1, 2):
+        raise ArgumentError(f"order = {order!r} is not known", hint="1 (Euler) or 2 (extrapolated)")
+    end = check_number("stop", stop, -np.inf, np.inf, "the end of the scenarios")
+    chosen = RealtimeOptions.of(options)
+    wanted = make_scenarios(scenarios, end)
+    for one in wanted:
+        assert one.stop is not None
+        if one.stop - one.start < 2 * tau:
+            raise ArgumentError(
+                f"{one.name}: {one.start:g} .. {one.stop:g} has less than two steps of {tau:g}", hint="a later stop"
+            )
+    return Wish(tau, wanted, Rule(allowed, share, chosen.smallest_real), order, chosen, accuracy, judged)
+
+
+def request_of(model: NumericModel, wish: Wish) -> Request:
+    """The wish for this model: a step can be made of it, and the judged names are its own."""
+    if isinstance(model, GeneratedModel):
+        check_supported(model.generated.program.sorted)
+        for one in wish.scenarios:
+            check_events(model.generated.program.sorted, wish.step, one.start)
+    accuracy = check_accuracy(model, wish.accuracy, wish.judged)
+    return Request(wish.step, wish.scenarios, wish.rule, wish.order, wish.options, accuracy)
