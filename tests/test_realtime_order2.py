@@ -63,7 +63,7 @@ def test_the_map_is_the_derivative_of_the_step(seed: int) -> None:
     frame = Frame(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.1, np.ones(5), 10, 2)
     J = walker.dense(np.where(mask, A[walker.rows, walker.columns], 0.0))
     columns = [e + walker.step(0.1, e, mask)[0] for e in np.eye(5)]
-    assert np.abs(np.array(columns).T - step_map(frame, J, A)).max() < 1e-12
+    assert np.abs(np.array(columns).T - step_map(frame.mass, J, A, frame.tau, frame.order)).max() < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -92,7 +92,7 @@ def test_lasting_error_is_where_a_ramp_ends() -> None:
     slope = -np.linalg.solve(A, r)
     exact = slope * 30.0 + np.linalg.solve(A, slope)
     J = walker.dense(np.where(mask, A[walker.rows, walker.columns], 0.0))
-    predicted = lasting_error(frame, J, A, slope * tau)
+    predicted = lasting_error(frame.mass, J, A, slope * tau, tau)
     assert np.abs(run.x[-1] - exact) == pytest.approx(np.abs(predicted), rel=1e-6, abs=1e-12)
 
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from pliant.realtime.linearise import Mask, Matrix
 from pliant.realtime.points import Points
-from pliant.realtime.stepmap import lasting_error, masked, step_map
+from pliant.realtime.spectrum import change_ratio, ringing, spectrum_of
+from pliant.realtime.stepmap import algebraic_map, lasting_error, step_map
 
 LOOP_LIMIT = 0.5
 
@@ -69,7 +69,7 @@ class Checker:
         """The map of a step with the pattern, or None where it cannot be solved."""
         frame, points = self.frame, self.points
         try:
-            found = step_map(frame, masked(frame, points.values[p], mask), points.Df[p])
+            found = step_map(frame.mass, frame.masked(points.values[p], mask), points.Df[p], frame.tau, frame.order)
         except np.linalg.LinAlgError:
             return None
         return found if np.isfinite(found).all() else None
@@ -79,7 +79,7 @@ class Checker:
         Ss = self.step_map(p, mask)
         if Ss is None:
             return None
-        return np.asarray(np.linalg.eigvals(Ss), dtype=np.complex128)
+        return spectrum_of(Ss)
 
     def judge(self, p: int, mask: Mask) -> Verdict:
         """All tests of the spectrum at one point."""
@@ -96,12 +96,10 @@ class Checker:
             points = self.points
             room = max(allowed - points.radius[p], 1e-12)
             return Verdict("radius", float(max((modulus.max() - points.radius[p]) / room, 1.0 + 1e-9)), p)
-        smallest = min(self.rule.smallest_real, float(self.points.eigenvalues[p].real.min()))
-        if found.real.min() < smallest - 1e-9:
-            return Verdict("ringing", float(1.0 + smallest - found.real.min()), p)
-        distance = np.abs(self.points.eigenvalues[p][:, None] - found[None, :])
-        i, j = linear_sum_assignment(distance)
-        verdict = Verdict("shift", float((distance[i, j] / self.limits[p][i]).max()), p)
+        smallest = min(self.rule.smallest_real, ringing(self.points.eigenvalues[p]))
+        if ringing(found) < smallest - 1e-9:
+            return Verdict("ringing", 1.0 + smallest - ringing(found), p)
+        verdict = Verdict("shift", change_ratio(self.points.eigenvalues[p], found, self.limits[p]), p)
         if self.frame.order == 1 or not verdict.accepted:
             return verdict
         error = Verdict("bias", float(np.abs(self._added(p, mask)).max() / self.rule.tolerance), p)
@@ -115,10 +113,9 @@ class Checker:
             return np.zeros(frame.n)
         try:
             if p not in self._exact_error:
-                self._exact_error[p] = lasting_error(frame, Df, Df, dx)
-            return (
-                lasting_error(frame, masked(frame, points.values[p], mask), Df, dx) - self._exact_error[p]
-            ) / frame.scale
+                self._exact_error[p] = lasting_error(frame.mass, Df, Df, dx, frame.tau)
+            J = frame.masked(points.values[p], mask)
+            return (lasting_error(frame.mass, J, Df, dx, frame.tau) - self._exact_error[p]) / frame.scale
         except np.linalg.LinAlgError:  # an integrator: the recursion along the run tells
             return np.zeros(frame.n)
 
@@ -127,10 +124,9 @@ class Checker:
         index = self.algebraic
         frame, points = self.frame, self.points
         inside = np.ix_(index, index)
-        exact, part = points.Df[p][inside], masked(frame, points.values[p], mask)[inside]
+        exact, part = points.Df[p][inside], frame.masked(points.values[p], mask)[inside]
         try:
-            with np.errstate(all="ignore"):
-                shift = np.eye(len(index)) - np.linalg.solve(part, exact)
+            shift = algebraic_map(part, exact)
         except np.linalg.LinAlgError:
             return Verdict("singular", np.inf, p)
         if not np.isfinite(shift).all():

@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.realtime.linearise import Mask, Matrix, Trace
 from pliant.realtime.points import LATER, Frame
+from pliant.realtime.stepmap import added_bias, euler_map, plain_solve, step_map
 
 CHUNK = 200  # steps whose matrices are factorised together
 
@@ -50,20 +51,18 @@ def _values(trace: Trace, part: slice) -> Matrix:
 def _first_order(frame: Frame, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
     """Ss and -Bs^-1 E Dx of some steps."""
     values = _values(trace, part)
-    Bs = frame.mass - frame.tau * frame.dense(np.where(mask, values, 0.0))
-    S = np.eye(frame.n) + frame.tau * np.linalg.solve(Bs, frame.dense(values))
-    dropped = frame.tau * np.einsum("kij,kj->ki", frame.dense(np.where(mask, 0.0, values)), trace.dx[part])
-    return S, -np.linalg.solve(Bs, dropped[:, :, None])[:, :, 0]
+    Df, J = frame.dense(values), frame.masked(values, mask)
+    return euler_map(frame.mass, J, Df, frame.tau), added_bias(frame.mass, J, Df, trace.dx[part], frame.tau)
 
 
 def _second_order(frame: Frame, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
     """R and the difference of the steps from the exact x."""
     values, h = _values(trace, part), frame.tau / 2
-    Df, J = frame.dense(values), frame.dense(np.where(mask, values, 0.0))
+    Df, J = frame.dense(values), frame.masked(values, mask)
     f, dx = trace.f[part][:, :, None], trace.dx[part][:, :, None]
 
     def solved(jacobian: Matrix, length: float, right: Matrix) -> Matrix:
-        return np.asarray(np.linalg.solve(frame.mass - length * jacobian, right))
+        return plain_solve(frame.mass - length * jacobian, right)
 
     whole, first = solved(Df, frame.tau, frame.tau * f), solved(Df, h, h * f)
     second = (dx + whole) / 2 - first
@@ -71,9 +70,7 @@ def _second_order(frame: Frame, trace: Trace, part: slice, mask: Mask) -> tuple[
     mine = solved(J, h, h * f)
     mine_second = solved(J, h, right + h * Df @ (mine - first))
     step = 2 * (mine + mine_second) - solved(J, frame.tau, frame.tau * f)
-    half = np.eye(frame.n) + h * solved(J, h, Df)
-    R = 2 * half @ half - (np.eye(frame.n) + frame.tau * solved(J, frame.tau, Df))
-    return R, (step - dx)[:, :, 0]
+    return step_map(frame.mass, J, Df, frame.tau, 2), (step - dx)[:, :, 0]
 
 
 def largest(error: Matrix, frame: Frame) -> Matrix:

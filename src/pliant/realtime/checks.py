@@ -19,7 +19,6 @@ from pliant.realtime.evidence import Evidence, Item
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.static_lu import quality
-from pliant.realtime.stepmap import masked as masked_part
 from pliant.realtime.stepmap import step_map
 from pliant.realtime.tune import Tuned
 from pliant.realtime.verdict import accuracy_line, code_lines, conclude, missing_line
@@ -191,7 +190,7 @@ class Checks:
     def _pivots(self) -> None:
         o, e, frame = self.o, self.e, self.frame
         values = np.concatenate([o.points.values, o.masked_points.values])
-        matrices = frame.mass - frame.tau * frame.dense(np.where(self.mask, values, 0.0))
+        matrices = frame.matrix(values, self.mask)
         right = np.random.default_rng(0).standard_normal((len(values), frame.n))
         e.double = quality(o.elimination, matrices, right, np.float64)
         e.single = quality(o.elimination, matrices, right, np.float32)
@@ -247,7 +246,7 @@ class Checks:
 
         def map_of(k: int) -> Matrix:
             values = masked.values[k]
-            return step_map(frame, masked_part(frame, values, self.mask), frame.dense(values))
+            return step_map(frame.mass, frame.masked(values, self.mask), frame.dense(values), frame.tau, frame.order)
 
         found = windows(map_of, len(masked.t), T)
         if found is None:

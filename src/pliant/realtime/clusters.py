@@ -27,7 +27,7 @@ from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
 from pliant.errors import ArgumentError, SingularError
-from pliant.realtime.spectrum import ROUNDING, ZERO, Complexes, Floats, Indices, Pencil, check_theta, matched
+from pliant.realtime.spectrum import ZERO, Complexes, Floats, Indices, Pencil, allowed_change, check_theta, matched
 
 Clusters = tuple[Indices, ...]
 Numbers = NDArray[Any]  # real for clusters that are closed under conjugation, else complex
@@ -261,8 +261,13 @@ def signed_criterion(
     V = np.hstack([found.V for found in blocks])
     U = np.vstack([found.U for found in blocks])
     starts = np.cumsum([0] + [len(found.indices) for found in blocks[:-1]])
-    gains = np.add.reduceat(V[j] * U.T[i], starts, axis=1)
-    return np.asarray((pencil.tau * pencil.Df[i, j])[:, None] * gains).T
+    changes = entry_changes(pencil.tau * pencil.Df[i, j], V[j], U.T[i])
+    return np.asarray(np.add.reduceat(changes, starts, axis=1)).T
+
+
+def entry_changes(scaled: Floats, V: Numbers, U: Numbers) -> Numbers:
+    """tau Df_ij V[j, m] U[m, i] of some entries (rows here) and all columns m of the bases."""
+    return np.asarray(scaled[:, None] * V * U)
 
 
 def cluster_criterion(
@@ -306,7 +311,7 @@ def allowed_changes(
         return limits
     check_theta(theta)
     least = np.array([pencil.r[np.asarray(members)].min() for members in clusters])
-    return np.asarray((1.0 - theta) * np.maximum(least, 0.0) + ROUNDING)
+    return allowed_change(least, theta)
 
 
 def entry_scores(

@@ -9,7 +9,9 @@ docs/theory/sparsing-criteria.md: d_S is half of the printed value; d_1 is exact
 instead of the trace of the square; all are written for L instead of I. ``printed=True`` gives the printed formulas.
 Not from the papers: the bias of a mask, the relative gain array of algebraic equations.
 
-Everything takes plain arrays: L, Df (n x n), tau, mask (bool, True = entry kept).
+Everything takes plain arrays: L, Df (n x n), tau, mask (bool, True = entry kept). The formulas are those of the search
+(stepmap.py, spectrum.py, clusters.py), which applies them to many linearisations at once; here arguments are checked
+and singular matrices named.
 """
 
 from __future__ import annotations
@@ -49,11 +51,13 @@ from pliant.realtime.spectrum import (
     matrix,
     ringing,
     solve_named,
+    solver,
     sparsed,
     spectrum_of,
     step,
     true_changes,
 )
+from pliant.realtime.stepmap import added_bias, algebraic_map, euler_map, summed_map
 
 __all__ = [
     "Block",
@@ -282,8 +286,7 @@ def algebraic_eigenvalues(L: ArrayLike, Df: ArrayLike, mask: ArrayLike) -> Compl
     jacobian = matrix(Df, "Df")
     J = np.where(mask_of(mask, len(jacobian)), jacobian, 0.0)
     X, Y = kernels(L)
-    solved = solve_named(Y.T @ J @ X, Y.T @ jacobian @ X, "the masked algebraic block")
-    return spectrum_of(np.eye(X.shape[1]) - solved)
+    return spectrum_of(algebraic_map(Y.T @ J @ X, Y.T @ jacobian @ X, solver("the masked algebraic block")))
 
 
 # --- bias -----------------------------------------------------------------------------------------------------------
@@ -310,13 +313,7 @@ def finite_horizon(L: ArrayLike, Df: ArrayLike, tau: float, N: int) -> Floats:
     if N < 1:
         raise ArgumentError(f"N = {N}", hint="at least one step")
     pencil = Pencil(L, Df, tau)
-    first = -pencil.tau * pencil.B_inverse
-    T, power = first, pencil.S
-    for bit in bin(N)[3:]:
-        T, power = T + power @ T, power @ power
-        if bit == "1":
-            T, power = first + pencil.S @ T, pencil.S @ power
-    return np.asarray(T)
+    return summed_map(-pencil.tau * pencil.B_inverse, pencil.S, N)
 
 
 def bias_horizon(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike, Dx: ArrayLike, N: int = 128) -> Floats:
@@ -335,10 +332,11 @@ def bias_recursion(
     found: list[Floats] = []
     e = None if start is None else np.asarray(start, dtype=np.float64)
     for L, Df, mask, tau, Dx in steps:
-        mass, jacobian, dropped = parts(L, Df, tau, mask)
+        mass, jacobian, _ = parts(L, Df, tau, mask)
         e = np.zeros(len(mass)) if e is None else vector(e, len(mass))
-        Bs = mass - tau * jacobian + dropped
-        e = solve_named(Bs, mass @ e + dropped @ (e - vector(Dx, len(mass))), "Bs = L - tau (mask o Df)")
+        J, solve = np.where(np.asarray(mask), jacobian, 0.0), solver("Bs = L - tau (mask o Df)")
+        added = added_bias(mass, J, jacobian, vector(Dx, len(mass)), tau, solve)
+        e = euler_map(mass, J, jacobian, tau, solve) @ e + added
         found.append(e)
     return np.array(found)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from pliant.realtime.accept import Checker
 from pliant.realtime.atoms import Effects
-from pliant.realtime.clusters import linkage_clusters, signed_criterion
-from pliant.realtime.spectrum import Pencil
+from pliant.realtime.clusters import entry_changes, linkage_clusters, signed_criterion
+from pliant.realtime.spectrum import Pencil, allowed_change
 
 FALLBACK = 0.01  # cut of the clusters where eigenvectors are useless
 
@@ -32,22 +32,22 @@ def cluster_effects(checker: Checker, training: Sequence[int], cut: float) -> Ef
         pencil = Pencil(frame.mass, points.Df[p], frame.tau, frame.names)
         clusters = linkage_clusters(pencil.eigenvalues, cut or FALLBACK)
         signed = signed_criterion(pencil, clusters, frame.rows, frame.columns)
-        least = np.array([max(float(pencil.r[members].min()), 0.0) for members in clusters])
-        allowed = (1.0 - rule.theta) * least + points.slack
+        least = np.array([pencil.r[members].min() for members in clusters])
+        allowed = allowed_change(least, rule.theta, points.slack)
         columns.append(np.asarray(signed / allowed[:, None], dtype=np.complex128).T)
     return np.concatenate(columns, axis=1)
 
 
 def _single_effects(checker: Checker, p: int) -> Effects | None:
-    """The same for single eigenvalues, from eigenvectors; None where these are useless."""
+    """The same for single eigenvalues, bases from eigenvectors, which is faster; None where these are useless."""
     points, frame = checker.points, checker.frame
     found, V = np.linalg.eig(points.S[p])
     try:
         U = np.linalg.solve(V, points.B_inverse[p].astype(np.complex128))
     except np.linalg.LinAlgError:
         return None
-    change = frame.tau * points.values[p][:, None] * (V[frame.columns, :] * (1.0 - found)) * U[:, frame.rows].T
-    allowed = (1.0 - checker.rule.theta) * np.maximum(1.0 - np.abs(found), 0.0) + points.slack
+    change = entry_changes(frame.tau * points.values[p], (V * (1.0 - found))[frame.columns], U.T[frame.rows])
+    allowed = allowed_change(1.0 - np.abs(found), checker.rule.theta, points.slack)
     out = np.asarray(change / allowed, dtype=np.complex128)
     return out if np.isfinite(out).all() else None
 

@@ -1,4 +1,4 @@
-"""Stage "form": loops inside f, their unknowns in x, or both ways tried, of which the cheaper one that holds is taken."""
+"""Stage "form": loops inside f, their unknowns in x, or both; then the cheaper one that holds is taken."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Candidate:
         """What this form costs."""
         o = self.outcome
         cost = "cannot be written" if math.isinf(self.operations) else f"{self.operations} operations a step"
-        return f"{self.form}: {o.model.n_x} unknowns, {len(o.elimination.entries)} of {len(o.full.entries)} entries, {cost}"
+        entries = f"{len(o.elimination.entries)} of {len(o.full.entries)} entries"
+        return f"{self.form}: {o.model.n_x} unknowns, {entries}, {cost}"
 
 
 @dataclass(frozen=True, eq=False)

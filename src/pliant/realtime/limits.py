@@ -33,7 +33,7 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
     frame, mask = outcome.frame, outcome.mask
     scale = np.where(np.isfinite(frame.scale), frame.scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
     values = np.concatenate([outcome.points.values, outcome.masked_points.values])
-    matrices = frame.mass - frame.tau * frame.dense(np.where(mask, values, 0.0))
+    matrices = frame.matrix(values, mask)
     pivots = np.abs(StaticLU(outcome.elimination, matrices).pivots()).astype(np.float64)
     error, dropped = SMALLEST / MARGIN, SMALLEST / MARGIN
     for run in outcome.masked:
@@ -102,7 +102,7 @@ def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> flo
     worst = 0.0
     for first in range(0, len(values) - 1, 500):
         part = slice(first + 1, min(first + 501, len(values)))
-        matrices = frame.mass - frame.tau * frame.dense(np.where(mask, values[part], 0.0))
+        matrices = frame.matrix(values[part], mask)
         after = np.einsum("kij,kj->ki", matrices, dx[part])
         before = dx[first : first + len(after)] @ frame.mass.T
         worst = max(worst, float((np.abs(before - after) / scale)[:, rows].max(initial=0.0)))

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from pliant.errors import SingularError
 from pliant.realtime.linearise import Mask, Matrix, Trace
+from pliant.realtime.spectrum import allowed_change
+from pliant.realtime.stepmap import extrapolated, plain_solve, summed_map
 
 Places = NDArray[np.intp]
 SLOWEST = 1e-12  # reciprocal condition of Df below which it counts as singular
@@ -65,6 +67,14 @@ class Frame:
         out[..., self.rows, self.columns] = values
         return out
 
+    def masked(self, values: Matrix, mask: Mask) -> Matrix:
+        """J from the entries that stay."""
+        return self.dense(np.where(mask, values, 0.0))
+
+    def matrix(self, values: Matrix, mask: Mask) -> Matrix:
+        """L - tau J."""
+        return np.asarray(self.mass - self.tau * self.masked(values, mask))
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -91,8 +101,8 @@ class Points:
             self._singular(B)
         self.S = B_inverse @ frame.mass
         if frame.order == 2:
-            half = np.linalg.solve(frame.mass - 0.5 * frame.tau * self.Df, np.broadcast_to(frame.mass, self.Df.shape))
-            self.S = 2.0 * half @ half - self.S
+            half = plain_solve(frame.mass - 0.5 * frame.tau * self.Df, np.broadcast_to(frame.mass, self.Df.shape))
+            self.S = extrapolated(half, self.S)
         self.eigenvalues = np.linalg.eigvals(self.S)
         self.modulus = np.abs(self.eigenvalues)
         self.margin = 1.0 - self.modulus
@@ -160,17 +170,15 @@ class Points:
         return np.where(np.isfinite(self.frame.scale), self.frame.scale, 1.0)
 
     def _within(self, B_inverse: Matrix, S: Matrix) -> Matrix:
-        """-(I + S + ... + S^(N-1)) tau B^-1 by doubling."""
-        T, power = -self.frame.tau * B_inverse, S
+        """-(I + S + ... + S^(N-1)) tau B^-1, N the power of two from the horizon up."""
+        N = 2 ** max(1, int(np.ceil(np.log2(max(2, self.frame.horizon)))))
         with np.errstate(over="ignore", invalid="ignore"):  # what grows over a long run has no bound: it may not go
-            for _ in range(max(1, int(np.ceil(np.log2(max(2, self.frame.horizon)))))):
-                T = T + power @ T
-                power = power @ power
+            T = summed_map(-self.frame.tau * B_inverse, S, N)
         return np.nan_to_num(T, nan=UNBOUNDED, posinf=UNBOUNDED, neginf=-UNBOUNDED)
 
     def limits(self, theta: float) -> Matrix:
         """By how much each eigenvalue may move, (P, n)."""
-        return np.asarray((1.0 - theta) * np.maximum(self.margin, 0.0) + self.slack + self.rounding[:, None])
+        return np.asarray(allowed_change(self.margin, theta, self.slack) + self.rounding[:, None])
 
     @property
     def slack(self) -> float:

@@ -26,6 +26,7 @@ from scipy.linalg import lapack, matrix_balance, schur
 from scipy.optimize import linear_sum_assignment
 
 from pliant.errors import ArgumentError, ConvergenceError, NonFiniteError, SingularError
+from pliant.realtime.stepmap import Solve, euler_map
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -221,6 +222,11 @@ def solve_named(a: Floats, b: Floats, what: str, names: Sequence[str] = ()) -> F
     return x * columns if b.ndim == 1 else x * columns[:, None]
 
 
+def solver(what: str) -> Solve:
+    """:func:`solve_named` for the shared formulas."""
+    return lambda a, b: solve_named(a, b, what)
+
+
 def kernels(L: ArrayLike) -> tuple[Floats, Floats]:
     """Bases X, Y of the kernels of L and L^T.
 
@@ -240,10 +246,10 @@ def kernels(L: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def sparsed(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> Floats:
-    """Ss = Bs^-1 (L + E), the step map with the masked Jacobian."""
+    """Ss = Bs^-1 (L + E) = I + tau Bs^-1 Df, the step map with the masked Jacobian."""
     mass, jacobian = matrix(L, "L"), matrix(Df, "Df")
-    E = step(tau) * np.where(mask_of(mask, len(mass)), 0.0, jacobian)
-    return solve_named(mass - tau * jacobian + E, mass + E, "Bs = L - tau (mask o Df)")
+    J = np.where(mask_of(mask, len(mass)), jacobian, 0.0)
+    return euler_map(mass, J, jacobian, step(tau), solver("Bs = L - tau (mask o Df)"))
 
 
 def spectrum_of(S: Floats) -> Complexes:
@@ -277,8 +283,17 @@ def eigenvalue_ratio(lam: ArrayLike, lam_s: ArrayLike, theta: float = 0.5) -> fl
     An eigenvalue on or outside the boundary may not move at all.
     """
     check_theta(theta)
-    allowed = (1.0 - theta) * np.maximum(1.0 - np.abs(np.asarray(lam)), 0.0) + ROUNDING
+    return change_ratio(lam, lam_s, allowed_change(1.0 - np.abs(np.asarray(lam)), theta))
+
+
+def change_ratio(lam: ArrayLike, lam_s: ArrayLike, allowed: Floats) -> float:
+    """The largest change of an eigenvalue in units of what is allowed to it."""
     return float((true_changes(lam, lam_s) / allowed).max(initial=0.0))
+
+
+def allowed_change(r: Floats, theta: float, slack: float = ROUNDING) -> Floats:
+    """(1 - theta) r + slack: what an eigenvalue, or the sum of a cluster with the least r, may move."""
+    return np.asarray((1.0 - theta) * np.maximum(r, 0.0) + slack)
 
 
 def check_theta(theta: float) -> None:

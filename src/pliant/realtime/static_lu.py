@@ -121,7 +121,7 @@ def quality(
 def sound_order(points: Points, mask: Mask, name: str) -> Elimination:
     """Pivots on the diagonal where that is sound at all points, otherwise on large entries; then Markowitz."""
     frame = points.frame
-    matrices = frame.mass - frame.tau * frame.dense(np.where(mask, points.values, 0.0))
+    matrices = frame.matrix(points.values, mask)
     places = set(zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True))
     mass = {(int(i), int(j)) for i, j in np.argwhere(frame.mass != 0.0)}
     alone = frozenset(mass - places)

@@ -1,4 +1,4 @@
-"""Stage "code": pattern -> the compiled step, with as few iterations, rounds and passes as give the runs of the analysis.
+"""Stage "code": pattern -> the compiled step, with as few iterations, rounds and passes as give the analysed runs.
 
     rounds of events     1, 2, 3, 4    until discrete variables follow those of the runs
     passes of relations  0, 1, 2, 4    before the step, where relations depend on themselves
