@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from pliant.codegen.program import Program
 from pliant.errors import InitialValueError
-from pliant.expr.build import const, neg, sub, value_of, var, variables_of
-from pliant.ir import Op, SortedSystem, Span
+from pliant.expr.build import const, sub, value_of, var, variables_of
+from pliant.expr.signed import signed_variable, with_sign
+from pliant.ir import SortedSystem, Span
 
 
 @dataclass(eq=False)
@@ -50,11 +51,11 @@ def initial_problem(program: Program) -> InitialProblem:
             continue
         e = s.replaced.get(v, var(g, v))
         value = zero if variable.start is None else variable.start
-        root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
-        i = place.get(g.nodes[root][1]) if g.nodes[root][0] == Op.VAR else None
+        root, sign = signed_variable(g, e) or (-1, 1)
+        i = place.get(root)
         is_state = i is not None and i < program.n_states and not (variable.fixed and _is_open(program, value))
         if i is not None and (is_state or not variable.fixed):
-            signed = neg(g, value) if negative else value
+            signed = with_sign(g, sign, value)
             here = 3 if variable.fixed else 2 if e == var(g, v) and v not in s.replaced else 1
             if here == 3 and rank[i] == 3 and start[i] != signed:
                 _check_conflict(program, i, start[i], signed, variable.name)
@@ -64,7 +65,7 @@ def initial_problem(program: Program) -> InitialProblem:
                 start[i], rank[i] = signed, here
             continue
         if i is not None and (rank[i] < 2 or i >= program.n_states):  # a guess, until the condition below holds
-            start[i], rank[i] = neg(g, value) if negative else value, 2
+            start[i], rank[i] = with_sign(g, sign, value), 2
         if variable.fixed and _is_continuous(program, v):
             text = f"{variable.name} = {_text(program, value)} (fixed)"
             conditions.append(Condition(sub(g, e, value), text, variable.span, v))
@@ -82,11 +83,9 @@ def alias_starts(s: SortedSystem) -> dict[int, int]:
     g = s.system.graph
     found: dict[int, int] = {}
     for v, e in s.replaced.items():
-        start = s.system.variables[v].start
-        node = g.nodes[e]
-        root = g.nodes[node[1]] if node[0] == Op.NEG else node
-        if start is not None and root[0] == Op.VAR:
-            found.setdefault(root[1], neg(g, start) if node[0] == Op.NEG else start)
+        start, root = s.system.variables[v].start, signed_variable(g, e)
+        if start is not None and root is not None:
+            found.setdefault(root[0], with_sign(g, root[1], start))
     return found
 
 

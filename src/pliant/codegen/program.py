@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pliant.errors import ModelError
-from pliant.expr.build import const, neg, var
-from pliant.ir import Action, Block, Kind, Op, SortedSystem, Variable
+from pliant.expr.build import const, var
+from pliant.expr.signed import signed_variable, with_sign
+from pliant.ir import Action, Block, Kind, SortedSystem, Variable
 
 
 @dataclass(slots=True, eq=False)
@@ -127,16 +128,14 @@ def reset_place(program: Program, action: Action) -> tuple[int, int]:
     """(place in x, its new value) of a reinit."""
     s = program.sorted
     g = s.system.graph
-    e = s.replaced.get(action.variable, var(g, action.variable))
-    root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
-    v = g.nodes[root][1] if g.nodes[root][0] == Op.VAR else -1
+    v, sign = signed_variable(g, s.replaced.get(action.variable, var(g, action.variable))) or (-1, 1)
     if v not in program.x[: program.n_states]:
         name, place = s.system.variables[action.variable].name, f"{action.span}: " if action.span else ""
         raise ModelError(
             f"{place}reinit({name}, ...): {name} is not a state of the model",
             hint="reinit a variable that the model is free to choose; here other equations determine it",
         )
-    return program.x.index(v), neg(g, action.value) if negative else action.value
+    return program.x.index(v), with_sign(g, sign, action.value)
 
 
 def _is_free_parameter(s: SortedSystem, v: int, variable: Variable) -> bool:

@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from pliant.expr.build import add, apply, binary, choose, const, div, mul, neg, reachable, sub, value_of, var
+from pliant.expr.differentiate import LOG10_E, chosen, partial
 from pliant.ir import OP_NAME, Graph, Op, Table
 
 _LARGEST_WHOLE = 1024.0  # exponents up to this are products
-_LOG10_E = 0.4342944819032518
 # constant between jumps, whatever the operands do
 _STEPS = frozenset((Op.CONST, Op.REL, Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT, Op.SIGN, Op.FLOOR, Op.CEIL))
 
@@ -159,7 +159,7 @@ class Series:
         if op == Op.HOMOTOPY:  # while simulating it is the actual model
             return self.at(node[1], k)
         if op in (Op.IF, Op.MIN, Op.MAX, Op.ABS):
-            return self._choice(node, k)
+            return self._choice(i, node, k)
         if op == Op.TABLE:
             return self._table(node, k)
         rule = _RULES.get(op)
@@ -170,16 +170,12 @@ class Series:
             return self.zero
         return rule(self, i, node, k)
 
-    def _choice(self, node: tuple[int, ...], k: int) -> int:
+    def _choice(self, i: int, node: tuple[int, ...], k: int) -> int:
         g, op = self.g, node[0]
         if op == Op.ABS:
             a = self.at(node[1], k)
             return choose(g, binary(g, Op.LT, node[1], self.zero), neg(g, a), a)
-        one, other = self.at(node[-2], k), self.at(node[-1], k)
-        if op == Op.IF:
-            return choose(g, node[1], one, other)
-        low, high = (node[1], node[2]) if op == Op.MIN else (node[2], node[1])
-        return choose(g, binary(g, Op.LE, low, high), one, other)
+        return chosen(g, i, self.at(node[-2], k), self.at(node[-1], k))
 
     def _table(self, node: tuple[int, ...], k: int) -> int:
         """T(a_0 + s) = sum_n T^(n) s^n / n! with s = a - a_0, n = 1..3."""
@@ -227,26 +223,18 @@ class Series:
         rest = sub(self.g, self.at(node[1], k), self._product(i, i, k, 1))
         return div(self.g, rest, self._times(2.0, i))
 
-    def _exp(self, i: int, node: tuple[int, ...], k: int) -> int:
-        return self._driven(node[1], i, k)
+    def _slope(self, i: int, node: tuple[int, ...], k: int) -> int:
+        """y' = w a' with w = dy/da as it is differentiated: exp, sin, cos, tan, sinh, cosh, tanh."""
+        w = partial(self.g, i, 0)
+        negative = self.g.nodes[w][0] == Op.NEG
+        total = self._driven(node[1], self.g.nodes[w][1] if negative else w, k)
+        return neg(self.g, total) if negative else total
 
     def _log(self, i: int, node: tuple[int, ...], k: int) -> int:
         return self._divided(i, node[1], self.at(node[1], k), k)
 
     def _log10(self, _: int, node: tuple[int, ...], k: int) -> int:
-        return self._times(_LOG10_E, self.at(apply(self.g, Op.LOG, node[1]), k))
-
-    def _partner(self, _: int, node: tuple[int, ...], k: int) -> int:
-        """sin' = cos a', cos' = -sin a', sinh' = cosh a', cosh' = sinh a'"""
-        op, a = node
-        other = apply(self.g, {Op.SIN: Op.COS, Op.COS: Op.SIN, Op.SINH: Op.COSH, Op.COSH: Op.SINH}[op], a)
-        total = self._driven(a, other, k)
-        return neg(self.g, total) if op == Op.COS else total
-
-    def _tangent(self, i: int, node: tuple[int, ...], k: int) -> int:
-        """tan' = (1 + tan^2) a', tanh' = (1 - tanh^2) a'"""
-        square = mul(self.g, i, i)
-        return self._driven(node[1], (add if node[0] == Op.TAN else sub)(self.g, const(self.g, 1.0), square), k)
+        return self._times(LOG10_E, self.at(apply(self.g, Op.LOG, node[1]), k))
 
     def _arc(self, i: int, node: tuple[int, ...], k: int) -> int:
         """sqrt(1 - a^2) asin' = a', (1 + a^2) atan' = a', acos' = -asin'"""
@@ -273,10 +261,8 @@ _RULES: dict[int, Callable[[Series, int, tuple[int, ...], int], int]] = {
     Op.POW: Series._power,
     Op.ATAN2: Series._atan2,
     Op.SQRT: Series._sqrt,
-    Op.EXP: Series._exp,
     Op.LOG: Series._log,
     Op.LOG10: Series._log10,
-    **dict.fromkeys((Op.SIN, Op.COS, Op.SINH, Op.COSH), Series._partner),
-    **dict.fromkeys((Op.TAN, Op.TANH), Series._tangent),
+    **dict.fromkeys((Op.EXP, Op.SIN, Op.COS, Op.TAN, Op.SINH, Op.COSH, Op.TANH), Series._slope),
     **dict.fromkeys((Op.ASIN, Op.ACOS, Op.ATAN), Series._arc),
 }

@@ -19,7 +19,7 @@ from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, 
 from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
-from pliant.solve.generated import LARGEST_SERIES, GeneratedModel, is_hidden
+from pliant.solve.generated import GeneratedModel, is_hidden
 from pliant.solve.initial import directional
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel
@@ -27,7 +27,6 @@ from pliant.solve.options import Request, check_request
 from pliant.solve.result import Event, Stats, StepRecord
 from pliant.solve.unknowns import NoSolution
 
-LINEAR = binding.MODEL_LINEAR | binding.MODEL_AUTONOMOUS  # columns of the history need no Taylor coefficients
 STEP = 6e-6  # relative increment of central differences
 
 
@@ -96,7 +95,7 @@ class ModelPart:
 
     def _source(self, name: str) -> Source:
         names = self.given.names
-        target, sign = names.aliases.get(name, (name, 1))
+        target, sign = names.behind(name)
         for vector, pool in (("x", names.x), ("y", names.y), ("u", names.u)):
             if target in pool:
                 return Source(vector, pool.index(target), sign)
@@ -135,14 +134,9 @@ class ModelPart:
     def _numeric_for(self, settings: PartSettings) -> NumericModel:
         """With Taylor coefficients where the correction of the history can use them."""
         model = self.given
-        useful = settings.at_jump == "correct" and settings.method in ("bdf", "auto") and model.names.u
-        if not useful or not isinstance(model, GeneratedModel):
+        if not isinstance(model, GeneratedModel) or not model.names.u:
             return model
-        if model.n_x > LARGEST_SERIES or model.struct.flags & LINEAR == LINEAR:
-            return model
-        found = model.with_taylor()
-        found.reports_to = model
-        return found
+        return model.for_correction(settings.at_jump, settings.method)
 
     def about(self) -> PartAbout:
         """Names and descriptions."""
@@ -253,7 +247,7 @@ class ModelPart:
             if source.vector == "u":
                 out[k, source.place] = True
                 continue
-            target = self.given.names.aliases.get(name, (name, 1))[0]
+            target = self.given.names.behind(name)[0]
             out[k, sorted(self._direct.get(target, ()))] = True
         return out
 

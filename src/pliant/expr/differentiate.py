@@ -32,6 +32,8 @@ from pliant.expr.build import (
 )
 from pliant.ir import Function, Graph, Op
 
+LOG10_E = 0.4342944819032518
+
 
 def _one(g: Graph) -> int:
     return const(g, 1.0)
@@ -59,7 +61,7 @@ def _of_unary(g: Graph, op: int, e: int, a: int) -> int:
     if op == Op.LOG:
         return div(g, one, a)
     if op == Op.LOG10:
-        return div(g, const(g, 0.4342944819032518), a)
+        return div(g, const(g, LOG10_E), a)
     if op == Op.ABS:
         return choose(g, binary(g, Op.LT, a, const(g, 0.0)), const(g, -1.0), one)
     if op in (Op.ASIN, Op.ACOS):
@@ -115,7 +117,7 @@ CLOCK = -1  # number under which `gradient` gives the derivative by time
 _CHOICES = (Op.IF, Op.HOMOTOPY, Op.MIN, Op.MAX)
 
 
-def _chosen(g: Graph, i: int, one: int, other: int) -> int:
+def chosen(g: Graph, i: int, one: int, other: int) -> int:
     """``one`` where node i takes its first alternative, ``other`` where it takes its second."""
     node = g.nodes[i]
     op = node[0]
@@ -154,7 +156,7 @@ def _of_choice(g: Graph, i: int, wanted: Callable[[int], bool], choices: dict[in
         choices[branch] if branch in choices else _backwards(g, branch, wanted, choices) for branch in g.nodes[i][-2:]
     )
     return {
-        v: _chosen(g, i, first.get(v, zero), second.get(v, zero))
+        v: chosen(g, i, first.get(v, zero), second.get(v, zero))
         for v in [*first, *(w for w in second if w not in first)]
     }
 
@@ -286,7 +288,7 @@ class TimeDerivative:
         if op == Op.SUB:
             return sub(g, memo[node[1]], memo[node[2]])
         if op in _CHOICES:
-            return _chosen(g, i, memo[node[-2]], memo[node[-1]])
+            return chosen(g, i, memo[node[-2]], memo[node[-1]])
         if op == Op.CALL:
             return self._call(node)
         total = const(g, 0.0)

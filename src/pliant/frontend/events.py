@@ -41,10 +41,10 @@ from pliant.expr.build import (
     logical_not,
     logical_or,
     mul,
-    neg,
     sub,
     variables_of,
 )
+from pliant.expr.signed import signed_variable, with_sign
 from pliant.frontend.clauses import is_retained, operands
 from pliant.frontend.discrete import Discretes
 from pliant.frontend.nodes import Nodes
@@ -164,18 +164,17 @@ class EventBuilder:
 
     def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
         """One scalar assignment; -v = e is v = -e."""
-        node = self.g.nodes[target]
-        if node[0] == Op.NEG:
-            node, value = self.g.nodes[node[1]], neg(self.g, value)
-        if not self._is_discrete(target):
+        root = self._discrete(target)
+        if root is None:
             raise self._not_solved(how.span)
-        position = self.symbols.owner[node[1]]
-        self._add(found, position, [node[1] - self.symbols.base[position]], [value], how)
+        v, sign = root
+        position = self.symbols.owner[v]
+        self._add(found, position, [v - self.symbols.base[position]], [with_sign(self.g, sign, value)], how)
 
-    def _is_discrete(self, e: int) -> bool:
-        node = self.g.nodes[e]
-        node = self.g.nodes[node[1]] if node[0] == Op.NEG else node
-        return node[0] == Op.VAR and self.symbols.variables[node[1]].kind == Kind.DISCRETE
+    def _discrete(self, e: int) -> tuple[int, int] | None:
+        """A discrete variable and its sign, where the expression is nothing else."""
+        root = signed_variable(self.g, e)
+        return root if root is not None and self.symbols.variables[root[0]].kind == Kind.DISCRETE else None
 
     def _not_solved(self, span: Span | None) -> ModelError:
         return ModelError(
@@ -193,7 +192,7 @@ class EventBuilder:
         readers: dict[int, list[_Row]] = {}
         for row in rows:
             for e in (row.left, row.right):
-                if self._is_discrete(e):
+                if self._discrete(e) is not None:
                     row.choices.append(e)
                     readers.setdefault(self._number(e), []).append(row)
         ready = [row for row in rows if len(row.choices) < 2]
@@ -213,8 +212,9 @@ class EventBuilder:
             ready += [other for other in readers.get(v, []) if other is not row and other.drop(v, self._number)]
 
     def _number(self, e: int) -> int:
-        node = self.g.nodes[e]
-        return int(self.g.nodes[node[1]][1] if node[0] == Op.NEG else node[1])
+        root = signed_variable(self.g, e)
+        assert root is not None
+        return root[0]
 
     def _add(
         self,

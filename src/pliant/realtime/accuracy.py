@@ -87,7 +87,7 @@ def _declared_outputs(model: NumericModel) -> list[str]:
 def _find(model: NumericModel, name: str) -> tuple[bool, int, int] | None:
     """(in x?, place, sign) of a name; None where it is no variable that moves by the equations."""
     names = model.names
-    target, sign = names.aliases.get(name, (name, 1))
+    target, sign = names.behind(name)
     for in_x, listed in ((True, names.x), (False, names.y)):
         if target in listed and not is_hidden(target):
             return in_x, listed.index(target), sign

@@ -7,7 +7,7 @@ a carrier, too.
 from __future__ import annotations
 
 from pliant.codegen.plan import inner_nodes, nodes_of
-from pliant.codegen.program import Newton, Program
+from pliant.codegen.program import Newton, Program, reset_place
 from pliant.expr.build import reachable
 from pliant.ir import Kind, Op
 
@@ -62,12 +62,12 @@ def _carriers(program: Program) -> set[int]:
     resets: dict[int, list[int]] = {}
     for action in program.sorted.events.actions:
         if action.kind == "reset":
-            resets.setdefault(action.variable, []).append(action.value)
-    places = {v: i for i, v in enumerate(program.x[: program.n_states])}
+            place, value = reset_place(program, action)
+            resets.setdefault(place, []).append(value)
     plain = _Reading(program, set())
-    found = {v for v in resets if v in places and not plain.of(program.f[places[v]]) & (MOVING | SWITCHED)}
-    reading = _Reading(program, found)
-    return {v for v in found if not any(reading.of(value) & MOVING for value in resets[v])}
+    found = {i for i in resets if not plain.of(program.f[i]) & (MOVING | SWITCHED)}
+    reading = _Reading(program, {program.x[i] for i in found})
+    return {program.x[i] for i in found if not any(reading.of(value) & MOVING for value in resets[i])}
 
 
 def driven_by_time(program: Program) -> dict[int, bool]:

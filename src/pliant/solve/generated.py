@@ -15,7 +15,8 @@ from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.ir import Equation, Kind, Op, System, Variable
+from pliant.expr.signed import signed_variable
+from pliant.ir import Equation, Graph, Kind, Op, System, Variable
 from pliant.solve import binding
 from pliant.solve.held import HeldSolver
 from pliant.solve.initial import InitialSolver, Start
@@ -30,6 +31,7 @@ from pliant.structure.diagnosis import describe_equation
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
 OFTEN = 5  # input jumps that are worth compiling Taylor coefficients for
 LARGEST_SERIES = 200  # states up to which they are
+LINEAR = binding.MODEL_LINEAR | binding.MODEL_AUTONOMOUS
 SMALL = 60  # states up to which that was measured
 
 if TYPE_CHECKING:
@@ -167,11 +169,18 @@ class GeneratedModel(NativeModel):
 
     def for_jumps(self, request: Request, inputs: Mapping[str, Typed]) -> NumericModel:
         """With Taylor coefficients where the history of BDF will be corrected often; compiled once for a model."""
-        few = count_jumps(inputs, request.start, request.stop) < OFTEN
-        if few or request.options.at_jump != "correct" or request.method not in ("auto", "bdf"):
+        if count_jumps(inputs, request.start, request.stop) < OFTEN:
             return self
-        linear = self.struct.flags & binding.MODEL_LINEAR and self.struct.flags & binding.MODEL_AUTONOMOUS
-        if self.n_x > LARGEST_SERIES or (linear and not self.names.algebraic):
+        return self.for_correction(request.options.at_jump, request.method)
+
+    def for_correction(self, at_jump: str, method: str) -> GeneratedModel:
+        """With Taylor coefficients where the correction of a history at jumps of inputs can use them.
+
+        Columns of the history of a linear model follow without; its algebraic unknowns in x do not.
+        """
+        if at_jump != "correct" or method not in ("auto", "bdf") or self.n_x > LARGEST_SERIES:
+            return self
+        if self.struct.flags & LINEAR == LINEAR and not self.names.algebraic:
             return self
         found = self.with_taylor()
         found.reports_to = self
@@ -243,10 +252,11 @@ class GeneratedModel(NativeModel):
         }
         g = system.graph
         for v, e in program.sorted.replaced.items():
-            node = g.nodes[e]
-            inner = g.nodes[node[1]] if node[0] == Op.NEG else node
-            constant = inner[0] == Op.CONST or (
-                inner[0] == Op.VAR and system.variables[inner[1]].kind in (Kind.PARAMETER, Kind.CONSTANT)
+            root = signed_variable(g, e)
+            constant = (
+                _is_signed_number(g, e)
+                if root is None
+                else system.variables[root[0]].kind in (Kind.PARAMETER, Kind.CONSTANT)
             )
             if constant and not is_hidden(system.variables[v].name):
                 out[system.variables[v].name] = evaluate(g, [e], values)[0]
@@ -453,24 +463,26 @@ def _root_names(struct: binding.Model) -> tuple[str, ...]:
     return tuple(told) if len(set(told)) == len(told) else tuple(texts)
 
 
+def _is_signed_number(g: Graph, e: int) -> bool:
+    node = g.nodes[e]
+    return bool((g.nodes[node[1]] if node[0] == Op.NEG else node)[0] == Op.CONST)
+
+
 def _names(generated: Generated, roots: tuple[str, ...]) -> Names:
     program = generated.program
     system = program.sorted.system
     variables, g = system.variables, system.graph
     aliases: dict[str, tuple[str, int]] = {}
     for v, e in program.sorted.replaced.items():
-        node = g.nodes[e]
-        inner, sign = (g.nodes[node[1]], -1) if node[0] == Op.NEG else (node, 1)
-        if inner[0] != Op.VAR or is_hidden(variables[v].name):
+        root = signed_variable(g, e)
+        if root is None or is_hidden(variables[v].name):
             continue
-        if variables[inner[1]].kind not in (Kind.PARAMETER, Kind.CONSTANT):
-            aliases[variables[v].name] = (variables[inner[1]].name, sign)
+        if variables[root[0]].kind not in (Kind.PARAMETER, Kind.CONSTANT):
+            aliases[variables[v].name] = (variables[root[0]].name, root[1])
     for v, e in program.sorted.derivatives.items():
-        node = g.nodes[e]
-        inner, sign = (g.nodes[node[1]], -1) if node[0] == Op.NEG else (node, 1)
-        name = f"der({variables[v].name})"
-        if inner[0] == Op.VAR and variables[inner[1]].name != name:
-            aliases.setdefault(name, (variables[inner[1]].name, sign))
+        root, name = signed_variable(g, e), f"der({variables[v].name})"
+        if root is not None and variables[root[0]].name != name:
+            aliases.setdefault(name, (variables[root[0]].name, root[1]))
     x = tuple(variables[v].name for v in program.x)
     return Names(
         x=x,

@@ -45,6 +45,10 @@ class Names:
     algebraic: frozenset[str] = field(default_factory=frozenset)
     aliases: dict[str, tuple[str, int]] = field(default_factory=dict)  # name -> (name of a variable, sign)
 
+    def behind(self, name: str) -> tuple[str, int]:
+        """The variable that holds the values of a name, and the sign between the two."""
+        return self.aliases.get(name, (name, 1))
+
 
 class NumericModel(ABC):
     """A constant description (``struct``) plus a way to make instances."""
