@@ -306,7 +306,7 @@ def _pipe_criteria(out: dict[str, float], walker: Walker, exact: object, mask: n
     out["gamma"] = found.gamma if found is not None else np.inf
     order = eliminate(25, list(zip(walker.rows[mask].tolist(), walker.columns[mask].tolist(), strict=True)))
     out["bidiagonal_lu"] = order.lu_entries
-    from pliant.jacobian.colouring import colour
+    from pliant.solve.colouring import colour
 
     out["bidiagonal_colours"] = colour(25, 25, walker.rows[mask], walker.columns[mask]).n_colours
 

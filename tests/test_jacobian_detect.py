@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import ArgumentError, ModelEvaluationError
-from pliant.jacobian.detect import Missing, detect, subsets_needed, superfluous, verify
+from pliant.jacobian.detect import Missing, detect, subsets_needed, verify
 
 Matrix = np.ndarray
 Function = Callable[[np.ndarray], np.ndarray]
@@ -348,23 +348,3 @@ def test_pattern_outside_of_the_function_is_refused() -> None:
         verify(lambda x: x, np.ones(3), [3], [0], 3, 1.0)
     with pytest.raises(ArgumentError, match="columns"):
         verify(lambda x: x, np.ones(3), [0], [0], 4, 1.0)
-
-
-def test_superfluous_entries_are_listed() -> None:
-    pattern = banded(80, 1)
-    wide = pattern.copy()
-    wide[0, 70] = wide[40, 3] = True
-    rows, cols = np.nonzero(wide)
-    found = superfluous(function_of(pattern), np.ones(80), rows, cols, 80, 1.0)
-    assert list(zip(*found, strict=True)) == [(0, 70), (40, 3)]
-
-
-def test_superfluous_with_refusals_and_zero_products() -> None:
-    def f(x: np.ndarray) -> np.ndarray:
-        if (x < 0.0).any():
-            raise ModelEvaluationError("negative")
-        return np.array([x[0] * x[1], np.sqrt(x[1]), x[2]])
-
-    rows, cols = np.nonzero(np.ones((3, 3)))
-    found = superfluous(f, np.array([1.0, 0.0, 2.0]), rows, cols, 3, 1.0)
-    assert list(zip(*found, strict=True)) == [(0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ArgumentError, OutputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart with any kind of colour vision; their yellow, faint on white, left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -49,6 +54,17 @@ def import_optional(module: str, purpose: str, otherwise: str) -> Any:
         raise OutputError(
             f"{purpose} needs the package {package}: {error}", hint=f"pip install {package}; or: {otherwise}"
         ) from error
+
+
+def new_axes(
+    size: tuple[float, float], heights: Sequence[float], visible: bool, gap: float
+) -> tuple[Figure, list[Axes]]:
+    """Axes below each other that share the time, in a figure that may have a window."""
+    module, kind = ("matplotlib.pyplot", "figure") if visible else ("matplotlib.figure", "Figure")
+    figure = getattr(import_optional(module, "plotting", ""), kind)(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=gap)
+    grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=list(heights))
+    return figure, list(grid[:, 0])
 
 
 def wants_window(show: bool | None, file: str | os.PathLike[str] | None) -> bool:

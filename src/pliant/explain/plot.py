@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.drawing import COLOURS, STYLE, picture_kind, wants_window
+from pliant.drawing import COLOURS, STYLE, new_axes, picture_kind, wants_window
 from pliant.errors import ArgumentError, OutputError
 from pliant.explain.findings import number
 from pliant.explain.record import KINDS, FloatArray, RunRecord
@@ -53,7 +53,8 @@ def timeline(
     visible = wants_window(show, file)
     lanes = _lanes(record)
     with mpl.rc_context(_STYLE):
-        figure, (upper, middle, lower) = _new_axes([2.6, 1.1, 0.3 + 0.26 * len(lanes)], visible)
+        heights = [2.6, 1.1, 0.3 + 0.26 * len(lanes)]
+        figure, (upper, middle, lower) = new_axes((9.0, 1.2 + sum(heights)), heights, visible, 0.06)
         _draw_steps(upper, middle, record)
         _draw_lanes(lower, lanes)
         lower.set_xlabel("time")
@@ -167,21 +168,6 @@ def _short(name: str, room: int = 26) -> str:
 
 
 # -- the figure ----------------------------------------------------------------------------------------------
-
-
-def _new_axes(heights: list[float], visible: bool) -> tuple[Figure, list[Axes]]:
-    size = (9.0, 1.2 + sum(heights))
-    figure: Any
-    if visible:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=size, layout="constrained")
-    else:
-        from matplotlib.figure import Figure as PlainFigure
-
-        figure = PlainFigure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
-    return figure, list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
 
 
 def _limit_time(axes: Axes, record: RunRecord, log: str) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-_SKIP = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
+from pliant.frontend.words import CLASS_PREFIXES, CLASSES, COMMENT, IDENT, STRING
+
+_SKIP = re.compile(f"{COMMENT}|{STRING}", re.DOTALL)
 _WITHIN = re.compile(r"^\s*within\s*([\w.]*)\s*;")
-_IDENT = r"(?:[A-Za-z_]\w*|'(?:\\.|[^'\\])+')"
 _TOKEN = re.compile(
-    rf"\b(?P<kind>model|class|block|package|function|record|connector|type|operator)\s+(?P<name>{_IDENT})"
-    rf"(?P<short>\s*=)?|\bend\s+(?P<end>{_IDENT})\s*;"
+    rf"\b(?P<kind>{'|'.join(CLASSES)})\s+(?P<name>{IDENT})(?P<short>\s*=)?|\bend\s+(?P<end>{IDENT})\s*;"
 )
-_WORDS = frozenset({"model", "class", "block", "package", "function", "record", "connector", "type", "operator"})
 _ONE_LINE = re.compile(
-    rf"\s*(?:within\s+[\w.]*\s*;\s*)?(?:(?:partial|encapsulated|final|expandable|pure|impure)\s+)*"
-    rf"(?:{'|'.join(sorted(_WORDS))})\s+.*\bend\s+{_IDENT}\s*;\s*$"
+    rf"\s*(?:within\s+[\w.]*\s*;\s*)?(?:(?:{'|'.join(CLASS_PREFIXES)})\s+)*"
+    rf"(?:{'|'.join(CLASSES)})\s+.*\bend\s+{IDENT}\s*;\s*$"
 )
 SIMULATED = frozenset({"model", "class", "block"})
 
@@ -64,7 +63,7 @@ def classes(text: str) -> list[Class]:
                 last = open_now.pop()
                 found[last] = replace(found[last], end=place)
             continue
-        if match["name"] in _WORDS:  # "operator record Complex": the kind comes second
+        if match["name"] in CLASSES:  # "operator record Complex": the kind comes second
             place = match.start("name")
             continue
         before = plain[max(0, match.start() - 40) : match.start()].split()

@@ -11,13 +11,14 @@ from bisect import bisect_right
 from dataclasses import replace
 from typing import Any
 
+from pliant.frontend.words import COMMENT, STRING
 from pliant.ir import Span
 
 LONGEST = 100
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|[;()\[\]{},]|\bannotation\b', re.DOTALL)
+_TOKEN = re.compile(rf"{STRING}|{COMMENT}|[;()\[\]{{}},]|\bannotation\b", re.DOTALL)
 
 _CONDITION = re.compile(  # strings and comments are consumed whole, so that prose in them does not count
-    r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|\bif\s+([^;"]*?)\s*(?=(;|"|\bthen\b|\bannotation\b))', re.DOTALL
+    rf'{STRING}|{COMMENT}|\bif\s+([^;"]*?)\s*(?=(;|"|\bthen\b|\bannotation\b))', re.DOTALL
 )
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
 

@@ -11,18 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-_KEYWORDS = """algorithm and annotation block break class connect connector constant constrainedby der discrete each
-    else elseif elsewhen encapsulated end enumeration equation expandable extends external false final flow for function
-    if import impure in initial inner input loop model not operator or outer output package parameter partial protected
-    public pure record redeclare replaceable return stream then true type when while within"""
+from pliant.frontend.words import CLASSES, COMMENT, KEYWORDS, PREFIXES, STRING
+
 _ENDING = "equation algorithm public protected end"
-_CLASSES = "operator model class block package record connector function type"
-_PREFIXES = "parameter constant discrete input output flow stream final inner outer replaceable"
-KEYWORDS = frozenset(_KEYWORDS.split())
 _TOKEN = re.compile(
-    r"""(?P<space>\s+)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|(?P<quoted>'(?:\\.|[^'\\\n])+')
+    rf"""(?P<space>\s+)|(?P<comment>{COMMENT})|(?P<string>{STRING})|(?P<quoted>'(?:\\.|[^'\\\n])+')
     |(?P<word>[A-Za-z_]\w*)|(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
-    |(?P<open>"|'|/\*)|(?P<sign>:=|==|<>|<=|>=|\.\*|\.\+|\.-|\./|\.\^|[-+*/^=<>()\[\]{},;:.])|(?P<odd>.)""",
+    |(?P<open>"|'|/\*)|(?P<sign>:=|==|<>|<=|>=|\.\*|\.\+|\.-|\./|\.\^|[-+*/^=<>()\[\]{{}},;:.])|(?P<odd>.)""",
     re.DOTALL | re.VERBOSE | re.ASCII,
 )
 _CLOSING = {")": "(", "]": "[", "}": "{"}
@@ -127,7 +122,7 @@ def _statements(tokens: Sequence[Token]) -> Iterator[Fault]:
     section, begin, depth = "", 0, 0
     for k, one in enumerate(tokens):
         after = tokens[k + 1] if k + 1 < len(tokens) else one
-        if one.text in _CLASSES.split() and after.text in KEYWORDS - {*_CLASSES.split(), "extends"}:
+        if one.text in CLASSES and after.text in KEYWORDS - {*CLASSES, "extends"}:
             yield _keyword(after)
         depth += (one.text in "([{") - (one.text in ")]}") if one.kind == "sign" else 0
         if one.kind == "word" and depth == 0:
@@ -184,7 +179,7 @@ def _statement(words: Sequence[Token], section: str) -> Fault | None:
 def _declaration(words: Sequence[Token]) -> Fault | None:
     """[prefixes] type name ...: the name must be one, and only one type stands before it."""
     rest = _without_header(words)
-    while rest and rest[0].text in _PREFIXES.split():
+    while rest and rest[0].text in PREFIXES:
         rest.pop(0)
     dotted: list[Token] = []
     while rest and (_is_name(rest[0]) or rest[0].text == "."):
@@ -213,7 +208,7 @@ def _without_header(words: Sequence[Token]) -> list[Token]:
     k = 0
     while k + 1 < len(rest) and rest[k].text in KEYWORDS:
         name = k + 2 if rest[k + 1].text == "extends" else k + 1
-        if rest[k].text in _CLASSES.split() and name < len(rest) and _is_name(rest[name]):
+        if rest[k].text in CLASSES and name < len(rest) and _is_name(rest[name]):
             rest = _without_brackets(rest[name + 1 :])
             rest = rest[1:] if rest and rest[0].kind == "string" else rest
             k = -1

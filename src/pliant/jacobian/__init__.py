@@ -1,1 +1,1 @@
-"""Patterns of Jacobians and their colouring."""
+"""Patterns of Jacobians, and how good a Jacobian is."""

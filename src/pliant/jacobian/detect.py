@@ -20,16 +20,13 @@ in the last place, and sets the least change that counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from pliant.errors import ArgumentError
-from pliant.jacobian.colouring import colour, pattern_of
 from pliant.jacobian.evaluation import (
     BoolArray,
     Evaluation,
@@ -39,6 +36,7 @@ from pliant.jacobian.evaluation import (
     VectorFunction,
     point_and_scale,
 )
+from pliant.jacobian.pattern import pattern_of
 
 SCATTER = (0.0, 0.02, 0.5, 0.1, 2.0)  # how far the points lie from x, relative to |x| + scale
 SIZES = ((1e-5, 0.5), (1e-2, 10.0), (1e-3, 1e3))  # a small and a large change, one pair for each point
@@ -359,57 +357,3 @@ def subsets_needed(length: int) -> int:
     """K with (1 - q)^K <= MISS, q = p (1 - p)^r at the best p = 1/(r + 1); a half serves for empty rows."""
     chance = 1.0 / (length + 1.0) if length else 0.5
     return math.ceil(math.log(MISS) / math.log1p(-chance * (1.0 - chance) ** length))
-
-
-# ------------------------------------------------------------------------------------------- superfluous entries
-
-
-def superfluous(
-    f: VectorFunction, x: ArrayLike, rows: ArrayLike, cols: ArrayLike, n: int, scale: ArrayLike, *, rng_seed: int = 0
-) -> tuple[IndexArray, IndexArray]:
-    """Entries of the pattern for which no dependence was seen. They cost colours, nothing else: a hint, no fault.
-
-    Columns of one colour share no row, so one evaluation tests all their entries; three points, two sizes each.
-    """
-    point, sizes = point_and_scale(x, scale)
-    evaluate, rng = Evaluation(f), np.random.default_rng(rng_seed)
-    bases = [base for k in range(3) if (base := base_near(evaluate, point, sizes, SCATTER[k], rng))]
-    if not bases:
-        raise ArgumentError("f refuses the point and all points around it", hint="choose a point where f is defined")
-    pattern = pattern_of(evaluate.size, n, rows, cols)
-    by_column = pattern.tocsc()
-    i, j = pattern.tocoo().row, pattern.tocoo().col
-    groups = colour(evaluate.size, n, i, j).groups()
-    seen = np.zeros(by_column.nnz, dtype=bool)
-    for base, pair in zip(bases, SIZES, strict=False):
-        for size, group in ((size, group) for size in pair for group in groups):
-            for part, values in parts(evaluate, base, size * (np.abs(base.x) + sizes), group, rng):
-                moved = changed(base.values, values, base.least)
-                for column in part.tolist():
-                    places = slice(by_column.indptr[column], by_column.indptr[column + 1])
-                    seen[places] |= moved[by_column.indices[places]]
-    column_of = np.repeat(np.arange(n), np.diff(by_column.indptr))
-    order = np.lexsort((column_of[~seen], by_column.indices[~seen]))
-    return by_column.indices[~seen][order].astype(np.intp), column_of[~seen][order].astype(np.intp)
-
-
-def parts(
-    evaluate: Evaluation, base: Base, step: FloatArray, group: IndexArray, rng: np.random.Generator
-) -> Iterator[tuple[IndexArray, FloatArray]]:
-    """Values with the group's columns changed; a group that f refuses is halved, on both sides, down to columns."""
-    waiting = [group]
-    while waiting:
-        columns = waiting.pop()
-        if not columns.size:
-            continue
-        for side in (0, 1, -1):
-            probe = base.x.copy()
-            probe[columns] += step[columns] * random_signs(probe[columns], side, rng)
-            values = evaluate(probe)
-            if values is not None:
-                yield columns, values
-                break
-        else:
-            if columns.size > 1:
-                bounds = (0, columns.size // 2, columns.size)
-                waiting += [columns[a:b] for a, b in pairwise(bounds)]

@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pliant.jacobian.colouring import colour
 from pliant.realtime.accept import Checker, Rule
 from pliant.realtime.effects import cluster_effects
 from pliant.realtime.elimination import eliminate
 from pliant.realtime.linearise import Mask, Matrix
 from pliant.realtime.points import Places, Points
+from pliant.solve.colouring import colour
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,13 @@ LARGEST_STORE = 60_000_000  # numbers kept of all Jacobians together; beyond it 
 DIVERGED = 1e30
 
 
+def dense(n: int, rows: NDArray[np.intp], columns: NDArray[np.intp], values: Matrix) -> Matrix:
+    """Entries as n x n matrices; leading axes are kept."""
+    out = np.zeros((*values.shape[:-1], n, n))
+    out[..., rows, columns] = values
+    return out
+
+
 @dataclass(eq=False)
 class Trace:
     """One run with the exact Jacobian, or with a part of it."""
@@ -192,9 +199,7 @@ class Walker:
 
     def dense(self, values: Matrix) -> Matrix:
         """Entries as a square matrix."""
-        out = np.zeros((self.n, self.n))
-        out[self.rows, self.columns] = values
-        return out
+        return dense(self.n, self.rows, self.columns, values)
 
     def solve(self, t: float, values: Matrix, f: Matrix, share: float = 1.0) -> Matrix:
         """dx of one Euler step of length share * tau."""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 
@@ -116,7 +118,7 @@ class RealtimeOptions:
             _check_limits(value)
         if name == "smallest_real":
             check_number(name, value, -1.0, 1.0, "a real part of eigenvalues, e.g. -0.5")
-        if name == "cluster_cut" and not (_is_number(value) and 0.0 <= value < math.inf):
+        if name == "cluster_cut" and not (is_number(value) and 0.0 <= value < math.inf):
             raise ArgumentError(f"option cluster_cut must be a distance from 0 up, not {value!r}")
 
 
@@ -132,9 +134,9 @@ def _check_limits(given: Any) -> None:
             raise ArgumentError(f"the monitor has no limit {name!r}", hint=suggestion(str(name), LIMITS))
         if name in ("error", "dropped"):
             check_number(f"limits: {name}", value, 0.0, math.inf, "a share of the range, e.g. .05")
-        if name == "margin" and not (_is_number(value) and 0.0 <= value < math.inf):
+        if name == "margin" and not (is_number(value) and 0.0 <= value < math.inf):
             raise ArgumentError(f"limits: margin = {value!r} must be a share of the range from 0 up", hint="e.g. .25")
-        if name in ("ringing_steps", "hold") and not (_is_number(value) and value == int(value) and value >= 1):
+        if name in ("ringing_steps", "hold") and not (is_number(value) and value == int(value) and value >= 1):
             raise ArgumentError(f"limits: {name} = {value!r} must be a whole number of steps, at least 1")
         if name == "ranges":
             _check_ranges(value)
@@ -144,7 +146,7 @@ def _check_ranges(given: Any) -> None:
     if not isinstance(given, Mapping):
         raise ArgumentError(f"limits: ranges must be a mapping, not {given!r}", hint="e.g. {'v': (0.0, 2.5)}")
     for name, pair in given.items():
-        good = isinstance(pair, Sequence) and len(pair) == 2 and all(_is_number(one) for one in pair)
+        good = isinstance(pair, Sequence) and len(pair) == 2 and all(is_number(one) for one in pair)
         if not good or not pair[0] < pair[1]:
             raise ArgumentError(
                 f"limits: the range of {name} must be a pair with the lowest below the highest, not {pair!r}",
@@ -152,8 +154,9 @@ def _check_ranges(given: Any) -> None:
             )
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value: Any) -> bool:
+    """A number, also one of numpy; not a Boolean."""
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def check_number(name: str, value: Any, low: float, high: float, hint: str) -> float:

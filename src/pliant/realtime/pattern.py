@@ -15,7 +15,6 @@ from functools import partial
 import numpy as np
 
 from pliant.errors import SimulationInterrupted, SolverError
-from pliant.jacobian.colouring import colour
 from pliant.realtime.accept import Checker, Rule
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.elimination import eliminate
@@ -26,6 +25,7 @@ from pliant.realtime.points import Frame, Points, pick
 from pliant.realtime.progress import Clock
 from pliant.realtime.search import Found, Settings, Stage, restart_noise, search_pattern, violators
 from pliant.realtime.static_lu import sound_order
+from pliant.solve.colouring import colour
 
 AGAIN = 6  # how often the search goes on after a run with its pattern
 ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it

@@ -18,7 +18,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import SingularError
-from pliant.realtime.linearise import Mask, Matrix, Trace
+from pliant.realtime.linearise import Mask, Matrix, Trace, dense
 from pliant.realtime.spectrum import allowed_change
 from pliant.realtime.stepmap import extrapolated, plain_solve, summed_map
 
@@ -63,9 +63,7 @@ class Frame:
 
     def dense(self, values: Matrix) -> Matrix:
         """Entries as matrices; leading axes are kept."""
-        out = np.zeros((*values.shape[:-1], self.n, self.n))
-        out[..., self.rows, self.columns] = values
-        return out
+        return dense(self.n, self.rows, self.columns, values)
 
     def masked(self, values: Matrix, mask: Mask) -> Matrix:
         """J from the entries that stay."""

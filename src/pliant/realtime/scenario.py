@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError
+from pliant.realtime.options import is_number
 from pliant.solve.inputs import InputSet, same_time
 from pliant.solve.names import suggestion
 from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
@@ -54,13 +55,9 @@ class Scenario:
                 )
         for part in ("start", "stop"):
             value = getattr(self, part)
-            if not (_is_number(value) or (part == "stop" and value is None)):
+            if not (is_number(value) or (part == "stop" and value is None)):
                 raise ArgumentError(f"{part} = {value!r} of a scenario is not a number", hint="a time in seconds")
         object.__setattr__(self, "inputs", read_inputs(self.inputs))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +167,7 @@ def _check_finite(scenario: Scenario, name: str) -> None:
     """Numbers of a scenario must be numbers."""
     for part in ("parameters", "start_values"):
         for one, value in getattr(scenario, part).items():
-            if _is_number(value) and not math.isfinite(value):
+            if is_number(value) and not math.isfinite(value):
                 raise ArgumentError(
                     f"{name}: {part}[{one!r}] is {value}, not a finite number", hint="give a number, or leave it out"
                 )

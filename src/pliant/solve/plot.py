@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.drawing import COLOURS, STYLE, import_optional, picture_kind, wants_window
+from pliant.drawing import COLOURS, STYLE, import_optional, new_axes, picture_kind, wants_window
 from pliant.errors import ArgumentError
 from pliant.solve.result import FloatArray, Result
 from pliant.solve.save import write_files
@@ -213,13 +213,7 @@ def _flat_pieces(
 
 def _new_axes(heights: Sequence[float], visible: bool) -> tuple[Figure, list[Axes]]:
     size = (8.0, 1.0 + 2.4 * len(heights) + (1.0 if len(heights) == 1 else 0.0))
-    if visible:
-        figure = import_optional("matplotlib.pyplot", "plotting", "").figure(figsize=size, layout="constrained")
-    else:
-        figure = import_optional("matplotlib.figure", "plotting", "").Figure(figsize=size, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
-    grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=list(heights))
-    return figure, list(grid[:, 0])
+    return new_axes(size, heights, visible, 0.08)
 
 
 def _figure_of(ax: Axes) -> Figure:
