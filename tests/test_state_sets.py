@@ -10,6 +10,7 @@ from support_modelica import model_of
 import pliant
 from pliant.expr.build import add, apply, const, div, mul, neg, power, sub, var
 from pliant.ir import Graph, Op
+from pliant.solve.pivots import columns_without_pivot
 from pliant.structure.signs import Signs
 
 PENDULUM = """
@@ -202,3 +203,27 @@ def test_expressions_that_are_zero_nowhere() -> None:
     ]
     assert all(signs.nonzero(e) for e in never)
     assert not any(signs.nonzero(e) for e in sometimes)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pivots_leave_a_regular_rest(seed: int) -> None:
+    """What is not a state can be solved for; wanted states stay states unless only they have a pivot."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    m = int(rng.integers(1, n))
+    g = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.7)
+    g[np.arange(m), rng.permutation(n)[:m]] += 3.0
+    states = columns_without_pivot(g)
+    assert len(states) == n - m
+    others = sorted(set(range(n)) - states)
+    assert np.linalg.svd(g[:, others], compute_uv=False)[-1] > 1e-3
+    wanted = [j in states for j in range(n)]
+    assert columns_without_pivot(g, wanted) == states
+
+
+def test_pivots_by_hand() -> None:
+    assert columns_without_pivot(np.array([[1.0, -2.0, 0.5]])) == {0, 2}
+    assert columns_without_pivot(np.array([[1.0, -2.0, 0.5]]), [False, True, False]) == {1, 2}  # 1.0 is large enough
+    assert columns_without_pivot(np.array([[1e-9, -2.0, 0.0]]), [False, True, False]) == {0, 2}  # 1e-9 is not
+    assert columns_without_pivot(np.array([[1.0, 2.0, 4.0], [2.0, 4.0, 8.0]])) == {1}  # dependent: the first goes
+    assert columns_without_pivot(np.array([[np.nan, 1.0]])) == {0}

@@ -368,64 +368,72 @@ static PL_UNUSED pl_real pl_table_value(const pl_table *table, int order, pl_rea
 
 /* -------------------------------------------------------------------------------------------- state sets */
 
+/* Gauss-Jordan elimination of g (row-major m x n, overwritten) with complete pivoting; column: the columns of the
+ * pivots. Columns that are barred (n flags, or NULL) serve only where no other has a pivot above the share of what is
+ * left; share < 0: never. Returns the rank. */
+static PL_UNUSED int pl_set_pivots(int m, int n, pl_real *g, const int8_t *barred, pl_real share,
+                                   int *column) {
+    for (int k = 0; k < m; k++) {
+        int place = -1, other = -1; /* of the best pivot, and of the best barred one */
+        pl_real size = 0.0, other_size = 0.0;
+        for (int i = k; i < m; i++)
+            for (int j = 0; j < n; j++) {
+                int taken = 0;
+                for (int q = 0; q < k; q++) taken |= column[q] == j;
+                if (taken) continue;
+                if (barred && barred[j]) {
+                    if (share >= 0.0 && fabs(g[i * n + j]) > other_size) {
+                        other_size = fabs(g[i * n + j]);
+                        other = i * n + j;
+                    }
+                } else if (fabs(g[i * n + j]) > size) {
+                    size = fabs(g[i * n + j]);
+                    place = i * n + j;
+                }
+            }
+        if (other >= 0 && size <= share * other_size) place = other;
+        if (place < 0) return k;
+        int row = place / n, best = place % n;
+        for (int j = 0; j < n; j++) {
+            pl_real swap = g[k * n + j];
+            g[k * n + j] = g[row * n + j];
+            g[row * n + j] = swap;
+        }
+        pl_real inverse = 1.0 / g[k * n + best];
+        for (int j = 0; j < n; j++) g[k * n + j] *= inverse;
+        for (int i = 0; i < m; i++) {
+            pl_real factor = g[i * n + best];
+            if (i == k || factor == 0.0) continue;
+            for (int j = 0; j < n; j++) g[i * n + j] -= factor * g[k * n + j];
+        }
+        column[k] = best;
+    }
+    return m;
+}
+
 /* Choose states among n candidates under m constraints with Jacobian g (row-major m x n, overwritten). `state`
  * (n flags) is the present choice; it is kept while it is good enough, unless force is set. Returns 1 if the
  * choice changed, 0 if not, -1 if the constraints are dependent here. work: n ints. */
 static PL_UNUSED int pl_set_choose(int m, int n, pl_real *g, int8_t *state, int force, int *work) {
-    /* Gauss-Jordan elimination on the present dummies: what is left in the columns of states is G_d^-1 G_s. */
-    for (int pass = force ? 1 : 0; pass < 2; pass++) {
-        int *column = work, rank = 0;
-        int8_t *keep = state;
-        for (int k = 0; k < m; k++) {
-            int row = -1, best = -1;
-            pl_real size = 0.0;
-            for (int i = k; i < m; i++)
-                for (int j = 0; j < n; j++) {
-                    int taken = 0;
-                    for (int q = 0; q < k; q++) taken |= column[q] == j;
-                    if (taken || (pass == 0 && keep[j])) continue;
-                    if (fabs(g[i * n + j]) > size) {
-                        size = fabs(g[i * n + j]);
-                        row = i;
-                        best = j;
-                    }
-                }
-            if (row < 0) break;
-            for (int j = 0; j < n; j++) {
-                pl_real swap = g[k * n + j];
-                g[k * n + j] = g[row * n + j];
-                g[row * n + j] = swap;
-            }
-            pl_real inverse = 1.0 / g[k * n + best];
-            for (int j = 0; j < n; j++) g[k * n + j] *= inverse;
-            for (int i = 0; i < m; i++) {
-                pl_real factor = g[i * n + best];
-                if (i == k || factor == 0.0) continue;
-                for (int j = 0; j < n; j++) g[i * n + j] -= factor * g[k * n + j];
-            }
-            column[k] = best;
-            rank++;
-        }
-        if (pass == 0) {
-            pl_real growth = rank < m ? HUGE_VAL : 0.0;
-            for (int i = 0; rank == m && i < m; i++)
-                for (int j = 0; j < n; j++)
-                    if (keep[j] && fabs(g[i * n + j]) > growth) growth = fabs(g[i * n + j]);
-            if (growth <= PL_SET_GROWTH) return 0;
-        } else {
-            int changed = 0;
-            if (rank < m) return -1;
-            for (int j = 0; j < n; j++) {
-                int8_t now = 1;
-                for (int q = 0; q < m; q++)
-                    if (column[q] == j) now = 0;
-                changed |= now != state[j];
-                state[j] = now;
-            }
-            return changed;
-        }
+    int *column = work, changed = 0;
+    if (!force) {
+        /* on the present dummies: what is left in the columns of states is G_d^-1 G_s */
+        int rank = pl_set_pivots(m, n, g, state, -1.0, column);
+        pl_real growth = rank < m ? HUGE_VAL : 0.0;
+        for (int i = 0; rank == m && i < m; i++)
+            for (int j = 0; j < n; j++)
+                if (state[j] && fabs(g[i * n + j]) > growth) growth = fabs(g[i * n + j]);
+        if (growth <= PL_SET_GROWTH) return 0;
     }
-    return 0;
+    if (pl_set_pivots(m, n, g, NULL, -1.0, column) < m) return -1;
+    for (int j = 0; j < n; j++) {
+        int8_t now = 1;
+        for (int q = 0; q < m; q++)
+            if (column[q] == j) now = 0;
+        changed |= now != state[j];
+        state[j] = now;
+    }
+    return changed;
 }
 
 /* Selection matrix ((n - m) x n, row-major) of a choice. */

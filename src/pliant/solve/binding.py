@@ -528,6 +528,7 @@ def _load() -> ctypes.CDLL:
         "pl_run_event_after": (c_void_p, [c_void_p]),
         "pl_run_event_fired": (c_void_p, [c_void_p]),
         "pl_shim_install": (None, [c_void_p, c_void_p]),
+        "pl_host_set_pivots": (c_int, [c_int, c_int, c_void_p, c_void_p, c_double, c_void_p]),
     }
     for name, (restype, argtypes) in signatures.items():
         function = getattr(lib, name)

@@ -1,4 +1,4 @@
-"""Which unknowns of a constraint stay free: elimination with complete pivoting."""
+"""Which unknowns of a constraint stay free: elimination with complete pivoting, that of the generated models."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.solve import binding
+
 Vector = NDArray[np.float64]
 PIVOT = 1e-6  # share of the largest entry from which on a constraint can be solved for a candidate
 
@@ -14,21 +16,13 @@ PIVOT = 1e-6  # share of the largest entry from which on a constraint can be sol
 def columns_without_pivot(g: Vector, wanted: Sequence[bool] = ()) -> set[int]:
     """Columns that elimination with complete pivoting leaves without a pivot: the states.
 
-    Those ``wanted`` as states are eliminated last, where the pivots allow it.
+    Those ``wanted`` as states are eliminated last, where the pivots allow it. Where constraints depend on each other
+    the first columns make up for the pivots that are missing.
     """
-    a = np.nan_to_num(np.array(g, dtype=float))
+    a = np.ascontiguousarray(np.nan_to_num(np.array(g, dtype=np.float64)))
     m, n = a.shape
-    free = set(range(n))
-    for k in range(m):
-        largest = np.abs(a[k:]).max(initial=0.0)
-        for columns in ([j for j in sorted(free) if not (wanted and wanted[j])], sorted(free)):
-            block = np.abs(a[k:][:, columns])
-            if block.size and block.max() > PIVOT * largest:
-                break
-        row, best = np.unravel_index(int(np.argmax(block)), block.shape)
-        column = columns[int(best)]
-        a[[k, k + int(row)]] = a[[k + int(row), k]]
-        if a[k, column] != 0.0:
-            a[k + 1 :] -= np.outer(a[k + 1 :, column] / a[k, column], a[k])
-        free.discard(column)
-    return free
+    barred = np.array(wanted if len(wanted) else [False] * n, dtype=np.int8)
+    column = np.zeros(m, dtype=np.int32)
+    rank = binding.lib.pl_host_set_pivots(m, n, a.ctypes.data, barred.ctypes.data, PIVOT, column.ctypes.data)
+    free = sorted(set(range(n)) - set(column[:rank].tolist()))
+    return set(free[m - rank :])
