@@ -10,11 +10,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pliant.errors import ModelError
-from pliant.expr.build import const, neg, var
-from pliant.ir import Action, Block, Kind, Op, SortedSystem, Variable
+from pliant.expr.build import neg, var
+from pliant.ir import Action, Block, Graph, Kind, Op, SortedSystem, Variable
 
 
 @dataclass(slots=True, eq=False)
@@ -30,9 +31,9 @@ class Solve:
     """matrix * targets = right"""
 
     loop: int
-    targets: list[int]
-    matrix: list[list[int]]
-    right: list[int]
+    targets: Sequence[int]
+    matrix: Sequence[Sequence[int]]
+    right: Sequence[int]
 
 
 @dataclass(slots=True, eq=False)
@@ -40,10 +41,10 @@ class Newton:
     """residuals(targets) = 0, with d residuals / d targets = matrix; steps are evaluated before both."""
 
     loop: int
-    targets: list[int]
+    targets: Sequence[int]
     steps: list[Assign]
     residuals: list[int]
-    matrix: list[list[int]]
+    matrix: Sequence[Sequence[int]]
 
 
 @dataclass(slots=True, eq=False)
@@ -53,7 +54,7 @@ class Columns:
     loop: int
     targets: list[list[int]]  # k x m
     right: list[list[int]]
-    matrix: list[list[int]]
+    matrix: Sequence[Sequence[int]]
     is_newton: bool
 
 
@@ -62,9 +63,14 @@ Statement = Assign | Solve | Newton | Columns
 
 @dataclass(eq=False)
 class Program:
-    """Everything needed to write the functions of a ``pl_model``."""
+    """Everything needed to write the functions of a ``pl_model``.
+
+    ``graph`` and ``variables`` are overlays: they begin with those of the sorted system and take what is made on the way.
+    """
 
     sorted: SortedSystem
+    graph: Graph
+    variables: list[Variable]
     x: list[int]  # states, then algebraic unknowns
     n_states: int
     f: list[int]  # right sides: derivatives, then residuals
@@ -78,8 +84,7 @@ class Program:
 
 def build_program(s: SortedSystem, form: str = "auto") -> Program:
     """Statements of a sorted system in the given form."""
-    system = s.system
-    variables = system.variables
+    graph, variables = s.system.graph.overlay(), list(s.system.variables)
     statements: list[Statement] = []
     loops: list[Block] = []
     algebraic: list[int] = []
@@ -102,15 +107,11 @@ def build_program(s: SortedSystem, form: str = "auto") -> Program:
     computed += [step.variable for step in s.extras]
     states = list(s.states)
     f = [s.derivatives[v] for v in states]
-    if not states and not algebraic:  # nothing to integrate: a clock that stands still keeps the solver busy
-        known = [v for v, one in enumerate(variables) if one.name == "$dummy"]  # from another program of this system
-        if not known:
-            variables.append(Variable("$dummy", Kind.UNKNOWN, start=const(system.graph, 0.0), fixed=True))
-        states = known or [len(variables) - 1]
-        f = [const(system.graph, 0.0)]
     f += [s.equations[e].residual for e in rows]
     return Program(
         s,
+        graph,
+        variables,
         states + algebraic,
         len(states),
         f,
@@ -126,7 +127,7 @@ def build_program(s: SortedSystem, form: str = "auto") -> Program:
 def reset_place(program: Program, action: Action) -> tuple[int, int]:
     """(place in x, its new value) of a reinit."""
     s = program.sorted
-    g = s.system.graph
+    g = program.graph
     e = s.replaced.get(action.variable, var(g, action.variable))
     root, negative = (g.nodes[e][1], True) if g.nodes[e][0] == Op.NEG else (e, False)
     v = g.nodes[root][1] if g.nodes[root][0] == Op.VAR else -1

@@ -9,26 +9,17 @@ relations          a comparison at the present x, t and u; where it depends on i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement, build_program
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, div, mul, rebuild, sub, value_of, var
-from pliant.ir import PLAIN, Graph, Op, SortedSystem
+from pliant.ir import PLAIN, Op, SortedSystem
 from pliant.realtime.elimination import eliminate
 from pliant.realtime.stepper.algebra import Algebra, Factors
 
 LARGEST_POWER = 8  # integer exponents up to this become products
-
-
-def private_copy(s: SortedSystem) -> SortedSystem:
-    """The same system with a graph and a list of variables of its own, so that steppers leave no trace."""
-    old = s.system.graph
-    g = Graph()
-    g.nodes, g.index = list(old.nodes), dict(old.index)
-    return replace(s, system=replace(s.system, graph=g, variables=list(s.system.variables)))
 
 
 def check_supported(s: SortedSystem) -> None:
@@ -83,9 +74,9 @@ class Lowering(Algebra):
     """One evaluation after the other, as assignments in ``out``."""
 
     def __init__(self, s: SortedSystem, form: str, newton_steps: int) -> None:
-        self.s = private_copy(s)
-        super().__init__(self.s.system.graph, self.s.system.variables)
-        self.program: Program = build_program(self.s, form)
+        self.s = s
+        self.program: Program = build_program(s, form)
+        super().__init__(self.program.graph, self.program.variables)
         self.newton_steps = newton_steps
         self.loop_rows: Mapping[int, Sequence[int]] = {}  # loop -> row of each column's pivot
         self.clock = self.temporary("time")
