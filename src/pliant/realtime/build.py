@@ -261,7 +261,7 @@ class Builder:
         options = self.request.options
         tolerance = self.request.rule.tolerance
         training = points.farthest(options.training)
-        if options.search == "full":
+        if options.search == "full" or not points.frame.n:
             return (*self._full(points, training), points)
         best: tuple[tuple[int, int, int], Found, list[Trace], Points] | None = None
         rule, widened = self.request.rule, False
@@ -366,6 +366,8 @@ class Builder:
     def _order(self, points: Points, mask: Mask) -> Elimination:
         """Pivots on the diagonal where that is sound at all points, otherwise on large entries; then Markowitz."""
         frame = points.frame
+        if not frame.n:
+            return eliminate(0, ())
         matrices = frame.mass - frame.tau * frame.dense(np.where(mask, points.values, 0.0))
         places = set(zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True))
         mass = {(int(i), int(j)) for i, j in np.argwhere(frame.mass != 0.0)}

@@ -18,19 +18,19 @@ from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import Outcome
 from pliant.realtime.certificates import Lyapunov, Windows, best_lyapunov, infinity_bound, windows
-from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, outputs_apart, write_code
 from pliant.realtime.covered import input_range
+from pliant.realtime.differenced import DIFFERENCED, differenced_radius
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.proposals import Proposal
 from pliant.realtime.static_lu import Quality, quality
 from pliant.realtime.stepmap import masked as masked_part
 from pliant.realtime.stepmap import step_map
 from pliant.realtime.stepper.make import StepCode
-from pliant.realtime.verdict import accuracy_line, compiled_line, conclude, missing_line
+from pliant.realtime.verdict import EVALUATION, accuracy_line, compiled_line, conclude, missing_line
 from pliant.solve.generated import GeneratedModel
 
 BASE = 12  # linearisations that a common norm is made from
-DIFFERENCED = 8  # points where the step itself is differenced
 SHOWN = 10  # ranges that are printed; the file has them all
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
 HIDDEN = 1e-3  # growth per step that is told of where the step damps it
@@ -170,6 +170,8 @@ class Collector:
 
     def run(self) -> Evidence:
         """Everything, in the order of the text."""
+        if not self.frame.n:
+            return self._evaluation()
         self._eigenvalues()
         self.report(0.2, "errors")
         self._errors()
@@ -183,6 +185,18 @@ class Collector:
         self._derivative()
         self._constraints()
         self.report(0.95, "generated code")
+        self._generated()
+        self._coverage()
+        return self.e
+
+    def _evaluation(self) -> Evidence:
+        """A model without states: nothing is integrated, a step is a plain evaluation at its time."""
+        self.e.n_points, self.e.n_masked_points = len(self.o.points), len(self.o.masked_points)
+        self._judged(*EVALUATION)
+        for k, (exact, masked) in enumerate(zip(self.o.exact, self.o.masked, strict=True)):
+            self._reference(k, exact, masked)
+        self._accuracy()
+        self.report(0.9, "generated code")
         self._generated()
         self._coverage()
         return self.e
@@ -412,27 +426,7 @@ class Collector:
 
     def _differenced_radius(self, runs: list[Trace], mask: Mask | None) -> float:
         walker = Walker(self.o.model, self.frame.tau, self.frame.order)
-        radius = 0.0
-        for s, run in enumerate(runs):
-            walker.begin(self.o.exact[s].scenario)
-            for k in np.linspace(0, len(run.t) - 1, DIFFERENCED).astype(int):
-                matrix = self._differenced(walker, float(run.t[k]), run.x[k], mask)
-                radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
-        return radius
-
-    def _differenced(self, walker: Walker, t: float, x: Matrix, mask: Mask | None) -> Matrix:
-        def step(x: Matrix) -> Matrix:
-            return x + walker.step(t, x, mask)[0]
-
-        scale = np.where(np.isfinite(self.frame.scale), self.frame.scale, 1.0)
-        h = 1e-6 * np.maximum(np.abs(x), scale)
-        out = np.empty((len(x), len(x)))
-        for j in range(len(x)):
-            up, down = x.copy(), x.copy()
-            up[j] += h[j]
-            down[j] -= h[j]
-            out[:, j] = (step(up) - step(down)) / (up[j] - down[j])
-        return out
+        return differenced_radius(walker, self.frame, [one.scenario for one in self.o.exact], runs, mask)
 
     def _constraints(self) -> None:
         """Algebraic equations are not met any more where their rows lost entries."""
@@ -487,8 +481,8 @@ class Collector:
         self._judged(
             "generated code",
             same,
-            f"the compiled step ({code.style}, {code.precision}{how}) gives the runs of this analysis "
-            f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
+            f"the compiled step ({code.style}, {code.precision}{how}) gives the "
+            f"{'runs of this analysis' if code.n_x else 'outputs of the model'} within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
             + (f"; discrete variables differ in {found.other} steps" if found.other else "")
             + ("" if same else self._advice(loops)),
         )
@@ -537,7 +531,9 @@ class Collector:
             out.runs.append(run)
             with np.errstate(all="ignore"):
                 difference = np.abs(run.x - masked.x).max(axis=0) / self.frame.scale
-            out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max()))
+            out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0)))
+            if not self.frame.n:  # what a step gives are its outputs alone
+                out.worst = max(out.worst, outputs_apart(run, code))
             out.flagged += 0 if run.flags is None else int(np.count_nonzero(run.flags))
             if seen:
                 wanted = masked.memories[:, seen]

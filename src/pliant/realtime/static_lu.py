@@ -33,7 +33,7 @@ class StaticLU:
 
     def __init__(self, elimination: Elimination, matrices: NDArray[np.float64], dtype: type = np.float64) -> None:
         """``matrices``: (P, n, n), only the entries of the pattern are read."""
-        self.e, self.dtype = elimination, dtype
+        self.e, self.dtype, self.count = elimination, dtype, len(matrices)
         e = elimination
         self.a: dict[Entry, Array] = {(i, j): matrices[:, i, j].astype(dtype) for i, j in e.entries}
         zero: Array = np.zeros(len(matrices), dtype=dtype)
@@ -66,7 +66,7 @@ class StaticLU:
 
     def pivots(self) -> Array:
         """(n, P) in the order of elimination."""
-        return np.array([self.a[place] for place in self.e.pivots])
+        return np.array([self.a[place] for place in self.e.pivots]).reshape(self.e.n, self.count)
 
     def growth(self) -> float:
         """Largest entry of U."""

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
+EVALUATION: Line = (
+    "stability",
+    None,
+    "the model has no states: a step is a plain evaluation of its outputs and sampled parts, and nothing is carried on "
+    "from step to step but discrete variables",
+)
 
 
 def accuracy_line(outcome: Outcome, k: int, errors: dict[str, float]) -> Line | None:
