@@ -65,7 +65,8 @@ Statement = Assign | Solve | Newton | Columns
 class Program:
     """Everything needed to write the functions of a ``pl_model``.
 
-    ``graph`` and ``variables`` are overlays: they begin with those of the sorted system and take what is made on the way.
+    ``graph`` and ``variables`` are overlays: they begin with those of the sorted system, and take what is made on the
+    way.
     """
 
     sorted: SortedSystem

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.expr.build import BINARY, UNARY, operands, reachable, substitute, variables_of
+from pliant.expr.walk import memoised
 from pliant.ir import FlatModel, Function, Graph, Kind, Op, Relation, System, Table
 
 _FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
@@ -89,29 +90,11 @@ class _Evaluation:
     def of(self, roots: Sequence[int], args: Sequence[float] = ()) -> list[float]:
         """Numbers of expressions; ``args``: the arguments, inside the body of a function."""
         at: dict[int, float] = {}
-        under = reachable(self.g, roots)
-        if self.relations and any(self.g.nodes[i][0] == Op.REL for i in under):
-            under = self._under_relations(roots)
-        for i in under:
-            at[i] = self._node(self.g.nodes[i], at, args)
-        return [at[e] for e in roots]
 
-    def _under_relations(self, roots: Sequence[int]) -> list[int]:
-        """Nodes in an order of evaluation; the sides of a relation come before it, whatever their numbers."""
-        done: set[int] = set()
-        order: list[int] = []
-        stack = [*roots]
-        while stack:
-            i = stack[-1]
-            todo = [a for a in self._below(i) if a not in done] if i not in done else []
-            if todo:
-                stack.extend(todo)
-                continue
-            stack.pop()
-            if i not in done:
-                done.add(i)
-                order.append(i)
-        return order
+        def value(i: int) -> float:
+            return self._node(self.g.nodes[i], at, args)
+
+        return [memoised(e, at, self._below, value) for e in roots]
 
     def _below(self, i: int) -> Sequence[int]:
         node = self.g.nodes[i]

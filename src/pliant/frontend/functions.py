@@ -11,8 +11,8 @@ External C functions cannot be inlined; the tables of the Standard Library are k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError

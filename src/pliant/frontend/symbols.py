@@ -12,9 +12,9 @@ the caller then starts again with it folded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
-from dataclasses import replace
 from typing import Any
 
 from pliant.errors import ModelError, PliantError

@@ -478,11 +478,12 @@ class Collector:
         how = f", {code.options.newton_steps} Newton iterations per loop" * loops
         how += f", switches inside loops settled in {code.options.relation_passes}" * bool(code.options.relation_passes)
         how += f", {code.options.event_rounds} rounds of events" * (code.options.event_rounds > 1)
+        what = "runs of this analysis" if code.n_x else "outputs of the model"
         self._judged(
             "generated code",
             same,
-            f"the compiled step ({code.style}, {code.precision}{how}) gives the "
-            f"{'runs of this analysis' if code.n_x else 'outputs of the model'} within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
+            f"the compiled step ({code.style}, {code.precision}{how}) gives the {what} "
+            f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
             + (f"; discrete variables differ in {found.other} steps" if found.other else "")
             + ("" if same else self._advice(loops)),
         )

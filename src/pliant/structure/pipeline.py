@@ -70,9 +70,7 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     checks = tuple(_check(system, c, substitution) for c in system.checks)
     extras = tuple(_extras(system, substitution))
     events = system.events.rewritten(lambda e: _final(system, e, substitution))
-    check_rank(
-        Loops(system, blocks, reduced.equations, relations), sorter.rows, generic_points(system, sorter.numbers)
-    )
+    check_rank(Loops(system, blocks, reduced.equations, relations), sorter.rows, generic_points(system, sorter.numbers))
     return SortedSystem(
         _flat(system),
         tuple(reduced.equations),
@@ -214,7 +212,5 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
         system.relations[k] = replace(one, lhs=lhs, rhs=rhs)
     system.checks = [replace(one, condition=new(one.condition)) for one in system.checks]
     system.events = system.events.rewritten(new)
-    system.functions = [
-        replace(one, outputs=tuple(substitute(g, one.outputs, leaf, memo))) for one in system.functions
-    ]
+    system.functions = [replace(one, outputs=tuple(substitute(g, one.outputs, leaf, memo))) for one in system.functions]
     system.variables[:] = [renewed(one, new, binding=one.kind == Kind.DISCRETE) for one in system.variables]

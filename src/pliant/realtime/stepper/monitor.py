@@ -281,11 +281,13 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
         flag = n.upper()
         one = c.literal(1.0)
         data = f"{self._data(limits)}\n\n" if self.n else ""
-        known = "    const int is_known = m->step >= 2;\n" if self.n else ""
+        looks = "    const int is_known = m->step >= 2;\n" if self.n else ""
+        looks += self._pivot_text(fabs) + self._state_text(fabs) + self._outside_text() + self._row_text(fabs)
+        looks += self._full_text()
         return f"""{data}unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
     {n}_flags out = {{0}};
     int not_finite = 0;
-{known}{self._pivot_text(fabs)}{self._state_text(fabs)}{self._outside_text()}{self._row_text(fabs)}{self._full_text()}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
+{looks}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
         + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
         + (out.error_size > {c.literal(limits.error)}) * {flag}_ERROR
         + (out.dropped_size > {c.literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
