@@ -142,7 +142,7 @@ end Stateless;
 
 
 def _apart(case: Case, times: Vector, found: Callable[[str], Vector], names: tuple[str, ...] = ()) -> list[str]:
-    """Names that are away from their answers; points near a jump are left out (those found on a grid: two of its gaps)."""
+    """Names that are away from their answers; points near a jump are left out (some jumps are known by a grid only)."""
     near = np.abs(times[:, None] - case.turns[None, :]).min(axis=1)
     good = near > 3e-5
     wrong = []
