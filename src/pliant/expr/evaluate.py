@@ -94,7 +94,12 @@ class _Evaluation:
         def value(i: int) -> float:
             return self._node(self.g.nodes[i], at, args)
 
-        return [memoised(e, at, self._below, value) for e in roots]
+        under = reachable(self.g, roots)
+        if any(self.g.nodes[i][0] == Op.REL for i in under):  # the sides of a relation may have larger numbers
+            return [memoised(e, at, self._below, value) for e in roots]
+        for i in under:
+            at[i] = value(i)
+        return [at[e] for e in roots]
 
     def _below(self, i: int) -> Sequence[int]:
         node = self.g.nodes[i]

@@ -141,7 +141,7 @@ def check_struct(struct: binding.Model, name: str) -> None:
             hint="set .abi = PL_ABI and compile against the header of this version",
         )
     if min(struct.n_x, struct.n_u, struct.n_p, struct.n_y, struct.n_roots) < 0:
-        raise ModelError(f"{name}: n_x, n_u, n_p, n_y and n_roots must not be negative")
+        raise ModelError(f"{name}: the sizes n_x, n_u, n_p, n_y and n_roots must not be negative")
     required = {"rhs": struct.rhs}
     if struct.n_x:
         required["x_start"] = struct.x_start
