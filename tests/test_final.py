@@ -55,7 +55,7 @@ def parts(one: object, seen: set[int]) -> list[object]:
         return []
     seen.add(id(one))
     if isinstance(one, FinalGraph):
-        inner: list[object] = [one.nodes, one.index]
+        inner: list[object] = [one.nodes, one._index]
     elif dataclasses.is_dataclass(one):
         inner = [getattr(one, field.name) for field in dataclasses.fields(one)]
     elif isinstance(one, Mapping):
@@ -86,7 +86,7 @@ def test_the_graph_takes_nothing_new() -> None:
     with pytest.raises(AttributeError, match="final graph"):
         graph.nodes = ()
     with pytest.raises(TypeError):
-        graph.index[(0, 1.5)] = 3  # type: ignore[index]
+        graph._index[(0, 1.5)] = 3  # type: ignore[index]
     assert graph.intern(graph.nodes[count - 1]) == count - 1
     assert len(graph.nodes) == count
 

@@ -82,31 +82,31 @@ class Graph:
     its own, so that reading is as fast as ever; the index, which is the large part, is read where it is.
     """
 
-    __slots__ = ("_append", "_below", "index", "nodes")
+    __slots__ = ("_append", "_below", "_index", "nodes")
     nodes: Sequence[Node]
-    index: dict[Node, int]  # without those of the graph below
+    _index: dict[Node, int]  # without those of the graph below
 
     def __init__(self, below: FinalGraph | None = None) -> None:
         nodes: list[Node] = [] if below is None else [*below.nodes]
         self.nodes, self._append = nodes, nodes.append
-        self.index = {}
+        self._index = {}
         self._below = below
 
     def intern(self, node: Node) -> int:
         """Number of this node, a new one if it was not there."""
-        number = self.index.get(node)
+        number = self._index.get(node)
         if number is None:
             if self._below is not None:
                 number = self._below.find(node)
             if number is None:
                 number = len(self.nodes)
                 self._append(node)
-            self.index[node] = number
+            self._index[node] = number
         return number
 
     def find(self, node: Node) -> int | None:
         """Number of this node, None if it is not there."""
-        number = self.index.get(node)
+        number = self._index.get(node)
         return number if number is not None or self._below is None else self._below.find(node)
 
 
@@ -116,7 +116,7 @@ class FinalGraph(Graph):
     __slots__ = ()
 
     def __init__(self, graph: Graph) -> None:
-        given = {"nodes": tuple(graph.nodes), "index": MappingProxyType(graph.index), "_below": graph._below}
+        given = {"nodes": tuple(graph.nodes), "_index": MappingProxyType(graph._index), "_below": graph._below}
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
