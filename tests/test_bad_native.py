@@ -59,7 +59,6 @@ def test_the_least_model_works(tmp_path: Path) -> None:
     ("fields", "words"),
     [
         (GOOD.replace("PL_ABI", "99"), "abi 99"),
-        (GOOD.replace(".n_x = 2", ".n_x = 0"), "n_x"),
         (GOOD.replace(".n_x = 2", ".n_x = -1"), "n_x"),
         (GOOD + ", .n_u = -1", "sizes"),
         (GOOD.replace(".x_start = start, ", ""), "lacks x_start"),

@@ -353,7 +353,7 @@ equation
     assert "delay" in texts
     assert "terminal" in texts
     assert all(r.span is not None for r in system.refusals)
-    assert system.events.actions == []
+    assert system.events.actions == ()
 
 
 # ------------------------------------------------------------------------------- assertions, initial equations

@@ -109,7 +109,7 @@ enum {
  * A function that cannot evaluate at the given point returns PL_RETRY; `error` then tells why. */
 typedef struct pl_model {
     int abi; /* PL_ABI, required */
-    int n_x; /* states, differential and algebraic, required > 0 */
+    int n_x; /* states, differential and algebraic; 0: all is a function of time and inputs */
     int n_u; /* inputs */
     int n_p; /* parameters */
     int n_y; /* outputs on demand */
@@ -124,7 +124,7 @@ typedef struct pl_model {
     const char *const *p_name; /* n_p */
     const char *const *y_name; /* n_y */
     const char *const *root_name;
-    const pl_real *x_start;       /* n_x, required */
+    const pl_real *x_start;       /* n_x, required unless it is 0 */
     const pl_real *x_nominal;     /* n_x, 0: not entered; NULL: none is */
     const pl_real *x_min;         /* n_x */
     const pl_real *x_max;         /* n_x */

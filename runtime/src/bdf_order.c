@@ -114,6 +114,7 @@ static pl_real growth(pl_real bias, pl_real error, int power) {
 static pl_real growth_up(pl_bdf *s) {
     if (s->q == s->q_max || !s->has_saved || s->saved_scale == 0.0) return 0.0;
     int n = s->head.n;
+    if (n == 0) return 0.0;
     const pl_real *e = pl_bdf_array(s, BDF_E), *saved = pl_bdf_array(s, BDF_SAVED);
     const pl_real *weight = pl_bdf_error_weight(s);
     pl_real ratio = s->e_to_derivative / s->saved_scale * pow(s->h / s->tau[2], s->q + 1), sum = 0.0;

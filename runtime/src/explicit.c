@@ -214,7 +214,7 @@ static pl_real dopri5_error(pl_explicit *s, const pl_problem *p, pl_real h, int 
             *at = i;
         }
     }
-    return sqrt(sum / n);
+    return n > 0 ? sqrt(sum / n) : 0.0;
 }
 
 static pl_status dopri5_step(void *state, pl_problem *p, pl_real t_limit) {

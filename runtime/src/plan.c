@@ -185,7 +185,7 @@ pl_status pl_linear_plan(const pl_model *m, const pl_linear_options *opt, pl_lin
     layout->n_jac = n * n;
     layout->n_colours = n;
     plan_work w = work_arrays(m, work);
-    if (m->jac.start) {
+    if (m->jac.start && n > 0) {
         layout->n_jac = m->jac.start[n];
         by_rows(&m->jac, w.row_start, w.row_column);
         layout->n_colours = pl_colour(&m->jac, w.row_start, w.row_column, w.colour, w.colour_work);
@@ -201,7 +201,7 @@ pl_status pl_linear_plan(const pl_model *m, const pl_linear_options *opt, pl_lin
         layout->n_lu_predicted = plan.n_lower + plan.n_upper;
         layout->n_lu =
             (int64_t)((double)layout->n_lu_predicted * (opt->lu_room > 0.0 ? opt->lu_room : 1.3)) + 16;
-    } else if (opt->storage == PL_SPARSE) {
+    } else if (opt->storage == PL_SPARSE && n > 0) {
         return PL_ARGUMENT;
     }
     pl_linear head;

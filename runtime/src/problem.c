@@ -129,7 +129,7 @@ pl_real pl_norm(const pl_problem *p, const pl_real *v, const pl_real *x) {
         pl_real s = v[i] / (p->rtol * fabs(x[i]) + p->atol[i]);
         sum += s * s;
     }
-    return sqrt(sum / n);
+    return n > 0 ? sqrt(sum / n) : 0.0;
 }
 
 /* An error below a tenth of the rounding of x cannot be asked for; zero and NaN end here too. */
@@ -175,5 +175,5 @@ pl_real pl_weighted_norm(int n, const pl_real *v, const pl_real *weight) {
         pl_real s = v[i] * weight[i];
         sum += s * s;
     }
-    return sqrt(sum / n);
+    return n > 0 ? sqrt(sum / n) : 0.0;
 }

@@ -235,7 +235,7 @@ static pl_real apply_correction(pl_radau5 *s) {
         w[2][i] = w3;
         for (int k = 0; k < 3; k++) z[k][i] = T[k][0] * w1 + T[k][1] * w2 + T[k][2] * w3;
     }
-    return sqrt((sum[0] + sum[1] + sum[2]) / (3 * n));
+    return n > 0 ? sqrt((sum[0] + sum[1] + sum[2]) / (3 * n)) : 0.0;
 }
 
 /* Simplified Newton. PL_CONVERGENCE: *shrink is the factor for the next attempt. */

@@ -4,18 +4,23 @@ An expression is an integer, the number of its node in a :class:`Graph`. Nodes a
 ``(op, operand, ...)`` whose operands have smaller numbers, so one ascending walk visits operands first and equal
 expressions are the same integer. :mod:`pliant.expr` builds and differentiates them.
 
-    System        flat scalar equations ``residual = 0`` as the front end gives them
-    SortedSystem  states, and blocks in order, each explicit or torn
+    System        flat scalar equations ``residual = 0`` as the front end gives them; still being built
+    SortedSystem  states, and blocks in order, each explicit or torn; final, with everything in it
+
+Whoever needs more expressions or variables than a SortedSystem has makes an overlay: ``graph.overlay()`` reads the
+nodes of the final graph and numbers its own after them, and a list that begins with ``variables`` does the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 Node = tuple[Any, ...]  # (op, operand, ...): integers, one float in a CONST
+Matrix = tuple[tuple[int, ...], ...]  # of expressions or variables
 
 
 class Op:
@@ -71,22 +76,63 @@ PLAIN = {Op.CALL: 2, Op.TABLE: 2}
 
 
 class Graph:
-    """Hash-consed nodes; ``nodes[i]`` is the tuple of expression ``i``."""
+    """Hash-consed nodes; ``nodes[i]`` is the tuple of expression ``i``.
 
-    __slots__ = ("index", "nodes")
+    An overlay has the nodes of a final graph and goes on after them. Of those it keeps references only, in a list of
+    its own, so that reading is as fast as ever; the index, which is the large part, is read where it is.
+    """
 
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.index: dict[Node, int] = {}
+    __slots__ = ("_append", "_below", "_index", "nodes")
+    nodes: Sequence[Node]
+    _index: dict[Node, int]  # without those of the graph below
+
+    def __init__(self, below: FinalGraph | None = None) -> None:
+        nodes: list[Node] = [] if below is None else [*below.nodes]
+        self.nodes, self._append = nodes, nodes.append
+        self._index = {}
+        self._below = below
 
     def intern(self, node: Node) -> int:
         """Number of this node, a new one if it was not there."""
-        number = self.index.get(node)
+        number = self._index.get(node)
         if number is None:
-            number = len(self.nodes)
-            self.index[node] = number
-            self.nodes.append(node)
+            if self._below is not None:
+                number = self._below.find(node)
+            if number is None:
+                number = len(self.nodes)
+                self._append(node)
+            self._index[node] = number
         return number
+
+    def find(self, node: Node) -> int | None:
+        """Number of this node, None if it is not there."""
+        number = self._index.get(node)
+        return number if number is not None or self._below is None else self._below.find(node)
+
+
+class FinalGraph(Graph):
+    """Nodes that nobody can change or add to. The graph that they are taken from must not be used any more."""
+
+    __slots__ = ()
+
+    def __init__(self, graph: Graph) -> None:
+        given = {"nodes": tuple(graph.nodes), "_index": MappingProxyType(graph._index), "_below": graph._below}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a final graph cannot be changed: {name}")
+
+    def intern(self, node: Node) -> int:
+        """Number of this node, which must be there."""
+        number = self.find(node)
+        if number is None:
+            raise TypeError(f"a final graph takes no new node ({OP_NAME[node[0]]}): make an overlay of it")
+        return number
+
+    def overlay(self) -> Graph:
+        """A graph with these nodes that can grow."""
+        return Graph(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +171,7 @@ class Kind(IntEnum):
     BEFORE = 7  # read at events only: pre(v), the tick of a clock, initial()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variable:
     """One scalar variable. Attributes that may depend on parameters are expressions, None if not given."""
 
@@ -149,7 +195,17 @@ class Variable:
     span: Span | None = None
 
 
-@dataclass(slots=True, eq=False)
+def renewed(variable: Variable, new: Callable[[int], int], *, binding: bool = True) -> Variable:
+    """The variable with other expressions as its attributes, with its binding or without; itself if none changes."""
+    changes: dict[str, Any] = {}
+    for name in ("start", "nominal", "min", "max", *(("binding",) if binding else ())):
+        e = getattr(variable, name)
+        if e is not None and (after := new(e)) != e:
+            changes[name] = after
+    return replace(variable, **changes) if changes else variable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Equation:
     """``residual = 0``."""
 
@@ -161,7 +217,12 @@ class Equation:
     behind: tuple[Span, ...] = ()  # initial equations: others, which gave parameters in it their values
 
 
-@dataclass(slots=True, eq=False)
+def with_residual(equation: Equation, residual: int) -> Equation:
+    """The equation with another residual; itself if it is the same."""
+    return equation if residual == equation.residual else replace(equation, residual=residual)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """``lhs < rhs`` (or ``<=`` if not strict) that generates events."""
 
@@ -171,7 +232,7 @@ class Relation:
     span: Span | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function whose calls stay whole: its body as expressions over ``ARG`` leaves, one per scalar output.
 
@@ -181,12 +242,12 @@ class Function:
 
     name: str
     n_args: int
-    outputs: list[int]
+    outputs: tuple[int, ...]
     derivative: int | None = None
     differentiated: tuple[int, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Piecewise cubic of one column: value = sum_k coefficient[i][k] (u - knot[i])^k on knot i .. i+1.
 
@@ -194,13 +255,13 @@ class Table:
     """
 
     name: str
-    knots: list[float]
-    coefficients: list[tuple[float, float, float, float]]  # one per interval
+    knots: tuple[float, ...]
+    coefficients: tuple[tuple[float, float, float, float], ...]  # one per interval
     extrapolation: str = "extend"
     smooth: int = 0  # number of continuous derivatives
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Refusal:
     """Something in the model that pliant reads but cannot simulate yet."""
 
@@ -208,7 +269,7 @@ class Refusal:
     span: Span | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Check:
     """``assert(condition, message)`` of the model."""
 
@@ -218,7 +279,7 @@ class Check:
     span: Span | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Memory:
     """A discrete variable that only events change: at an event ``variable := expression``."""
 
@@ -230,7 +291,7 @@ class Memory:
     free: bool = False  # `start` is a guess: the initial equations determine the value
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kept:
     """``variable`` holds the value that a continuous expression has when an event begins, pre(x)."""
 
@@ -238,7 +299,7 @@ class Kept:
     expression: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Clock:
     """``tick`` is true at ``first + k * numerator / denominator``, k = 0, 1, ... and nowhere else."""
 
@@ -254,7 +315,7 @@ class Clock:
         return self.numerator / self.denominator
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Action:
     """What an event does besides setting memories, where ``active`` holds: reset, stop or fail."""
 
@@ -266,14 +327,14 @@ class Action:
     span: Span | None = None
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Events:
     """What happens at events. ``initial``: the variable initial(), -1 if nobody reads it."""
 
-    memories: list[Memory] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
-    clocks: list[Clock] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
+    memories: tuple[Memory, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    clocks: tuple[Clock, ...] = ()
+    actions: tuple[Action, ...] = ()
     initial: int = -1
 
     def __bool__(self) -> bool:
@@ -288,7 +349,7 @@ class Events:
     def rewritten(self, new: Callable[[int], int], number: Callable[[int], int] = lambda v: v) -> Events:
         """A copy with other expressions, and other numbers of variables."""
         return Events(
-            [
+            tuple(
                 replace(
                     one,
                     variable=number(one.variable),
@@ -297,10 +358,10 @@ class Events:
                     start=new(one.start),
                 )
                 for one in self.memories
-            ],
-            [Kept(number(one.variable), new(one.expression)) for one in self.kept],
-            [replace(one, tick=number(one.tick)) for one in self.clocks],
-            [
+            ),
+            tuple(Kept(number(one.variable), new(one.expression)) for one in self.kept),
+            tuple(replace(one, tick=number(one.tick)) for one in self.clocks),
+            tuple(
                 replace(
                     one,
                     active=new(one.active),
@@ -308,14 +369,14 @@ class Events:
                     value=new(one.value) if one.value >= 0 else -1,
                 )
                 for one in self.actions
-            ],
+            ),
             number(self.initial) if self.initial >= 0 else -1,
         )
 
 
 @dataclass(eq=False)
 class System:
-    """Flat scalar model. ``derivative[v]`` is the variable der(v)."""
+    """Flat scalar model, as long as it is being built. ``derivative[v]`` is the variable der(v)."""
 
     name: str
     graph: Graph = field(default_factory=Graph)
@@ -334,7 +395,7 @@ class System:
     digest: str = ""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """One explicit assignment: ``variable := expression``, made from an equation."""
 
@@ -343,7 +404,7 @@ class Step:
     expression: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A strongly connected part of the sorted equations.
 
@@ -354,16 +415,16 @@ class Block:
     """
 
     kind: str
-    equations: list[int]
-    variables: list[int]
-    steps: list[Step]
-    tears: list[int] = field(default_factory=list)
-    residuals: list[int] = field(default_factory=list)
-    matrix: list[list[int]] = field(default_factory=list)  # d residuals / d tears, steps eliminated (relaxation)
-    right: list[int] = field(default_factory=list)  # linear loops: matrix * tears = right
+    equations: tuple[int, ...]
+    variables: tuple[int, ...]
+    steps: tuple[Step, ...]
+    tears: tuple[int, ...] = ()
+    residuals: tuple[int, ...] = ()
+    matrix: Matrix = ()  # d residuals / d tears, steps eliminated (relaxation)
+    right: tuple[int, ...] = ()  # linear loops: matrix * tears = right
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class StateSet:
     """Candidates of which some are states, chosen anew when the choice becomes singular.
 
@@ -371,42 +432,59 @@ class StateSet:
     derivative of the constraints by the candidates, the same on every level.
     """
 
-    candidates: list[list[int]]
-    slots: list[list[int]]
-    coefficients: list[list[int]]
-    jacobian: list[list[int]]
+    candidates: Matrix
+    slots: Matrix
+    coefficients: Matrix
+    jacobian: Matrix
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Watch:
     """Constraints that are solved for the same unknowns for ever, although their Jacobian may become singular."""
 
-    unknowns: list[int]
-    jacobian: list[list[int]]
-    spans: list[Span | None]
+    unknowns: tuple[int, ...]
+    jacobian: Matrix
+    spans: tuple[Span | None, ...]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
+class FlatModel:
+    """What a sorted system keeps of the flat model: the graph of all its expressions, variables, what they refer to."""
+
+    name: str
+    graph: FinalGraph
+    variables: tuple[Variable, ...]
+    equations: tuple[Equation, ...]
+    derivative: Mapping[int, int]
+    relations: tuple[Relation, ...]
+    functions: tuple[Function, ...]
+    tables: tuple[Table, ...]
+    refusals: tuple[Refusal, ...]
+    fixed_parameters: Mapping[str, str]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SortedSystem:
-    """What code is made from: states, and blocks in the order of evaluation."""
+    """What code is made from: states, and blocks in the order of evaluation. Nothing in it can be changed."""
 
-    system: System  # as the front end gave it; its variables and graph are shared
-    equations: list[Equation]
-    states: list[int]
-    derivatives: dict[int, int]  # state -> expression of its derivative
-    blocks: list[Block]
-    replaced: dict[int, int]  # eliminated variable -> expression
-    sets: list[StateSet]
-    pivots: list[tuple[int, int, int]]  # (expression, equation, variable): parameter expressions that must not be 0
+    system: FlatModel
+    equations: tuple[Equation, ...]
+    states: tuple[int, ...]
+    derivatives: Mapping[int, int]  # state -> expression of its derivative
+    blocks: tuple[Block, ...]
+    replaced: Mapping[int, int]  # eliminated variable -> expression
+    sets: tuple[StateSet, ...]
+    pivots: tuple[tuple[int, int, int], ...]  # (expression, equation, variable): parameter expressions, never 0
     index: int
     n_differentiated: int
-    reasons: dict[int, str] = field(default_factory=dict)  # why a variable is, or is not, a state
-    redundant: list[Equation] = field(default_factory=list)
-    initial_equations: list[Equation] = field(default_factory=list)
-    relations: list[Relation] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    extras: list[Step] = field(default_factory=list)  # discrete variables that follow from the others, for outputs only
-    integrals: dict[int, int] = field(default_factory=dict)  # derivative variable -> the variable it derives
-    watches: list[Watch] = field(default_factory=list)
-    events: Events = field(default_factory=Events)
+    reasons: Mapping[int, str]  # why a variable is, or is not, a state
+    redundant: tuple[Equation, ...]
+    initial_equations: tuple[Equation, ...]
+    relations: tuple[Relation, ...]
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...]
+    extras: tuple[Step, ...]  # discrete variables that follow from the others, for outputs only
+    integrals: Mapping[int, int]  # derivative variable -> the variable it derives
+    watches: tuple[Watch, ...]
+    events: Events

@@ -10,6 +10,7 @@ get such a function, too; there the path of the states comes from the solver's d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.cprint import number
@@ -17,6 +18,7 @@ from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
 from pliant.codegen.shells import filled, wrapped
 from pliant.expr.build import const, div, operands, reachable
+from pliant.expr.walk import memoised
 from pliant.ir import OP_NAME, Kind, Op
 
 if TYPE_CHECKING:
@@ -79,35 +81,29 @@ class Ahead:
             self.of_variable[target] = self._depends(self.value[target])
 
     def _depends(self, root: int) -> int:
-        nodes, known = self.g.nodes, self.of_node
-        stack = [root]
-        while stack:
-            e = stack[-1]
-            if e in known:
-                stack.pop()
-                continue
-            node = nodes[e]
-            op = node[0]
-            if op in _LEAVES:
-                at_leaf = {Op.CONST: 0, Op.TIME: TIME, Op.REL: EVENTS}
-                known[e] = self.of_variable.get(node[1], UNKNOWN) if op == Op.VAR else at_leaf[op]
-            elif op not in _FUNCTIONS:
-                known[e] = UNKNOWN
-            else:
-                inner = node[1:2] if op == Op.HOMOTOPY else operands(self.g, e)
-                open_ones = [a for a in inner if a not in known]
-                if open_ones:
-                    stack.extend(open_ones)
-                    continue
-                known[e] = 0
-                for a in inner:
-                    known[e] |= known[a]
-                if (op in _WAVES and known[e] & (TIME | PATHS)) or (
-                    known[e] & INPUTS and self._bends(op, [known[a] for a in inner])
-                ):
-                    known[e] |= WAVES
-            stack.pop()
-        return known[root]
+        return memoised(root, self.of_node, self._inner, self._mask)
+
+    def _inner(self, e: int) -> Sequence[int]:
+        """What the dependence of a node is made of."""
+        node = self.g.nodes[e]
+        if node[0] in _LEAVES or node[0] not in _FUNCTIONS:
+            return ()
+        return node[1:2] if node[0] == Op.HOMOTOPY else operands(self.g, e)
+
+    def _mask(self, e: int) -> int:
+        node, known = self.g.nodes[e], self.of_node
+        op = node[0]
+        if op in _LEAVES:
+            at_leaf = {Op.CONST: 0, Op.TIME: TIME, Op.REL: EVENTS}
+            return self.of_variable.get(node[1], UNKNOWN) if op == Op.VAR else at_leaf[op]
+        if op not in _FUNCTIONS:
+            return UNKNOWN
+        parts, found = [known[a] for a in self._inner(e)], 0
+        for one in parts:
+            found |= one
+        if (op in _WAVES and found & (TIME | PATHS)) or (found & INPUTS and self._bends(op, parts)):
+            found |= WAVES
+        return found
 
     def _find_kinks(self) -> list[tuple[int, int]]:
         """Both sides of what f decides by time without an event: max, min, abs, sign and relations in noEvent."""
@@ -212,30 +208,24 @@ class Ahead:
 
     def _range(self, root: int, names: dict[int, str], lines: list[str]) -> str:
         """Write what the range of an expression needs; returns its name."""
-        stack = [root]
-        while stack:
-            e = stack[-1]
-            if e in names:
-                stack.pop()
-                continue
-            node = self.g.nodes[e]
-            if node[0] == Op.VAR and node[1] in self.value:
-                inner: tuple[int, ...] = (self.value[node[1]],)
-            elif self._is_number(e):
-                inner = ()
-            else:
-                inner = node[1:2] if node[0] == Op.HOMOTOPY else operands(self.g, e)
-            missing = [a for a in inner if a not in names]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if node[0] in (Op.VAR, Op.HOMOTOPY) and inner:
-                names[e] = names[inner[0]]
-                continue
-            names[e] = f"_r{len(lines)}"
-            lines.append(f"const pl_range {names[e]} = {self._text(e, names)};")
-        return names[root]
+
+        def name(e: int) -> str:
+            inner = self._ranged(e)
+            if self.g.nodes[e][0] in (Op.VAR, Op.HOMOTOPY) and inner:
+                return names[inner[0]]
+            lines.append(f"const pl_range _r{len(lines)} = {self._text(e, names)};")
+            return f"_r{len(lines) - 1}"
+
+        return memoised(root, names, self._ranged, name)
+
+    def _ranged(self, e: int) -> Sequence[int]:
+        """What the range of a node is made of."""
+        node = self.g.nodes[e]
+        if node[0] == Op.VAR and node[1] in self.value:
+            return (self.value[node[1]],)
+        if self._is_number(e):
+            return ()
+        return node[1:2] if node[0] == Op.HOMOTOPY else operands(self.g, e)
 
     def _is_number(self, e: int) -> bool:
         """Its value is at hand when the function is called."""

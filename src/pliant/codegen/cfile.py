@@ -92,7 +92,7 @@ class File:
             *self.e.ahead.fields(),
             ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
             ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
-            ("pl_real zero[{}];", max(len(p.x), len(p.u)), "zeros"),
+            ("pl_real zero[{}];", max(len(p.x), len(p.u), 1), "zeros"),
             ("pl_real guess[{}];", self.n_tears, "tears of loops at the last accepted step"),
             ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation of f"),
             ("pl_real zz[{}];", self.n_tears, "the same of everything else"),
@@ -366,9 +366,10 @@ class File:
         def names(name: str, members: Sequence[int]) -> None:
             array("const char *const", name, [c_string(self.variables[v].name) for v in members])
 
-        names("x_name", p.x)
-        array("const pl_real", "x_start", [number(self._start_number(e)) for e in self.initial.start])
-        self._bounds(array)
+        if p.x:
+            names("x_name", p.x)
+            array("const pl_real", "x_start", [number(self._start_number(e)) for e in self.initial.start])
+            self._bounds(array)
         if p.u:
             names("u_name", p.u)
             array("const pl_real", "u_start", [number(self._attribute(v, "start", self._first(v))) for v in p.u])

@@ -68,7 +68,7 @@ class Copies:
             opposite: int | None = node[1]
         else:
             turned = (Op.SUB, node[2], node[1]) if node[0] == Op.SUB else (Op.NEG, e)
-            opposite = self.g.index.get(turned)
+            opposite = self.g.find(turned)
         holder = None if opposite is None else self._holder.get(opposite)
         return None if holder is None else neg(self.g, holder)
 

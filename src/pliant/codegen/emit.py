@@ -21,9 +21,9 @@ from pliant.codegen.series import UnsupportedError
 from pliant.codegen.shells import c_comment, c_place
 from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
-from pliant.expr.build import collector_paused, var
+from pliant.expr.build import collector_paused, neg, var
 from pliant.expr.evaluate import parameter_values
-from pliant.ir import Op, SortedSystem
+from pliant.ir import FinalGraph, Op, SortedSystem
 
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 600  # items of a function that compilers should not ponder
@@ -59,9 +59,8 @@ class Emitter:
         self.s, self.form = s, form
         self.has_taylor = taylor
         self.notes = list(s.notes)
-        self.g = s.system.graph
-        self.variables = s.system.variables
         self.program = build_program(s, form)
+        self.g, self.variables = self.program.graph, self.program.variables
         self.initial = initial_problem(self.program)
         self.tangent = Tangent(self.program)
         self.values = parameter_values(s.system)
@@ -79,7 +78,7 @@ class Emitter:
             if not watched.isdisjoint(block.variables):
                 self.c.of_sets.add(k)
         self.loops_of_sets: set[int] = set()
-        self.alias_starts = alias_starts(s)
+        self.alias_starts = {v: e if sign > 0 else neg(self.g, e) for v, (e, sign) in alias_starts(s).items()}
         self.after_values: set[str] = set()  # functions that expect all_values to have been called
         self.functions: list[str] = []
         self.kept_entries: list[Target] = []  # entries of Jacobians that set_parameters computes
@@ -162,8 +161,10 @@ class Emitter:
         self._checks()
         if self.has_taylor:
             self._taylor()
+        text = File(self).text(entries, entries_u, is_linear)
+        p.graph = FinalGraph(self.g)  # nothing is added after the text
         return Generated(
-            File(self).text(entries, entries_u, is_linear),
+            text,
             p,
             self.initial,
             self.y,

@@ -40,13 +40,13 @@ class InitialProblem:
 def initial_problem(program: Program) -> InitialProblem:
     """Sort fixed start values and initial equations of a model."""
     s = program.sorted
-    system, g = s.system, s.system.graph
+    g = program.graph
     zero = const(g, 0.0)
     place = {v: i for i, v in enumerate(program.x)}
     start = [zero] * len(program.x)
     rank = [0] * len(program.x)  # 3: fixed, 2: own start, 1: start of an alias
     conditions: list[Condition] = []
-    for v, variable in enumerate(system.variables):
+    for v, variable in enumerate(program.variables):
         if variable.start is None and not variable.fixed:
             continue
         e = s.replaced.get(v, var(g, v))
@@ -78,40 +78,38 @@ def initial_problem(program: Program) -> InitialProblem:
     return InitialProblem(start, given, conditions)
 
 
-def alias_starts(s: SortedSystem) -> dict[int, int]:
-    """Representative -> start value that one of its aliases gives, sign included."""
+def alias_starts(s: SortedSystem) -> dict[int, tuple[int, int]]:
+    """Representative -> (start value that one of its aliases gives, sign)."""
     g = s.system.graph
-    found: dict[int, int] = {}
+    found: dict[int, tuple[int, int]] = {}
     for v, e in s.replaced.items():
         start, root = s.system.variables[v].start, signed_variable(g, e)
         if start is not None and root is not None:
-            found.setdefault(root[0], with_sign(g, root[1], start))
+            found.setdefault(root[0], (start, root[1]))
     return found
 
 
 def _is_open(program: Program, e: int) -> bool:
     """It depends on parameters that the initial equations determine."""
-    variables = program.sorted.system.variables
-    return any(
-        variables[v].initial and variables[v].binding is None for v in variables_of(program.sorted.system.graph, e)
-    )
+    variables = program.variables
+    return any(variables[v].initial and variables[v].binding is None for v in variables_of(program.graph, e))
 
 
 def _is_continuous(program: Program, v: int) -> bool:
-    kind = program.sorted.system.variables[v].kind
+    kind = program.variables[v].kind
     return kind.name in ("UNKNOWN", "DERIVATIVE")
 
 
 def _text(program: Program, e: int) -> str:
-    value = value_of(program.sorted.system.graph, e)
+    value = value_of(program.graph, e)
     return "its start value" if value is None else f"{value:g}"
 
 
 def _check_conflict(program: Program, i: int, one: int, other: int, name: str) -> None:
-    g = program.sorted.system.graph
+    g = program.graph
     a, b = value_of(g, one), value_of(g, other)
     if a is not None and b is not None and a != b:
-        state = program.sorted.system.variables[program.x[i]].name
+        state = program.variables[program.x[i]].name
         raise InitialValueError(
             f"{name} and {state} are equal, but their start values are both fixed and differ ({b:g} and {a:g})",
             hint="remove fixed=true from one of them",

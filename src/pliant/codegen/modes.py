@@ -45,7 +45,7 @@ def mode_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("pl_real stood[{}];", n, "left minus right side when they came to rest"),
         ("pl_real extent[{}];", n, "largest size of the sides when they came to rest"),
         ("pl_real slack[{}];", n, "what rounding had to be granted then"),
-        ("pl_real shaken[{}];", len(emitter.program.x) if n else 0, "states changed in their last digits"),
+        ("pl_real shaken[{}];", max(len(emitter.program.x), 1) if n else 0, "states changed in their last digits"),
         ("char said[{}];", 800 if n else 0, "which relations do not come to rest"),
     ]
 
@@ -70,7 +70,7 @@ def mode_words(emitter: Emitter, restless: int) -> dict[str, object]:
         "@n_relation": n,
         "@size_relation": max(n, 1),
         "@n_states": emitter.program.n_states,
-        "@n_x": len(emitter.program.x),
+        "@copy_x": "memcpy(m->shaken, i->x, sizeof m->shaken);" if emitter.program.x else "m->shaken[0] = 0.0;",
         "@relation_in_f": wrapped(["1" if k in in_f else "0" for k in range(n)] or ["0"], 30),
         "@relation_text": wrapped([c_string(relation_text(emitter, k) + places[k]) for k in range(n)], 4),
         "@restless_text": c_string(RESTLESS + ": "),
@@ -182,7 +182,7 @@ static pl_status shake(void *self) {
     for (int sample = 0; sample < PL_MODES_SHAKES; sample++) {
         const pl_real t = i->t + PL_MODES_SHAKE * fabs(i->t) * sample;
         pl_status status = PL_OK;
-        memcpy(m->shaken, i->x, sizeof m->shaken);
+        @copy_x
         for (int k = 0; k < @n_states; k++) m->shaken[k] *= pl_modes_factor(k, sample);
         if (i->info && i->info->follow) status = call_follow(i, m->shaken);
         if (status == PL_OK) status = relations(m, t, m->shaken, i->u, g, NULL);

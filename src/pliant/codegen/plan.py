@@ -43,7 +43,7 @@ def nodes_of(statement: Statement) -> list[int]:
     if isinstance(statement, Assign):
         return [statement.expression]
     if isinstance(statement, Solve):
-        return [e for row in statement.matrix for e in row] + statement.right
+        return [e for row in statement.matrix for e in row] + [*statement.right]
     if isinstance(statement, Columns):
         matrix = [e for row in statement.matrix for e in row] if statement.is_newton else []
         return matrix + [e for row in statement.right for e in row]

@@ -10,12 +10,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pliant.errors import ModelError
-from pliant.expr.build import const, var
+from pliant.expr.build import var
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.ir import Action, Block, Kind, SortedSystem, Variable
+from pliant.ir import Action, Block, Graph, Kind, SortedSystem, Variable
 
 
 @dataclass(slots=True, eq=False)
@@ -31,9 +32,9 @@ class Solve:
     """matrix * targets = right"""
 
     loop: int
-    targets: list[int]
-    matrix: list[list[int]]
-    right: list[int]
+    targets: Sequence[int]
+    matrix: Sequence[Sequence[int]]
+    right: Sequence[int]
 
 
 @dataclass(slots=True, eq=False)
@@ -41,10 +42,10 @@ class Newton:
     """residuals(targets) = 0, with d residuals / d targets = matrix; steps are evaluated before both."""
 
     loop: int
-    targets: list[int]
+    targets: Sequence[int]
     steps: list[Assign]
     residuals: list[int]
-    matrix: list[list[int]]
+    matrix: Sequence[Sequence[int]]
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +55,7 @@ class Columns:
     loop: int
     targets: list[list[int]]  # k x m
     right: list[list[int]]
-    matrix: list[list[int]]
+    matrix: Sequence[Sequence[int]]
     is_newton: bool
 
 
@@ -63,9 +64,15 @@ Statement = Assign | Solve | Newton | Columns
 
 @dataclass(eq=False)
 class Program:
-    """Everything needed to write the functions of a ``pl_model``."""
+    """Everything needed to write the functions of a ``pl_model``.
+
+    ``graph`` and ``variables`` are overlays: they begin with those of the sorted system, and take what is made on the
+    way.
+    """
 
     sorted: SortedSystem
+    graph: Graph
+    variables: list[Variable]
     x: list[int]  # states, then algebraic unknowns
     n_states: int
     f: list[int]  # right sides: derivatives, then residuals
@@ -79,8 +86,7 @@ class Program:
 
 def build_program(s: SortedSystem, form: str = "auto") -> Program:
     """Statements of a sorted system in the given form."""
-    system = s.system
-    variables = system.variables
+    graph, variables = s.system.graph.overlay(), list(s.system.variables)
     statements: list[Statement] = []
     loops: list[Block] = []
     algebraic: list[int] = []
@@ -103,15 +109,11 @@ def build_program(s: SortedSystem, form: str = "auto") -> Program:
     computed += [step.variable for step in s.extras]
     states = list(s.states)
     f = [s.derivatives[v] for v in states]
-    if not states and not algebraic:  # nothing to integrate: a clock that stands still keeps the solver busy
-        known = [v for v, one in enumerate(variables) if one.name == "$dummy"]  # from another program of this system
-        if not known:
-            variables.append(Variable("$dummy", Kind.UNKNOWN, start=const(system.graph, 0.0), fixed=True))
-        states = known or [len(variables) - 1]
-        f = [const(system.graph, 0.0)]
     f += [s.equations[e].residual for e in rows]
     return Program(
         s,
+        graph,
+        variables,
         states + algebraic,
         len(states),
         f,
@@ -127,7 +129,7 @@ def build_program(s: SortedSystem, form: str = "auto") -> Program:
 def reset_place(program: Program, action: Action) -> tuple[int, int]:
     """(place in x, its new value) of a reinit."""
     s = program.sorted
-    g = s.system.graph
+    g = program.graph
     v, sign = signed_variable(g, s.replaced.get(action.variable, var(g, action.variable))) or (-1, 1)
     if v not in program.x[: program.n_states]:
         name, place = s.system.variables[action.variable].name, f"{action.span}: " if action.span else ""

@@ -37,8 +37,8 @@ class Tangent:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.g: Graph = program.sorted.system.graph
-        self.variables = program.sorted.system.variables
+        self.g: Graph = program.graph
+        self.variables = program.variables
         self._local: dict[int, Row] = {}
 
     def local(self, e: int) -> Row:

@@ -16,6 +16,7 @@ too large is left out: the solver then corrects its history by other means.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pliant.codegen.function import Context, FunctionWriter
@@ -49,10 +50,10 @@ class Loop:
     """residuals(unknowns) = 0 given the steps; d residuals / d unknowns = matrix, made on demand where empty."""
 
     number: int
-    unknowns: list[int]
+    unknowns: Sequence[int]
     steps: list[Assign]
     residuals: list[int]
-    matrix: list[list[int]]
+    matrix: Sequence[Sequence[int]]
     own_factors: bool  # not those that a Solve leaves
 
 

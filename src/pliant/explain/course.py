@@ -201,7 +201,7 @@ def _cut_short(record: RunRecord, text: str, suggestion: str) -> tuple[str, tupl
 def limits(record: RunRecord) -> list[Finding]:
     """Which states limit the step: some state does in every run."""
     chosen = top(record.limits)
-    if not len(chosen) or record.states[chosen[0]] == "$dummy":  # stands in where a model has no states
+    if not len(chosen):
         return []
     share = shares(record.limits)
     names = tuple(record.states[i] for i in chosen)

@@ -120,7 +120,6 @@ class Explanation:
                 "nominal": _finite(record.nominal[i]),
             }
             for i in top(record.limits, len(record.states))
-            if record.states[i] != "$dummy"
         ]
 
     @property

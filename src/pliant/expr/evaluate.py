@@ -5,9 +5,12 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from pliant.expr.build import BINARY, UNARY, reachable, substitute, variables_of
-from pliant.ir import Function, Graph, Kind, Op, Relation, System, Table
+from pliant.expr.build import BINARY, UNARY, operands, reachable, substitute, variables_of
+from pliant.expr.walk import memoised
+from pliant.ir import FlatModel, Function, Graph, Kind, Op, Relation, System, Table
 
 _FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
 
@@ -70,36 +73,73 @@ def evaluate(
     >>> evaluate(g, [add(g, var(g, 0), const(g, 2.0))], {0: 3.0})
     [5.0]
     """
-    expanded = list(roots)
-    if functions:
-        expanded = expand_calls(g, expanded, functions)
-    if relations:
-        expanded = expand_relations(g, expanded, relations)
-    nodes = g.nodes
-    at: dict[int, float] = {}
-    for i in reachable(g, expanded):
-        node = nodes[i]
+    return _Evaluation(g, values, time, functions, tables, relations).of(roots)
+
+
+@dataclass(eq=False)
+class _Evaluation:
+    """One point; calls and relations are followed, not expanded, so that the graph stays as it is."""
+
+    g: Graph
+    values: Mapping[int, float]
+    time: float
+    functions: Sequence[Function]
+    tables: Sequence[Table]
+    relations: Sequence[Relation]
+
+    def of(self, roots: Sequence[int], args: Sequence[float] = ()) -> list[float]:
+        """Numbers of expressions; ``args``: the arguments, inside the body of a function."""
+        at: dict[int, float] = {}
+
+        def value(i: int) -> float:
+            return self._node(self.g.nodes[i], at, args)
+
+        under = reachable(self.g, roots)
+        if any(self.g.nodes[i][0] == Op.REL for i in under):  # the sides of a relation may have larger numbers
+            return [memoised(e, at, self._below, value) for e in roots]
+        for i in under:
+            at[i] = value(i)
+        return [at[e] for e in roots]
+
+    def _below(self, i: int) -> Sequence[int]:
+        node = self.g.nodes[i]
+        if node[0] == Op.REL:
+            relation = self.relations[node[1]]
+            return relation.lhs, relation.rhs
+        return operands(self.g, i)
+
+    def _node(self, node: tuple[Any, ...], at: dict[int, float], args: Sequence[float]) -> float:
+        op = node[0]
+        if op in _BINARY:
+            return float(_BINARY[op](at[node[1]], at[node[2]]))
+        if op <= Op.ARG:
+            return self._leaf(node, at, args)
+        if op == Op.IF:
+            return at[node[2]] if at[node[1]] else at[node[3]]
+        if op == Op.TABLE:
+            return table_value(self.tables[node[1]], node[2], at[node[3]])
+        if op == Op.HOMOTOPY:
+            return at[node[1]]
+        if op == Op.CALL:
+            return self.of([self.functions[node[1]].outputs[node[2]]], [at[a] for a in node[3:]])[0]
+        try:
+            return float(_FUNCTIONS[op](at[node[1]]))
+        except (ValueError, OverflowError):
+            return math.nan
+
+    def _leaf(self, node: tuple[Any, ...], at: dict[int, float], args: Sequence[float]) -> float:
         op = node[0]
         if op == Op.CONST:
-            at[i] = node[1]
-        elif op == Op.VAR:
-            at[i] = values.get(node[1], math.nan)
-        elif op == Op.TIME:
-            at[i] = time
-        elif op in _BINARY:
-            at[i] = float(_BINARY[op](at[node[1]], at[node[2]]))
-        elif op == Op.IF:
-            at[i] = at[node[2]] if at[node[1]] else at[node[3]]
-        elif op == Op.TABLE:
-            at[i] = table_value(tables[node[1]], node[2], at[node[3]])
-        elif op == Op.HOMOTOPY:
-            at[i] = at[node[1]]
-        else:
-            try:
-                at[i] = float(_FUNCTIONS[op](at[node[1]]))
-            except (ValueError, OverflowError):
-                at[i] = math.nan
-    return [at[e] for e in expanded]
+            return float(node[1])
+        if op == Op.VAR:
+            return self.values.get(node[1], math.nan)
+        if op == Op.TIME:
+            return self.time
+        if op == Op.ARG:
+            return float(args[node[1]])
+        relation = self.relations[node[1]]
+        lhs, rhs = at[relation.lhs], at[relation.rhs]
+        return float(lhs < rhs if relation.strict else lhs <= rhs)
 
 
 def expand_calls(g: Graph, roots: Sequence[int], functions: Sequence[Function]) -> list[int]:
@@ -133,7 +173,7 @@ def expand_relations(g: Graph, roots: Sequence[int], relations: Sequence[Relatio
         out = substitute(g, out, leaf)
 
 
-def parameter_values(system: System, changed: Mapping[int, float] | None = None) -> dict[int, float]:
+def parameter_values(system: System | FlatModel, changed: Mapping[int, float] | None = None) -> dict[int, float]:
     """Values of all parameters and constants, bindings evaluated in the order of their dependence."""
     changed = changed or {}
     g = system.graph

@@ -296,10 +296,8 @@ class Discretes:
             first = self.symbols.add(position, Kind.DISCRETE)
             names = element_names(raw["name"], self.symbols.shape(position))
             for number, e in zip(range(first, first + len(names)), scalars(self.values[position]), strict=True):
-                variable = self.symbols.variables[number]
-                variable.binding = e
-                if value_of(self.g, e) is not None:
-                    variable.kind = Kind.CONSTANT
+                is_number = value_of(self.g, e) is not None
+                self.symbols.change(number, binding=e, kind=Kind.CONSTANT if is_number else Kind.DISCRETE)
 
     def _try(self, position: int) -> bool:
         """Evaluate one that nothing reads; False if it would need something that is not supported."""

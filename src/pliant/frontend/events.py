@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pliant.errors import ModelError
@@ -97,7 +97,8 @@ class EventBuilder:
     def __init__(self, discretes: Discretes) -> None:
         self.d = discretes
         self.run, self.g, self.symbols, self.storage = discretes.run, discretes.g, discretes.symbols, discretes.storage
-        self.events = Events()
+        self.memories: list[Memory] = []
+        self.actions: list[Action] = []
         self.clauses = discretes.clauses
         self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
         self.floors: dict[int, int] = {}
@@ -108,10 +109,8 @@ class EventBuilder:
         for position in sorted(self.d.memory):
             if self.symbols.scalar_type(position) != "string":
                 self._memories(position, found.get(position, []))
-        self.events.kept = self.d.kept
-        self.events.clocks = list(self.d.clocks.values())
-        self.events.initial = self.d.initial
-        return self.events
+        clocks = tuple(self.d.clocks.values())
+        return Events(tuple(self.memories), tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial)
 
     # ------------------------------------------------------------------------------------- assignments
 
@@ -249,7 +248,7 @@ class EventBuilder:
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
             span = own[0].how.span if own else self.symbols.variables[number].span
-            self.events.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
+            self.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 
     def _starts(self, position: int) -> list[int]:
         """Declared values before the first event."""
@@ -290,7 +289,7 @@ class EventBuilder:
         else:
             condition = self.d.holds(which)
             span = self.symbols.spans.of(self.storage["conditions"][which].get("provenance"))
-            now, before = self._memory(f"when {len(self.events.memories) + 1}", condition, const(g, 0.0), span)
+            now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
             known = logical_and(g, now, logical_not(g, before))
             if self.d.initial not in variables_of(g, condition):
                 known = logical_and(g, known, logical_not(g, self.d.is_initial()))
@@ -302,7 +301,7 @@ class EventBuilder:
         now = self.d.new_symbol(f"${name}", Kind.DISCRETE, span)
         before = self.d.new_symbol(f"pre(${name})", Kind.BEFORE, span)
         memory = Memory(self.g.nodes[now][1], self.g.nodes[before][1], expression, start, span)
-        self.events.memories.append(memory)
+        self.memories.append(memory)
         return now, before
 
     def floor(self, e: int, span: Span | None) -> int:
@@ -312,7 +311,7 @@ class EventBuilder:
             g = self.g
             value, one = apply(g, Op.FLOOR, e), const(g, 1.0)
             known, before = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
-            memory = self.events.memories[-1]
+            place = len(self.memories) - 1
             short = add(g, const(g, SHORT), mul(g, const(g, ROUNDING), apply(g, Op.ABS, before)))
             # Relations with pre(F): they rest while F follows them
             above = self.run.event(add(g, before, one), e, False, span)
@@ -320,7 +319,8 @@ class EventBuilder:
             here = apply(g, Op.FLOOR, add(g, e, short))
             up = binary(g, Op.MAX, here, add(g, before, one))
             down = binary(g, Op.MIN, here, sub(g, before, one))
-            memory.expression = choose(g, above, up, choose(g, below, down, before))
+            expression = choose(g, above, up, choose(g, below, down, before))
+            self.memories[place] = replace(self.memories[place], expression=expression)
             self.floors[e] = known
         return known
 
@@ -338,14 +338,14 @@ class EventBuilder:
             values = scalars(self.run.value(content["value"]))
             for state, value in zip(states, values if len(values) > 1 else values * len(states), strict=True):
                 number = self.g.nodes[state][1]
-                self.symbols.variables[number].state_select = StateSelect.ALWAYS
-                self.events.actions.append(Action("reset", active, number, value, span=span))
+                self.symbols.change(number, state_select=StateSelect.ALWAYS)
+                self.actions.append(Action("reset", active, number, value, span=span))
             return
         if "condition" in content:
             active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(content["condition"])))
         message = str(self.run.value(content["message"]))
         word = "stop" if kind == "terminate" else "fail"
-        self.events.actions.append(Action(word, active, message=message, span=span))
+        self.actions.append(Action(word, active, message=message, span=span))
 
     def _reads_terminal(self, which: int) -> bool:
         node = self.storage["conditions"][which]["node"]

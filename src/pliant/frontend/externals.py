@@ -164,9 +164,9 @@ def event_times(raw: dict[str, Any], wanted: int) -> list[float]:
 def _steps(name: str, times: list[float]) -> Table:
     """The first of the times after u, as a table."""
     if not times:
-        return Table(name, [0.0, 1.0], [(NEVER, 0.0, 0.0, 0.0)], "hold", -1)
-    knots = [times[0] - 1.0, *times, times[-1] + 1.0]
-    return Table(name, knots, [(one, 0.0, 0.0, 0.0) for one in (*times, NEVER)], "hold", -1)
+        return Table(name, (0.0, 1.0), ((NEVER, 0.0, 0.0, 0.0),), "hold", -1)
+    knots = (times[0] - 1.0, *times, times[-1] + 1.0)
+    return Table(name, knots, tuple((one, 0.0, 0.0, 0.0) for one in (*times, NEVER)), "hold", -1)
 
 
 def table_owners(

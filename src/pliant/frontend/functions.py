@@ -11,6 +11,7 @@ External C functions cannot be inlined; the tables of the Standard Library are k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -182,15 +183,15 @@ class Calls:
         finally:
             self.building -= 1
         n = sum(len(scalars(a)) for r, a in zip(real, inner, strict=True) if r)
-        entry = Function(self.raw[function]["name"], n, [e for value in template for e in scalars(value)])
+        entry = Function(self.raw[function]["name"], n, tuple(e for value in template for e in scalars(value)))
         number = len(self.entries)
         self.entries.append(entry)
         self.numbers[key] = (number, template)
         if derivative is not None:
-            self._link(entry, function, derivative, inner)
+            self._link(number, function, derivative, inner)
         return number, template
 
-    def _link(self, entry: Function, function: int, derivative: dict[str, Any], inner: list[Value]) -> None:
+    def _link(self, number: int, function: int, derivative: dict[str, Any], inner: list[Value]) -> None:
         """Add the entry of the derivative, and in turn those of its own derivatives."""
         positions = self._differentiated(function, derivative) or []
         offsets, offset = [], 0
@@ -205,8 +206,9 @@ class Calls:
             usable = each.get("target") is not None and not self.raw[each["target"]]["external"]
             if following is None and usable and self._differentiated(target, each) is not None:
                 following = each
-        entry.derivative, _ = self._entry(target, -1, following, args)
-        entry.differentiated = tuple(offsets[k] + i for k in positions for i in range(len(scalars(inner[k]))))
+        derived, _ = self._entry(target, -1, following, args)
+        differentiated = tuple(offsets[k] + i for k in positions for i in range(len(scalars(inner[k]))))
+        self.entries[number] = replace(self.entries[number], derivative=derived, differentiated=differentiated)
 
 
 class _Body:

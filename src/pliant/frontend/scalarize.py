@@ -157,8 +157,8 @@ class _Builder:
         self._parameter_values()
         self._when_actions()
         with self._at(None):
-            system.events = self.events.finish()
-            system.initial_equations = StartTaker(self.discretes, system.events).run(system.initial_equations)
+            taker = StartTaker(self.discretes, self.events.finish())
+            system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
         self._assertions()
         system.derivative = symbols.derivative
@@ -201,12 +201,11 @@ class _Builder:
             with self._at(span):
                 first = self.symbols.base[position]
                 for v, e in enumerate(scalars(self.discretes.shaped(position, entry["value"])), first):
-                    variable = self.system.variables[v]
                     if self.run.masks.of(e) & ~PARAM:
                         residual = sub(self.system.graph, var(self.system.graph, v), e)
                         self.system.initial_equations.append(Equation(residual, span, target=v))
                     else:
-                        variable.binding = e
+                        self.symbols.change(v, binding=e)
 
     def _span(self, content: dict[str, Any], origin: str) -> Span | None:
         provenance, nodes = content["provenance"], self.nodes

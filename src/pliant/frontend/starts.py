@@ -11,7 +11,8 @@ initial(). (Modelica language specification 3.6, section 8.6.)
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pliant.expr.build import const, div, neg, sub, substitute, value_of, var, variables_of
 from pliant.expr.differentiate import gradient
@@ -41,10 +42,10 @@ class StartTaker:
         self.memory_of = {v: one for one in events.memories for v in (one.variable, one.before)}
         self.waiting = {one.variable for one in events.memories if not self.variables[one.variable].fixed}
 
-    def run(self, equations: list[Equation]) -> list[Equation]:
-        """Set the start values of memories in place; the equations that are left."""
+    def run(self, equations: list[Equation]) -> tuple[list[Equation], Events]:
+        """The equations that are left, and the events with the start values of their memories."""
         if not self.memory_of and not self.d.storage["initial_discrete_values"]:
-            return equations
+            return equations, self.events
         left = [one.equation for one in self._assigned() if not self._assign(one)]
         reading = [one for one in equations if not self._reads(one).isdisjoint(self.memory_of)]
         left += self._solve(reading, left)
@@ -53,11 +54,19 @@ class StartTaker:
         for equation in left:
             for v in self._reads(equation) & self.memory_of.keys():
                 one = self.memory_of[v]
-                one.free = one.free or (one.variable in self.waiting and self._is_real(one))
-        held = {var(self.g, one.before): one.start for one in self.events.memories if not one.free}
-        for equation in left:
-            (equation.residual,) = substitute(self.g, [equation.residual], held)
-        return [*left, *others]
+                if one.variable in self.waiting and self._is_real(one):
+                    self._set(one, free=True)
+        held = {var(self.g, one.before): one.start for one in self._memories() if not one.free}
+        left = [replace(one, residual=substitute(self.g, [one.residual], held)[0]) for one in left]
+        return [*left, *others], replace(self.events, memories=tuple(self._memories()))
+
+    def _memories(self) -> list[Memory]:
+        """All memories, as they are now."""
+        return [self.memory_of[one.variable] for one in self.events.memories]
+
+    def _set(self, memory: Memory, **changes: Any) -> None:
+        new = replace(self.memory_of[memory.variable], **changes)
+        self.memory_of[new.variable] = self.memory_of[new.before] = new
 
     def _reads(self, equation: Equation) -> set[int]:
         return variables_of(self.g, equation.residual)
@@ -108,7 +117,7 @@ class StartTaker:
             return False
         if self._is_real(memory) and not self._acts_at_start(memory) and self._moves(one.value):
             return False
-        memory.start = one.value
+        self._set(memory, start=one.value)
         self.waiting.discard(memory.variable)
         return True
 
@@ -162,21 +171,21 @@ class StartTaker:
                 continue
             if acts or not self._is_real(memory) or (len(unknown) == 1 and not moves):
                 (others,) = substitute(g, [equation.residual], {var(g, v): const(g, 0.0)})
-                memory.start = div(g, neg(g, others), const(g, slope))
+                self._set(memory, start=div(g, neg(g, others), const(g, slope)))
                 self.waiting.discard(memory.variable)
                 return True
         return False
 
     def _close(self) -> None:
         """Values before the first event that refer to other discrete variables: to their values before it."""
-        memories = self.events.memories
-        for _ in memories:
+        for _ in self.events.memories:
+            memories = self._memories()
             leaf = {var(self.g, v): one.start for one in memories for v in (one.variable, one.before)}
             starts = substitute(self.g, [one.start for one in memories], leaf)
             if starts == [one.start for one in memories]:
                 return
             for one, start in zip(memories, starts, strict=True):
-                one.start = start
+                self._set(one, start=start)
 
 
 def _says_before(text: str, name: str) -> bool:

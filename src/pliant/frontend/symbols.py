@@ -12,6 +12,7 @@ the caller then starts again with it folded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -139,6 +140,10 @@ class Symbols:
         for position, first in list(self.base.items()):
             self.bounds(position, first)
 
+    def change(self, number: int, **attributes: Any) -> None:
+        """Give a variable other attributes."""
+        self.variables[number] = replace(self.variables[number], **attributes)
+
     def bounds(self, position: int, first: int) -> None:
         """start, min, max and nominal of one variable of rumoca."""
         raw = self.raw[position]
@@ -159,8 +164,8 @@ class Symbols:
                 continue  # no result depends on a bound
             self._check_variability(name, position, found)
             found = self._fitted(found, n, f"{name} of `{raw['name']}`")
-            for variable, e in zip(self.variables[first : first + n], found, strict=True):
-                setattr(variable, name, e)
+            for number, e in zip(range(first, first + n), found, strict=True):
+                self.change(number, **{name: e})
         if not is_parameter:
             for variable in self.variables[first : first + n]:
                 self._check_start(variable)
@@ -349,10 +354,8 @@ class Symbols:
             guesses: Sequence[int | None] = (
                 [None] * n if source is None else self._fitted(scalars(run.value(source)), n, raw["name"])
             )
-            for variable, guess in zip(own, guesses, strict=True):
-                variable.tunable = False
-                variable.initial = True
-                variable.start = guess
+            for number, guess in enumerate(guesses, first):
+                self.change(number, tunable=False, initial=True, start=guess)
             reason = source = None
         if source is None:
             if reason is not None:
@@ -374,24 +377,24 @@ class Symbols:
             why = f"`{raw['name']}` is computed from it ({reason})"
             found = [const(self.g, run.number(e, why)) for e in found]
         is_folded = reason is not None and all(value_of(self.g, e) is not None for e in found)
-        for variable, e in zip(own, found, strict=True):
-            self._set_parameter(variable, e, is_folded)
+        for number, e in enumerate(found, first):
+            self._set_parameter(number, e, is_folded)
             if reason is not None:
-                variable.tunable = False
+                self.change(number, tunable=False)
                 if raw["role"] == "parameter":
-                    self.fixed[variable.name] = reason
+                    self.fixed[self.variables[number].name] = reason
         if is_folded:
             self.cache[position] = Arr(shape, found) if shape else found[0]
         else:
             self.cache[position] = self._symbols(first, shape)
 
-    def _set_parameter(self, variable: Variable, e: int, is_folded: bool) -> None:
+    def _set_parameter(self, number: int, e: int, is_folded: bool) -> None:
         if is_folded:
-            variable.kind, variable.binding = Kind.CONSTANT, e
+            self.change(number, kind=Kind.CONSTANT, binding=e)
         elif value_of(self.g, e) is not None:
-            variable.start = e
+            self.change(number, start=e)
         else:
-            variable.binding = e
+            self.change(number, binding=e)
 
     def numeric(self, e: int, why: str) -> float:
         """Number of an expression in parameters; they are noted as forced."""

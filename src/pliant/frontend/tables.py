@@ -50,7 +50,7 @@ def make_table(name: str, raw: dict[str, Any], column: int) -> Table:
 def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, extrapolation: int) -> Table:
     """Piecewise cubic through the points; sections between jumps have slopes of their own."""
     if len(xs) == 1 or xs[0] == xs[-1]:
-        return Table(name, [xs[0], xs[0] + 1.0], [(ys[-1], 0.0, 0.0, 0.0)], "hold", 1)
+        return Table(name, (xs[0], xs[0] + 1.0), ((ys[-1], 0.0, 0.0, 0.0),), "hold", 1)
     if smoothness not in _SLOPES and smoothness not in (LINEAR, CONSTANT):
         raise NotSupportedError(f"smoothness {smoothness} of table `{name}` is not known")
     is_periodic = extrapolation == PERIODIC and ys[0] == ys[-1]
@@ -76,7 +76,7 @@ def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, ex
     if how == "hold" and xs[0] == xs[1]:
         knots.insert(0, knots[0] - 1.0)  # a jump in the first row: what held before it
         pieces.insert(0, (ys[0], 0.0, 0.0, 0.0))
-    return Table(name, knots, pieces, how, smooth)
+    return Table(name, tuple(knots), tuple(pieces), how, smooth)
 
 
 def _sections(xs: list[float]) -> list[tuple[int, int]]:

@@ -8,9 +8,10 @@ nothing reads would stop the integration for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pliant.expr.build import substitute
-from pliant.ir import Equation, Graph, Kind, Op, Relation, System, Variable
+from pliant.ir import Equation, Graph, Kind, Op, Relation, System, renewed
 
 
 def marked(g: Graph, relations: list[Relation], roots: Iterable[int]) -> bytearray:
@@ -74,30 +75,19 @@ def drop_unused(system: System, unwanted: set[int]) -> None:
     system.variables = [system.variables[k] for k in kept]
     system.relations = [system.relations[k] for k in kept_relations]
     system.derivative = {new_variable[v]: new_variable[d] for v, d in system.derivative.items() if d not in unwanted}
-    for equation in (*system.equations, *system.initial_equations):
-        equation.residual = new(equation.residual)
-        if equation.target >= 0:
-            equation.target = new_variable[equation.target]
-    for relation in system.relations:
-        relation.lhs, relation.rhs = new(relation.lhs), new(relation.rhs)
-    for check in system.checks:
-        check.condition = new(check.condition)
-    for variable in system.variables:
-        _renew(variable, new)
+    for equations in (system.equations, system.initial_equations):
+        for k, one in enumerate(equations):
+            target = new_variable[one.target] if one.target >= 0 else -1
+            equations[k] = replace(one, residual=new(one.residual), target=target)
+    system.relations = [replace(one, lhs=new(one.lhs), rhs=new(one.rhs)) for one in system.relations]
+    system.checks = [replace(one, condition=new(one.condition)) for one in system.checks]
+    system.variables = [renewed(one, new) for one in system.variables]
     system.events = system.events.rewritten(new, lambda v: new_variable[v])
 
 
 def _numbering(n: int, dropped: set[int]) -> tuple[dict[int, int], list[int]]:
     kept = [k for k in range(n) if k not in dropped]
     return {old: new for new, old in enumerate(kept)}, kept
-
-
-def _renew(variable: Variable, new: object) -> None:
-    assert callable(new)
-    for name in ("start", "nominal", "min", "max", "binding"):
-        e = getattr(variable, name)
-        if e is not None:
-            setattr(variable, name, new(e))
 
 
 def unread(system: System) -> tuple[set[int], set[int]]:

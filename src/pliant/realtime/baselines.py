@@ -85,7 +85,9 @@ def _bisect(count: int, accepts: Callable[[int], bool]) -> int:
 
 
 def compare(points: Points, rule: Rule, training: list[int], cut: float = 0.01) -> list[Baseline]:
-    """All baselines on these points."""
+    """All baselines on these points; none where there is no entry to choose."""
+    if not points.frame.n:
+        return []
     checker = Checker(points, rule)
     frame = points.frame
     everything: Mask = np.ones(frame.n_entries, dtype=bool)

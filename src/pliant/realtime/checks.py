@@ -15,16 +15,16 @@ from pliant.realtime.accept import Checker
 from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.certificates import best_lyapunov, infinity_bound, windows
 from pliant.realtime.covered import add_coverage
+from pliant.realtime.differenced import DIFFERENCED, differenced_radius
 from pliant.realtime.evidence import Evidence, Item
 from pliant.realtime.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.static_lu import quality
 from pliant.realtime.stepmap import step_map
 from pliant.realtime.tune import Tuned
-from pliant.realtime.verdict import accuracy_line, code_lines, conclude, missing_line
+from pliant.realtime.verdict import EVALUATION, accuracy_line, code_lines, conclude, missing_line
 
 BASE = 12  # linearisations that a common norm is made from
-DIFFERENCED = 8  # points where the step itself is differenced
 HIDDEN = 1e-3  # growth per step that is told of where the step damps it
 
 
@@ -43,6 +43,8 @@ class Checks:
 
     def run(self) -> Evidence:
         """Everything, in the order of the text."""
+        if not self.frame.n:
+            return self._evaluation()
         self._eigenvalues()
         self.report(0.2, "errors")
         self._errors()
@@ -55,6 +57,19 @@ class Checks:
         self.report(0.9, "the step itself")
         self._derivative()
         self._constraints()
+        return self._coded()
+
+    def _evaluation(self) -> Evidence:
+        """A model without states: nothing is integrated, a step is a plain evaluation at its time."""
+        self.e.n_points, self.e.n_masked_points = len(self.o.points), len(self.o.masked_points)
+        self._judged(*EVALUATION)
+        for k, (exact, masked) in enumerate(zip(self.o.exact, self.o.masked, strict=True)):
+            self._reference(k, exact, masked)
+        self._accuracy()
+        return self._coded()
+
+    def _coded(self) -> Evidence:
+        """The compiled step, and what the runs went through."""
         for line in code_lines(self.o, self.tuned, self.e):
             self._judged(*line)
         add_coverage(self.o, self.e)
@@ -285,27 +300,7 @@ class Checks:
 
     def _differenced_radius(self, runs: list[Trace], mask: Mask | None) -> float:
         walker = Walker(self.o.model, self.frame.tau, self.frame.order)
-        radius = 0.0
-        for s, run in enumerate(runs):
-            walker.begin(self.o.exact[s].scenario)
-            for k in np.linspace(0, len(run.t) - 1, DIFFERENCED).astype(int):
-                matrix = self._differenced(walker, float(run.t[k]), run.x[k], mask)
-                radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
-        return radius
-
-    def _differenced(self, walker: Walker, t: float, x: Matrix, mask: Mask | None) -> Matrix:
-        def step(x: Matrix) -> Matrix:
-            return x + walker.step(t, x, mask)[0]
-
-        scale = np.where(np.isfinite(self.frame.scale), self.frame.scale, 1.0)
-        h = 1e-6 * np.maximum(np.abs(x), scale)
-        out = np.empty((len(x), len(x)))
-        for j in range(len(x)):
-            up, down = x.copy(), x.copy()
-            up[j] += h[j]
-            down[j] -= h[j]
-            out[:, j] = (step(up) - step(down)) / (up[j] - down[j])
-        return out
+        return differenced_radius(walker, self.frame, [one.scenario for one in self.o.exact], runs, mask)
 
     def _constraints(self) -> None:
         """Algebraic equations are not met any more where their rows lost entries."""

@@ -21,6 +21,7 @@ from pliant.solve.numeric import NumericModel
 
 NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
 EVENT_ROUNDS = (1, 2, 3, 4)  # rounds of the events at the end of a step, likewise
+COMPARED = 200  # steps of a run after which outputs of a model without states are compared
 RELATION_PASSES = (0, 1, 2, 4)  # passes before the step for relations that depend on themselves, likewise
 
 
@@ -80,6 +81,29 @@ def write_code(
         full=outcome.full,
         limits=monitor_limits(outcome) if watched else None,
     )
+
+
+def outputs_apart(run: Drive, code: StepCode) -> float:
+    """Largest difference between the outputs of the compiled step and those of the model, in units of their ranges."""
+    count = len(run.time) - 1
+    if not code.y_names:
+        return 0.0
+    stepper, table, walker = run.stepper, run.inputs, run.walker
+    stepper.start_at(run.start, table.start)
+    done, found, expected = 0, [], []
+    for k in sorted({int(k) for k in np.linspace(1, count, min(count, COMPARED)).round()}):
+        stepper.run(table.before[done:k], k - done, history=False, after=table.after[done:k])
+        found.append(stepper.outputs(table.after[k - 1] if code.u_names else None).astype(np.float64))
+        walker.point.t = float(run.time[k])
+        walker.hold(run.memories[k])
+        walker.refresh(walker.point.t, run.x[k])
+        values = walker.point.all_values(run.x[k])
+        expected.append([values[name] for name in code.y_names])
+        done = k
+    wanted = np.array(expected)
+    largest = np.abs(wanted).max(axis=0)
+    scale = np.maximum(np.ptp(wanted, axis=0), 1e-3 * np.where(largest > 0.0, largest, 1.0))
+    return float(np.nan_to_num(np.abs(np.array(found) - wanted) / scale, nan=np.inf).max())
 
 
 def fixed_counts(code: StepCode) -> tuple[int, int, int]:

@@ -210,7 +210,7 @@ class Walker:
                 dx = np.asarray(np.linalg.solve(matrix, h * f), dtype=np.float64)
         except np.linalg.LinAlgError:
             dx = np.full(self.n, np.nan)
-        if not np.isfinite(dx).all() or np.abs(dx).max() > DIVERGED:
+        if not np.isfinite(dx).all() or np.abs(dx).max(initial=0.0) > DIVERGED:
             self._explain(t, matrix, f)
         return dx
 
@@ -271,7 +271,7 @@ class Walker:
             yield t, x, values, dx
             self._keep_guesses(t, x)
             x = self.end = self._event(t, self._rest(x, dx))
-            if np.abs(x).max() > DIVERGED:
+            if np.abs(x).max(initial=0.0) > DIVERGED:
                 self._diverged(t, x)
 
     def _diverged(self, t: float, x: Matrix) -> None:

@@ -46,7 +46,7 @@ class Tried:
 def find_pattern(exact: Exact, clock: Clock) -> Outcome:
     """The cheapest pattern that every test allows, or all entries."""
     free = may_go(exact)
-    if exact.request.options.search == "full":
+    if exact.request.options.search == "full" or not exact.frame.n:
         tried, points = full(exact), exact.points
     else:
         tried, points = search(exact, free, clock)

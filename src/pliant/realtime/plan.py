@@ -117,12 +117,14 @@ class Plan:
         return self.evidence.bias
 
     def __repr__(self) -> str:
-        full = self.outcome.full
+        full, verdict = self.outcome.full, "holds" if self.evidence.holds else "DOES NOT HOLD"
+        if not self.names:
+            return f"<pliant.Plan {self.name!r}, step {self.step:g}: no states, a plain evaluation; {verdict}>"
         return (
             f"<pliant.Plan {self.name!r}, step {self.step:g}: {self.entries} of {len(full.entries)} entries, LU "
             f"{self.lu_entries} of {full.lu_entries}, {self.flops} of {full.factor_flops} operations, {self.colours} "
             f"of {self.outcome.full_colours} colours; margin kept {self.margin_kept:.3f}, bias {100 * self.bias:.2g} "
-            f"%, {'holds' if self.evidence.holds else 'DOES NOT HOLD'}>"
+            f"%, {verdict}>"
         )
 
     @property
@@ -131,8 +133,9 @@ class Plan:
         o, e = self.outcome, self.evidence
         full, n = o.full, o.frame.n
         measured = max((float(one.max()) for one in e.measured), default=0.0)
+        first = f"{self.name}: {n} unknowns, step {self.step:g} s, {len(o.exact)} scenarios"
         lines = [
-            f"{self.name}: {n} unknowns, step {self.step:g} s, {len(o.exact)} scenarios, {e.n_points} linearisations",
+            f"{first}, {e.n_points} linearisations",
             f"  entries of L - tau J     {self.full_entries:6d} -> {self.entries}",
             f"  entries of L and U       {full.lu_entries:6d} -> {self.lu_entries}",
             f"  factorisation, flops     {full.factor_flops:6d} -> {self.flops}",
@@ -140,12 +143,13 @@ class Plan:
             f"  stability margin kept    {self.margin_kept:6.3f}",
             f"  error added              {100 * self.bias:6.2f} % predicted, {100 * measured:.2f} % measured",
         ]
+        lines = lines if n else [f"{first}; a step is a plain evaluation"]
         lines += [f"  {'error of the run':<24} {self.accuracy_text}"]
         lines += [f"    {'or' if k else 'try'} {one.text}" for k, one in enumerate(e.proposals)]
         lines += [] if e.holds else ["  THE EVIDENCE DOES NOT HOLD: " + "; ".join(e.failing)]
-        if o.request.options.search == "full":
+        if n and o.request.options.search == "full":
             lines.append("  no search was asked for: the plan keeps all entries")
-        elif o.mask.all():
+        elif n and o.mask.all():
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
         lines += [f"  form {one}" for one in self.forms]
         return "\n".join(lines)

@@ -24,10 +24,13 @@ def plot_plan(plan: Plan, file: str | Path | None = None) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 3.4), layout="constrained")
-    pattern, circle, error = figure.subplots(1, 3, width_ratios=(1, 1, 1.3))
-    _pattern(plan, pattern)
-    _eigenvalues(plan, circle)
-    _error(plan, error)
+    if plan.outcome.frame.n:
+        pattern, circle, error = figure.subplots(1, 3, width_ratios=(1, 1, 1.3))
+        _pattern(plan, pattern)
+        _eigenvalues(plan, circle)
+        _error(plan, error)
+    else:
+        figure.text(0.5, 0.5, f"{plan.name} has no states: a step is a plain evaluation", ha="center", va="center")
     if file is not None:
         try:
             figure.savefig(file, dpi=150)

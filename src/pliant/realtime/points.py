@@ -104,7 +104,7 @@ class Points:
         self.eigenvalues = np.linalg.eigvals(self.S)
         self.modulus = np.abs(self.eigenvalues)
         self.margin = 1.0 - self.modulus
-        self.radius = self.modulus.max(axis=1)
+        self.radius = self.modulus.max(axis=1, initial=0.0)
         self.rounding = self._rounding(B, B_inverse)
         # integrators, conserved sums, models that grow
         self.outside = self.radius >= 1.0 - np.maximum(ON_CIRCLE, self.rounding)
@@ -154,7 +154,7 @@ class Points:
     def _lasting(self, B_inverse: Matrix) -> Matrix:
         """What a constant disturbance of a row does in the long run: Df^-1, or N steps of it where that is infinite."""
         out = np.empty_like(B_inverse)
-        for p, matrix in enumerate(self.Df):
+        for p, matrix in enumerate(self.Df if self.frame.n else ()):
             scaled = matrix * self._finite_scale()[None, :]
             size = np.abs(scaled).max(axis=1, keepdims=True)
             scaled = scaled / np.where(size > 0, size, 1.0)

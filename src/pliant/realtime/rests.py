@@ -17,7 +17,7 @@ from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Newton, Program
 from pliant.expr.build import const, div, neg, reachable, sub, substitute, var, variables_of
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Kind, Op, SortedSystem
+from pliant.ir import Graph, Kind, Op, SortedSystem
 
 WINDOW = 2  # steps between the crossing and the rest: one, and one more for chains through pre(v)
 STILL = 1e-9  # change of one step, as a share of the distance from the level
@@ -91,9 +91,9 @@ def level(s: SortedSystem, rest: Rest, values: Mapping[int, float]) -> float | N
     return -zero / slope
 
 
-def level_expression(s: SortedSystem, rest: Rest) -> int:
-    """The level as an expression of parameters; the graph of ``s`` must be one's own."""
-    g, r = s.system.graph, s.relations[rest.relation]
+def level_expression(s: SortedSystem, g: Graph, rest: Rest) -> int:
+    """The level as an expression of parameters, in a graph over that of ``s``."""
+    r = s.relations[rest.relation]
     at = var(g, rest.variable)
     zero, one = (sub(g, *substitute(g, [r.lhs, r.rhs], {at: const(g, value)})) for value in (0.0, 1.0))
     return neg(g, div(g, zero, sub(g, one, zero)))

@@ -37,7 +37,7 @@ class StaticLU:
 
     def __init__(self, elimination: Elimination, matrices: NDArray[np.float64], dtype: type = np.float64) -> None:
         """``matrices``: (P, n, n), only the entries of the pattern are read."""
-        self.e, self.dtype = elimination, dtype
+        self.e, self.dtype, self.count = elimination, dtype, len(matrices)
         e = elimination
         self.a: dict[Entry, Array] = {(i, j): matrices[:, i, j].astype(dtype) for i, j in e.entries}
         zero: Array = np.zeros(len(matrices), dtype=dtype)
@@ -70,7 +70,7 @@ class StaticLU:
 
     def pivots(self) -> Array:
         """(n, P) in the order of elimination."""
-        return np.array([self.a[place] for place in self.e.pivots])
+        return np.array([self.a[place] for place in self.e.pivots]).reshape(self.e.n, self.count)
 
     def growth(self) -> float:
         """Largest entry of U."""
@@ -121,6 +121,8 @@ def quality(
 def sound_order(points: Points, mask: Mask, name: str) -> Elimination:
     """Pivots on the diagonal where that is sound at all points, otherwise on large entries; then Markowitz."""
     frame = points.frame
+    if not frame.n:
+        return eliminate(0, ())
     matrices = frame.matrix(points.values, mask)
     places = set(zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True))
     mass = {(int(i), int(j)) for i, j in np.argwhere(frame.mass != 0.0)}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.errors import NotSupportedError
-from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, write_code
+from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, outputs_apart, write_code
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.stepper.make import StepCode
 from pliant.solve.generated import GeneratedModel
@@ -105,7 +105,9 @@ def compare(outcome: Outcome, code: StepCode, limit: float) -> Compared:
         out.runs.append(run)
         with np.errstate(all="ignore"):
             difference = np.abs(run.x - masked.x).max(axis=0) / outcome.frame.scale
-        out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max()))
+        out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0)))
+        if not outcome.frame.n:  # what a step gives are its outputs alone
+            out.worst = max(out.worst, outputs_apart(run, code))
         out.flagged += 0 if run.flags is None else int(np.count_nonzero(run.flags))
         if seen:
             wanted = masked.memories[:, seen]

@@ -16,6 +16,12 @@ from pliant.realtime.tune import Compiled, Tuned
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
+EVALUATION: Line = (
+    "stability",
+    None,
+    "the model has no states: a step is a plain evaluation of its outputs and sampled parts, and nothing is carried on "
+    "from step to step but discrete variables",
+)
 
 
 def accuracy_line(outcome: Outcome, k: int, errors: dict[str, float]) -> Line | None:
@@ -116,8 +122,9 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
     how = f", {options.newton_steps} Newton iterations per loop" * tuned.has_loops
     how += f", switches inside loops settled in {options.relation_passes}" * bool(options.relation_passes)
     how += f", {options.event_rounds} rounds of events" * (options.event_rounds > 1)
+    what = "runs of this analysis" if code.n_x else "outputs of the model"
     words = (
-        f"the compiled step ({code.style}, {code.precision}{how}) gives the runs of this analysis "
+        f"the compiled step ({code.style}, {code.precision}{how}) gives the {what} "
         f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
     )
     words += f"; discrete variables differ in {found.other} steps" if found.other else ""

@@ -16,7 +16,7 @@ from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.expr.signed import signed_variable
-from pliant.ir import Equation, Graph, Kind, Op, System, Variable
+from pliant.ir import Equation, FlatModel, Graph, Kind, Op, Variable
 from pliant.solve import binding
 from pliant.solve.held import HeldSolver
 from pliant.solve.initial import InitialSolver, Start
@@ -203,7 +203,7 @@ class GeneratedModel(NativeModel):
         found = copy(self)
         found.struct, found.address, found.keep = struct, ctypes.addressof(struct), (*self.keep, struct, *arrays)
         found.read_scales()
-        found.x_start = np.array(evaluate(program.sorted.system.graph, self.generated.initial.start, values))
+        found.x_start = np.array(evaluate(program.graph, self.generated.initial.start, values))
         found.reports_to = self.reports_to or self
         return found
 
@@ -426,7 +426,7 @@ class GeneratedModel(NativeModel):
         raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
 
 
-def _declared(system: System, variable: Variable, values: Mapping[int, float]) -> Declared:
+def _declared(system: FlatModel, variable: Variable, values: Mapping[int, float]) -> Declared:
     def number(e: int | None, otherwise: float) -> float:
         if e is None or not variables_of(system.graph, e) <= values.keys():
             return otherwise

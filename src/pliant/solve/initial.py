@@ -311,9 +311,9 @@ class InitialSolver:
         for v, variable in enumerate(system.variables):
             if v not in values:
                 values[v] = 0.0 if variable.start is None else evaluate(g, [variable.start], values)[0]
-        for v, start in alias_starts(s).items():  # a given start of an alias is better than none
+        for v, (start, sign) in alias_starts(s).items():  # a given start of an alias is better than none
             if system.variables[v].start is None:
-                values[v] = evaluate(g, [start], values)[0]
+                values[v] = sign * evaluate(g, [start], values)[0]
         values.update(self.sim.request.others_given)
         for block in s.blocks:
             if block.kind == "explicit":

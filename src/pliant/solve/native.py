@@ -140,9 +140,11 @@ def check_struct(struct: binding.Model, name: str) -> None:
             f"{name} was made for another version of pliant.h (abi {struct.abi}, this is {binding.PL_ABI})",
             hint="set .abi = PL_ABI and compile against the header of this version",
         )
-    if struct.n_x <= 0 or min(struct.n_u, struct.n_p, struct.n_y, struct.n_roots) < 0:
-        raise ModelError(f"{name}: n_x must be positive, the other sizes must not be negative")
-    required = {"x_start": struct.x_start, "rhs": struct.rhs}
+    if min(struct.n_x, struct.n_u, struct.n_p, struct.n_y, struct.n_roots) < 0:
+        raise ModelError(f"{name}: the sizes n_x, n_u, n_p, n_y and n_roots must not be negative")
+    required = {"rhs": struct.rhs}
+    if struct.n_x:
+        required["x_start"] = struct.x_start
     if struct.n_roots:
         required["roots"] = struct.roots
         kinds = binding.int8_at(struct.root_kind, struct.n_roots) if struct.root_kind else ()

@@ -358,7 +358,7 @@ def _settle(point: Point, x: Matrix, f: Matrix, follow: bool) -> SteadyState | M
         except (np.linalg.LinAlgError, ModelEvaluationError):
             delta *= 0.25
             continue
-        size = float(np.max(np.abs(d) / (np.abs(x) + nominal)))
+        size = float(np.max(np.abs(d) / (np.abs(x) + nominal), initial=0.0))
         if size > LARGEST_CHANGE and delta > 1e-12:  # further than a step of the transient may go
             delta *= 0.5
             continue
@@ -391,7 +391,7 @@ def _growth(j: Matrix, mass: Matrix) -> float:
 
 def _rate(f: Matrix, x: Matrix, nominal: Matrix) -> float:
     """Largest relative rate of change."""
-    return float(np.max(np.abs(f) / (np.abs(x) + nominal)))
+    return float(np.max(np.abs(f) / (np.abs(x) + nominal), initial=0.0))
 
 
 def self_consistent(point: Point, x: Matrix, f: Matrix) -> tuple[Matrix, Matrix]:
@@ -417,4 +417,4 @@ def _steady(point: Point, x: Matrix, iterations: int) -> SteadyState:
     values = point.all_values(x)
     names = point.model.names
     states = {name: values[name] for name in names.x if not is_hidden(name) and name not in names.algebraic}
-    return SteadyState(values, states, float(np.max(np.abs(f))), iterations)
+    return SteadyState(values, states, float(np.max(np.abs(f), initial=0.0)), iterations)

@@ -122,12 +122,11 @@ class Unknowns:
 
     def largest_terms(self, residuals: list[int], t: float) -> list[float]:
         """The size of the largest term in each of these sums."""
-        s, values = self.model.generated.program.sorted, self.present(t)
+        program, values = self.model.generated.program, self.present(t)
+        s, g = program.sorted, program.graph
         found = []
         for residual in residuals:
-            terms = evaluate(
-                s.system.graph, _terms(self.system.graph, residual), values, t, (), s.system.tables, s.relations
-            )
+            terms = evaluate(g, _terms(g, residual), values, t, (), s.system.tables, s.relations)
             found.append(max((abs(term) for term in terms if np.isfinite(term)), default=0.0))
         return found
 

@@ -16,11 +16,11 @@ After the choice of states (``frozen``) derivatives are unknowns like any other 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pliant.errors import ModelError
 from pliant.expr.build import const, neg, substitute, value_of, var
-from pliant.ir import Equation, Graph, Kind, Op, Variable
+from pliant.ir import Equation, Graph, Kind, Op, Variable, with_residual
 
 UNKNOWN = (Kind.UNKNOWN, Kind.DERIVATIVE)
 MAX_VISITS = 64  # nodes looked at before an equation counts as "not an alias"
@@ -97,9 +97,7 @@ class AliasPass:
             leaf = {var(self.g, v): self.classes.expression(self.g, v) for v in self.classes.eliminated()}
             memo = {}
             new = substitute(self.g, [e.residual for e in kept], leaf, memo)
-            for equation, residual in zip(kept, new, strict=True):
-                equation.residual = residual
-            equations = kept
+            equations = [with_residual(one, residual) for one, residual in zip(kept, new, strict=True)]
         return equations
 
     # ------------------------------------------------------------------ what an equation says
@@ -250,7 +248,8 @@ class AliasPass:
         self.classes.parent[b] = (a, sign)
         self.changed = True
         select = max(self.variables[a].state_select, self.variables[b].state_select)
-        self.variables[a].state_select = select
+        if self.variables[a].state_select != select:
+            self.variables[a] = replace(self.variables[a], state_select=select)
         if b in self.integral:
             self.integral.setdefault(a, self.integral.pop(b))
         if b not in self.diff:

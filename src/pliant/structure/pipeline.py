@@ -18,13 +18,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from pliant.errors import ModelError, UnknownNameError
 from pliant.expr.build import collector_paused, substitute, var, variables_of
 from pliant.expr.evaluate import expand_calls
-from pliant.ir import Check, Equation, Kind, Relation, SortedSystem, Step, System
+from pliant.ir import (
+    Check,
+    Equation,
+    FinalGraph,
+    FlatModel,
+    Kind,
+    Matrix,
+    Relation,
+    SortedSystem,
+    Step,
+    System,
+    renewed,
+    with_residual,
+)
 from pliant.structure.options import StructureOptions
-from pliant.structure.rank import check_rank, generic_points
+from pliant.structure.rank import Loops, check_rank, generic_points
 from pliant.structure.reduce import Reduced, Reduction
 from pliant.structure.sort import Sorter
 from pliant.structure.unknowns import bind_unknowns
@@ -45,34 +59,57 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     sorter = Sorter(system, reduced.equations, reduced.states, options, forced)
     blocks = sorter.run()
     substitution = {var(system.graph, v): e for v, e in replaced.items()}
-    for state_set in reduced.sets:
-        state_set.jacobian = [substitute(system.graph, row, substitution) for row in state_set.jacobian]
-    for watch in reduced.watches:
-        watch.jacobian = [substitute(system.graph, row, substitution) for row in watch.jacobian]
-    found = SortedSystem(
-        system,
-        reduced.equations,
-        reduced.states,
-        reduced.derivatives,
-        blocks,
-        replaced,
-        reduced.sets,
-        sorter.pivots,
+
+    def matrix(rows: Matrix) -> Matrix:
+        return tuple(tuple(substitute(system.graph, row, substitution)) for row in rows)
+
+    sets = tuple(replace(one, jacobian=matrix(one.jacobian)) for one in reduced.sets)
+    watches = tuple(replace(one, jacobian=matrix(one.jacobian)) for one in reduced.watches)
+    initial = tuple(replace(e, residual=_final(system, e.residual, substitution)) for e in system.initial_equations)
+    relations = tuple(_relation(system, r, substitution) for r in system.relations)
+    checks = tuple(_check(system, c, substitution) for c in system.checks)
+    extras = tuple(_extras(system, substitution))
+    events = system.events.rewritten(lambda e: _final(system, e, substitution))
+    check_rank(Loops(system, blocks, reduced.equations, relations), sorter.rows, generic_points(system, sorter.numbers))
+    return SortedSystem(
+        _flat(system),
+        tuple(reduced.equations),
+        tuple(reduced.states),
+        MappingProxyType(reduced.derivatives),
+        tuple(blocks),
+        MappingProxyType(replaced),
+        sets,
+        tuple(sorter.pivots),
         reduced.index,
         reduced.n_differentiated,
-        reduced.reasons,
-        reduced.redundant,
-        [replace(e, residual=_final(system, e.residual, substitution)) for e in system.initial_equations],
-        [_relation(system, r, substitution) for r in system.relations],
-        [_check(system, c, substitution) for c in system.checks],
-        [*system.notes, *reduced.notes],
-        _extras(system, substitution),
-        reduced.integrals,
-        reduced.watches,
-        system.events.rewritten(lambda e: _final(system, e, substitution)),
+        MappingProxyType(reduced.reasons),
+        tuple(reduced.redundant),
+        initial,
+        relations,
+        checks,
+        (*system.notes, *reduced.notes),
+        extras,
+        MappingProxyType(reduced.integrals),
+        watches,
+        events,
     )
-    check_rank(found, sorter.rows, generic_points(found, sorter.numbers))
-    return found
+
+
+def _flat(system: System) -> FlatModel:
+    """The flat model, final: from here on everybody else makes an overlay."""
+    return FlatModel(
+        system.name,
+        FinalGraph(system.graph),
+        tuple(system.variables),
+        tuple(system.equations),
+        MappingProxyType(dict(system.derivative)),
+        tuple(system.relations),
+        tuple(system.functions),
+        tuple(system.tables),
+        tuple(system.refusals),
+        MappingProxyType(dict(system.fixed_parameters)),
+        system.digest,
+    )
 
 
 def _extras(system: System, substitution: dict[int, int]) -> list[Step]:
@@ -147,7 +184,7 @@ def bind_parameters(system: System) -> None:
                     )
                 (value,) = substitute(g, [bound[v]], leaf)
                 variable = system.variables[v]
-                variable.binding = value
+                system.variables[v] = variable = replace(variable, binding=value)
                 if variables_of(g, value) or variable.kind == Kind.CONSTANT:
                     leaf[var(g, v)] = value
                 state[v] = 2
@@ -163,21 +200,17 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
     g = system.graph
     memo: dict[int, int] = {}
     lists: tuple[list[Equation], ...] = (system.equations, system.initial_equations)
+
+    def new(e: int) -> int:
+        return substitute(g, [e], leaf, memo)[0]
+
     for equations in lists:
-        for equation, new in zip(equations, substitute(g, [e.residual for e in equations], leaf, memo), strict=True):
-            equation.residual = new
-    for relation in system.relations:
-        relation.lhs, relation.rhs = substitute(g, [relation.lhs, relation.rhs], leaf, memo)
-    for check in system.checks:
-        (check.condition,) = substitute(g, [check.condition], leaf, memo)
-    system.events = system.events.rewritten(lambda e: substitute(g, [e], leaf, memo)[0])
-    for function in system.functions:
-        function.outputs = substitute(g, function.outputs, leaf, memo)
-    for variable in system.variables:
-        attributes = ["start", "nominal", "min", "max"]
-        if variable.kind == Kind.DISCRETE:
-            attributes.append("binding")
-        for attribute in attributes:
-            e = getattr(variable, attribute)
-            if e is not None:
-                setattr(variable, attribute, substitute(g, [e], leaf, memo)[0])
+        residuals = substitute(g, [e.residual for e in equations], leaf, memo)
+        equations[:] = [with_residual(one, residual) for one, residual in zip(equations, residuals, strict=True)]
+    for k, one in enumerate(system.relations):
+        lhs, rhs = substitute(g, [one.lhs, one.rhs], leaf, memo)
+        system.relations[k] = replace(one, lhs=lhs, rhs=rhs)
+    system.checks = [replace(one, condition=new(one.condition)) for one in system.checks]
+    system.events = system.events.rewritten(new)
+    system.functions = [replace(one, outputs=tuple(substitute(g, one.outputs, leaf, memo))) for one in system.functions]
+    system.variables[:] = [renewed(one, new, binding=one.kind == Kind.DISCRETE) for one in system.variables]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.expr.build import const, reachable, substitute, value_of
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Block, Op, SortedSystem
+from pliant.ir import Block, Equation, Op, Relation, System
 from pliant.structure.diagnosis import Names
 
 SINGULAR = 1e-13  # smallest over largest singular value, after scaling
@@ -26,7 +27,17 @@ LARGEST = 400  # unknowns
 TAKES_PART = 1e-6  # of the largest entry of a null vector
 
 
-def check_rank(s: SortedSystem, rows: Sequence[Mapping[int, int]], point: Callable[[int], dict[int, float]]) -> None:
+@dataclass(frozen=True)
+class Loops:
+    """Blocks of a system that is not final yet."""
+
+    system: System
+    blocks: Sequence[Block]
+    equations: Sequence[Equation]
+    relations: Sequence[Relation]
+
+
+def check_rank(s: Loops, rows: Sequence[Mapping[int, int]], point: Callable[[int], dict[int, float]]) -> None:
     """Raise for the first loop that is singular at every point; ``rows[e]`` are the coefficients of equation e."""
     for block in s.blocks:
         if 1 < len(block.variables) <= LARGEST:
@@ -34,7 +45,7 @@ def check_rank(s: SortedSystem, rows: Sequence[Mapping[int, int]], point: Callab
 
 
 def _check_block(
-    s: SortedSystem, block: Block, rows: Sequence[Mapping[int, int]], point: Callable[[int], dict[int, float]]
+    s: Loops, block: Block, rows: Sequence[Mapping[int, int]], point: Callable[[int], dict[int, float]]
 ) -> None:
     column = {v: k for k, v in enumerate(block.variables)}
     places = [(i, column[v], c) for i, e in enumerate(block.equations) for v, c in rows[e].items() if v in column]
@@ -59,7 +70,7 @@ def _check_block(
     )
 
 
-def _trials(s: SortedSystem, entries: list[int]) -> Iterator[tuple[int, list[int]]]:
+def _trials(s: Loops, entries: list[int]) -> Iterator[tuple[int, list[int]]]:
     """Points and what to evaluate there: as relations say, then with combinations of them.
 
     Some combinations of ideal switches are singular.
@@ -93,22 +104,22 @@ def _large(vector: NDArray[np.float64]) -> list[int]:
     return [int(k) for k in np.argsort(-size, kind="stable") if size[k] > TAKES_PART * size.max()]
 
 
-def _size(s: SortedSystem, v: int) -> float:
-    variable = s.system.variables[v]
+def _size(system: System, v: int) -> float:
+    variable = system.variables[v]
     for e in (variable.nominal, variable.start):
-        value = None if e is None else value_of(s.system.graph, e)
+        value = None if e is None else value_of(system.graph, e)
         if value and math.isfinite(value):
             return abs(value)
     return 1.0
 
 
-def generic_points(s: SortedSystem, numbers: Mapping[int, float]) -> Callable[[int], dict[int, float]]:
+def generic_points(system: System, numbers: Mapping[int, float]) -> Callable[[int], dict[int, float]]:
     """A function that makes a random but repeatable point from a seed; ``numbers`` are the parameters.
 
     Each variable has about the size that its nominal or start value tells: far from it the equations of badly scaled
     units are singular for all that numbers can show.
     """
-    scales = [_size(s, v) for v in range(len(s.system.variables))]
+    scales = [_size(system, v) for v in range(len(system.variables))]
 
     def point(seed: int) -> dict[int, float]:
         chance = random.Random(seed)

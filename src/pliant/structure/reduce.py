@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, const, mul, neg, sub, substitute, var
 from pliant.expr.differentiate import TimeDerivative, gradient
 from pliant.expr.evaluate import evaluate, expand_calls, parameter_values
-from pliant.ir import Equation, Kind, StateSelect, StateSet, System, Variable, Watch
+from pliant.ir import Equation, Kind, StateSelect, StateSet, System, Variable, Watch, with_residual
 from pliant.structure.aliases import AliasPass, Classes
 from pliant.structure.apply import incidence
 from pliant.structure.diagnosis import Names
@@ -57,7 +57,7 @@ class Reduction:
         self.options = options
         self.g = system.graph
         self.variables = system.variables
-        self.equations = [replace(e) for e in system.equations]
+        self.equations = list(system.equations)
         self.classes = Classes()
         self.redundant: list[Equation] = []
         self.diff: dict[int, tuple[int, int]] = {v: (d, 1) for v, d in system.derivative.items()}
@@ -265,9 +265,9 @@ class Reduction:
         zero = const(self.g, 0.0)
         self.watches.append(
             Watch(
-                [integral[d] for d in group.dummies],
-                [[group.matrix[e].get(d, zero) for d in group.dummies] for e in group.equations],
-                [self.equations[e].span for e in group.equations],
+                tuple(integral[d] for d in group.dummies),
+                tuple(tuple(group.matrix[e].get(d, zero) for d in group.dummies) for e in group.equations),
+                tuple(self.equations[e].span for e in group.equations),
             )
         )
         names = ", ".join(self.variables[d].name for d in group.dummies[:5])
@@ -298,7 +298,7 @@ class Reduction:
                 above = self._combine(coefficients[k], [self._rate(q) for q in members])
                 self.equations.append(Equation(sub(g, var(g, rate), above), None, "selection"))
                 self.diff[s] = (rate, 1)
-        return StateSet(levels, slots, coefficients, jacobian)
+        return StateSet(*(tuple(map(tuple, rows)) for rows in (levels, slots, coefficients, jacobian)))
 
     def _new(self, name: str, kind: Kind) -> int:
         self.variables.append(Variable(name, kind))
@@ -355,8 +355,7 @@ class Reduction:
     def _expand_functions(self) -> None:
         if self.system.functions:
             new = expand_calls(self.g, [e.residual for e in self.equations], self.system.functions)
-            for equation, residual in zip(self.equations, new, strict=True):
-                equation.residual = residual
+            self.equations = [with_residual(one, residual) for one, residual in zip(self.equations, new, strict=True)]
 
     def _explain(self, states: list[int], levels: list[Level], integral: dict[int, int], in_set: set[int]) -> None:
         """One sentence for every variable that is a state or could have been one."""

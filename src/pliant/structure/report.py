@@ -112,7 +112,7 @@ class BlockInfo:
     def __repr__(self) -> str:
         return f"<block {self.number}: {self.kind}, {self.size} unknowns>"
 
-    def ordered(self) -> tuple[list[int], list[int]]:
+    def ordered(self) -> tuple[Sequence[int], Sequence[int]]:
         """Equations and variables, numbers: steps in their order, then residuals and torn variables."""
         b = self._block
         if b.kind == "explicit":

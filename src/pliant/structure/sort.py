@@ -155,10 +155,10 @@ class Sorter:
             self._clear(e, v)
         level = self._level(e, v)
         if level <= PARAMETER:
-            return Block("explicit", [e], [v], [Step(v, e, self._solve(e, v))])
+            return Block("explicit", (e,), (v,), (Step(v, e, self._solve(e, v)),))
         # a coefficient that varies may become zero: the loop code watches its pivot
         kind = "nonlinear" if level == NONLINEAR else "linear"
-        return self._relaxed(Block(kind, [e], [v], [], [v], [e]))
+        return self._relaxed(Block(kind, (e,), (v,), (), (v,), (e,)))
 
     def _relaxed(self, block: Block) -> Block:
         """The system for the tears, everything else eliminated."""
@@ -174,13 +174,13 @@ class Sorter:
             for e in block.equations:
                 right[e] = neg(g, substitute(g, [self.equations[e].residual], zeros, memo)[0])
         found = relax(g, order, rows, right, block.tears, block.residuals)
-        block.matrix, block.right = found.matrix, found.right
-        return block
+        return replace(block, matrix=tuple(map(tuple, found.matrix)), right=tuple(found.right))
 
     def _loop(self, equations: list[int], unknowns: list[int]) -> Block:
         members = set(unknowns)
         if len(unknowns) > self.options.largest_torn and not any(v in members for v in self.forced):
-            return Block("sparse", equations, unknowns, [], unknowns, equations)
+            rows, members_in_order = tuple(equations), tuple(unknowns)
+            return Block("sparse", rows, members_in_order, (), members_in_order, rows)
         local = {v: i for i, v in enumerate(unknowns)}
         inc = [[local[v] for v in self.rows[e] if v in members] for e in equations]
         solvable = [
@@ -198,10 +198,10 @@ class Sorter:
         return self._relaxed(
             Block(
                 "linear" if linear else "nonlinear",
-                equations,
-                unknowns,
-                steps,
-                [unknowns[i] for i in torn.tears],
-                [equations[k] for k in torn.residuals],
+                tuple(equations),
+                tuple(unknowns),
+                tuple(steps),
+                tuple(unknowns[i] for i in torn.tears),
+                tuple(equations[k] for k in torn.residuals),
             )
         )

@@ -8,6 +8,8 @@ which they become known; what remains, loops and conditions on variables, is lef
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pliant.expr.build import reachable, substitute, value_of, var, variables_of
 from pliant.expr.differentiate import gradient
 from pliant.expr.evaluate import expand_calls
@@ -41,17 +43,18 @@ def bind_unknowns(system: System) -> None:
         binding = _solved(system, rows[e], v)
         if binding is None:
             continue
-        system.variables[v].binding = binding
+        system.variables[v] = replace(system.variables[v], binding=binding)
         source[v] = e
         for other in of[v]:
             waiting[other].discard(v)
             if len(waiting[other]) == 1:
                 ready.append(other)
     used = set(source.values())
-    for e, equation in enumerate(system.initial_equations):
-        if e not in used:
-            equation.behind = _behind(system, rows, source, e)
-    system.initial_equations = [one for e, one in enumerate(system.initial_equations) if e not in used]
+    system.initial_equations = [
+        replace(one, behind=_behind(system, rows, source, e))
+        for e, one in enumerate(system.initial_equations)
+        if e not in used
+    ]
 
 
 def _expanded(system: System, unknown: set[int]) -> list[int]:

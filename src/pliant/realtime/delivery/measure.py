@@ -224,6 +224,7 @@ def _compile(code: StepCode, folder: Path) -> Path:
     (folder / f"{code.name}.h").write_text(code.header, encoding="utf-8")
     (folder / f"{code.name}.c").write_text(code.text, encoding="utf-8")
     main = PROGRAM.replace("@N@", code.name).replace("@WATCH@", str(watch))
+    main = main.replace("@FIRST@", "m.x[0]" if code.n_x else "m.step")
     (folder / "pliant_timing_main.c").write_text(main, encoding="utf-8")
     program = folder / ("timing.exe" if sys.platform == "win32" else "timing")
     flags = [one for one in STEP_FLAGS if one != "-fPIC"]

@@ -348,7 +348,7 @@ int main(int argc, char **argv) {
     const int64_t begin = now();
     loop(&main_record, 1, steps, period, one_step);
     printf("elapsed %lld\n", (long long)(now() - begin));
-    printf("state %.17g\n", (double)m.x[0]);
+    printf("state %.17g\n", (double)@FIRST@);
     row = rows;
     if (fallen) loop(&fallen_record, 0, fallen, period, fallen_step);
     printf("faults %ld\npreempted %ld\nseen %u\n", main_record.faults, main_record.preempted, seen);

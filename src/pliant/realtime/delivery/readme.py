@@ -72,6 +72,20 @@ def _operations(code: StepCode) -> str:
     return table(head, rows) + WIDE * wide
 
 
+def _what(plan: Plan) -> str:
+    """The method, and what the plan saves."""
+    code, full = plan.code, plan.outcome.full
+    if not code.n_x:
+        return (
+            f"The model `{plan.name}` in {code.precision} precision. It has no states: a step is a plain evaluation, "
+            "which advances time\nand sampled parts; `get_outputs` computes the outputs."
+        )
+    return f"""The model `{plan.name}`, integrated by the linearly implicit Euler method (order {code.options.order}) in
+{code.precision} precision, {code.style}. The step keeps {plan.entries} of {plan.full_entries} entries of its matrix, so
+that its factors have {plan.lu_entries} instead of {full.lu_entries} entries and cost {plan.flops} instead of
+{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range."""
+
+
 def _monitor(code: StepCode) -> str:
     n = code.name
     if not code.options.monitor:
@@ -186,7 +200,6 @@ def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
     """All of it."""
     code = plan.code
     n = code.name
-    full = plan.outcome.full
     part = "" if stored.complete else " (the first part of the scenario)"
     other = (
         f" A second run of {stored.other.n_steps} steps begins with inputs and states that no scenario begins with."
@@ -196,10 +209,7 @@ def readme(plan: Plan, stored: Recorded, files: dict[str, str]) -> str:
     parameters = [code.start.parameters[name] for name in code.p_names]
     return f"""# {n}: one step of {code.tau!r} s in fixed time
 
-The model `{plan.name}`, integrated by the linearly implicit Euler method (order {code.options.order}) in
-{code.precision} precision, {code.style}. The step keeps {plan.entries} of {plan.full_entries} entries of its matrix, so
-that its factors have {plan.lu_entries} instead of {full.lu_entries} entries and cost {plan.flops} instead of
-{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range.
+{_what(plan)}
 
 **Error of the step against accurate simulations of the scenarios: {plan.accuracy_text.strip()}** (moved by up to one
 step in time). {_verdict(plan.evidence)}

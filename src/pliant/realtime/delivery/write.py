@@ -167,11 +167,32 @@ def _words(code: StepCode) -> dict[str, str]:
         "FLAGS": STEP_FLAGS,
         "NOT_FINITE": f"(unsigned){n.upper()}_NOT_FINITE",
         "START": start,
-        "DISCRETE": "m->d" if code.memories else "m->x",
+        "DISCRETE": "m->d" if code.memories else "m->x" if code.n_x else "((void)m, NULL)",
+        "X": "model.x" if code.n_x else "NULL",
+        "SAME": _same(code),
+        "SEES": _sees(code),
         "STEP": step_call(code),
-        "FORMAT": _format(code.y_names[0] if has_outputs else code.x_names[0]),
-        "VALUE": f"y.{member}" if has_outputs else "model.x[0]",
+        "FORMAT": _format((code.y_names or code.x_names or ("number of steps",))[0]),
+        "VALUE": f"y.{member}" if has_outputs else "model.x[0]" if code.n_x else "model.step",
     }
+
+
+def _same(code: StepCode) -> str:
+    """C: two instances carry the same on to the next step."""
+    kept = "x" if code.n_x else "d" if code.memories else ""
+    return f"memcmp(model.{kept}, other.{kept}, sizeof model.{kept}) == 0" if kept else "1"
+
+
+def _sees(code: StepCode) -> str:
+    """C: a number that is not finite, and what the monitor says to it; nothing where no number is kept."""
+    place = "dx[0]" if code.n_x else "d[0]" if code.memories else ""
+    if not place:
+        return ""
+    return (
+        f"    model.{place} = ({code.name}_real)NAN;\n"
+        f"    check(({code.name}_monitor(&model, &flags) & (unsigned){code.name.upper()}_NOT_FINITE) != 0, "
+        '"the monitor sees a number that is not finite");\n'
+    )
 
 
 def _format(name: str) -> str:

@@ -77,6 +77,8 @@ def render_report(plan: Plan, extras: Extras) -> str:
     style = (folder / "page.css").read_text(encoding="utf-8")
     program = "\n".join((folder / name).read_text(encoding="utf-8") for name in PROGRAMS)
     name = escape(plan.name)
+    if not plan.outcome.frame.n:
+        return _plain(plan, style)
     shown = [*SECTIONS, ("baselines", "Other patterns")] if extras.baselines else list(SECTIONS)
     links = "".join(f'<li><button type="button" data-go="{key}">{title}</button></li>' for key, title in shown)
     bodies = [
@@ -112,6 +114,32 @@ def render_report(plan: Plan, extras: Extras) -> str:
 <noscript><p class="warning">The pictures need JavaScript; figures, tables and evidence do not.</p></noscript>
 <script type="application/json" id="data">{to_json(page_data(plan, extras))}</script>
 <script>{program}</script>
+</body>
+</html>
+"""
+
+
+def _plain(plan: Plan, style: str) -> str:
+    """The page of a model without states: there is nothing to draw of a step that integrates nothing."""
+    name = escape(plan.name)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}: real-time plan</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<header><h1>{name}</h1>
+<p>Real-time plan with a fixed step of {escape(seconds(plan.step))}. The model has no states: a step is a plain
+evaluation of its outputs and sampled parts. Error of the run: {escape(plan.accuracy_text.strip())}.</p>
+{_verdict(plan)}</header>
+<section id="evidence"><h2><span>1</span>Evidence</h2>
+{_evidence(plan)}</section>
+<footer>Written by pliant. The page needs nothing from outside and can be filed as it is.</footer>
+</main>
 </body>
 </html>
 """
@@ -191,15 +219,6 @@ def _head(plan: Plan) -> str:
         _accuracy_tile(plan),
         (figure(100 * float(full.max()), 3, " %"), "the same at equal times, with all entries"),
     ]
-    judged = [one for one in e.items if one.holds is not None]
-    broken = [one for one in judged if one.holds is False]
-    if broken:
-        verdict = (
-            f'<p class="verdict fails">✗ {len(broken)} of {len(judged)} judged checks do not hold: '
-            f"{escape('; '.join(one.name for one in broken))}.{_proposed(plan)}</p>"
-        )
-    else:
-        verdict = f'<p class="verdict holds">✓ All {len(judged)} judged checks hold.</p>'
     runs = "1 scenario" if len(o.exact) == 1 else f"{len(o.exact)} scenarios"
     return f"""<header><h1>{escape(plan.name)}</h1>
 <p>Real-time plan: linearly implicit Euler method of order {o.request.order} with a fixed step of
@@ -207,7 +226,18 @@ def _head(plan: Plan) -> str:
 the share theta = {rule.theta:g} of every stability margin must stay. Percentages of errors are of the range of the
 state.</p>
 {_tiles(tiles)}
-{verdict}</header>"""
+{_verdict(plan)}</header>"""
+
+
+def _verdict(plan: Plan) -> str:
+    judged = [one for one in plan.evidence.items if one.holds is not None]
+    broken = [one for one in judged if one.holds is False]
+    if broken:
+        return (
+            f'<p class="verdict fails">✗ {len(broken)} of {len(judged)} judged checks do not hold: '
+            f"{escape('; '.join(one.name for one in broken))}.{_proposed(plan)}</p>"
+        )
+    return f'<p class="verdict holds">✓ All {len(judged)} judged checks hold.</p>'
 
 
 def _accuracy_tile(plan: Plan) -> tuple[str, str]:

@@ -75,8 +75,8 @@ class StepBuilder:
         out = []
         for v in self.w.guess:
             variable = self.w.variables[v]
-            start = alias.get(v) if variable.start is None else variable.start
-            declared = 0.0 if start is None else evaluate(self.g, [start], self.values)[0]
+            start, sign = alias.get(v, (None, 1)) if variable.start is None else (variable.start, 1)
+            declared = 0.0 if start is None else sign * evaluate(self.g, [start], self.values)[0]
             out.append(float(self.start.tears.get(variable.name, declared)))
         return out
 
@@ -237,7 +237,7 @@ class StepBuilder:
             self.half_clock,
             self.input_before,
             [
-                (one.place, w.rewrite(level_expression(w.s, one), {}, {}))
+                (one.place, w.rewrite(level_expression(w.s, self.g, one), {}, {}))
                 for one in rests(w.s, p)
                 if level(w.s, one, self.values) is not None
             ],

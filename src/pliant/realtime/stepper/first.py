@@ -119,7 +119,8 @@ class FirstText:
             for name, size in (("x", self.text.n), ("d", len(discrete.memories)))
             if size
         )
-        same = "memcmp(x, m->x, sizeof x) == 0" + " && memcmp(d, m->d, sizeof d) == 0" * bool(discrete.memories)
+        kept = [name for name, size in (("x", self.text.n), ("d", len(discrete.memories))) if size]
+        same = " && ".join(f"memcmp({name}, m->{name}, sizeof {name}) == 0" for name in kept) or "1"
         settle = "        start_settle(m, u);\n" if self.moves else ""
         out.append(f"""static PL_ONCE void start_rounds({n} *m, const {n}_inputs *u) {{
     for (int round = 0; round < {rounds}; round++) {{
@@ -154,16 +155,16 @@ class FirstText:
         """The plan's start, except for discrete variables."""
         n, plan, c = self.name, self.plan, self.text.c
         start = wrapped([c.literal(float(x)) for x in plan.start.x])
-        body = [f"    for (int i = 0; i < {self.text.n}; i++) m->x[i] = x ? x[i] : x_start[i];"]
+        data = f"static const pl_real x_start[] = {{{start}}};\n\n" if self.text.n else ""
+        copy = f"for (int i = 0; i < {self.text.n}; i++) m->x[i] = x ? x[i] : x_start[i];"
+        body = [f"    {copy if self.text.n else '(void)x;'}"]
         body += [f"    m->z[{k}] = {c.literal(value)};" for k, value in enumerate(plan.guesses)]
         body += [f"    m->count[{k}] = {value};" for k, value in enumerate(plan.start.counts)]
         for k, (r, _) in enumerate(plan.kept):
             body.append(f"    m->relation[{k}] = {int(plan.start.relations.get(r, False))};")
         body.append(f"    m->t0 = {c.wide_literal(plan.start.t)};")
         lines = "\n".join(body)
-        return f"""static const pl_real x_start[] = {{{start}}};
-
-static PL_ONCE void start_values({n} *m, const pl_real *x) {{
+        return f"""{data}static PL_ONCE void start_values({n} *m, const pl_real *x) {{
     memset(m, 0, sizeof *m);
 {lines}
 }}

@@ -128,6 +128,7 @@ def driver_text(text: StepText) -> str:
         ]
     n_d = len(text.plan.discrete.memories)
     memories = f"        if (d) memcpy(d + k * {n_d}, m->d, sizeof m->d);\n" if n_d else ""
+    states = f"        if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);\n" if text.n else "        (void)x;\n"
     runs = "".join(
         f"""
 /* n steps; u: n rows of inputs up to the ends of the steps, after (or NULL): from the ends on, x (or NULL): n rows of
@@ -140,21 +141,20 @@ int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after,
 {none}    (void)after, (void)bits, (void)d;
     for (int64_t k = 0; k < n; k++) {{
         {call}(m, {pick}, {later});
-        if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);
-{memories}{_bits(text, name)}    }}
+{states}{memories}{_bits(text, name)}    }}
     return fell;
 }}
 """
         for name, call in kinds
     )
-    discrete = text.plan.discrete
+    discrete, x = text.plan.discrete, f"offsetof({n}, x)" if text.n else "0"
     more = f", {f'offsetof({n}, z)' if text.w.guess else 0}, {f'offsetof({n}, relation)' if text.plan.kept else 0}"
     more += f", {f'offsetof({n}, d)' if discrete.memories else 0}, {f'offsetof({n}, count)' if discrete.ticks else 0}"
     return f"""
 /* ---------------------------------------------------------------------------------- for the desktop only */
 size_t pliant_place(int what);
 size_t pliant_place(int what) {{
-    static const size_t place[] = {{sizeof({n}), offsetof({n}, x), offsetof({n}, step), offsetof({n}, t0){more}}};
+    static const size_t place[] = {{sizeof({n}), {x}, offsetof({n}, step), offsetof({n}, t0){more}}};
     return place[what];
 }}
 

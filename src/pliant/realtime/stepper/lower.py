@@ -9,26 +9,18 @@ relations          a comparison at the present x, t and u; where it depends on i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement, build_program
 from pliant.errors import NotSupportedError
-from pliant.expr.build import add, div, mul, rebuild, sub, value_of, var
-from pliant.ir import PLAIN, Graph, Op, SortedSystem
+from pliant.expr.build import add, div, mul, operands, rebuild, sub, value_of, var
+from pliant.expr.walk import memoised
+from pliant.ir import PLAIN, Op, SortedSystem
 from pliant.realtime.elimination import eliminate
 from pliant.realtime.stepper.algebra import Algebra, Factors
 
 LARGEST_POWER = 8  # integer exponents up to this become products
-
-
-def private_copy(s: SortedSystem) -> SortedSystem:
-    """The same system with a graph and a list of variables of its own, so that steppers leave no trace."""
-    old = s.system.graph
-    g = Graph()
-    g.nodes, g.index = list(old.nodes), dict(old.index)
-    return replace(s, system=replace(s.system, graph=g, variables=list(s.system.variables)))
 
 
 def check_supported(s: SortedSystem) -> None:
@@ -83,9 +75,9 @@ class Lowering(Algebra):
     """One evaluation after the other, as assignments in ``out``."""
 
     def __init__(self, s: SortedSystem, form: str, newton_steps: int) -> None:
-        self.s = private_copy(s)
-        super().__init__(self.s.system.graph, self.s.system.variables)
-        self.program: Program = build_program(self.s, form)
+        self.s = s
+        self.program: Program = build_program(s, form)
+        super().__init__(self.program.graph, self.program.variables)
         self.newton_steps = newton_steps
         self.loop_rows: Mapping[int, Sequence[int]] = {}  # loop -> row of each column's pivot
         self.clock = self.temporary("time")
@@ -113,24 +105,18 @@ class Lowering(Algebra):
         return found
 
     def _relations_under(self, e: int, memo: dict[int, frozenset[int]]) -> frozenset[int]:
-        stack = [e]
-        nodes = self.g.nodes
-        while stack:
-            i = stack[-1]
-            if i in memo:
-                stack.pop()
-                continue
+        nodes, empty = self.g.nodes, frozenset[int]()
+
+        def below(i: int) -> Sequence[int]:
+            return operands(self.g, i)
+
+        def value(i: int) -> frozenset[int]:
             node = nodes[i]
             if node[0] <= Op.ARG:
-                memo[i] = frozenset((node[1],)) if node[0] == Op.REL else frozenset()
-                continue
-            below = node[1 + PLAIN.get(node[0], 0) :]
-            todo = [a for a in below if a not in memo]
-            if todo:
-                stack.extend(todo)
-                continue
-            memo[i] = frozenset().union(*(memo[a] for a in below))
-        return memo[e]
+                return frozenset((node[1],)) if node[0] == Op.REL else empty
+            return empty.union(*(memo[a] for a in below(i)))
+
+        return memoised(e, memo, below, value)
 
     def needs(self, more: Sequence[Sequence[int]] = (), known: Mapping[int, int] | None = None) -> list[list[int]]:
         """What each statement, then each relation, then each list of expressions in ``more`` needs, as places in this
@@ -174,35 +160,32 @@ class Lowering(Algebra):
     def rewrite(self, e: int, leaf: Mapping[int, int], memo: dict[int, int]) -> int:
         """e with leaves replaced, small powers as products, homotopy as the actual model, Boolean choices as logic."""
         nodes, g = self.g.nodes, self.g
-        stack = [e]
-        while stack:
-            i = stack[-1]
-            if i in memo:
-                stack.pop()
-                continue
+
+        def below(i: int) -> Sequence[int]:
             node = nodes[i]
             op = node[0]
             if op <= Op.ARG:
-                memo[i] = leaf.get(i, i)
-                continue
-            plain = 1 + PLAIN.get(op, 0)
-            below = node[plain:] if op != Op.HOMOTOPY else node[1:2]
-            todo = [a for a in below if a not in memo]
-            if todo:
-                stack.extend(todo)
-                continue
-            new = tuple([memo[a] for a in below])
+                return ()
+            return node[1 + PLAIN.get(op, 0) :] if op != Op.HOMOTOPY else node[1:2]
+
+        def value(i: int) -> int:
+            node = nodes[i]
+            op = node[0]
+            if op <= Op.ARG:
+                return leaf.get(i, i)
+            old = below(i)
+            new = tuple([memo[a] for a in old])
             if op == Op.HOMOTOPY:
-                memo[i] = new[0]
-            elif op == Op.POW:
-                memo[i] = self._power(*new)
-            elif op == Op.IF and self._is_logic(new[1]) and self._is_logic(new[2]):
+                return new[0]
+            if op == Op.POW:
+                return self._power(*new)
+            if op == Op.IF and self._is_logic(new[1]) and self._is_logic(new[2]):
                 either = rebuild(g, Op.AND, (new[0], new[1]))
                 other = rebuild(g, Op.AND, (rebuild(g, Op.NOT, (new[0],)), new[2]))
-                memo[i] = rebuild(g, Op.OR, (either, other))
-            else:
-                memo[i] = i if new == below else rebuild(g, op, (*node[1:plain], *new))
-        return memo[e]
+                return rebuild(g, Op.OR, (either, other))
+            return i if new == old else rebuild(g, op, (*node[1 : 1 + PLAIN.get(op, 0)], *new))
+
+        return memoised(e, memo, below, value)
 
     def _is_logic(self, e: int) -> bool:
         return bool(Op.LT <= self.g.nodes[e][0] <= Op.NOT)

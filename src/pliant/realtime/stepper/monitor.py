@@ -243,19 +243,11 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
     }}
 """
 
-    def text(self) -> str:
-        """Data and function."""
-        n, c, limits = self.name, self.c, self.plan.options.limits
-        fabs = "fabs" if c.precision == "double" else "fabsf"
-        flag = n.upper()
-        half, one = c.literal(0.5), c.literal(1.0)
-        return f"""{self._data(limits)}
-
-unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
-    {n}_flags out = {{0}};
-    int not_finite = 0;
-    const int is_known = m->step >= 2;
-{self._pivot_text(fabs)}    for (int i = 0; i < {self.n}; i++) {{
+    def _state_text(self, fabs: str) -> str:
+        if not self.n:
+            return ""
+        half = self.c.literal(0.5)
+        return f"""    for (int i = 0; i < {self.n}; i++) {{
         const pl_real d = m->dx[i], before = m->dx_before[i];
         const int rings = (d * before < 0) & ({fabs}(d) > ringing_limit[i]) & ({fabs}(before) > ringing_limit[i]);
         m->ringing[i] = rings * (m->ringing[i] + 1);
@@ -268,14 +260,34 @@ unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
         out.error += worse * (i - out.error);
         not_finite |= !(d - d == 0);
 {self._range_text(fabs)}    }}
-{self._outside_text()}    for (int k = 0; k < {len(self.rows)}; k++) {{
+"""
+
+    def _row_text(self, fabs: str) -> str:
+        if not self.n:
+            return ""
+        return f"""    for (int k = 0; k < {len(self.rows)}; k++) {{
         const int i = watched_row[k];
         const pl_real part = {fabs}(row_mass[k] * m->dx_before[i] - m->right[i]) * per_row_scale[k];
         const int worse = (part > out.dropped_size) & is_known;
         out.dropped_size = pl_select(worse, part, out.dropped_size);
         out.dropped += worse * (i - out.dropped);
     }}
-{self._full_text()}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
+"""
+
+    def text(self) -> str:
+        """Data and function."""
+        n, c, limits = self.name, self.c, self.plan.options.limits
+        fabs = "fabs" if c.precision == "double" else "fabsf"
+        flag = n.upper()
+        one = c.literal(1.0)
+        data = f"{self._data(limits)}\n\n" if self.n else ""
+        looks = "    const int is_known = m->step >= 2;\n" if self.n else ""
+        looks += self._pivot_text(fabs) + self._state_text(fabs) + self._outside_text() + self._row_text(fabs)
+        looks += self._full_text()
+        return f"""{data}unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
+    {n}_flags out = {{0}};
+    int not_finite = 0;
+{looks}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
         + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
         + (out.error_size > {c.literal(limits.error)}) * {flag}_ERROR
         + (out.dropped_size > {c.literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE

@@ -129,7 +129,8 @@ class Stepper:
     @property
     def x(self) -> Array:
         """States and algebraic unknowns: the instance's own memory, to read and to write."""
-        return self._at(self.library.pliant_place(1), self.type, self.code.n_x)
+        n = self.code.n_x
+        return self._at(self.library.pliant_place(1), self.type, n) if n else np.empty(0, self.type)
 
     @property
     def discrete(self) -> Array:

@@ -73,7 +73,7 @@ def sample_loop_rows(
     loops = [k for k, block in enumerate(program.loops) if len(block.tears) > 1]
     if not loops:
         return {}
-    variables, g = program.sorted.system.variables, program.sorted.system.graph
+    variables, g = program.variables, program.graph
     given = dict(values) | dict(tears)
     for v in program.u:
         start = variables[v].start

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Op
 from pliant.realtime.elimination import assign_rows
 from pliant.realtime.stepper.events import steps_to_tick
 from pliant.realtime.stepper.types import StartValues
@@ -24,9 +23,8 @@ def start_of(point: Point, tau: float) -> StartValues:
     values = {v: named[one.name] for v, one in enumerate(s.system.variables) if one.name in named}
     relations = {}
     for k, r in enumerate(s.relations):
-        comparison = s.system.graph.intern((Op.LT if r.strict else Op.LE, r.lhs, r.rhs))
-        found = evaluate(s.system.graph, [comparison], values, point.t, (), s.system.tables, s.relations)
-        relations[k] = bool(found[0])
+        lhs, rhs = evaluate(s.system.graph, [r.lhs, r.rhs], values, point.t, (), s.system.tables, s.relations)
+        relations[k] = lhs < rhs if r.strict else lhs <= rhs
     tears = {s.system.variables[v].name for block in program.loops for v in block.tears}
     return StartValues(
         point.sim.x_first.copy(),

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pliant.codegen.plan import Shared
 from pliant.codegen.program import Assign
 from pliant.expr.build import operands
+from pliant.expr.walk import memoised
 from pliant.ir import Graph, Op
 
 _SUMS = (Op.ADD, Op.SUB, Op.NEG)
@@ -55,26 +56,17 @@ class Wide:
         """Is it wide, is it pure?"""
         if len(self.shared.fixed) < len(self.g.nodes):
             self.shared.extend()
-        nodes, fixed, memo, stack = self.g.nodes, self.shared.fixed, self._memo, [e]
-        while stack:
-            i = stack[-1]
-            if i in memo:
-                stack.pop()
-                continue
-            node = nodes[i]
-            if fixed[i] or node[0] <= Op.ARG:
-                known = node[0] == Op.VAR and not fixed[i]
-                memo[i] = known and node[1] in self.variables, known and node[1] in self.pure_variables
-                continue
-            below = list(operands(self.g, i))
-            todo = [a for a in below if a not in memo]
-            if todo:
-                stack.extend(todo)
-                continue
-            memo[i] = self._of(node[0], below)
-        return memo[e]
+        return memoised(e, self._memo, self._below, self._of)
 
-    def _of(self, op: int, below: list[int]) -> tuple[bool, bool]:
+    def _below(self, i: int) -> Sequence[int]:
+        return () if self.shared.fixed[i] else operands(self.g, i)
+
+    def _of(self, i: int) -> tuple[bool, bool]:
+        node, below = self.g.nodes[i], self._below(i)
+        op = node[0]
+        if self.shared.fixed[i] or op <= Op.ARG:
+            known = op == Op.VAR and not self.shared.fixed[i]
+            return known and node[1] in self.variables, known and node[1] in self.pure_variables
         if op not in _GROWS:
             return False, False
         if op == Op.IF:

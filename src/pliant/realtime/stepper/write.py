@@ -384,7 +384,7 @@ def table_functions(context: Context, k: int, table: Table, orders: Sequence[int
 def _table_text(context: Context, k: int, table: Table, orders: Sequence[int], kind: str) -> str:
     real, number_of = ("double", context.wide_literal) if kind else ("pl_real", context.literal)
     steps = max(len(table.knots) - 2, 0).bit_length()
-    inside = table.knots[1:-1] + [math.inf] * (2**steps - 1 - (len(table.knots) - 2))
+    inside = [*table.knots[1:-1], *[math.inf] * (2**steps - 1 - (len(table.knots) - 2))]
     inf = "HUGE_VAL" if context.precision == "double" or kind else "HUGE_VALF"
     padded = [number_of(table.knots[0]), *(inf if math.isinf(x) else number_of(x) for x in inside)]
     pieces = [context.literal(value) for piece in table.coefficients for value in piece]
