@@ -62,6 +62,10 @@ def assert_same(left: Result, right: Result) -> None:
     assert right.manifest == left.manifest
     assert right.complete == left.complete
     assert right.states == left.states
+    assert (right.flags is None) == (left.flags is None)
+    if left.flags is not None and right.flags is not None:
+        assert right.flags.dtype == left.flags.dtype
+        assert np.array_equal(right.flags, left.flags)
     for one, other in zip(left.events, right.events, strict=True):
         assert (one.time, one.roots, one.directions, one.terminal, one.message) == (
             other.time,

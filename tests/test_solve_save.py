@@ -42,6 +42,14 @@ def test_round_trip(suffix: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
+def test_flags_of_a_real_time_step(suffix: str, tmp_path: Path) -> None:
+    r = make_result()
+    for flags in ([0, 0, 0, 0], [3, 0, 0, 32], [1, 2, 4, 8]):
+        r.flags = np.array(flags, dtype=np.int64)
+        assert_same(r, load_result(r.save(tmp_path / f"r{suffix}")))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize(("rows", "columns"), [(0, 1), (1, 0), (1, 1), (1, 3), (2, 0), (7, 2)])
 def test_round_trip_of_any_shape(suffix: str, rows: int, columns: int, tmp_path: Path) -> None:
     values = np.random.default_rng(1).standard_normal((rows, columns)) * 1e-200

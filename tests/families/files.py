@@ -1,7 +1,8 @@
 """Random results, written to every kind of file and read again: nothing may change.
 
 Names hold blanks, quotes, commas, line breaks, brackets, letters of many scripts; numbers are any of IEEE 754; events
-have messages, roots and long states; some columns are computed on demand, some are names of time or of parameters.
+have messages, roots and long states; some columns are computed on demand, some are names of time or of parameters; some
+results have flags.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Maker:
             for _ in range(chance.integers(0, 5))
         }
         known = [*names, *lazy, *parameters, *aliases, self.name()]
-        return Result(
+        result = Result(
             np.sort(chance.uniform(-1e3, 1e9, rows)),
             np.column_stack([self.numbers(rows) for _ in names]) if names else np.empty((rows, 0)),
             names,
@@ -74,6 +75,9 @@ class Maker:
             complete=bool(chance.random() < 0.5),
             states=names if chance.random() < 0.5 else None,
         )
+        if chance.random() < 0.5:
+            result.flags = chance.integers(0, chance.choice([1, 2, 64]), max(rows - 1, 0))
+        return result
 
     # ------------------------------------------------------------------------------------------ parts
 

@@ -85,6 +85,18 @@ class Loaded:
     library: ctypes.CDLL
     path: Path
     digest: str
+    text: bytes  # preprocessed: all that it takes to compile it again
+
+
+def load_again(name: str, digest: str, text: bytes) -> ctypes.CDLL:
+    """What `load_library` gave once, maybe in another process: from the cache, or compiled from its text."""
+    path = find_library(cache_folder(), f"{name}-{digest[:24]}")
+    if path is not None:
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:  # removed by another process meanwhile, or of another machine
+            discard(path)
+    return load_text(text.decode(), name, flags=FLAGS).library
 
 
 def load_text(text: str, name: str, *, include: Sequence[Path] = (), flags: Sequence[str] | None = None) -> Loaded:
@@ -127,7 +139,7 @@ def load_library(
                 _call([*compiler, *arguments, "-shared", "-o", str(place), str(source), "-lm"], source.name)
                 path = keep_library(folder, stem, place)
         try:
-            return Loaded(ctypes.CDLL(str(path)), path, digest)
+            return Loaded(ctypes.CDLL(str(path)), path, digest, text)
         except OSError as error:  # removed by another process meanwhile, or of another machine
             discard(path)
             if attempt == ATTEMPTS - 1:

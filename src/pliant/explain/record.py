@@ -43,6 +43,10 @@ class Incidents:
         return np.flatnonzero(self.kind == KINDS.index(kind))
 
 
+def _nowhere(name: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, eq=False)
 class RunRecord:
     """One run, with all that `explain` needs to know about it."""
@@ -84,6 +88,10 @@ class RunRecord:
 
     # Root functions with a side that is a function of time: True: of time alone, False: the other side moves, too.
     driven: Callable[[], Mapping[str, bool]] = dict
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Data alone: the functions belong to the run, and what they had to say stands in the findings."""
+        return {**vars(self), "cost": dict, "place": _nowhere, "driven": dict}
 
     @cached_property
     def step_begins(self) -> FloatArray:

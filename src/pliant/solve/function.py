@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import pickle
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.errors import ArgumentError, ModelError
+from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.jacobian.detect import detect
 from pliant.solve import binding
 from pliant.solve.manifest import hash_bytes
@@ -47,6 +49,22 @@ class FunctionModel(NumericModel):
     def __init__(self, struct: binding.Model, parts: _Parts, **description: Any) -> None:
         super().__init__(struct, **description)
         self.parts = parts
+        self.arguments: dict[str, Any] = {}  # of `function_model`
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The arguments travel, as far as they can."""
+        for what, value in self.arguments.items():
+            _check_travels(f"{what} of {self.name}", value)
+        return self._recipe()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FunctionModel:
+        """Any function may be used twice."""
+        make, arguments = self._recipe()
+        return make(*copy.deepcopy(arguments, memo))
+
+    def _recipe(self) -> tuple[Callable[..., FunctionModel], tuple[Any, ...]]:
+        found = self.parts.pattern if self.parts.detected else None
+        return _rebuilt, ({**self.arguments, **({} if found is None else {"pattern": None})}, found)
 
     @property
     def doubtful_pattern(self) -> bool:
@@ -64,14 +82,18 @@ class FunctionModel(NumericModel):
         structure = sp.csc_array(parts.pattern + more)
         structure.sort_indices()
         structure.data[:] = 1.0
-        parts.pattern, parts.n_jac = structure, int(structure.nnz)
-        kept: list[Any] = []
-        self.struct.jac = _pattern(structure, kept)
-        self.keep = (*self.keep, *kept)
+        self.set_pattern(structure)
         self.plans.clear()
         self.ready.clear()
         self.blocks.clear()
         return True
+
+    def set_pattern(self, structure: sp.csc_array) -> None:
+        """Another pattern that probing found."""
+        self.parts.pattern, self.parts.n_jac, self.parts.detected = structure, int(structure.nnz), True
+        kept: list[Any] = []
+        self.struct.jac = _pattern(structure, kept)
+        self.keep = (*self.keep, *kept)
 
     def instance(self, parameters: Vector) -> Instance:
         """Fresh buffers and callbacks: simulations of one model may run side by side."""
@@ -342,6 +364,25 @@ def _digest(f: Any, x0: Vector) -> str:
     return hash_bytes(text.encode(), x0.tobytes())
 
 
+def _check_travels(what: str, value: Any) -> None:
+    """Functions are pickled by their name: lambdas and functions inside functions have none that can be found."""
+    try:
+        pickle.dumps(value)
+    except Exception as error:  # whatever the object's own methods raise
+        raise NotSupportedError(
+            f"the model cannot be pickled, because {what} cannot: {error}",
+            hint="define it by `def` at the top level of a module, or make the model anew where it is needed",
+        ) from error
+
+
+def _rebuilt(arguments: dict[str, Any], detected: sp.csc_array | None) -> FunctionModel:
+    """A model that was pickled; a pattern that was found once is not searched again."""
+    model = function_model(**arguments)
+    if detected is not None:
+        model.set_pattern(detected)
+    return model
+
+
 def function_model(
     f: Function,
     x0: ArrayLike,
@@ -401,7 +442,18 @@ def function_model(
         shim.roots = dummy
         shim.event = dummy
     binding.lib.pl_shim_install(ctypes.byref(struct), ctypes.byref(shim))
-    return FunctionModel(struct, parts, name=name, digest=_digest(f, x_start), names=all_names, keep=tuple(keep))
+    model = FunctionModel(struct, parts, name=name, digest=_digest(f, x_start), names=all_names, keep=tuple(keep))
+    model.arguments = {
+        "f": f,
+        "x0": x_start,
+        "jac": jac,
+        "mass": mass,
+        "pattern": pattern,
+        "roots": roots,
+        "names": x_names,
+        "nominal": nominal,
+    }
+    return model
 
 
 def _detected(f: Function, x_start: Vector, nominal: ArrayLike | None) -> sp.csc_array:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,6 +88,14 @@ class GeneratedModel(NativeModel):
     _with_taylor: GeneratedModel | None = None
     reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
     last_start: Start | None = None  # how the last simulation found its start values
+    scaled_from: tuple[GeneratedModel, Vector] | None = None  # see `scaled_for`
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The text and what is known of it travel; the library comes from the cache, or is compiled again."""
+        state = {"measured_source": self.measured_source, "last_start": self.last_start}
+        if self.scaled_from is not None:
+            return GeneratedModel.scaled_for, self.scaled_from, state
+        return GeneratedModel.compile, (self.generated, self.digest), state
 
     @property
     def lazy_derivatives(self) -> bool:
@@ -200,7 +207,9 @@ class GeneratedModel(NativeModel):
             array[list(expressions)] = np.abs(numbers) if attribute == "nominal" else numbers
             setattr(struct, f"x_{attribute}", array.ctypes.data)
             arrays.append(array)
-        found = copy(self)
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found.scaled_from = self, parameters
         found.struct, found.address, found.keep = struct, ctypes.addressof(struct), (*self.keep, struct, *arrays)
         found.read_scales()
         found.x_start = np.array(evaluate(program.graph, self.generated.initial.start, values))

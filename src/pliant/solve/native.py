@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.codegen.compiler import load_library
+from pliant.codegen.compiler import load_again, load_library
 from pliant.errors import ModelError
 from pliant.solve import binding
 from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names, mass_rows
@@ -28,7 +28,12 @@ class NativeModel(NumericModel):
     """A compiled ``pl_model``; every instance has memory of its own."""
 
     measured_source: str | None = None
+    origin: tuple[str, str, bytes]  # stem of the C file, digest and preprocessed text
     open_hint = "see the model's `open`"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The text travels. So does the choice of the Jacobian's source: measuring again may end otherwise."""
+        return _rebuilt, self.origin, {"measured_source": self.measured_source}
 
     @cached_property
     def bare(self) -> bool:
@@ -194,7 +199,16 @@ def load_native(path: str | Path, *, defines: Mapping[str, object] | None = None
     """Compile and load a C file that defines ``pliant_model``."""
     source = Path(path)
     found = load_library(source, include=[binding.runtime_folder() / "include"], defines=defines)
-    loaded, digest = found.library, found.digest
+    return _described(found.library, source, (source.stem, found.digest, found.text))
+
+
+def _rebuilt(stem: str, digest: str, text: bytes) -> NativeModel:
+    """A model that was pickled. The C file itself may have changed since, or be gone."""
+    return _described(load_again(stem, digest, text), Path(f"{stem}.c"), (stem, digest, text))
+
+
+def _described(loaded: ctypes.CDLL, source: Path, origin: tuple[str, str, bytes]) -> NativeModel:
+    """The model that a library defines."""
     try:
         struct = binding.Model.in_dll(loaded, "pliant_model")
     except ValueError:
@@ -216,4 +230,6 @@ def load_native(path: str | Path, *, defines: Mapping[str, object] | None = None
         algebraic=frozenset(x_names[i] for i in np.flatnonzero(~full)),
     )
     check_names(names, name)
-    return NativeModel(struct, name=name, digest=digest, names=names, keep=(loaded,))
+    model = NativeModel(struct, name=name, digest=origin[1], names=names, keep=(loaded,))
+    model.origin = origin
+    return model

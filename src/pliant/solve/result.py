@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.drawing import import_optional
-from pliant.errors import ArgumentError, UnknownNameError
+from pliant.errors import ArgumentError, PliantError, UnknownNameError
 from pliant.solve.names import nearest
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ FloatArray = NDArray[np.float64]
 VariableKind = Literal["state", "algebraic", "output", "input", "parameter", "derivative", "discrete"]
 
 _HTML_ROWS = 12
+_ON_DEMAND = ("_info", "_lazy", "manifest", "steps")
 
 
 @dataclass(slots=True)
@@ -197,9 +198,26 @@ class Result:
         self.complete = complete
         self.flags: NDArray[np.int64] | None = None  # of a real-time step: bits of `pliant.Flag`, one a step
         self.record: Callable[[Result], RunRecord] | None = None  # what `explain` reads; not kept in files
+        self._explained: Explanation | None = None  # of a result that was pickled
         if states is None:
             states = [name for name in names if name in self._info and self._info[name].kind == "state"]
         self.states = tuple(states)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything as data: what would be computed on demand is computed, the model stays behind."""
+        state = {key: value for key, value in vars(self).items() if key not in _ON_DEMAND}
+        columns = {name: _Kept.of(self, name) for name in self._lazy}
+        state |= {"_info_source": self._info, "_manifest_source": self.manifest, "_steps_source": self.steps}
+        state |= {"_lazy_source": columns, "_computed": {}, "record": None}
+        if self.record is not None:
+            from pliant.explain import explain
+
+            state["_explained"] = explain(dataclasses.replace(self.record(self), cost=dict))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._time, self._values = _read_only(self._time), _read_only(self._values)
 
     @cached_property
     def _info(self) -> dict[str, VariableInfo]:
@@ -426,6 +444,8 @@ class Result:
         """
         from pliant.explain import explain
 
+        if self._explained is not None:
+            return self._explained
         if self.record is None:
             raise ArgumentError(
                 "this result does not know how it was computed: it was read from a file, or comes from a coupling",
@@ -480,6 +500,25 @@ class Result:
         from pliant.solve.plot import plot  # matplotlib is slow to load
 
         return plot(self, *names, ax=ax, show=show, file=file, log=log, title=title, events=events)
+
+
+class _Kept:
+    """A column that is known already, or why it cannot be."""
+
+    def __init__(self, column: FloatArray | PliantError) -> None:
+        self.column = column
+
+    @classmethod
+    def of(cls, result: Result, name: str) -> _Kept:
+        try:
+            return cls(result[name])
+        except PliantError as error:
+            return cls(error)
+
+    def __call__(self) -> FloatArray:
+        if isinstance(self.column, PliantError):
+            raise self.column
+        return self.column
 
 
 def _read_only(array: ArrayLike) -> FloatArray:

@@ -6,6 +6,7 @@ The metadata are the manifest as JSON, with one more key "result" for what the f
     lazy              columns that were computed on demand: they are so again, and no part of `values` and `final`
     aliases           name -> (name, sign); those of time apart, as the files have columns for them
     events, stats, states, parameters, complete, variables (`Result.info`)
+    flags             of a real-time step: [value, count] for each run of equal ones; null: it has none
 
 `steps` and the record that `explain` reads are not kept. The manifest comes back as JSON has it: tuples as lists,
 infinities as strings.
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.ir import Span
 from pliant.solve.manifest import to_json
@@ -96,6 +98,7 @@ def make_meta(result: Result, table: Table) -> dict[str, Any]:
         "parameters": table.parameters,
         "aliases": table.aliases,
         "variables": {name: _info_to_json(info) for name, info in _all_info(result, table).items()},
+        "flags": None if result.flags is None else _runs(result.flags),
         # States as lists: to_json would replace long arrays by their hash.
         "events": [
             {
@@ -113,6 +116,13 @@ def make_meta(result: Result, table: Table) -> dict[str, Any]:
     manifest = {key: value for key, value in result.manifest.items() if key != "result"}
     meta: dict[str, Any] = to_json({**manifest, "result": extra})
     return meta
+
+
+def _runs(flags: NDArray[np.int64]) -> list[list[int]]:
+    """Lengths of equal values: flags are mostly zero."""
+    begins = np.append(0, np.flatnonzero(np.diff(flags)) + 1)[: len(flags)]
+    counts = np.diff(begins, append=len(flags))
+    return [[int(value), int(count)] for value, count in zip(flags[begins], counts, strict=True)]
 
 
 def _time_sign(result: Result, name: str) -> int:
@@ -160,7 +170,7 @@ def build(
     known = {field.name for field in dataclasses.fields(Stats)}
     stats = {key: value for key, value in extra.get("stats", {}).items() if key in known}
     stats["seconds"] = float(stats.get("seconds", 0.0))
-    return Result(
+    result = Result(
         time,
         np.column_stack(list(columns.values())) if columns else np.empty((time.shape[0], 0)),
         tuple(columns),
@@ -174,6 +184,11 @@ def build(
         complete=bool(extra.get("complete", True)),
         states=extra.get("states"),
     )
+    if extra.get("flags") is not None:
+        values, counts = np.array(extra["flags"], dtype=np.int64).reshape(-1, 2).T
+        if counts.sum() == max(len(result) - 1, 0):  # else rows of the file were removed or added
+            result.flags = np.repeat(values, counts)
+    return result
 
 
 def _event_from_json(event: Mapping[str, Any]) -> Event:
