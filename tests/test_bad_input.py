@@ -46,7 +46,7 @@ def refused(kind: type[PliantError], *words: str) -> Iterator[Any]:
     error, text = caught.value, str(caught.value)
     missing = [word for word in words if not re.search(word, text)]
     assert not missing, f"{missing} not in: {text}"
-    assert error.hint or re.search(r"must|needed|expected", error.message), f"nothing to try in: {text}"
+    assert error.hint, f"nothing to try in: {text}"
 
 
 def decay(t: float, x: Any) -> Any:
@@ -157,6 +157,7 @@ def test_none_among_the_derivatives() -> None:
         ([], "vector"),
         ([[1.0, 2.0]], "vector"),
         ("ab", "real numbers"),
+        ([True, False], "real numbers"),
         ([1j], "real numbers"),
         ([1.0, math.nan], "finite at index 1"),
         ([math.inf], "finite at index 0"),
@@ -178,6 +179,8 @@ def test_start_vector(x0: Any, words: str) -> None:
         ({"roots": 3}, [r"roots\[0\]", "callable"]),
         ({"roots": [decay, "b"]}, [r"roots\[1\]", "callable"]),
         ({"roots": pliant.Root(decay, direction=2)}, ["direction", "-1, 0 or 1"]),
+        ({"roots": pliant.Root(decay, direction=True)}, ["direction", "-1, 0 or 1", "True"]),
+        ({"nominal": True}, ["nominal", "numbers"]),
         ({"mass": np.eye(3)}, ["mass", r"\(3, 3\)", "2 x 2"]),
         ({"mass": [1.0, 1.0, 1.0]}, ["mass", "2 states"]),
         ({"mass": [[1.0, 2.0]]}, ["mass", r"\(1, 2\)"]),
@@ -308,7 +311,26 @@ def test_root_function_that_returns_a_vector() -> None:
         ({"options": {"jacobian": "exact"}}, ["jacobian", "differences"]),
         ({"method": "lieuler", "step": 0.1, "options": {"mask": np.ones((3, 3))}}, ["mask", r"\(3, 3\)", r"\(2, 2\)"]),
         ({"options": 3}, ["options"]),
+        ({"options": 0}, ["options"]),
         ({"progress": 3}, ["progress"]),
+        ({"stop": True}, ["stop", "number", "True"]),
+        ({"stop": "5"}, ["stop", "number", "'5'"]),
+        ({"start": np.False_}, ["start", "number"]),
+        ({"rtol": True}, ["rtol", "number", "True"]),
+        ({"atol": True}, ["atol", "one number or one per state", "True"]),
+        ({"atol": [True, 1e-6]}, ["atol"]),
+        ({"atol": ["1e-6", "1e-6"]}, ["atol", "one number"]),
+        ({"points": True}, ["points", "whole number", "True"]),
+        ({"points": 3.5}, ["points", "whole number"]),
+        ({"points": ["0", "1"]}, ["points", "array of times"]),
+        ({"method": "rk4", "step": True}, ["step", "number", "True"]),
+        ({"timeout": True}, ["timeout", "number", "True"]),
+        ({"start_values": {"a": True}}, ["start_values", "'a'", "True"]),
+        ({"start_values": [1.0, 2.0]}, ["start_values", "by name"]),
+        ({"parameters": 3}, ["parameters", "by name"]),
+        ({"options": {"max_step": True}}, ["max_step", "positive number", "True"]),
+        ({"options": {"max_order": True}}, ["max_order", "whole number", "True"]),
+        ({"options": {"curvature": True}}, ["curvature", "True"]),
     ],
     ids=lambda value: str(value)[:45] if isinstance(value, dict) else "",
 )
@@ -330,6 +352,42 @@ def test_unknown_names_suggest_the_nearest(more: dict[str, Any], words: list[str
     with refused(UnknownNameError, *words) as caught:
         ab().simulate(1, **more)
     assert isinstance(caught.value, KeyError)
+
+
+def test_options_as_an_object() -> None:
+    options = pliant.SolverOptions(max_order=1, at_jump="restart")
+    as_mapping = ab().simulate(stop=1, options={"max_order": 1, "at_jump": "restart"})
+    assert ab().simulate(stop=1, options=options).stats.n_steps == as_mapping.stats.n_steps
+    with refused(ArgumentError, "max_order", "whole number"):
+        ab().simulate(stop=1, options=pliant.SolverOptions(max_order=True))
+
+
+def test_booleans_are_for_boolean_variables() -> None:
+    model = pliant.load(
+        "model M\n parameter Integer n = 2; parameter Real k = 1; Real x(start = 1); Boolean b(start = false);\n"
+        "equation\n der(x) = if b then -k*n*x else 0;\n when time > 5 then b = not pre(b); end when;\nend M;\n"
+    )
+    assert model.simulate(stop=1, start_values={"b": True}, parameters={"n": np.int64(3)}).final["x"] < 0.1
+    for name, value in (("k", True), ("n", True), ("n", 2.5), ("k", "1")):
+        with refused(ArgumentError, name):
+            model.simulate(stop=1, parameters={name: value})
+    for name, value in (("x", True), ("b", 0.5), ("b", "true")):
+        with refused(ArgumentError, name):
+            model.simulate(stop=1, start_values={name: value})
+
+
+def test_booleans_are_no_numbers_of_a_plan() -> None:
+    model = pliant.load("model M\n Real x(start = 1, fixed = true);\nequation\n der(x) = -x;\nend M;\n")
+    for name in ("step", "stop", "tolerance", "theta", "order", "accuracy"):
+        with refused(ArgumentError, name, "True"):
+            model.realtime(**{"step": 0.1, "stop": 1.0, name: True})
+    for name in ("points", "training", "rounds", "restarts", "seed", "newton_steps", "smallest_real", "cluster_cut"):
+        with refused(ArgumentError, name, "True"):
+            model.realtime(step=0.1, stop=1.0, options={name: True})
+    plan = model.realtime(step=0.1, stop=1.0, options=pliant.RealtimeOptions(search="full"))
+    for call in (lambda: plan.simulate(stop=True), lambda: plan.measure(steps=True), lambda: plan.measure(core=True)):
+        with refused(ArgumentError, "True"):
+            call()
 
 
 def test_stop_equal_to_start_is_one_instant() -> None:

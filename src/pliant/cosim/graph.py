@@ -63,7 +63,7 @@ class Graph:
     def split(self, path: str, what: str) -> tuple[Part, str]:
         """'part.name' -> the part and the name inside it."""
         if not isinstance(path, str):
-            raise ArgumentError(f"{what}: expected 'part.variable', not {path!r}")
+            raise ArgumentError(f"{what}: expected 'part.variable', not {path!r}", hint="e.g. 'pump.flow'")
         name, dot, inner = path.partition(".")
         if not dot or not inner:
             raise ArgumentError(

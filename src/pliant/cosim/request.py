@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arguments import is_number, is_whole
 from pliant.cosim.graph import Graph
 from pliant.cosim.loops import HOW
 from pliant.cosim.part import Part, PartSettings
@@ -56,11 +57,11 @@ def check_run(run: Run) -> None:
     """Refuse what makes no sense."""
     for name in ("start", "stop", "step"):
         value = getattr(run, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
-            raise ArgumentError(f"{name} must be a finite number, not {value!r}")
+        if not is_number(value) or not math.isfinite(value):
+            raise ArgumentError(f"{name} must be a finite number, not {value!r}", hint="a time in seconds")
     span = run.stop - run.start
     if span <= 0:
-        raise ArgumentError(f"stop = {run.stop:g} does not lie after start = {run.start:g}")
+        raise ArgumentError(f"stop = {run.stop:g} does not lie after start = {run.start:g}", hint="a later stop")
     if run.step <= 0:
         raise ArgumentError(
             f"step = {run.step:g}: the macro step must be positive",
@@ -76,26 +77,28 @@ def check_run(run: Run) -> None:
             hint=f"e.g. step={span / 1000:g} for 1000 communication points",
         )
     if run.step < 100.0 * np.spacing(max(abs(run.start), abs(run.stop))):
-        raise ArgumentError(f"step = {run.step:g} is below what time can resolve at t = {run.stop:g}")
+        raise ArgumentError(
+            f"step = {run.step:g} is below what time can resolve at t = {run.stop:g}", hint="a larger step"
+        )
     if run.scheme not in SCHEMES:
         raise ArgumentError(f"there is no scheme {run.scheme!r}", hint=f"use {' or '.join(SCHEMES)}")
-    whole = isinstance(run.extrapolation, (int, np.integer)) and not isinstance(run.extrapolation, bool)
-    if not whole or run.extrapolation not in (0, 1, 2):
-        raise ArgumentError(f"extrapolation must be 0, 1 or 2, not {run.extrapolation!r}")
+    if not is_whole(run.extrapolation) or run.extrapolation not in (0, 1, 2):
+        raise ArgumentError(f"extrapolation must be 0, 1 or 2, not {run.extrapolation!r}", hint="1 suits most")
     for name, allowed in (("smooth", (False, True)), ("watch", (False, True)), ("parallel", (None, False, True))):
         value = getattr(run, name)
         if not (value is None or isinstance(value, (bool, np.bool_))) or value not in allowed:
-            raise ArgumentError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
+            raise ArgumentError(
+                f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}", hint="leave it out"
+            )
     if run.loops not in HOW:
-        raise ArgumentError(f"loops must be one of {', '.join(HOW)}, not {run.loops!r}")
-    whole = isinstance(run.points, (int, np.integer)) and not isinstance(run.points, bool)
-    if run.points is not None and (not whole or run.points < 2):
+        raise ArgumentError(f"loops must be one of {', '.join(HOW)}, not {run.loops!r}", hint="leave it out")
+    if run.points is not None and (not is_whole(run.points) or run.points < 2):
         raise ArgumentError(
-            f"points must be a number of communication points, at least 2, or None for all, not {run.points!r}"
+            f"points must be a number of communication points, at least 2, or None for all, not {run.points!r}",
+            hint="e.g. points=500",
         )
-    number = isinstance(run.timeout, (int, float, np.number)) and not isinstance(run.timeout, bool)
-    if run.timeout is not None and not (number and run.timeout > 0):
-        raise ArgumentError(f"timeout must be positive, not {run.timeout!r}")
+    if run.timeout is not None and not (is_number(run.timeout) and run.timeout > 0):
+        raise ArgumentError(f"timeout must be positive, not {run.timeout!r}", hint="seconds, or None for no limit")
 
 
 def check_mapping(what: str, value: Any) -> None:
@@ -194,5 +197,8 @@ def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:
             hint="use method bdf, auto, radau5 or dopri5",
         )
     if not isinstance(merged["at_jump"], str) or merged["at_jump"] not in binding.AT_JUMP:
-        raise ArgumentError(f"at_jump must be one of {', '.join(reversed(binding.AT_JUMP))}, not {merged['at_jump']!r}")
+        raise ArgumentError(
+            f"at_jump must be one of {', '.join(reversed(binding.AT_JUMP))}, not {merged['at_jump']!r}",
+            hint="leave it out for 'correct'",
+        )
     part.configure(PartSettings(start=common.start, stop=common.stop, degree=common.degree, **merged))

@@ -78,7 +78,8 @@ class Given:
         if isinstance(self.signal, Segments):
             if self.signal.degree > DEGREE:
                 raise ArgumentError(
-                    f"input {name}: polynomials of degree {self.signal.degree}, at most {DEGREE} are possible"
+                    f"input {name}: polynomials of degree {self.signal.degree}, at most {DEGREE} are possible",
+                    hint="more segments of a smaller degree",
                 )
             self.knots = self.signal.start
         elif isinstance(self.signal, TableSignal):

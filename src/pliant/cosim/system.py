@@ -52,7 +52,7 @@ def read_system(path: str | Path, load: Load) -> SystemFile:
     except FileNotFoundError:
         raise ArgumentError(f"there is no file {file}", hint="check the path") from None
     except OSError as error:
-        raise ArgumentError(f"{file} cannot be read: {error.strerror}") from None
+        raise ArgumentError(f"{file} cannot be read: {error.strerror}", hint="check the path") from None
     except tomllib.TOMLDecodeError as error:
         raise ArgumentError(f"{file} is not TOML: {error}", hint="see docs/cosim.md for an example") from None
     _known(str(file), found, (*SIMULATE, *OTHERS))
@@ -106,12 +106,12 @@ def _known(where: str, found: Mapping[str, Any], known: tuple[str, ...]) -> None
 
 def _table(file: Path, key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ArgumentError(f"{file}: {key} must be a table, not {value!r}")
+        raise ArgumentError(f"{file}: {key} must be a table, not {value!r}", hint=f"write [{key}] above its lines")
     return value
 
 
 def _texts(file: Path, key: str, value: Any) -> list[str]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-        raise ArgumentError(f"{file}: {key} must be a list of texts, not {value!r}")
+        raise ArgumentError(f"{file}: {key} must be a list of texts, not {value!r}", hint=f'{key} = ["...", "..."]')
     return listed

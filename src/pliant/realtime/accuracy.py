@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import is_number
 from pliant.errors import ArgumentError, ModelEvaluationError, PliantError, SimulationInterrupted, UnknownNameError
 from pliant.realtime.linearise import Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
@@ -69,8 +70,7 @@ class Accuracy:
 def _limit(what: str, value: Any) -> float:
     if value is None:
         return np.inf
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (good and 0.0 < float(value) < np.inf):
+    if not (is_number(value) and 0.0 < float(value) < np.inf):
         raise ArgumentError(
             f"{what} = {value!r} makes no sense: it must be a positive number",
             hint="the error that is allowed as a share of the range, e.g. .05, or None: not judged",

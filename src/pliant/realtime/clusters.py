@@ -293,7 +293,10 @@ def group_change(signed: ArrayLike, group: ArrayLike) -> Floats:
     chosen = np.asarray(group)
     if chosen.dtype == np.bool_:
         if chosen.shape != values.shape[1:]:
-            raise ArgumentError(f"the group has shape {chosen.shape}, the entries {values.shape[1:]}")
+            raise ArgumentError(
+                f"the group has shape {chosen.shape}, the entries {values.shape[1:]}",
+                hint="one truth value for each entry",
+            )
         return np.asarray(np.abs(values[:, chosen].sum(axis=1)))
     if values.ndim != 2:
         raise ArgumentError("indices need the criterion on a pattern", hint="pass rows and cols, or a bool mask")
@@ -324,7 +327,9 @@ def entry_scores(
     """Largest c over what is allowed, over the clusters. Scores order candidates; they never accept a mask."""
     values = np.asarray(c)
     if len(values) != len(clusters):
-        raise ArgumentError(f"a criterion of {len(values)} clusters for {len(clusters)} clusters")
+        raise ArgumentError(
+            f"a criterion of {len(values)} clusters for {len(clusters)} clusters", hint="one value for each cluster"
+        )
     limits = allowed_changes(pencil, clusters, theta, thresholds)
     return np.asarray((values / limits.reshape(-1, *[1] * (values.ndim - 1))).max(axis=0, initial=0.0))
 
@@ -335,5 +340,5 @@ def entries(rows: ArrayLike, cols: ArrayLike, n: int) -> tuple[Indices, Indices]
     if i.ndim != 1 or i.shape != j.shape:
         raise ArgumentError(f"{i.shape} rows and {j.shape} columns", hint="two lists of one length")
     if i.size and (min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n):
-        raise ArgumentError(f"an entry lies outside of the {n} x {n} matrix")
+        raise ArgumentError(f"an entry lies outside of the {n} x {n} matrix", hint=f"places from 0 to {n - 1}")
     return i, j

@@ -353,5 +353,5 @@ def vector(values: ArrayLike, n: int) -> Floats:
     """A vector of n numbers."""
     found = np.asarray(values, dtype=np.float64)
     if found.shape != (n,):
-        raise ArgumentError(f"a vector of shape {found.shape} for {n} states")
+        raise ArgumentError(f"a vector of shape {found.shape} for {n} states", hint=f"give {n} numbers")
     return found

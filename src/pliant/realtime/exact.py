@@ -78,7 +78,10 @@ def make_frame(walker: Walker, request: Request, runs: list[Trace]) -> Frame:
     for name, weight in request.options.weights.items():
         check_known("weights", name, names)
         if not (isinstance(weight, (int, float)) and np.isfinite(weight) and weight >= 0):
-            raise ArgumentError(f"weights: {weight!r} of {name} is not a number from 0 up")
+            raise ArgumentError(
+                f"weights: {weight!r} of {name} is not a number from 0 up",
+                hint="2 halves the error that is allowed, 0 lets the state go",
+            )
         i = names.index(name)
         scale[i] = np.inf if weight == 0 else scale[i] / weight
     horizon = max(len(one.t) for one in runs)

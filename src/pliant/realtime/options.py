@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
-
+from pliant.arguments import as_number, is_number, is_whole
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 
@@ -82,8 +81,10 @@ class RealtimeOptions:
     }
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> RealtimeOptions:
+    def of(cls, given: Mapping[str, Any] | RealtimeOptions | None) -> RealtimeOptions:
         """Options from a mapping; unknown names and values are refused."""
+        if isinstance(given, RealtimeOptions):
+            given = {one.name: getattr(given, one.name) for one in fields(cls)}
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
@@ -93,19 +94,25 @@ class RealtimeOptions:
             cls._check_kind(name, value)
             if name not in known:
                 raise ArgumentError(f"there is no option {name!r}", hint=suggestion(str(name), known))
-            if name in cls.CHOICES and value not in cls.CHOICES[name]:
-                raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
+            if name in cls.CHOICES and (not isinstance(value, str) or value not in cls.CHOICES[name]):
+                raise ArgumentError(
+                    f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}",
+                    hint=f"leave it out for {getattr(cls(), name)!r}",
+                )
             if name in cls.WHOLE and value is not None:
                 low, high = cls.WHOLE[name]
-                if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                    raise ArgumentError(f"option {name} must be a whole number between {low} and {high}, not {value!r}")
+                if not is_whole(value) or not low <= value <= high:
+                    raise ArgumentError(
+                        f"option {name} must be a whole number between {low} and {high}, not {value!r}",
+                        hint=f"leave it out for {getattr(cls(), name) or 'as few as are needed'}",
+                    )
         return cls(**dict(given))
 
     @staticmethod
     def _check_kind(name: str, value: Any) -> None:
         """Options that are neither words nor whole numbers."""
         if name in ("reference", "certificate") and not (isinstance(value, int) and value in (0, 1)):
-            raise ArgumentError(f"option {name} must be True or False, not {value!r}")
+            raise ArgumentError(f"option {name} must be True or False, not {value!r}", hint="leave it out for True")
         if name == "weights" and not isinstance(value, Mapping):
             raise ArgumentError(
                 f"option weights must be a mapping, not {value!r}", hint="e.g. options={'weights': {'v': 2.0}}"
@@ -119,7 +126,7 @@ class RealtimeOptions:
         if name == "smallest_real":
             check_number(name, value, -1.0, 1.0, "a real part of eigenvalues, e.g. -0.5")
         if name == "cluster_cut" and not (is_number(value) and 0.0 <= value < math.inf):
-            raise ArgumentError(f"option cluster_cut must be a distance from 0 up, not {value!r}")
+            raise ArgumentError(f"option cluster_cut must be a distance from 0 up, not {value!r}", hint="e.g. 0.1")
 
 
 LIMITS = ("error", "dropped", "ringing_steps", "margin", "ranges", "hold")
@@ -136,8 +143,11 @@ def _check_limits(given: Any) -> None:
             check_number(f"limits: {name}", value, 0.0, math.inf, "a share of the range, e.g. .05")
         if name == "margin" and not (is_number(value) and 0.0 <= value < math.inf):
             raise ArgumentError(f"limits: margin = {value!r} must be a share of the range from 0 up", hint="e.g. .25")
-        if name in ("ringing_steps", "hold") and not (is_number(value) and value == int(value) and value >= 1):
-            raise ArgumentError(f"limits: {name} = {value!r} must be a whole number of steps, at least 1")
+        whole = is_number(value) and math.isfinite(value) and value == int(value)
+        if name in ("ringing_steps", "hold") and not (whole and value >= 1):
+            raise ArgumentError(
+                f"limits: {name} = {value!r} must be a whole number of steps, at least 1", hint="e.g. {'hold': 200}"
+            )
         if name == "ranges":
             _check_ranges(value)
 
@@ -154,17 +164,9 @@ def _check_ranges(given: Any) -> None:
             )
 
 
-def is_number(value: Any) -> bool:
-    """A number, also one of numpy; not a Boolean."""
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
 def check_number(name: str, value: Any, low: float, high: float, hint: str) -> float:
     """A finite number strictly between low and high."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not low < number < high:
+    number = as_number(value)
+    if number is None or not low < number < high:
         raise ArgumentError(f"{name} = {value!r} makes no sense: it must lie between {low:g} and {high:g}", hint=hint)
     return number

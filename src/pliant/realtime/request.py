@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.arguments import is_whole
 from pliant.errors import ArgumentError
 from pliant.realtime.accept import Rule
 from pliant.realtime.accuracy import DEFAULT, Accuracy, check_accuracy
@@ -60,7 +61,7 @@ def check_wish(
     tau = check_number("step", step, 0.0, np.inf, "a positive time in seconds, e.g. step=1e-3")
     share = check_number("theta", theta, 0.0, 1.0, "the share of the stability margin that must stay, e.g. .5")
     allowed = check_number("tolerance", tolerance, 0.0, np.inf, "the error that may be added, e.g. .02 of the range")
-    if order not in (1, 2):
+    if not is_whole(order) or order not in (1, 2):
         raise ArgumentError(f"order = {order!r} is not known", hint="1 (Euler) or 2 (extrapolated)")
     end = check_number("stop", stop, -np.inf, np.inf, "the end of the scenarios")
     chosen = RealtimeOptions.of(options)

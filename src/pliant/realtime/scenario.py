@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import is_number
 from pliant.errors import ArgumentError
 from pliant.realtime.options import is_number
 from pliant.solve.inputs import InputSet, same_time

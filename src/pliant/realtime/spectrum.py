@@ -53,7 +53,7 @@ class Pencil:
         self.tau = step(tau)
         self.names = tuple(names)
         if self.names and len(self.names) != self.n:
-            raise ArgumentError(f"{len(self.names)} names for {self.n} states")
+            raise ArgumentError(f"{len(self.names)} names for {self.n} states", hint="one name for each state")
         self.B = self.L - self.tau * self.Df
         # S and B^-1 from one factorisation; a singular B is found here, before anything is built on it
         both = solve_named(self.B, np.hstack([self.L, np.eye(self.n)]), "B = L - tau Df", self.names)

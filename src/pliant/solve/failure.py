@@ -123,7 +123,9 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             hint="give better start values for the algebraic unknowns",
         )
     if status == binding.ARGUMENT:
-        return ArgumentError(f"the runtime refuses the request: {binding.status_text(status)}")
+        return ArgumentError(
+            f"the runtime refuses the request: {binding.status_text(status)}", hint="leave options out, one by one"
+        )
     return SolverError(f"{binding.status_text(status)} {at}", **common)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import is_number
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.jacobian.detect import detect
 from pliant.solve import binding
@@ -302,7 +303,7 @@ def _event_call(parts: _Parts, shim: binding.Shim, x: Vector, fired: NDArray[np.
 
 def _vector(what: str, value: ArrayLike, n: int | None = None) -> Vector:
     array = np.atleast_1d(_any_array(value))
-    if array.dtype.kind not in "fiub" or array.ndim != 1 or array.size == 0:
+    if array.dtype.kind not in "fiu" or array.ndim != 1 or array.size == 0:
         raise ArgumentError(
             f"{what} must be a vector of real numbers, not {array.dtype} of shape {array.shape}",
             hint="give a flat list or array of numbers",
@@ -342,8 +343,11 @@ def _root_list(roots: Any) -> tuple[Root, ...]:
                 bool(getattr(root, "terminal", False)),
                 getattr(root, "update", None),
             )
-        if root.direction not in (-1, 0, 1):
-            raise ArgumentError(f"roots[{i}]: direction must be -1, 0 or 1, not {root.direction}")
+        if not is_number(root.direction) or root.direction not in (-1, 0, 1):
+            raise ArgumentError(
+                f"roots[{i}]: direction must be -1, 0 or 1, not {root.direction!r}",
+                hint="-1: only falling, 1: only rising, 0: both",
+            )
         if not root.name:
             given = getattr(root.function, "__name__", "")
             root = Root(

@@ -396,11 +396,15 @@ class GeneratedModel(NativeModel):
         found = [(len(known), k) for k, known in enumerate(sizes) if number in known]
         return system.equations[min(found)[1]] if found else None
 
+    def is_boolean(self, name: str) -> bool:
+        """By its declaration."""
+        return any(one.name == name and one.type == "boolean" for one in self.generated.program.sorted.system.variables)
+
     def check_parameter(self, name: str, value: float) -> None:
         """Integers must be whole, min and max hold."""
         variable = self.generated.program.sorted.system.variables[self.generated.program.p[self.names.p.index(name)]]
         if variable.type == "integer" and not value.is_integer():
-            raise ArgumentError(f"the parameter {name} is an Integer and cannot be {value:g}")
+            raise ArgumentError(f"the parameter {name} is an Integer and cannot be {value:g}", hint="a whole number")
         low, high = self._number(variable.min), self._number(variable.max)
         if (low is not None and value < low) or (high is not None and value > high):
             bound = f"min = {low:g}" if low is not None and value < low else f"max = {high:g}"

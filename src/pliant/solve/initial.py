@@ -181,7 +181,8 @@ class InitialSolver:
     def _check_memory(self, v: int, value: float) -> None:
         variable = self.program.sorted.system.variables[v]
         if variable.type != "real" and value != round(value):
-            raise ArgumentError(f"the start value of {variable.name} cannot be {value:g}: it is no Real variable")
+            told = f"the start value of {variable.name} cannot be {value:g}: it is no Real variable"
+            raise ArgumentError(told, hint="a whole number")
 
     def _settle(self) -> None:
         """Solve with relations held, take them anew, until both are at rest."""

@@ -184,6 +184,10 @@ class NumericModel(ABC):
         """File and line of the equation of a variable, as " (file.mo, line 12)"; "" if not known."""
         return ""
 
+    def is_boolean(self, name: str) -> bool:
+        """Is this a variable that is true or false?"""
+        return False
+
     def check_parameter(self, name: str, value: float) -> None:  # noqa: B027 (most models know no bounds)
         """Refuse a value that the parameter cannot have."""
 

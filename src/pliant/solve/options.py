@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.arguments import as_number, as_numbers, is_number, is_whole
 from pliant.errors import ArgumentError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
@@ -71,33 +72,42 @@ class SolverOptions:
     }
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> SolverOptions:
+    def of(cls, given: Mapping[str, Any] | SolverOptions | None) -> SolverOptions:
         """Options from a mapping; unknown names and values are refused."""
-        if not given:
+        if isinstance(given, SolverOptions):
+            given = {one.name: getattr(given, one.name) for one in fields(cls)}
+        if given is None or (isinstance(given, Mapping) and not given):
             return DEFAULTS
         if not isinstance(given, Mapping):
             raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'max_step': 0.1}")
         known = {f.name: f for f in fields(cls)}
-        for name, value in (given or {}).items():
+        for name, value in given.items():
             if name not in known:
-                raise ArgumentError(
-                    f"there is no option {name!r}",
-                    hint=suggestion(name, known),
-                )
+                raise ArgumentError(f"there is no option {name!r}", hint=suggestion(str(name), known))
             if name in cls.CHOICES and (not isinstance(value, str) or value not in cls.CHOICES[name]):
-                raise ArgumentError(f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}")
-        options = cls(**dict(given or {}))
+                raise ArgumentError(
+                    f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}",
+                    hint=f"leave it out for {getattr(DEFAULTS, name)!r}",
+                )
+        options = cls(**dict(given))
         for name in ("first_step", "max_step", "increment_constant"):
             value = getattr(options, name)
-            if not (isinstance(value, (int, float, np.number)) and math.isfinite(value) and value >= 0):
-                raise ArgumentError(f"option {name} must be a positive number, not {value!r}")
-        if not isinstance(options.central, (bool, np.bool_)):
-            raise ArgumentError(f"option central must be True or False, not {options.central!r}")
+            if not (is_number(value) and math.isfinite(value) and value >= 0):
+                raise ArgumentError(
+                    f"option {name} must be a positive number, not {value!r}", hint="leave it out for pliant's choice"
+                )
+        if not _is_truth(options.central):
+            raise ArgumentError(
+                f"option central must be True or False, not {options.central!r}", hint="leave it out for False"
+            )
         whole = (("max_order", 1, 5), ("max_steps", 0, 2**62), ("root_samples", 0, 1000), ("representable", 0, 3))
         for name, low, high in whole:
             value = getattr(options, name)
-            if not isinstance(value, (int, np.integer)) or not low <= value <= high:
-                raise ArgumentError(f"option {name} must be a whole number between {low} and {high}, not {value!r}")
+            if not is_whole(value) or not low <= value <= high:
+                raise ArgumentError(
+                    f"option {name} must be a whole number between {low} and {high}, not {value!r}",
+                    hint=f"leave it out for {getattr(DEFAULTS, name)}",
+                )
         return options
 
     def curvature_of(self, model: NumericModel) -> Vector | None:
@@ -109,15 +119,12 @@ class SolverOptions:
                     hint="options={'increments': 'curvature', 'curvature': [...]}",
                 )
             return None
-        try:
-            values = np.array(np.broadcast_to(np.asarray(self.curvature, dtype=np.float64), (model.n_x,)))
-        except (TypeError, ValueError):
-            raise ArgumentError(
-                f"option curvature has shape {np.shape(self.curvature)}, but there are {model.n_x} states",
-                hint="give one number or one per state",
-            ) from None
+        values = _per_state("option curvature", self.curvature, model)
         for i in np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[:1]:
-            raise ArgumentError(f"curvature of {model.names.x[i]} must be finite and not negative, not {values[i]}")
+            raise ArgumentError(
+                f"curvature of {model.names.x[i]} must be finite and not negative, not {values[i]}",
+                hint="0 where it is not known",
+            )
         return values
 
 
@@ -181,17 +188,20 @@ def check_request(
             hint="leave step out; bound it by options={'max_step': ...}",
         )
     if step is not None and not _number("step", step) > 0:
-        raise ArgumentError(f"step must be positive, not {step:g}")
+        raise ArgumentError(f"step must be positive, not {step:g}", hint="a time in seconds, e.g. step=1e-3")
     if method not in binding.IMPLICIT and model.has_mass:
         raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
+    for what, given in (("parameters", parameters), ("start_values", start_values)):
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"{what} must be values by name, not {given!r}", hint=f"e.g. {what}={{'name': 1.0}}")
     checked = SolverOptions.of(options)
     if checked.mask is not None and method != "lieuler":
         raise ArgumentError(f"option mask is for method 'lieuler', not {method!r}", hint="leave mask out")
     rtol = _number("rtol", rtol)
     if not 0 <= rtol < 1:
-        raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}")
+        raise ArgumentError(f"rtol must be between 0 and 1, not {rtol:g}", hint="e.g. rtol=1e-6")
     if timeout is not None and not _number("timeout", timeout) > 0:
-        raise ArgumentError(f"timeout must be positive, not {timeout:g}")
+        raise ArgumentError(f"timeout must be positive, not {timeout:g}", hint="seconds, or None for no limit")
     checked.curvature_of(model)
     if checked.jacobian != "auto" and method in binding.IMPLICIT:
         model.jacobian_source(checked.jacobian)
@@ -218,14 +228,33 @@ def check_request(
     )
 
 
-def _number(what: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{what} must be a number, not {value!r}") from None
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _number(what: str, value: Any, or_truth: bool = False) -> float:
+    """A finite number; ``or_truth``: True and False stand for one."""
+    number = float(value) if or_truth else as_number(value)
+    if number is None:
+        raise ArgumentError(f"{what} must be a number, not {value!r}", hint="a number without quotes and units")
     if not math.isfinite(number):
-        raise ArgumentError(f"{what} must be finite, not {number}")
+        raise ArgumentError(f"{what} must be finite, not {number}", hint="give a finite number")
     return number
+
+
+def _per_state(what: str, given: Any, model: NumericModel) -> Vector:
+    """One number for all states, or one for each."""
+    values = as_numbers(given)
+    if values is None:
+        raise ArgumentError(
+            f"{what} must be one number or one per state, not {given!r}", hint=f"there are {model.n_x} states"
+        )
+    if values.shape not in ((), (1,), (model.n_x,)):
+        raise ArgumentError(
+            f"{what} has shape {values.shape}, but there are {model.n_x} states",
+            hint="give one number or one per state",
+        )
+    return np.array(np.broadcast_to(values, (model.n_x,)))
 
 
 def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vector:
@@ -234,15 +263,12 @@ def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vec
         return ATOL_SHARE * rtol * scale
     if isinstance(atol, float) and 0.0 < atol < math.inf:  # the usual case, without ceremony
         return model.ones * atol
-    try:
-        values = np.array(np.broadcast_to(np.asarray(atol, dtype=np.float64), (model.n_x,)))
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"atol has shape {np.shape(atol)}, but there are {model.n_x} states",
-            hint="give one number or one per state",
-        ) from None
+    values = _per_state("atol", atol, model)
     for i in np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[:1]:
-        raise ArgumentError(f"atol of {model.names.x[i]} must be finite and not negative, not {values[i]}")
+        raise ArgumentError(
+            f"atol of {model.names.x[i]} must be finite and not negative, not {values[i]}",
+            hint="leave atol out for a share of rtol and the nominal values",
+        )
     if rtol == 0 and not np.all(values > 0):
         raise ArgumentError("rtol and atol are both zero", hint="set at least one of them")
     return values
@@ -255,28 +281,29 @@ def _names(outputs: Any) -> tuple[str, ...] | None:
         return (outputs,)
     listed = list(outputs) if isinstance(outputs, Iterable) else [outputs]
     if not all(isinstance(name, str) for name in listed):
-        raise ArgumentError(f"outputs must be a list of names, not {outputs!r}")
+        raise ArgumentError(f"outputs must be a list of names, not {outputs!r}", hint="None for all variables")
     return tuple(listed)
 
 
 def _points(points: Any, start: float, stop: float) -> Vector | None:
     if points is None:
         return None
-    if isinstance(points, (int, np.integer)) and not isinstance(points, bool):
+    if is_whole(points):
         if points < 2:
             raise ArgumentError(f"points must be at least 2, not {points}", hint="or None for the steps taken")
         try:
             return _equidistant(start, stop, int(points))
         except (MemoryError, ValueError):
             raise ArgumentError(f"{points} points do not fit into memory", hint="ask for fewer points") from None
-    try:
-        times = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"points must be a number, an array of times or None, not {points!r}") from None
+    times = as_numbers(points)
+    if times is None or times.ndim == 0:
+        raise ArgumentError(
+            f"points must be a whole number, an array of times or None, not {points!r}", hint="e.g. points=500"
+        )
     if times.ndim != 1 or times.size == 0 or not np.all(np.isfinite(times)):
-        raise ArgumentError("points must be a vector of finite times")
+        raise ArgumentError("points must be a vector of finite times", hint="e.g. points=[0.0, 0.5, 1.0]")
     if np.any(np.diff(times) < 0):
-        raise ArgumentError("points must ascend")
+        raise ArgumentError("points must ascend", hint="sort them: points=sorted(times)")
     if times[0] < start or times[-1] > stop:
         raise ArgumentError(
             f"points reach from {times[0]:g} to {times[-1]:g}, the simulation from {start:g} to {stop:g}",
@@ -301,7 +328,7 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
     others: dict[int, float] = {}
     for name, value in given.items():
         place, sign = model.start_place(name)
-        number = sign * _number(f"start_values[{name!r}]", value)
+        number = sign * _number(f"start_values[{name!r}]", value, _is_truth(value) and model.is_boolean(name))
         if place >= model.n_x:
             others[place - model.n_x] = number
             continue
@@ -319,7 +346,7 @@ def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
     """All parameters in order, those named with other values."""
     out = model.p_start.copy()
     for name, value in given.items():
-        number = _number(f"parameters[{name!r}]", value)
-        out[model.parameter_place(name)] = number
+        place = model.parameter_place(name)
+        out[place] = number = _number(f"parameters[{name!r}]", value, _is_truth(value) and model.is_boolean(name))
         model.check_parameter(name, number)
     return out

@@ -39,7 +39,9 @@ class Watcher:
 
     def __init__(self, wanted: bool | Callable[[Any], object] | None) -> None:
         if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
-            raise ArgumentError(f"progress must be True, False, None or a function, not {wanted!r}")
+            raise ArgumentError(
+                f"progress must be True, False, None or a function, not {wanted!r}", hint="None: a bar for long runs"
+            )
         self.call = wanted if callable(wanted) else None
         self.wanted = wanted
         self.patience = 0.0 if wanted is True else PATIENCE

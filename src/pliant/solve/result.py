@@ -380,7 +380,9 @@ class Result:
         if name not in self._computed:
             column = _read_only(self._lazy[name]())
             if column.shape != self._time.shape:
-                raise ArgumentError(f"column {name!r} has shape {column.shape}, expected {self._time.shape}")
+                raise ArgumentError(
+                    f"column {name!r} has shape {column.shape}, expected {self._time.shape}", hint="one value per time"
+                )
             self._computed[name] = column
         return self._computed[name]
 
@@ -532,7 +534,8 @@ def _check_shape(time: FloatArray, values: FloatArray, n_names: int) -> None:
     if time.ndim != 1 or values.shape != (time.shape[0], n_names):
         raise ArgumentError(
             f"values has shape {values.shape}, expected ({time.shape[0] if time.ndim == 1 else time.shape},"
-            f" {n_names}): one row per time, one column per name"
+            f" {n_names}): one row per time, one column per name",
+            hint="check rows and columns; a transposed array is values.T",
         )
 
 
@@ -540,7 +543,9 @@ def _check_names(names: Sequence[str]) -> None:
     if len(set(names)) != len(names):
         listed = list(names)
         twice = sorted({name for name in listed if listed.count(name) > 1})
-        raise ArgumentError(f"names must differ; these appear more than once: {', '.join(twice)}")
+        raise ArgumentError(
+            f"names must differ; these appear more than once: {', '.join(twice)}", hint="rename all but one of each"
+        )
     if "time" in names:
         raise ArgumentError('a variable cannot be named "time"', hint="rename it; result.time is the time")
 

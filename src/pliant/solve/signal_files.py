@@ -360,7 +360,9 @@ def read_frame(value: Any, who: str) -> Frame:
     try:
         return _arrow(pyarrow.table(value), f"the {type(value).__name__}", who)
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
-        raise ArgumentError(f"{who}Arrow cannot read the {type(value).__name__}: {error}") from None
+        raise ArgumentError(
+            f"{who}Arrow cannot read the {type(value).__name__}: {error}", hint="save it as .csv, and give the path"
+        ) from None
 
 
 def _arrow(table: Any, source: str, who: str) -> Frame:

@@ -28,6 +28,7 @@ KINDS = (
     "a number, a function of time, a pair (times, values), a CSV or Parquet file, a Series or DataFrame, or Segments"
 )
 TRUTH = {"true": 1.0, "false": 0.0}
+SEGMENTS = "e.g. Segments([0.0, 1.0], [[1.0, 2.0], [3.0, 0.0]]): 1 + 2 t up to 1, then 3"
 ARTICLE = {"boolean": "a Boolean", "integer": "an Integer", "enumeration": "an enumeration"}
 
 Where = Callable[[], str]  # the place of a value as the end of a sentence: asked for only when something is wrong
@@ -247,11 +248,13 @@ class Segments(Typed):
             start = np.array(self.start, dtype=np.float64)
             rows = np.array(self.coefficients, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ArgumentError("Segments: start and coefficients must be numbers, one row per segment") from None
+            raise ArgumentError(
+                "Segments: start and coefficients must be numbers, one row per segment", hint=SEGMENTS
+            ) from None
         if start.ndim != 1 or rows.ndim != 2 or len(start) != len(rows) or rows.size == 0:
-            raise ArgumentError(f"Segments: start has shape {start.shape}, coefficients {rows.shape}")
+            raise ArgumentError(f"Segments: start has shape {start.shape}, coefficients {rows.shape}", hint=SEGMENTS)
         if not (np.isfinite(start).all() and np.isfinite(rows).all() and np.all(np.diff(start) > 0)):
-            raise ArgumentError("Segments: the starts must ascend, and everything must be finite")
+            raise ArgumentError("Segments: the starts must ascend, and everything must be finite", hint=SEGMENTS)
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "coefficients", rows)
 

@@ -217,7 +217,9 @@ class Simulation:
         keep = np.asarray(mask, dtype=bool)
         n = self.model.n_x
         if keep.shape != (n, n):
-            raise ArgumentError(f"option mask has shape {keep.shape}, expected {(n, n)}")
+            raise ArgumentError(
+                f"option mask has shape {keep.shape}, expected {(n, n)}", hint="one row and one column per state"
+            )
         rows, columns = jacobian_places(self.model)
         flags = np.ascontiguousarray(keep[rows, columns], dtype=np.uint8)
         assert self.linear is not None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from pliant.arguments import is_whole
 from pliant.errors import ArgumentError
 
 
@@ -38,11 +39,11 @@ class StructureOptions:
                 )
         for name in ("aliases", "fold_parameters"):
             if not isinstance(getattr(self, name), bool):
-                raise ArgumentError(f"{name}={getattr(self, name)!r} must be True or False")
-        if not isinstance(self.largest_torn, int) or isinstance(self.largest_torn, bool):
-            raise ArgumentError(f"largest_torn={self.largest_torn!r} must be a whole number")
-        if self.largest_torn < 1:
-            raise ArgumentError(f"largest_torn={self.largest_torn} must be positive")
+                raise ArgumentError(f"{name}={getattr(self, name)!r} must be True or False", hint="leave it out")
+        if not is_whole(self.largest_torn) or self.largest_torn < 1:
+            raise ArgumentError(
+                f"largest_torn={self.largest_torn!r} must be a whole number from 1 up", hint="leave it out for 300"
+            )
 
 
 def structure_options(given: Mapping[str, Any] | StructureOptions | None) -> StructureOptions:
@@ -51,6 +52,8 @@ def structure_options(given: Mapping[str, Any] | StructureOptions | None) -> Str
         return StructureOptions()
     if isinstance(given, StructureOptions):
         return given
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'form': 'dae'}")
     known = [f.name for f in fields(StructureOptions)]
     for name in given:
         if name not in known:

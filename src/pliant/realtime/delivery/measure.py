@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import is_whole
 from pliant.codegen.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, PliantError, SimulationTimeout
 from pliant.realtime.delivery.measure_text import PROGRAM
@@ -189,8 +190,11 @@ def run_program(
 def _whole(name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ArgumentError(f"{name} must be a whole number between {low} and {high}, not {value!r}")
+    if not is_whole(value) or not low <= value <= high:
+        raise ArgumentError(
+            f"{name} must be a whole number between {low} and {high}, not {value!r}",
+            hint="leave it out",
+        )
     return int(value)
 
 
@@ -237,7 +241,10 @@ def _compile(code: StepCode, folder: Path) -> Path:
         raise CompileError(f"the C compiler could not be started: {error}", hint="check $CC") from error
     if done.returncode != 0:
         text = done.stderr.decode(errors="replace").strip()
-        raise CompileError(f"the C compiler refuses the timing program of {code.name}:\n{text}")
+        raise CompileError(
+            f"the C compiler refuses the timing program of {code.name}:\n{text}",
+            hint="check $CC: another compiler may take it",
+        )
     return program
 
 

@@ -53,7 +53,7 @@ def write_plan(plan: Plan, directory: str | Path, overwrite: bool = False) -> Pa
     overwrite   into a folder that holds something already: files of the same names are replaced, others stay
     """
     if not isinstance(directory, (str, Path)) or not str(directory):
-        raise ArgumentError(f"the directory must be a path, not {directory!r}")
+        raise ArgumentError(f"the directory must be a path, not {directory!r}", hint='e.g. plan.write("code")')
     target = Path(directory)
     _check_target(target, overwrite)  # before the work, and again by the system while moving
     files = make_files(plan)
