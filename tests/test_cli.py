@@ -149,7 +149,7 @@ def test_defines(tmp_path: Path) -> None:
 )
 def test_errors_are_readable(arguments: list[str], kind: str, words: str) -> None:
     done = run("simulate", RC, "--stop", "1", *arguments)
-    assert done.exit_code == 1
+    assert done.exit_code == (2 if kind == "ArgumentError" else 1)
     assert done.stderr.startswith(f"{kind}: ")
     assert words in done.stderr
     assert "Traceback" not in done.stderr

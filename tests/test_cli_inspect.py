@@ -122,7 +122,7 @@ def test_library_path(file: str, tmp_path: Path) -> None:
 )
 def test_errors_are_readable(file: str, arguments: list[str], kind: str, words: str) -> None:
     done = run("inspect", file, *arguments)
-    assert done.exit_code == 1
+    assert done.exit_code == (2 if kind == "ArgumentError" else 1)
     assert done.stderr.startswith(f"{kind}: ")
     assert words in done.stderr
     assert "Traceback" not in done.stderr
@@ -166,12 +166,12 @@ def test_simulate_with_load_options(file: str) -> None:
         assert done.exit_code == 0, done.stderr
         assert json.loads(done.stdout)["final"]["x"] == pytest.approx(usual, rel=1e-5)
     done = run("simulate", file, "--stop", "1", "--fold-parameters", "--param", "k=2")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert done.stderr.startswith("ArgumentError: the parameter k cannot be changed")
 
 
 def test_options_for_the_wrong_kind_of_file(file: str) -> None:
     done = run("simulate", C_MODEL, "--stop", "1", "--input", "u=1", "--tear", "v")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "for Modelica models" in done.stderr
     assert run("simulate", file, "--stop", "1", "--define", "A=1").exit_code == 2

@@ -2,8 +2,8 @@
 
 Verbs only, thin over public functions.
 
-Exit codes: 0 fine, 1 an error that pliant explains on stderr, 2 wrong usage, 3 the evidence
-of a plan does not hold, 130 Ctrl-C.
+Exit codes: 0 fine, 1 an error of the model or the run, 2 wrong usage: an option, or its value, makes no sense
+(ArgumentError), 3 the evidence of a plan does not hold, 130 Ctrl-C.
 """
 
 from pliant.cli import cosim, inspect, jacobian, realtime, simulate, tour

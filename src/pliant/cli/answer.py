@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +17,12 @@ from rich.markup import escape
 from rich.table import Table
 
 import pliant
+from pliant.drawing import picture_kind
 from pliant.solve.manifest import to_json
+from pliant.solve.save import check_format
 
 EXIT_ERROR = 1
+EXIT_USAGE = 2  # the parser's own code, too
 EXIT_DOES_NOT_HOLD = 3  # the evidence of a plan; everything is written all the same
 EXIT_INTERRUPTED = 130
 _MAX_ROWS = 20  # variables in the table of end values
@@ -44,6 +47,7 @@ class Report:
     explain: bool = False
     explain_plot: Path | None = None
     files: list[str] = field(default_factory=list)
+    usage: int = EXIT_USAGE  # exit code where an argument makes no sense
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -52,6 +56,8 @@ class Report:
             yield
         except KeyboardInterrupt as error:
             self._fail(error, EXIT_INTERRUPTED)
+        except pliant.ArgumentError as error:
+            self._fail(error, self.usage)
         except pliant.PliantError as error:
             self._fail(error, EXIT_ERROR)
 
@@ -85,6 +91,14 @@ class Report:
             body = {"error": told} if result is None else {"error": told, **self._facts(result)}
             typer.echo(json.dumps(to_json(body), indent=1))
         raise typer.Exit(code)
+
+    def check_files(self, save: Sequence[Path] | None, *drawn: Path | None) -> None:
+        """Refuse what names no format before anything runs: afterwards the work would be lost."""
+        for path in save or ():
+            check_format(path)
+        for path in drawn:
+            if path is not None:
+                picture_kind(path)
 
     def save(self, result: pliant.Result) -> None:
         """Write the result to all files asked for."""

@@ -74,10 +74,14 @@ def structure_options(form: str, tearing: str, no_aliases: bool, fold_parameters
 
 def pairs(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
     """``name=value`` texts, split at the first equals sign."""
+    seen: set[str] = set()
     for text in texts or ():
         name, sign, value = text.partition("=")
+        if name.strip() in seen:
+            raise pliant.ArgumentError(f"{what}: {name.strip()} is given twice", hint="give it once")
+        seen.add(name.strip())
         if not sign or not name.strip():
-            raise typer.BadParameter(f"{text!r} is not of the form name=value", param_hint=what)
+            raise pliant.ArgumentError(f"{what}: {text!r} is not of the form name=value", hint=f"e.g. {what} name=1.5")
         yield name.strip(), value.strip()
 
 
@@ -87,7 +91,9 @@ def numbers(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, float
         try:
             yield name, float(value)
         except ValueError:
-            raise typer.BadParameter(f"{value!r} is not a number", param_hint=f"{what} {name}") from None
+            raise pliant.ArgumentError(
+                f"{what} {name}: {value!r} is not a number", hint="a number without units, e.g. 1.5e-3"
+            ) from None
 
 
 def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
             more = {name: _input(name, value, types) for name, value in pairs("--input", [text])}
         for name, value in more.items():
             if name in out:
-                raise typer.BadParameter(f"{name} is given twice", param_hint="--input")
+                raise pliant.ArgumentError(f"--input: {name} is given twice", hint="give it once")
             out[name] = value
     return out
 
@@ -117,7 +123,9 @@ def _input(name: str, value: str, types: Mapping[str, str]) -> float | str:
         pass
     word = Path(value).name == value and Path(value).suffix.lower() not in TABLE_SUFFIXES
     if word and types.get(name) not in ("boolean", "enumeration") and not Path(value).is_file():
-        raise typer.BadParameter(f"{value!r} is neither a number nor a file", param_hint=f"--input {name}")
+        raise pliant.ArgumentError(
+            f"--input {name}: {value!r} is neither a number nor a file", hint="a number, or the path of a .csv"
+        )
     return value
 
 
@@ -144,6 +152,6 @@ def load_model(
     """A Modelica file or folder, or a C file with its macros."""
     if file.suffix == ".mo" or file.is_dir() or name or path or tear or options:
         if define:
-            raise typer.BadParameter("macros are for C files", param_hint="--define")
+            raise pliant.ArgumentError("--define: macros are for C files", hint="parameters: --param name=value")
         return pliant.load(file, name=name, path=path, tear=tear, options=options)
     return pliant.native(file, defines=dict(pairs("--define", define)))

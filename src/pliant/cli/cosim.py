@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import pliant
-from pliant.cli.answer import EXIT_ERROR, Report, stats_line
+from pliant.cli.answer import EXIT_ERROR, EXIT_USAGE, Report, stats_line
 from pliant.cli.app import app
 from pliant.cli.arguments import AsJson, Plot, PlotFile, Save
 from pliant.solve.manifest import to_json
@@ -62,14 +62,18 @@ def cosim(
 
     report = Report(as_json, model=file.stem)
     with report.errors():
+        if steps_file is not None and not compare:
+            raise pliant.ArgumentError("--steps-file shows two strategies side by side", hint="add --compare")
+        report.check_files(save, plot_file, graph, steps_file)
+        report.usage = EXIT_ERROR  # where the file itself makes no sense
         system = read_system(file, pliant.load)
         report.targets = tuple(save or system.save)
         given = {"stop": stop, "step": step, "scheme": scheme, "extrapolation": extrapolation, "rtol": rtol}
         given |= {"timeout": timeout, "at_jump": at_jump}
-        arguments = system.arguments | {key: value for key, value in given.items() if value is not None}
+        given = {key: value for key, value in given.items() if value is not None}
+        report.usage = EXIT_USAGE if given else EXIT_ERROR
+        arguments = system.arguments | given
         arguments["progress"] = False if as_json else None
-        if steps_file is not None and not compare:
-            raise pliant.ArgumentError("--steps-file shows two strategies side by side", hint="add --compare")
         if graph is not None:
             system.coupling.plot(graph)
         drawn = [] if graph is None else [str(graph)]

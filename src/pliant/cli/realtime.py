@@ -137,6 +137,9 @@ def realtime(
         raise typer.Exit(EXIT_DOES_NOT_HOLD)
 
 
+_EXAMPLE = 'e.g. [{"name": "cold", "parameters": {"T": 250}, "stop": 10}]'
+
+
 def _accuracy(texts: list[str] | None) -> Any:
     """A number, a mapping by name, or None: not judged."""
     if not texts:
@@ -150,18 +153,19 @@ def _accuracy(texts: list[str] | None) -> Any:
 def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
     """Scenarios from a JSON file; tables of inputs are pairs of lists or names of files."""
     if more:
-        raise typer.BadParameter(
-            "--input, --param and --start-value belong to a single scenario: put them into the file",
-            param_hint="--scenarios",
+        raise pliant.ArgumentError(
+            "--scenarios: --input, --param and --start-value belong to a single scenario", hint="put them into the file"
         )
     try:
         found = json.loads(read_text(file))
     except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="--scenarios") from None
-    except json.JSONDecodeError as error:
-        raise typer.BadParameter(f"{file} is not JSON: {error}", param_hint="--scenarios") from None
+        raise pliant.ArgumentError(
+            f"--scenarios: {file} cannot be read: {error.strerror}", hint="check the path"
+        ) from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise pliant.ArgumentError(f"--scenarios: {file} is not JSON: {error}", hint=_EXAMPLE) from None
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
-        raise typer.BadParameter(f"{file} must hold a list of scenarios", param_hint="--scenarios")
+        raise pliant.ArgumentError(f"--scenarios: {file} must hold a list of scenarios", hint=_EXAMPLE)
     for k, one in enumerate(found):
         _check_numbers(one, f"{file}: {one.get('name') or f'scenario {k + 1}'}")
     return found
@@ -171,7 +175,7 @@ def _check_numbers(value: Any, where: str) -> None:
     """JSON readers let NaN and Infinity through."""
     if isinstance(value, float) and not math.isfinite(value):
         raise pliant.ArgumentError(
-            f"{where} is {value}, not a finite number", hint="put a number there, or leave it out"
+            f"--scenarios: {where} is {value}, not a finite number", hint="put a number there, or leave it out"
         )
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:

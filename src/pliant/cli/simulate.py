@@ -82,6 +82,7 @@ def simulate(
     """
     report = Report(as_json, tuple(save or ()), explain=explain, explain_plot=explain_plot)
     with report.errors():
+        report.check_files(save, plot_file, explain_plot)
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
         model = load_model(file, define, chosen, name=name, path=path, tear=tear)
         report.model = model.name

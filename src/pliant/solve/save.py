@@ -61,6 +61,12 @@ def write_result(result: Result, path: str | os.PathLike[str], names: Sequence[s
     return path
 
 
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that results cannot be saved to, because its suffix names no format."""
+    if Path(path).suffix.lower() not in (".csv", ".parquet", ".mat"):
+        raise _unknown_suffix("save", Path(path), Path(path).suffix)
+
+
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result from a .csv, .parquet or .mat file."""
     path = Path(path).expanduser()
