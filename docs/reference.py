@@ -115,8 +115,8 @@ def cli_text() -> str:
     group: Any = get_command(app)
     lines = ["# Command line", "", "<!-- Written by docs/reference.py: change pliant/cli instead. -->", ""]
     lines += [
-        "`pliant --version` prints the version. Exit codes: 0 fine, 1 an error of model or run, 2 wrong usage: an option,",
-        "or its value, makes no sense, 3 the evidence of a plan does not hold (all is written the same), 130 Ctrl-C.",
+        "`pliant --version` prints the version. Exit codes: 0 fine, 1 an error of model or run, 2 wrong usage: an",
+        "option, or its value, makes no sense, 3 the evidence of a plan does not hold (all is written), 130 Ctrl-C.",
         "",
     ]
     for name, command in group.commands.items():

@@ -41,6 +41,7 @@ class Discretes:
         self.assigned = self._assignments()
         self.order: dict[int, list[int] | None] = {}
         self.memory: set[int] = set()  # positions in rumoca's list
+        self.early: set[int] | None = set()  # nodes that parameters read; None: variables are declared
 
     # ------------------------------------------------------------------------------------ who sets what
 
@@ -70,6 +71,7 @@ class Discretes:
 
     def declare(self) -> None:
         """Find the variables with a memory and give them numbers."""
+        self._forget_early()
         for position, raw in enumerate(self.symbols.raw):
             if raw["role"] in DISCRETE_ROLES and position not in self.assigned:
                 self.memory.add(position)
@@ -83,6 +85,24 @@ class Discretes:
         for position in sorted(self.memory):
             if self.symbols.scalar_type(position) != "string":
                 self.symbols.add(position, Kind.DISCRETE)
+
+    def _stand_in(self, position: int, number: int) -> Value:
+        """A discrete variable among parameters, which may ask for its size, not for its value."""
+        assert self.early is not None
+        self.early.add(number)
+        raw = self.symbols.raw[position]
+        name, span = raw["name"], self.symbols.spans.of(raw["declaration"])
+        node = self.special(f"$early.{name}", f"a parameter depends on `{name}`", span)
+        shape = self.symbols.shape(position)
+        return Arr(shape, [node] * prod(shape)) if shape else node
+
+    def _forget_early(self) -> None:
+        """Everything that was made with stand-ins is evaluated again when it is needed."""
+        for number in range(min(self.early, default=0), len(self.run.values)) if self.early else ():
+            if number in self.early or not self.early.isdisjoint(self.run.nodes.strict[number]):
+                self.early.add(number)
+                self.run.values[number] = None
+        self.early = None
 
     def evaluation_order(self, root: int) -> list[int] | None:
         """Assignments to evaluate for this variable, operands first; None if it is part of a loop."""
@@ -190,6 +210,8 @@ class Discretes:
             return self.symbols.derivative_of(which)
         if kind == "time":
             return self.symbols.time()
+        if kind in DISCRETE_ROLES and self.early is not None:
+            return self._stand_in(which, number)
         if kind in DISCRETE_ROLES:
             return self.before(which) if which in self.entered else self.value(which)
         if kind in BEFORE:

@@ -250,8 +250,9 @@ class _Builder:
             raise placed from None
         except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
             place = f"{span.file}:{span.line}:{span.column}: " if span else ""
+            what = f"`{span.text}`" if span and span.text else "a construct of the model"
             raise NotSupportedError(
-                f"{place}this has a form that pliant does not know ({type(error).__name__}: {error})",
+                f"{place or f'{self.system.name}: '}{what} has a form that pliant does not know",
                 hint="write it in a simpler way, and report the model",
             ) from error
 
