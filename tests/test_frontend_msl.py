@@ -63,3 +63,10 @@ def test_diodes_need_no_memory() -> None:
 def test_a_class_that_is_not_there() -> None:
     with pytest.raises(ModelError, match=r"class `Modelica.Blocks.NoSuch` was not found"):
         read("\n", "Modelica.Blocks.NoSuch")
+
+
+@needs_msl
+@pytest.mark.parametrize("name", ["Blocks.Examples.Interaction1", "StateGraph.Examples.ControlledTanks"])
+def test_parameters_that_are_sizes_of_discrete_variables(name: str) -> None:
+    """nReset = size(reset, 1) of buttons and steps."""
+    assert pliant.load("\n", name=f"Modelica.{name}").simulate(stop=5).complete

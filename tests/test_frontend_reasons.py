@@ -169,6 +169,11 @@ SYNTAX = {
     "  Real x;\nequation\n  while time > 1 loop x = 1; end while;": "4:3: syntax error: `while` stands in algorithm",
     '  Real x = 1 "open;': "2:14: syntax error: the string that begins here does not end",
     "  /* Real x = 1;": "2:3: syntax error: the comment that begins here does not end",
+    '  Real x = 1 "a\\qb";': r"2:16: syntax error: `\\q` in a string has no meaning",
+    '  Real x;\nequation\n  x = 1; "hello\nworld"': '4:10: syntax error: a `;` is missing after `"hello world"`',
+    "  Real x = 1e400;": "2:12: `1e400` is too large for a Real",
+    "  Real x(max = 1e400) = 1;": "2:16: `1e400` is too large for a Real",
+    "  parameter Integer n = 99999999999999999999;": "2:25: `99999999999999999999` is too large for an Integer",
 }
 
 
@@ -177,6 +182,82 @@ def test_syntax(body: str) -> None:
     with pytest.raises(ModelError, match=f"model.mo:.*{SYNTAX[body]}") as caught:
         pliant.load(text_of(body))
     assert caught.value.hint
+
+
+def test_strings_may_go_over_lines() -> None:
+    body = '  parameter String s = "hello\nworld \\"you\\" \\\\";\n  Real x = time "a\nb";\n'
+    assert pliant.load(text_of(body)).simulate(stop=1).final["x"] == 1
+
+
+def test_what_counts_outside_of_when_is_named() -> None:
+    for body in (
+        "  Integer n(start = 0, fixed = true);\nequation\n  n = pre(n) + 1;",
+        "  Boolean n(start = false, fixed = true);\nequation\n  n = not pre(n);",
+        "  discrete Real n(start = 1, fixed = true);\nequation\n  n = 2*pre(n);",
+    ):
+        model = pliant.load(text_of(body))
+        with pytest.raises(pliant.InitialValueError, match=r"n \(model.mo:4\) changes in every round") as caught:
+            model.simulate(stop=1)
+        assert "when-clause" in caught.value.hint
+
+
+# -------------------------------------------------------------------------------------- the past of inputs
+
+BEFORE = {
+    "edge(b)": ("Boolean", 2),
+    "change(b)": ("Boolean", 4),
+    "b and not pre(b)": ("Boolean", 2),
+    "edge(b) or pre(b) and change(b)": ("Boolean", 4),
+    "change(n)": ("Integer", 4),
+    "n > pre(n)": ("Integer", 2),
+    "edge(b[2])": ("Boolean[2]", 2),
+}
+
+
+@pytest.mark.parametrize("condition", BEFORE)
+@pytest.mark.parametrize("state", ["", " Real x(start = 0, fixed = true);"])
+def test_edges_of_inputs(condition: str, state: str) -> None:
+    kind, count = BEFORE[condition]
+    name = "n" if kind == "Integer" else "b"
+    more = "\n  der(x) = 1;" if state else ""
+    model = pliant.load(
+        text_of(
+            f'  input {kind} {name} "of course: edge(b);";{state} Integer k(start = 0, fixed = true);\nequation{more}\n'
+            f"  when {condition} then\n    k = pre(k) + 1;\n  end when;"
+        )
+    )
+    table = ([0, 1, 2, 3, 4], [0, 1, 0, 1, 0])
+    inputs = {"b[1]": 0, "b[2]": table} if "[" in kind else {name: table}
+    result = model.simulate(stop=5, inputs=inputs, points=[0.5, 1, 1.5, 5])
+    assert result["k"][-1] == count
+    assert result["k"][:2].tolist() == [0, 1]
+    assert not any("pliant" in one or "$" in one for one in (*model.variables, *result.names))
+
+
+def test_edges_of_inputs_that_cannot_be_had() -> None:
+    with pytest.raises(ModelError, match=r"model.mo:4:13: edge\(...\) is for Boolean variables, an Integer") as caught:
+        pliant.load(text_of("  input Integer n; Integer k;\nequation\n  when edge(n) then k = 1; end when;"))
+    assert "change" in caught.value.hint
+
+
+def test_parameters_ask_for_the_size_of_discrete_variables() -> None:
+    text = """
+block B
+  input Boolean reset[:] = {false};
+  parameter Integer n = size(reset, 1);
+  Boolean on(start = false, fixed = true);
+equation
+  when time > 1 or pre(reset[1]) then
+    on = not pre(on);
+  end when;
+end B;
+model M
+  B a(reset = {b.on}), b(reset = {a.on});
+  Real y = a.n + 10*b.n;
+end M;
+"""
+    result = pliant.load(text).simulate(stop=3)
+    assert result.final["y"] == 11
 
 
 def test_no_fault_where_there_is_none() -> None:

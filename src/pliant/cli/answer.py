@@ -96,9 +96,9 @@ class Report:
         """Refuse what names no format before anything runs: afterwards the work would be lost."""
         for path in save or ():
             check_format(path)
-        for path in drawn:
-            if path is not None:
-                picture_kind(path)
+        for picture in drawn:
+            if picture is not None:
+                picture_kind(picture)
 
     def save(self, result: pliant.Result) -> None:
         """Write the result to all files asked for."""

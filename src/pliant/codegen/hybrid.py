@@ -35,6 +35,8 @@ from pliant.ir import Kind
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
+ENDLESS = "an event sets off others without end"
+
 
 def hybrid_places(emitter: Emitter) -> dict[int, str]:
     """Where generated code finds what events set; what nobody sets reads as 0."""
@@ -72,6 +74,7 @@ def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
         ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
         ("int starting;", 1, "1: the event at the start"),
         ("int ended;", 1, "number of the message that ended the run"),
+        ("int changed;", 1, "the first memory that the last round changed"),
     ]
 
 
@@ -94,7 +97,7 @@ def write_functions(emitter: Emitter) -> None:
 
 
 def messages(emitter: Emitter) -> list[str]:
-    """Texts of what can go wrong at events: two per memory, one per action, one for endless rounds."""
+    """Texts of what can go wrong at events: two per memory, one per action; of endless rounds."""
     events, out = emitter.s.events, []
     for memory in events.memories:
         name = _told(emitter, memory.variable)
@@ -105,7 +108,10 @@ def messages(emitter: Emitter) -> list[str]:
         place = f" ({c_place(action.span)})" if action.span else ""
         word = "terminated" if action.kind == "stop" else "assertion failed"
         out.append(f"{word}: {action.message}{place}" if action.kind != "reset" else "")
-    return [*out, "an event sets off others without end"] if events else []
+    for memory in events.memories:
+        place = f" ({c_place(memory.span)})" if memory.span else ""
+        out.append(f"{ENDLESS}: {_told(emitter, memory.variable)}{place} changes in every round")
+    return [*out, ENDLESS] if events else []
 
 
 def _told(emitter: Emitter, v: int) -> str:
@@ -246,6 +252,8 @@ static int memory_changed(const model *m, const before_event *old) {
 /* pre(v) = v; 0 if it is so already */
 static int next_round(model *m) {
     int moved = memcmp(m->b, m->d, sizeof m->d) != 0;
+    m->changed = moved ? 0 : @n_memory;
+    while (m->changed < @n_memory && m->b[m->changed] == m->d[m->changed]) m->changed++;
     memcpy(m->b, m->d, sizeof m->d);
     return moved;
 }
@@ -341,7 +349,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
             return PL_OK;
         }
     }
-    if (status == PL_OK) m->error = @endless;
+    if (status == PL_OK) m->error = @endless + m->changed;
     return status == PL_OK ? PL_FATAL : status;
 }
 

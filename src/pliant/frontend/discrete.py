@@ -98,11 +98,11 @@ class Discretes:
 
     def _forget_early(self) -> None:
         """Everything that was made with stand-ins is evaluated again when it is needed."""
-        for number in range(min(self.early, default=0), len(self.run.values)) if self.early else ():
-            if number in self.early or not self.early.isdisjoint(self.run.nodes.strict[number]):
-                self.early.add(number)
+        early, self.early = self.early or set(), None
+        for number in range(min(early), len(self.run.values)) if early else ():
+            if number in early or not early.isdisjoint(self.run.nodes.strict[number]):
+                early.add(number)
                 self.run.values[number] = None
-        self.early = None
 
     def evaluation_order(self, root: int) -> list[int] | None:
         """Assignments to evaluate for this variable, operands first; None if it is part of a loop."""

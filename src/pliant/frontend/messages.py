@@ -12,7 +12,7 @@ from pathlib import Path
 from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.frontend.classes import classes, line_and_column, line_of, without_comments
 from pliant.frontend.rules import LIBRARY, RULES, Rule
-from pliant.frontend.syntax import find_fault
+from pliant.frontend.syntax import Fault, find_fault
 
 _PHASE = re.compile(
     r"^\w+ failed: .*? failed in \w+: |^.*? could not be compiled: |^.*? could not be compiled because "
@@ -125,6 +125,14 @@ def _short(text: str) -> str:
     return text if len(text) <= 300 else text[:299] + "…"
 
 
+def fault_error(fault: Fault, source: Source, what: str = "") -> ModelError:
+    """A fault that the text itself shows, with its line."""
+    line, column = line_and_column(source.text, fault.at)
+    shown = source.text.split("\n")[line - 1].strip()
+    message = f"{source.file}:{line}:{column}: {what}{_short(fault.message)}: `{shown}`"
+    return ModelError(message, hint=_short(fault.hint))
+
+
 def syntax_error(report: str, source: Source) -> ModelError | None:
     """The first syntax error in the report of ``rumoca.validate_source``; it draws the place as a picture.
 
@@ -132,9 +140,7 @@ def syntax_error(report: str, source: Source) -> ModelError | None:
     """
     fault = find_fault(source.text)
     if fault is not None:
-        line, column = line_and_column(source.text, fault.at)
-        shown = source.text.split("\n")[line - 1].strip()
-        return ModelError(f"{source.file}:{line}:{column}: syntax error: {fault.message}: `{shown}`", hint=fault.hint)
+        return fault_error(fault, source, "syntax error: ")
     spot = re.search(r"╭─\[[^\]]*?:(\d+):(\d+)\]", report)
     drawn = re.search(r"×\s*(.+?)\s*╭─", report, re.DOTALL)
     if spot is None or drawn is None:

@@ -25,6 +25,27 @@ LIBRARY = "give the folder of the library: path=[...] or the environment variabl
 
 RULES = (
     Rule(
+        r"(edge|change)\(\.\.\.\) must name a discrete coordinate",
+        NotSupportedError,
+        "{0}(...) of something that has no memory: an input of a record or connector, or no variable at all",
+        "give it a name: `Boolean b = ...;`, and write {0}(b)",
+        r"\b(?:edge|change)\s*\(",
+    ),
+    Rule(
+        r"pre\(`([^`]+)`\) names an external input coordinate",
+        NotSupportedError,
+        "pre({0}) of an input is not supported here",
+        "give it a name: `Boolean b = {0};`, and write pre(b)",
+        r"\bpre\s*\(",
+    ),
+    Rule(
+        r"edge\(\) argument must have type `Boolean`, found `(\w+)`",
+        ModelError,
+        "edge(...) is for Boolean variables, {a} {0} is given",
+        "change(...) is for all discrete variables",
+        r"\bedge\s*\(",
+    ),
+    Rule(
         r"invalid unit for `([^`]*)`: (?:malformed unit expression: )?(.*?)(?:\s*\(MLS[^)]*\))?(?:\s*\[|;|$)",
         ModelError,
         "the unit of `{0}` cannot be read: {1}",

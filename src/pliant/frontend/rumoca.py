@@ -21,10 +21,12 @@ from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.frontend.clashes import real_for_integer
 from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
 from pliant.frontend.enumerations import add_literals
-from pliant.frontend.messages import Source, syntax_error, translate
+from pliant.frontend.held_inputs import REFUSED, remembered_inputs
+from pliant.frontend.messages import Source, fault_error, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 from pliant.frontend.samples import hide_ticks, named_samples
 from pliant.frontend.sections import split_sections
+from pliant.frontend.syntax import find_number
 from pliant.textfile import read_text
 
 WRAPPER = "PliantWrapper"
@@ -201,6 +203,12 @@ def _compile(model: Source) -> dict[str, Any]:
         _check_terminate(model)
         return found
     text, is_panic = found
+    if REFUSED.search(text) and not model.is_library:
+        remembered = remembered_inputs(model.text, model.name)
+        if remembered is not None:
+            dae = _compile(replace(model, text=remembered))
+            hide_ticks(dae["storage"]["variables"])
+            return dae
     if SEVERAL_SAMPLES.search(text) and not model.is_library:
         renamed = named_samples(model.text)
         again = _attempt(replace(model, text=renamed)) if renamed else found
@@ -211,6 +219,9 @@ def _compile(model: Source) -> dict[str, Any]:
         error = real_for_integer(model.file, model.text, lambda other: _mismatches(replace(model, text=other)))
         if error is not None:
             raise error
+    fault = find_number(model.text)
+    if fault is not None:
+        raise fault_error(fault, model)
     if not is_panic and ("unexpected" in text or "resolve/parse failed" in text):
         raise _syntax_error(text, model)
     raise _not_utf8(text, model) or translate(text, model, is_panic=is_panic)

@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 
 from pliant.frontend.words import CLASSES, COMMENT, KEYWORDS, PREFIXES, STRING
 
 _ENDING = "equation algorithm public protected end"
+LARGEST_INTEGER = 2**63
 _TOKEN = re.compile(
     rf"""(?P<space>\s+)|(?P<comment>{COMMENT})|(?P<string>{STRING})|(?P<quoted>'(?:\\.|[^'\\\n])+')
     |(?P<word>[A-Za-z_]\w*)|(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
@@ -60,13 +62,28 @@ class Fault:
     hint: str
 
 
-def find_fault(text: str) -> Fault | None:
-    """The first thing that is certainly wrong, or None."""
-    tokens = [
+def _tokens(text: str) -> list[Token]:
+    return [
         Token(found.lastgroup or "", found.group(), found.start())
         for found in _TOKEN.finditer(text)
         if found.lastgroup not in ("space", "comment")
     ]
+
+
+def find_number(text: str) -> Fault | None:
+    """The first number that is too large for its type, or None."""
+    for one in _tokens(text):
+        if one.kind == "number" and one.text.isdigit() and int(one.text[:30]) >= LARGEST_INTEGER:
+            return Fault(one.at, f"`{one.text}` is too large for an Integer", f"write it as a Real: {one.text}.0")
+        if one.kind == "number" and float(one.text) == inf:
+            hint = "the largest Real is 1.8e308; leave `max` out where there is no bound"
+            return Fault(one.at, f"`{one.text}` is too large for a Real", hint)
+    return None
+
+
+def find_fault(text: str) -> Fault | None:
+    """The first thing that is certainly wrong, or None."""
+    tokens = _tokens(text)
     return _first(_characters(tokens)) or _brackets(tokens) or _first(_statements(tokens))
 
 
@@ -79,6 +96,9 @@ def _characters(tokens: Sequence[Token]) -> Iterator[Fault]:
         if one.kind == "open":
             what = {'"': "string", "'": "quoted name", "/*": "comment"}[one.text]
             yield Fault(one.at, f"the {what} that begins here does not end", f"close it with `{_closed(one.text)}`")
+        elif one.kind == "string" and (escape := re.search(r"\\(?![abfnrtv?\\'\"])", re.sub(r"\\\\", "  ", one.text))):
+            told = f"`{one.text[escape.start() : escape.start() + 2]}` in a string has no meaning in Modelica"
+            yield Fault(one.at + escape.start(), told, "a backslash is written twice")
         elif one.kind == "quoted" and not one.text.isascii():
             odd = next(c for c in one.text if not c.isascii())
             yield Fault(one.at, f"the quoted name {one.text} has the letter `{odd}`", "use letters of ASCII in names")

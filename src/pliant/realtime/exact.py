@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from pliant.arguments import is_number
 from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, UnknownNameError
 from pliant.realtime.accuracy import Judge
 from pliant.realtime.linearise import Mask, Trace, Walker, trace
@@ -77,7 +78,7 @@ def make_frame(walker: Walker, request: Request, runs: list[Trace]) -> Frame:
     scale = ranges(runs, walker.model.x_nominal)
     for name, weight in request.options.weights.items():
         check_known("weights", name, names)
-        if not (isinstance(weight, (int, float)) and np.isfinite(weight) and weight >= 0):
+        if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
             raise ArgumentError(
                 f"weights: {weight!r} of {name} is not a number from 0 up",
                 hint="2 halves the error that is allowed, 0 lets the state go",

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from pliant.arguments import is_number
 from pliant.errors import ArgumentError
-from pliant.realtime.options import is_number
 from pliant.solve.inputs import InputSet, same_time
 from pliant.solve.names import suggestion
 from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed

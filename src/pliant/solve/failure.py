@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.codegen.hybrid import ENDLESS
 from pliant.codegen.modes import RESTLESS
 from pliant.errors import (
     AccuracyError,
@@ -45,6 +46,15 @@ STEPPING = (
     binding.MAX_STEPS,
     binding.CHATTER,
 )
+
+
+def event_hint(words: str) -> str:
+    """What to try where the events of a model do not come to rest; "" for other troubles."""
+    if words.startswith(RESTLESS):
+        return "no combination of them agrees with the equations: let one of them read pre(...) of another"
+    if words.startswith(ENDLESS):
+        return "what goes on from pre(...) belongs into a when-clause: `when condition then n = pre(n) + 1; end when;`"
+    return ""
 
 
 def _name(sim: Simulation, what: int, index: int) -> str:
@@ -100,9 +110,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         if failure.what == binding.IN_EVENT:
             common["time"] = failure.t
         where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
-        hint = "check start values, parameters and inputs"
-        if words.startswith(RESTLESS):
-            hint = "no combination of them agrees with the equations: let one of them read pre(...) of another"
+        hint = event_hint(words) or "check start values, parameters and inputs"
         return ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
             hint=hint,

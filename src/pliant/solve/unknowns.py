@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Graph, Op
 from pliant.solve import binding
+from pliant.solve.failure import event_hint
 
 if TYPE_CHECKING:
     from pliant.solve.generated import GeneratedModel
@@ -28,7 +29,7 @@ class NoSolution(Exception):
 
     def __init__(self, why: str, hint: str = "") -> None:
         super().__init__(why)
-        self.why, self.hint = why, hint
+        self.why, self.hint = why, hint or event_hint(why)
 
 
 class Unknowns:
