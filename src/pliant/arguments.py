@@ -1,13 +1,18 @@
-"""What counts as a number among the arguments of public functions.
+"""What counts as a number, a path, names or values by name among the arguments of public functions.
 
 Python takes True for 1, and ``float`` takes the text "1": both are slips of the pen where a number is meant.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from pliant.errors import ArgumentError
 
 
 def is_whole(value: Any) -> bool:
@@ -41,3 +46,27 @@ def as_numbers(value: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         return None if found.dtype.kind not in "fiu" else found.astype(np.float64)
     except (TypeError, ValueError):
         return None
+
+
+def as_path(what: str, value: Any) -> Path:
+    """A path with ~ expanded."""
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        raise ArgumentError(f"{what} must be a path, not {value!r}", hint="a text or a pathlib.Path")
+    return Path(value).expanduser()
+
+
+def as_names(what: str, value: Any) -> list[str]:
+    """Several names; one alone stands for a list of it."""
+    listed: list[Any] = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [None]
+    if isinstance(value, (bytes, Mapping)) or not all(isinstance(one, str) for one in listed):
+        raise ArgumentError(f"{what} must be a list of names, not {value!r}", hint="e.g. ['x', 'y']")
+    return listed
+
+
+def by_name(what: str, value: Any) -> Mapping[str, Any]:
+    """Values by name; None: none at all."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value):
+        raise ArgumentError(f"{what} must be values by name, not {value!r}", hint=f"e.g. {what}={{'name': 1.0}}")
+    return value

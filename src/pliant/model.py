@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import as_names, by_name
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.frontend.classes import is_text
@@ -145,8 +146,8 @@ class Model:
             atol=atol,
             points=points,
             step=step,
-            parameters=parameters or {},
-            start_values=start_values or {},
+            parameters=by_name("parameters", parameters),
+            start_values=by_name("start_values", start_values),
             outputs=outputs,
             options=options,
             timeout=timeout,
@@ -170,7 +171,7 @@ class Model:
         >>> model.linearize().eigenvalues.imag.round(6)
         array([ 2., -2.])
         """
-        return linearize(self._numeric, t, x, inputs, parameters or {})
+        return linearize(self._numeric, t, x, inputs, by_name("parameters", parameters))
 
     def jacobian(
         self,
@@ -195,7 +196,7 @@ class Model:
         >>> round(found.matrix[0, 0])
         2000000
         """
-        return jacobian_at(self._numeric, t, x, (inputs, parameters or {}), (rtol, atol), options)
+        return jacobian_at(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
 
     def check_jacobian(
         self,
@@ -218,7 +219,7 @@ class Model:
         >>> [finding.kind for finding in model.check_jacobian().findings]
         ['kink']
         """
-        return check_jacobian(self._numeric, t, x, (inputs, parameters or {}), (rtol, atol), options)
+        return check_jacobian(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
 
     def realtime(
         self,
@@ -292,7 +293,9 @@ class Model:
         >>> round(model.steady_state()["x[0]"], 6)
         1.732051
         """
-        return steady_state(self._numeric, inputs, parameters or {}, start_values or {})
+        return steady_state(
+            self._numeric, inputs, by_name("parameters", parameters), by_name("start_values", start_values)
+        )
 
 
 def ode(
@@ -362,9 +365,10 @@ def load(
     >>> round(float(model.simulate(stop=2.0, rtol=1e-8)["T"][-1]), 4)
     45.7516
     """
+    check_source(source, name)
     text = str(source)
     if is_modelica(source):
-        return load_modelica(source, name, path, tear or (), options)
+        return load_modelica(source, name, path, tear, options)
     if text.endswith(".fmu"):
         raise NotSupportedError("FMUs cannot be read yet", hint="use Modelica text, pliant.ode or pliant.native")
     if not text or not Path(text).exists():
@@ -394,6 +398,7 @@ def inspect(
     >>> [state.name for state in found.states]
     ['x']
     """
+    check_source(source, name)
     if not is_modelica(source):
         if not str(source) or not Path(source).exists():
             raise ModelError(
@@ -405,7 +410,17 @@ def inspect(
             hint="give a .mo file, the folder of a package, or a text",
         )
     chosen = structure_options(options)
-    return Structure(sorted_model(source, name, path, tear or (), chosen), chosen.form)
+    return Structure(sorted_model(source, name, path, tear, chosen), chosen.form)
+
+
+def check_source(source: Any, name: Any) -> None:
+    """Refuse what is neither a text nor a path, and names that are none."""
+    if not isinstance(source, (str, Path)):
+        raise ArgumentError(
+            f"the source must be a path or a Modelica text, not {source!r}", hint='e.g. pliant.load("circuit.mo")'
+        )
+    if not (name is None or (isinstance(name, str) and name)):
+        raise ArgumentError(f"name must be the name of a class, not {name!r}", hint="None for the last one of the file")
 
 
 def source_hint(text: str, name: str | None) -> str:
@@ -425,19 +440,20 @@ def sorted_model(
     source: str | Path,
     name: str | None,
     path: Sequence[str | Path] | None,
-    tear: Sequence[str],
+    tear: Sequence[str] | None,
     options: StructureOptions,
 ) -> SortedSystem:
     """Modelica text through the rooms of symbols: front end, structure."""
+    torn = [] if tear is None else as_names("tear", tear)
     system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
-    return sort_system(system, options, [tear] if isinstance(tear, str) else tear)
+    return sort_system(system, options, torn)
 
 
 def load_modelica(
     source: str | Path,
     name: str | None,
     path: Sequence[str | Path] | None,
-    tear: Sequence[str],
+    tear: Sequence[str] | None,
     options: Mapping[str, Any] | StructureOptions | None,
 ) -> Model:
     """Modelica text through all rooms: front end, structure, code, compiler."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import as_path
 from pliant.drawing import COLOURS, STYLE, new_axes, picture_kind, wants_window
 from pliant.errors import ArgumentError, OutputError
 from pliant.explain.findings import number
@@ -47,9 +48,9 @@ def timeline(
     """Draw step size, order, failures, Jacobians and events over time and return the figure."""
     import matplotlib as mpl
 
-    if log not in ("", "x"):
+    if not isinstance(log, str) or log not in ("", "x"):
         raise ArgumentError(f"log={log!r} makes no sense", hint='use log="x" for a logarithmic time axis')
-    kind = picture_kind(Path(file).expanduser()) if file is not None else ""
+    kind = picture_kind(as_path("the file", file)) if file is not None else ""
     visible = wants_window(show, file)
     lanes = _lanes(record)
     with mpl.rc_context(_STYLE):
@@ -63,7 +64,7 @@ def timeline(
         upper.set_title(title, loc="left", pad=22 if len(_methods(record)) > 1 else 8, parse_math=False)
         figure.align_ylabels([upper, middle])
         if file is not None:
-            _write(figure, Path(file).expanduser(), kind)
+            _write(figure, as_path("the file", file), kind)
         if visible:
             import matplotlib.pyplot as plt
 

@@ -11,13 +11,14 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import ModelError, NotSupportedError, PliantError
+from pliant.arguments import as_path
+from pliant.errors import ArgumentError, ModelError, NotSupportedError, PliantError
 from pliant.frontend.clashes import real_for_integer
 from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
 from pliant.frontend.enumerations import add_literals
@@ -96,6 +97,9 @@ def _roots(path: Sequence[str | Path] | None) -> list[str]:
         return [entry for entry in given if entry and Path(entry).exists()]
     if isinstance(path, (str, Path)):
         path = [path]
+    if not isinstance(path, Iterable):
+        raise ArgumentError(f"path must be a list of folders, not {path!r}", hint="e.g. path=['libraries']")
+    path = [as_path("a folder of path", entry) for entry in path]
     missing = [str(entry) for entry in path if not Path(entry).exists()]
     if missing:
         raise ModelError(f"library folder `{missing[0]}` does not exist", hint="correct path=[...]")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pliant.arguments import as_number, is_number, is_whole
+from pliant.arguments import as_names, as_number, by_name, is_number, is_whole
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 
@@ -99,7 +99,7 @@ class RealtimeOptions:
                     f"option {name} must be one of {', '.join(cls.CHOICES[name])}, not {value!r}",
                     hint=f"leave it out for {getattr(cls(), name)!r}",
                 )
-            if name in cls.WHOLE and value is not None:
+            if name in cls.WHOLE and not (value is None and getattr(cls(), name) is None):
                 low, high = cls.WHOLE[name]
                 if not is_whole(value) or not low <= value <= high:
                     raise ArgumentError(
@@ -113,14 +113,14 @@ class RealtimeOptions:
         """Options that are neither words nor whole numbers."""
         if name in ("reference", "certificate") and not (isinstance(value, int) and value in (0, 1)):
             raise ArgumentError(f"option {name} must be True or False, not {value!r}", hint="leave it out for True")
-        if name == "weights" and not isinstance(value, Mapping):
-            raise ArgumentError(
-                f"option weights must be a mapping, not {value!r}", hint="e.g. options={'weights': {'v': 2.0}}"
-            )
+        if name == "weights":
+            by_name("option weights", "nothing" if value is None else value)
         if name == "protected" and (isinstance(value, str) or not isinstance(value, Sequence)):
             raise ArgumentError(
                 f"option protected must be a list of names, not {value!r}", hint="e.g. options={'protected': ['v']}"
             )
+        if name == "protected":
+            as_names("option protected", value)
         if name == "limits":
             _check_limits(value)
         if name == "smallest_real":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arguments import by_name
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.baselines import Baseline, compare
 from pliant.realtime.code import drive, fixed_counts, write_code
@@ -16,6 +17,7 @@ from pliant.realtime.evidence import Evidence
 from pliant.realtime.linearise import Mask
 from pliant.realtime.options import check_number
 from pliant.realtime.outcome import Outcome
+from pliant.realtime.request import MOST_NUMBERS
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.stepper.events import check_events
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from pliant.realtime.delivery.measure import Timing
 
-MOST_NUMBERS = 500_000_000  # in a run
 
 
 class Plan:
@@ -204,7 +205,7 @@ class Plan:
         """
         frame = self.outcome.frame
         for name in (row, column):
-            if name not in frame.names:
+            if not isinstance(name, str) or name not in frame.names:
                 raise UnknownNameError(f"the plan has no state {name!r}", hint=suggestion(str(name), frame.names))
         here = np.flatnonzero((frame.rows == frame.names.index(row)) & (frame.columns == frame.names.index(column)))
         if len(here) == 0:
@@ -251,14 +252,16 @@ class Plan:
         precision   "float" or "double", by default the plan's
         kind        "full": with all entries, "guarded": with fallback (both need monitor="fallback")
         """
-        if kind not in ("", "full", "guarded"):
+        if not isinstance(kind, str) or kind not in ("", "full", "guarded"):
             raise ArgumentError(f"kind {kind!r} is not known", hint='"" (the step), "full" or "guarded"')
         if kind and not self.code.options.fallback:
             raise ArgumentError(
                 f"the plan has no step of kind {kind!r}", hint="plan with options={'monitor': 'fallback'}"
             )
+        if not (precision is None or (isinstance(precision, str) and precision in ("double", "float"))):
+            raise ArgumentError(f"precision {precision!r} is not known", hint='"double" or "float"')
         scenario = make_scenarios(
-            Scenario("", inputs, parameters or {}, start_values or {}, None, start),
+            Scenario("", inputs, by_name("parameters", parameters), by_name("start_values", start_values), None, start),
             check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
         )[0]
         assert scenario.stop is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.arguments import as_path
 from pliant.drawing import COLOURS
 from pliant.errors import OutputError
 from pliant.realtime.accept import Checker
@@ -32,6 +33,7 @@ def plot_plan(plan: Plan, file: str | Path | None = None) -> Figure:
     else:
         figure.text(0.5, 0.5, f"{plan.name} has no states: a step is a plain evaluation", ha="center", va="center")
     if file is not None:
+        file = as_path("the file", file)
         try:
             figure.savefig(file, dpi=150)
         except (OSError, ValueError) as error:

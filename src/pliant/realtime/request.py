@@ -19,6 +19,8 @@ from pliant.realtime.stepper.lower import check_supported
 from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
+MOST_NUMBERS = 500_000_000  # in a run
+
 
 @dataclass(frozen=True, eq=False)
 class Wish:
@@ -77,6 +79,14 @@ def check_wish(
 
 def request_of(model: NumericModel, wish: Wish) -> Request:
     """The wish for this model: a step can be made of it, and the judged names are its own."""
+    for one in wish.scenarios:
+        assert one.stop is not None
+        count = (one.stop - one.start) / wish.step
+        if count * (model.n_x + 2) > MOST_NUMBERS:
+            raise ArgumentError(
+                f"{one.name}: {count:.3g} steps of {wish.step:g} do not fit into memory",
+                hint="an earlier stop, or a larger step",
+            )
     if isinstance(model, GeneratedModel):
         check_supported(model.generated.program.sorted)
         for one in wish.scenarios:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import is_number
+from pliant.arguments import as_names, is_number
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.jacobian.detect import detect
 from pliant.solve import binding
@@ -406,7 +406,7 @@ def function_model(
     if not np.all(np.isfinite(x_start)):
         bad = int(np.flatnonzero(~np.isfinite(x_start))[0])
         raise ArgumentError(f"x0 is not finite at index {bad}", hint="start values must be finite numbers")
-    x_names = tuple(names) if names is not None else tuple(f"x[{i}]" for i in range(n))
+    x_names = tuple(as_names("names", names)) if names is not None else tuple(f"x[{i}]" for i in range(n))
     if len(x_names) != n:
         raise ArgumentError(f"names has {len(x_names)} entries, but there are {n} states", hint=f"give {n} names")
     struct = binding.Model(abi=binding.PL_ABI, n_x=n, flags=0, x_start=x_start.ctypes.data)

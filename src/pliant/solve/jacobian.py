@@ -15,6 +15,7 @@ from pliant.solve import binding
 from pliant.solve.look import jacobian_places
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Point, point_at
+from pliant.solve.options import SolverOptions
 
 #: a nominal value that exceeds a state more often says nothing about its scale, as in increments.c
 PLAUSIBLE = 1e4
@@ -81,6 +82,7 @@ def jacobian_at(
     options: Mapping[str, Any] | None,
 ) -> Jacobian:
     """See :meth:`pliant.Model.jacobian`; given: inputs and parameters."""
+    options = None if options is None else SolverOptions.of(options).given()
     return point_jacobian(point_at(model, t, x, given, tolerances, options))
 
 
@@ -93,7 +95,7 @@ def check_jacobian(
     options: Mapping[str, Any] | None,
 ) -> Quality:
     """See :meth:`pliant.Model.check_jacobian`."""
-    chosen = {**(options or {}), "jacobian": "differences"}
+    chosen = {**SolverOptions.of(options).given(), "jacobian": "differences"}
     point = point_at(model, t, x, given, tolerances, chosen)
     differenced = point_jacobian(point)
     others: dict[str, Matrix | None] = {"exact": None, "directional": None}

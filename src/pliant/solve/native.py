@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import as_path, by_name
 from pliant.codegen.compiler import load_again, load_library
 from pliant.errors import ModelError
 from pliant.solve import binding
@@ -197,7 +198,9 @@ def _is_diagonal(row: NDArray[np.int32], start: NDArray[np.int32]) -> bool:
 
 def load_native(path: str | Path, *, defines: Mapping[str, object] | None = None) -> NativeModel:
     """Compile and load a C file that defines ``pliant_model``."""
-    source = Path(path)
+    source = as_path("the source", path)
+    if defines is not None:
+        defines = by_name("defines", defines)
     found = load_library(source, include=[binding.runtime_folder() / "include"], defines=defines)
     return _described(found.library, source, (source.stem, found.digest, found.text))
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import as_numbers
 from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
 from pliant.solve import binding
 from pliant.solve.generated import GeneratedModel, is_hidden
@@ -260,7 +261,9 @@ def states_by_name(model: NumericModel, x: Any) -> Mapping[str, float]:
     """States given as a mapping, in order, or not at all."""
     if x is None or isinstance(x, Mapping):
         return x or {}
-    values = np.asarray(x, dtype=float)
+    values = as_numbers(x)
+    if values is None:
+        raise ArgumentError(f"x must be states by name or in order, not {x!r}", hint="e.g. x={'name': 1.0}")
     names = [name for name in model.names.x if name not in model.names.algebraic]
     if values.shape != (len(names),):
         raise ArgumentError(f"x has shape {values.shape}, but there are {len(names)} states", hint=f"in order: {names}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arguments import as_number, as_numbers, is_number, is_whole
+from pliant.arguments import as_names, as_number, as_numbers, by_name, is_number, is_whole
 from pliant.errors import ArgumentError
 from pliant.solve import binding
 from pliant.solve.names import suggestion
@@ -110,6 +110,11 @@ class SolverOptions:
                 )
         return options
 
+    def given(self) -> dict[str, Any]:
+        """What differs from the defaults."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in found.items() if value is not getattr(DEFAULTS, name)}
+
     def curvature_of(self, model: NumericModel) -> Vector | None:
         """Curvature scales, one per state; None: not given."""
         if self.curvature is None:
@@ -191,9 +196,7 @@ def check_request(
         raise ArgumentError(f"step must be positive, not {step:g}", hint="a time in seconds, e.g. step=1e-3")
     if method not in binding.IMPLICIT and model.has_mass:
         raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
-    for what, given in (("parameters", parameters), ("start_values", start_values)):
-        if not isinstance(given, Mapping):
-            raise ArgumentError(f"{what} must be values by name, not {given!r}", hint=f"e.g. {what}={{'name': 1.0}}")
+    parameters, start_values = by_name("parameters", parameters), by_name("start_values", start_values)
     checked = SolverOptions.of(options)
     if checked.mask is not None and method != "lieuler":
         raise ArgumentError(f"option mask is for method 'lieuler', not {method!r}", hint="leave mask out")
@@ -277,12 +280,7 @@ def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vec
 def _names(outputs: Any) -> tuple[str, ...] | None:
     if outputs is None:
         return None
-    if isinstance(outputs, str):
-        return (outputs,)
-    listed = list(outputs) if isinstance(outputs, Iterable) else [outputs]
-    if not all(isinstance(name, str) for name in listed):
-        raise ArgumentError(f"outputs must be a list of names, not {outputs!r}", hint="None for all variables")
-    return tuple(listed)
+    return tuple(as_names("outputs", outputs))
 
 
 def _points(points: Any, start: float, stop: float) -> Vector | None:

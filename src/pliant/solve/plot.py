@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import as_names, as_path
 from pliant.drawing import COLOURS, STYLE, import_optional, new_axes, picture_kind, wants_window
 from pliant.errors import ArgumentError
 from pliant.solve.result import FloatArray, Result
@@ -52,8 +52,10 @@ def plot(
         log: "x", "y" or "xy" for logarithmic axes.
     """
     matplotlib = import_optional("matplotlib", "plotting", "result.save() writes files for other tools")
-    if log not in ("", "x", "y", "xy"):
+    if not isinstance(log, str) or log not in ("", "x", "y", "xy"):
         raise ArgumentError(f"log={log!r} makes no sense", hint='use log="x", "y" or "xy"')
+    if not isinstance(title, str):
+        raise ArgumentError(f"title must be a text, not {title!r}", hint='e.g. title="step response"')
     groups, note = _make_groups(result, names, one_axis=ax is not None)
     visible = wants_window(show, file) and ax is None
     with matplotlib.rc_context({} if ax is not None else STYLE):
@@ -128,7 +130,7 @@ def _make_groups(
             note = f"the first {len(names)} of {len(everything)} {'states' if states else 'variables'}"
     if not names:
         raise ArgumentError("the result has nothing to plot", hint="simulate with outputs=None to record all")
-    flat = [name for item in names for name in ([item] if isinstance(item, str) else item)]
+    flat = [name for item in names for name in as_names("the names of a plot", item)]
     for name in flat:
         result.resolve(name)  # an unknown name is said before anything is drawn
     if one_axis:
@@ -283,7 +285,7 @@ def finish(figure: Figure, file: str | os.PathLike[str] | None, visible: bool) -
     """Write the figure, or show it."""
     figure.align_ylabels()
     if file is not None:
-        path = Path(file).expanduser()
+        path = as_path("the file", file)
         kind = picture_kind(path)
 
         def write(stream: BinaryIO) -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.arguments import as_names
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, PliantError, UnknownNameError
 from pliant.solve.names import nearest
@@ -327,6 +328,11 @@ class Result:
 
     def resolve(self, name: str) -> tuple[str, int]:
         """The name under which a variable is recorded, and the sign: for an alias y = -x, ("x", -1)."""
+        if not isinstance(name, str):
+            raise ArgumentError(
+                f"columns are read by name, not by {type(name).__name__} {name!r}",
+                hint="result.values[:, j] is the recorded column number j",
+            )
         found = self._resolve(name)
         if found is None:
             raise self._unknown(name)
@@ -361,11 +367,6 @@ class Result:
         return None
 
     def _column(self, name: str) -> FloatArray:
-        if not isinstance(name, str):
-            raise ArgumentError(
-                f"columns are read by name, not by {type(name).__name__} {name!r}",
-                hint="result.values[:, j] is the recorded column number j",
-            )
         target, sign = self.resolve(name)
         column = self._own_column(target)
         return column if sign > 0 else -column
@@ -468,7 +469,7 @@ class Result:
     def to_pandas(self, names: Sequence[str] | None = None) -> Any:
         """A pandas DataFrame indexed by time: the columns `names`, by default all."""
         pandas = import_optional("pandas", "result.to_pandas()", "result[names] gives numpy arrays")
-        chosen = self.names if names is None else tuple(names)
+        chosen = self.names if names is None else tuple(as_names("names", names))
         index = pandas.Index(self._time, name="time")
         return pandas.DataFrame(self[chosen], index=index, columns=list(chosen))
 

@@ -28,6 +28,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import as_names, as_path
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
 from pliant.solve.result import FloatArray, Result, VariableInfo
@@ -45,8 +46,8 @@ def write_result(result: Result, path: str | os.PathLike[str], names: Sequence[s
 
     The file is complete or, on a full disk and the like, untouched: then OutputError says why.
     """
-    path = Path(path).expanduser()
-    table = make_table(result, names)
+    path = as_path("the file", path)
+    table = make_table(result, None if names is None else as_names("names", names))
     meta = make_meta(result, table)
     match path.suffix.lower():
         case ".csv":
@@ -69,7 +70,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
 
 def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result from a .csv, .parquet or .mat file."""
-    path = Path(path).expanduser()
+    path = as_path("the file", path)
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".mat": _read_mat}
     if path.suffix.lower() not in readers:
         raise _unknown_suffix("load", path, path.suffix)

@@ -33,7 +33,7 @@ class StructureOptions:
 
     def __post_init__(self) -> None:
         for name, allowed in (("form", ("auto", "ode", "dae")), ("tearing", ("max-causal", "cellier"))):
-            if getattr(self, name) not in allowed:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
                 raise ArgumentError(
                     f"{name}={getattr(self, name)!r} is not known", hint=f"use one of {', '.join(allowed)}"
                 )

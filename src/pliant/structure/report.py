@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pliant.arguments import as_path
 from pliant.expr.build import variables_of
 from pliant.expr.text import text
 from pliant.ir import Block, Equation, Kind, SortedSystem, Span
@@ -410,7 +411,7 @@ class Structure:
         """Write one HTML page, without outside resources, with the incidence before and after sorting."""
         from pliant.structure.page import write_page
 
-        return write_page(self, Path(file))
+        return write_page(self, as_path("the file", file))
 
     # ------------------------------------------------------------------ one by one
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from pliant.arguments import as_path
 from pliant.errors import OutputError
 from pliant.realtime.evidence import Item
 from pliant.realtime.report.data import Extras, page_data, units, worst_of
@@ -51,7 +52,7 @@ def write_report(
     code        the step as C, for its operations and memory
     baselines   what ``plan.baselines()`` gives
     """
-    file = Path(path)
+    file = as_path("the file", path)
     if not file.parent.is_dir():
         raise OutputError(
             f"{file} could not be written: there is no folder {file.parent}", hint="make the folder first"
