@@ -376,20 +376,6 @@ def test_booleans_are_for_boolean_variables() -> None:
             model.simulate(stop=1, start_values={name: value})
 
 
-def test_booleans_are_no_numbers_of_a_plan() -> None:
-    model = pliant.load("model M\n Real x(start = 1, fixed = true);\nequation\n der(x) = -x;\nend M;\n")
-    for name in ("step", "stop", "tolerance", "theta", "order", "accuracy"):
-        with refused(ArgumentError, name, "True"):
-            model.realtime(**{"step": 0.1, "stop": 1.0, name: True})
-    for name in ("points", "training", "rounds", "restarts", "seed", "newton_steps", "smallest_real", "cluster_cut"):
-        with refused(ArgumentError, name, "True"):
-            model.realtime(step=0.1, stop=1.0, options={name: True})
-    plan = model.realtime(step=0.1, stop=1.0, options=pliant.RealtimeOptions(search="full"))
-    for call in (lambda: plan.simulate(stop=True), lambda: plan.measure(steps=True), lambda: plan.measure(core=True)):
-        with refused(ArgumentError, "True"):
-            call()
-
-
 def test_stop_equal_to_start_is_one_instant() -> None:
     result = ab().simulate(1, start=1, points=2)
     assert result.stats.n_steps == 0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import PliantError
+from pliant import ArgumentError, PliantError
 
 TEXT = "model M\n  input Real u;\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = u - x;\nend M;\n"
 WRONG: list[Any] = [True, "zz", b"x", -1, 1.5, math.nan, [1, "a"], {1: 2}, object(), 1j, np.ones((2, 2))]
@@ -56,3 +56,17 @@ def test_wrong_types_are_refused(value: Any, tmp_path: Any, monkeypatch: pytest.
         for call in (lambda: model.linearize(t=value), lambda: model.linearize(x=value)):
             with pytest.raises(PliantError):
                 call()
+
+
+def test_booleans_are_no_numbers_of_a_plan() -> None:
+    model = pliant.load("model M\n Real x(start = 1, fixed = true);\nequation\n der(x) = -x;\nend M;\n")
+    for name in ("step", "stop", "tolerance", "theta", "order", "accuracy"):
+        with pytest.raises(ArgumentError, match=f"{name}.*True"):
+            model.realtime(**{"step": 0.1, "stop": 1.0, name: True})
+    for name in ("points", "training", "rounds", "restarts", "seed", "newton_steps", "smallest_real", "cluster_cut"):
+        with pytest.raises(ArgumentError, match=f"{name}.*True"):
+            model.realtime(step=0.1, stop=1.0, options={name: True})
+    plan = model.realtime(step=0.1, stop=1.0, options=pliant.RealtimeOptions(search="full"))
+    for call in (lambda: plan.simulate(stop=True), lambda: plan.measure(steps=True), lambda: plan.measure(core=True)):
+        with pytest.raises(ArgumentError, match="True"):
+            call()
