@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pliant.realtime.delivery.measure import Timing
 
 
-
 class Plan:
     """A pattern for the linearly implicit Euler method at one step size, with its evidence and its code.
 
