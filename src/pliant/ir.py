@@ -13,6 +13,7 @@ nodes of the final graph and numbers its own after them, and a list that begins 
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -21,6 +22,17 @@ from typing import Any, NoReturn
 
 Node = tuple[Any, ...]  # (op, operand, ...): integers, one float in a CONST
 Matrix = tuple[tuple[int, ...], ...]  # of expressions or variables
+
+
+def _freeze(plain: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(plain)
+
+
+def _thaw(frozen: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
+    return _freeze, (dict(frozen),)
+
+
+copyreg.pickle(MappingProxyType, _thaw)  # Python does not pickle them by itself
 
 
 class Op:
@@ -120,6 +132,9 @@ class FinalGraph(Graph):
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _final_graph, (self.nodes, self._below)
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a final graph cannot be changed: {name}")
 
@@ -133,6 +148,14 @@ class FinalGraph(Graph):
     def overlay(self) -> Graph:
         """A graph with these nodes that can grow."""
         return Graph(self)
+
+
+def _final_graph(nodes: Sequence[Node], below: FinalGraph | None) -> FinalGraph:
+    """One that was pickled: below are the nodes with the smallest numbers."""
+    graph = Graph(below)
+    for node in nodes[len(graph.nodes) :]:
+        graph.intern(node)
+    return FinalGraph(graph)
 
 
 @dataclass(frozen=True, slots=True)
