@@ -247,6 +247,7 @@ static int memory_changed(const model *m, const before_event *old) {
 static int next_round(model *m) {
     int moved = memcmp(m->b, m->d, sizeof m->d) != 0;
     memcpy(m->b, m->d, sizeof m->d);
+    if (moved) floors_follow(m);
     return moved;
 }
 
