@@ -238,3 +238,15 @@ def test_whole_numbers_inside_each_other(method: str, condition: str, count: int
     """What is left over jumps from one end of its range to the other, and is never outside or between."""
     model = counting(condition, "Real v = mod(floor(2.486*time + 0.977), 1.3);")
     assert model.simulate(3.0, method=method).final["n"] == count
+
+
+@pytest.mark.parametrize(("period", "count"), [(0.3, 23), (0.7, 14), (0.1, 57)])
+def test_ticks_at_the_end(period: float, count: int) -> None:
+    """A tick and the end are one where they differ by rounding, on whichever side."""
+    model = counting(f"sample(0, {period})")
+    end = count * period
+    for stop in (end, round(end, 9), np.nextafter(end, 0), np.nextafter(end, 99), end - 1e-12, end + 1e-12):
+        result = model.simulate(float(stop))
+        assert result.final["n"] == count + 1
+        assert result["n"][-1] == count + 1
+    assert model.simulate(end - 1e-6).final["n"] == count
