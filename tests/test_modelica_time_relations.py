@@ -222,3 +222,31 @@ def test_resets_long_after_the_epoch(method: str, condition: str) -> None:
 def test_fast_clocks_long_after_the_epoch() -> None:
     model = load("Integer n(start=0, fixed=true);\nequation\n  when sample(0, 1e-3) then n = pre(n) + 1; end when;")
     assert abs(model.simulate(1.6e9 + 1, start=1.6e9, points=2)["n"][-1] - 1000) <= 1
+
+
+@pytest.mark.parametrize("method", ["auto", "dopri5"])
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("mod(rem(2.7*sin(3.609*time - 0.989), 1.467), 1.155) > 0.5705", 16),
+        ("integer(rem(rem(2.7*sin(-3.361*time - 0.231), 0.25), 0.54)) > -0.5", 2),
+        ("mod(mod(-1.31*time, 2), 1) > 0.5", 4),
+        ("integer(v) > 0.5", 2),
+    ],
+)
+def test_whole_numbers_inside_each_other(method: str, condition: str, count: int) -> None:
+    """What is left over jumps from one end of its range to the other, and is never outside or between."""
+    model = counting(condition, "Real v = mod(floor(2.486*time + 0.977), 1.3);")
+    assert model.simulate(3.0, method=method).final["n"] == count
+
+
+@pytest.mark.parametrize(("period", "count"), [(0.3, 23), (0.7, 14), (0.1, 57)])
+def test_ticks_at_the_end(period: float, count: int) -> None:
+    """A tick and the end are one where they differ by rounding, on whichever side."""
+    model = counting(f"sample(0, {period})")
+    end = count * period
+    for stop in (end, round(end, 9), np.nextafter(end, 0), np.nextafter(end, 99), end - 1e-12, end + 1e-12):
+        result = model.simulate(float(stop))
+        assert result.final["n"] == count + 1
+        assert result["n"][-1] == count + 1
+    assert model.simulate(end - 1e-6).final["n"] == count

@@ -179,3 +179,21 @@ def test_guard_on_the_unknown_of_a_loop_at_small_tolerances(c: float, method: st
         result = model.simulate(stop=2.0, method=method, rtol=rtol, parameters={"c": c})
         s = np.clip(1 - result.time, 0, None)
         assert np.max(np.abs(result["q"] - (np.sqrt(c * c + 4 * s) - c) / 2)) < 30 * rtol
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "rtol"),
+    [(0.4943643963445622, 0.9716871259247486, 1.8501403141885169, 6.7e-5), (1.2, 0.8, 0.2, 1e-5)],
+)
+@pytest.mark.parametrize("method", ["bdf", "radau5", "auto"])
+def test_a_loop_whose_own_unknown_is_guarded(method: str, a: float, b: float, c: float, rtol: float) -> None:
+    """The dense output of v crosses zero before v itself does, and beyond there is no solution: t = a."""
+    model = pliant.load(
+        f"model M\n Real x(start=exp({b}*{a})-1, fixed=true); Real v(start=1), q(start=1), z(start=0, fixed=true);\n"
+        f"equation\n der(x) = -{b}*(x+1); v + {c}*q = x; q = if v<0 then 0 else sqrt(v); der(z) = q;\nend M;\n",
+        options={"form": "dae"},
+    )
+    result = model.simulate(2.0, method=method, rtol=rtol)
+    assert len(result.events) <= 5
+    assert result.events[-1].time == pytest.approx(a, abs=100 * rtol)
+    assert result.final["q"] == 0.0

@@ -15,6 +15,9 @@
 #define PL_RANGE_PIECES 32 /* of a table that are looked at one by one */
 #define PL_RANGE_PI     3.14159265358979323846
 
+/* Size whose rounding, as ahead.c takes it, is twice the slack of a relation. */
+#define PL_RANGE_SLACK (0.125 / DBL_EPSILON)
+
 /* ------------------------------------------------------------------------------------------ plain intervals */
 
 typedef struct pl_interval {

@@ -59,6 +59,15 @@ static int any_unknown(const pl_run *r, const pl_real *g) {
     return r->n_roots > 0 && pl_first_nonfinite(r->n_roots, g) >= 0;
 }
 
+/* Algebraic unknowns of x as at the beginning of the bracket, where equations are defined. */
+static void algebraic_before(pl_run *r, pl_problem *p, const void *state, pl_real *x) {
+    const int8_t *algebraic = pl_linear_algebraic(p->linear);
+    pl_real *before = pl_run_x(r, RUN_WORK);
+    pl_run_at(r, state, r->t_left, before);
+    for (int i = 0; i < r->n_x; i++)
+        if (algebraic[i]) x[i] = before[i];
+}
+
 /* Root functions at t, x in RUN_TRY; those that cannot be evaluated there are NaN. `solve`: for algebraic unknowns, too,
  * instead of taking them from the dense output. */
 static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, int solve, pl_real *g) {
@@ -68,12 +77,15 @@ static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t
     pl_status status = PL_OK;
     if (solve) {
         status = pl_consistent_near(p, t, x, MAX_NEAR, pl_run_x(r, RUN_WORK));
-        if (status == PL_CONVERGENCE) { /* with a matrix of its own */
+        int undefined = status == PL_RETRY || status == PL_NONFINITE;
+        if (status == PL_CONVERGENCE || undefined) { /* with a matrix of its own */
             pl_run_at(r, state, t, x);
+            if (undefined) algebraic_before(r, p, state, x);
             status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
             pl_method_of(r->method)->forget((void *)state);
         }
-        if (status == PL_INCONSISTENT || status == PL_SINGULAR) return PL_CONVERGENCE;
+        undefined = status == PL_RETRY || status == PL_NONFINITE;
+        if (status == PL_INCONSISTENT || status == PL_SINGULAR || undefined) return PL_CONVERGENCE;
     }
     if (t > head->t && p->model->mass.start) { /* never continued */
         status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
@@ -234,18 +246,46 @@ static int reads_algebraic(pl_run *r, pl_problem *p, const void *state, pl_real 
     return status != PL_OK;
 }
 
+/* Solved for, algebraic unknowns do not fire up to `from`, and have no solution at `to`, on the side that still holds: the
+ * event is where that ends. What fired by the dense output fires there. */
+static pl_status end_of_side(pl_run *r, pl_problem *p, const void *state, pl_real from, pl_real to,
+                             pl_real *b) {
+    pl_real *trial = pl_run_g(r, RUN_G_TRY);
+    while (to - from > 4.0 * DBL_EPSILON * fabs(to)) {
+        pl_real t = from + 0.5 * (to - from);
+        pl_status status = evaluate(r, p, state, t, 1, trial);
+        if (status != PL_OK && status != PL_CONVERGENCE) return status;
+        if (status == PL_OK && !any_unknown(r, trial) && !any_fires(r, p->model, pl_run_sign(r), trial))
+            from = t;
+        else
+            to = t;
+    }
+    pl_status status = evaluate(r, p, state, to, 0, trial);
+    if (status != PL_OK) return status;
+    *b = to;
+    for (int i = 0; i < r->n_roots; i++)
+        if (trial[i] == trial[i]) pl_run_g(r, RUN_G_RIGHT)[i] = trial[i];
+    return PL_OK;
+}
+
 /* Algebraic unknowns of the dense output are right within the tolerance, and an event that they set off may not last: solved
  * for after it, they are short of it, and meet it a second time. So they are solved for at b, and if nothing fires there,
  * a little later, by as much as they were wrong. Without success the dense output has the last word. */
 static pl_status solve_event(pl_run *r, pl_problem *p, const void *state, pl_real *b, pl_real end,
                              int *found) {
-    pl_real *right = pl_run_g(r, RUN_G_RIGHT), *trial = pl_run_g(r, RUN_G_TRY), t = *b, later = 0.0;
+    pl_real *right = pl_run_g(r, RUN_G_RIGHT), *trial = pl_run_g(r, RUN_G_TRY), t = *b, later = 0.0,
+            last = *b;
     pl_failure failure = p->failure;
     if (!reads_algebraic(r, p, state, *b, right)) return PL_OK;
     for (int count = 0; count < MAX_LATER; count++) {
         pl_status status = evaluate(r, p, state, t, 1, trial);
-        if (status == PL_CONVERGENCE || (status == PL_OK && any_unknown(r, trial))) break;
+        if (status == PL_CONVERGENCE || (status == PL_OK && any_unknown(r, trial))) {
+            status = count > 0 ? end_of_side(r, p, state, last, t, b) : PL_OK;
+            if (status != PL_OK) return status;
+            break;
+        }
         if (status != PL_OK) return status;
+        last = t;
         int fires_now = any_fires(r, p->model, pl_run_sign(r), trial);
         if (fires_now || t == end) {
             memcpy(right, trial, (size_t)r->n_roots * sizeof(pl_real));

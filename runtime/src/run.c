@@ -23,7 +23,7 @@
 #define CLOSE               1e-9 /* ... relative to the length of the run, */
 #define CLOSE_STEPS         1e-5 /* ... and to the largest step: a far end alone makes no event close */
 #define GROWTH_AFTER_LOOK   2.0  /* of the step that ended before content of a function of time */
-#define ROUNDED             1e-9 /* jumps nearer to a time event, relative to the gap before, lie on it */
+#define ROUNDED             1e-9 /* of the gap before: nearer to each other, time events, jumps and the end are one */
 #define MAX_SETTLE          20
 
 static void find_next_jump(pl_problem *p, pl_real t) {
@@ -44,8 +44,15 @@ static pl_real same_time(const pl_run *r, const pl_problem *p, pl_real t) {
     return t + fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t));
 }
 
+/* The next time event; one that lies behind the end by rounding takes place there. */
+static pl_real time_event(const pl_run *r) {
+    pl_real t = r->next_time, gap = t - fmax(r->t_start, r->t_event);
+    if (!(t > r->t_stop && t < HUGE_VAL) || r->defer > 0.0) return t;
+    return t - r->t_stop <= fmax(ROUNDED * gap, 16.0 * DBL_EPSILON * fabs(t)) ? r->t_stop : t;
+}
+
 static pl_real next_limit(const pl_run *r, const pl_problem *p) {
-    pl_real event = fmin(r->next_time, r->t_turn), limit = fmin(fmin(r->t_stop, event), r->t_clear);
+    pl_real event = fmin(time_event(r), r->t_turn), limit = fmin(fmin(r->t_stop, event), r->t_clear);
     if (!p->inputs || p->next_jump >= p->inputs->n_segments) return limit;
     pl_real jump = p->inputs->start[p->next_jump];
     /* a jump hardly before a time event takes place with it */
@@ -485,7 +492,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     }
     status = step_done(r, p, state, out);
     if (status != PL_OK) return status;
-    if (t >= fmin(r->next_time, r->t_turn))
+    if (t >= fmin(time_event(r), r->t_turn))
         return deferred(r, t) ? PL_OK : handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     if (t == r->watch.limit && t < r->t_stop) pass_kink(r, p, state, t);
@@ -523,7 +530,7 @@ static pl_status pass_limit(pl_run *r, pl_problem *p, void *state, pl_output *ou
     *passed = t - r->t_reached < pl_smallest_step(r->t_reached);
     if (!*passed) return PL_OK;
     t = fmax(t, r->t_reached);
-    if (t >= fmin(r->next_time, r->t_turn))
+    if (t >= fmin(time_event(r), r->t_turn))
         return deferred(r, t) ? PL_OK : handle_event(r, p, state, out, t, 0);
     if (jump_due(p, t)) return pass_jump(r, p, state, out, t);
     state_at(r, state, t, RUN_AFTER);

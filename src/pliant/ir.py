@@ -245,6 +245,10 @@ def with_residual(equation: Equation, residual: int) -> Equation:
     return equation if residual == equation.residual else replace(equation, residual=residual)
 
 
+FLOOR_ROOM = 1e-10  # by which x may miss a whole number where an event was found, and leaves it where states move it
+FLOOR_ROUNDING = 64 * 2.220446049250313e-16  # ... in addition, as a share of that number
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """``lhs < rhs`` (or ``<=`` if not strict) that generates events."""
@@ -253,6 +257,7 @@ class Relation:
     rhs: int
     strict: bool
     span: Span | None = None
+    floor: int = 0  # 1: pre(F) + 1 <= x, -1: the next one, x < pre(F), of a floor F that events set
 
 
 @dataclass(frozen=True, slots=True, eq=False)

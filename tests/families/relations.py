@@ -2,6 +2,8 @@
 
 whole     floor, ceil, integer, mod, div, rem of rising and falling functions of time or of a state t, nested;
           the answer is a sum over a fine grid of time
+nested    the same of each other, with jumps that end on whole numbers, several in one model; the answer is a count on a
+          fine grid of time
 plateau   a relation that its sides reach by equality and where they stay: limiters, tables, abs, sign
 scale     x = offset + s t^p against its value at a known time, sizes from 1e-18 to 1e18, offsets up to 1e9 s
 chopper   a coil, an ideal switch of time and an ideal diode, whose other combinations have no solution; exponentials
@@ -81,6 +83,76 @@ def whole(r: np.random.Generator) -> str | None:
     room = 2.0 * STOP / CELLS * (len(jumps) + len(turns) + 1) * (1.0 + float(np.ptp(values)))
     wrong = [f"{k} = {final[k]}, exact {v}" for k, v in exact.items() if abs(final[k] - v) > room]
     return f"{text} > {level}: " + ", ".join(wrong) if wrong else None
+
+
+def _inside(r: np.random.Generator, depth: int) -> Expr:
+    """A random function of time, directly or through variables (@), of floor and its kind."""
+    if depth == 0:
+        a, b = round(float(r.uniform(-4, 4)), 3) or 1.0, round(float(r.uniform(-2, 2)), 3)
+        if r.random() < 0.5:
+            return f"2.7*sin({_number(a)}*time + {_number(b)})", lambda t: 2.7 * np.sin(a * t + b)
+        return f"{_number(a)}*time + {_number(b)}", lambda t: a * t + b
+    inner, f = _inside(r, depth - 1)
+    c = round(float(r.uniform(0.3, 1.6)), 3) if r.random() < 0.6 else float(r.choice([0.25, 0.5, 1.0, 2.0]))
+    forms: tuple[tuple[str, Callable[[Times], Times]], ...] = (
+        ("floor({})", np.floor),
+        ("integer({})", np.floor),
+        (f"mod({{}}, {c})", lambda s: s - np.floor(s / c) * c),
+        (f"mod({{}}, {c})", lambda s: s - np.floor(s / c) * c),
+        (f"div({{}}, {c})", lambda s: np.trunc(s / c)),
+        (f"rem({{}}, {c})", lambda s: s - np.trunc(s / c) * c),
+        (f"rem({{}}, {c})", lambda s: s - np.trunc(s / c) * c),
+    )
+    form, h = forms[int(r.integers(len(forms)))]
+    return form.format(f"@({inner})" if r.random() < 0.3 else f"({inner})"), lambda t: h(f(t))
+
+
+def nested(r: np.random.Generator) -> str | None:
+    """Several counters in one model; those are left out whose turns the grid cannot tell apart."""
+    t = (np.arange(CELLS) + 0.5) * STOP / CELLS
+    texts: list[str] = []
+    expected: list[int] = []
+    while len(texts) < 6:
+        text, f = _inside(r, int(r.integers(2, 5)))
+        values = f(t)
+        levels = np.unique(np.round(values, 9))
+        if len(levels) < 2:
+            continue
+        k = int(r.integers(len(levels) - 1))
+        level = float(0.5 * (levels[k] + levels[k + 1])) if len(levels) < 50 else float(np.quantile(values, r.random()))
+        above = values > level
+        turns = np.flatnonzero(above[1:] != above[:-1])
+        near = len(levels) >= 50 and np.abs(values - level).min() < 1e-9
+        if not 0 < len(turns) < 60 or near or min(turns[0], CELLS - turns[-1], *np.diff(turns)) < 30:
+            continue
+        texts.append(f"{text} > {_number(level)}")
+        expected.append(int((~above[:-1] & above[1:]).sum()))
+    variables, equations = 0, ""
+    counters = ", ".join(f"n{k}(start=0, fixed=true)" for k in range(len(texts)))
+    for k, text in enumerate(texts):
+        while "@(" in text:  # innermost first
+            begin = text.rindex("@(")
+            end = next(
+                e
+                for e in range(begin, len(text))
+                if text[begin + 1 : e + 1].count("(") == text[begin + 1 : e + 1].count(")") > 0
+            )
+            equations += f" v[{variables + 1}] = {text[begin + 1 : end + 1]};\n"
+            variables += 1
+            text = f"{text[:begin]}v[{variables}]{text[end + 1 :]}"
+        equations += f" when {text} then n{k} = pre(n{k}) + 1; end when;\n"
+    declared = f" Real v[{variables}];\n" if variables else ""
+    model = pliant.load(
+        f"model M\n{declared} Integer {counters}; Real x(start=1, fixed=true);\n"
+        f"equation\n der(x) = -x;\n{equations}end M;\n"
+    )
+    final = model.simulate(stop=STOP, method=str(r.choice(METHODS))).final
+    wrong = [
+        f"{text}: {final[f'n{k}']:g}, exact {count}"
+        for k, (text, count) in enumerate(zip(texts, expected, strict=True))
+        if final[f"n{k}"] != count
+    ]
+    return "; ".join(wrong) or None
 
 
 # ----------------------------------------------------------------------------------------------------- plateaus
@@ -189,7 +261,7 @@ def chopper(r: np.random.Generator) -> str | None:
     return None if abs(found - exact) < 1e-5 * size else f"{kind} {method} {clock}: i = {found}, exact {exact}"
 
 
-KINDS = (whole, whole, plateau, scale, chopper)
+KINDS = (whole, whole, plateau, scale, chopper, nested)
 
 
 def check(seed: int) -> Outcome:
@@ -203,6 +275,6 @@ FAMILY = Family(
     what="relations of whole numbers, on plateaus, of extreme sizes, of ideal switches",
     asked="every turn at its time",
     count=300,
-    part=5,
+    part=6,
     check=check,
 )

@@ -17,9 +17,9 @@ from pliant.codegen.cprint import number
 from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
 from pliant.codegen.shells import filled, wrapped
-from pliant.expr.build import const, div, operands, reachable
+from pliant.expr.build import add, apply, const, div, mul, operands, reachable, sub, variables_of
 from pliant.expr.walk import memoised
-from pliant.ir import OP_NAME, Kind, Op
+from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, OP_NAME, Kind, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -57,6 +57,7 @@ class Ahead:
         self.depends: list[int] = []
         self._read_program()
         self.depends = [self._depends(r.lhs) | self._depends(r.rhs) for r in self.relations]
+        self.sides = [self._sides(k) for k in range(len(self.relations))]
         self.kinks = self._find_kinks()
 
     def _read_program(self) -> None:
@@ -101,9 +102,18 @@ class Ahead:
         parts, found = [known[a] for a in self._inner(e)], 0
         for one in parts:
             found |= one
-        if (op in _WAVES and found & (TIME | PATHS)) or (found & INPUTS and self._bends(op, parts)):
+        waves = op in _WAVES and found & (TIME | PATHS) and not self._keeps_multiple(e)
+        if waves or (found & INPUTS and self._bends(op, parts)):
             found |= WAVES
         return found
+
+    def _sides(self, k: int) -> tuple[int, int]:
+        """Both sides of a relation as the solver sees them: where states move x, there is room below a floor."""
+        relation, g = self.relations[k], self.g
+        if relation.floor >= 0 or self.is_timed(k):
+            return relation.lhs, relation.rhs
+        share = mul(g, const(g, 2.0 * FLOOR_ROUNDING), apply(g, Op.ABS, relation.rhs))
+        return relation.lhs, sub(g, relation.rhs, add(g, const(g, 2.0 * FLOOR_ROOM), share))
 
     def _find_kinks(self) -> list[tuple[int, int]]:
         """Both sides of what f decides by time without an event: max, min, abs, sign and relations in noEvent."""
@@ -111,11 +121,19 @@ class Ahead:
         expressions = [e for statement in self.e.program.statements for e in nodes_of(statement)]
         for e in reachable(self.g, [*expressions, *self.e.program.f]):
             op = nodes[e][0]
-            if op not in _KINKS or self._depends(e) & (TIME | PATHS | UNKNOWN) != TIME:
+            if op not in _KINKS or self._depends(e) & (TIME | PATHS | UNKNOWN) != TIME or self._keeps_multiple(e):
                 continue
             inner = operands(self.g, e)
             found.append((inner[0], inner[1] if len(inner) > 1 else zero))
         return list(dict.fromkeys(found))
+
+    def _keeps_multiple(self, e: int) -> bool:
+        """max or min of x and a multiple that floor gives, as in mod: a choice for the moment before an event only."""
+        node = self.g.nodes[e]
+        if node[0] not in (Op.MAX, Op.MIN) or self._depends(node[2]) != EVENTS:
+            return False
+        names = (self.e.variables[v].name for v in variables_of(self.g, node[2]) if self.of_variable[v])
+        return all(name.startswith("$floor") for name in names)
 
     def _bends(self, op: int, parts: list[int]) -> bool:
         """On a straight piece of the inputs it may turn back."""
@@ -185,9 +203,10 @@ class Ahead:
     def _function(self, k: int) -> str:
         lines: list[str] = []
         names: dict[int, str] = {}
-        relation = self.relations[k]
-        left, right = (self._range(e, names, lines) for e in (relation.lhs, relation.rhs))
+        left, right = (self._range(e, names, lines) for e in self.sides[k])
         extent = f"m->extent[{k}]" if self.on_path(k) else "0.0"
+        if self.is_timed(k) and self.relations[k].floor:
+            extent = f"m->slack[{k}] * PL_RANGE_SLACK"  # what it was granted at the event counts as rounding
         attribute = "PL_COLD " if len(lines) > LONG else ""
         head = f"static {attribute}pl_status relation_range_{k}(const model *m, pl_real from, pl_real to, "
         body = "\n".join(f"    {line}" for line in lines)

@@ -149,12 +149,12 @@ class Emitter:
             is_linear = is_linear and self._is_constant([e for _, _, e in entries_u])
         self._directional()
         self._values()
+        self.ahead = Ahead(self)
         if self.s.relations:
             n = len(self.s.relations)
-            targets = [(f"g[{k}]", r.lhs) for k, r in enumerate(self.s.relations)]
-            targets += [(f"g[{n + k}]", r.rhs) for k, r in enumerate(self.s.relations)]
+            targets = [(f"g[{k}]", left) for k, (left, _) in enumerate(self.ahead.sides)]
+            targets += [(f"g[{n + k}]", right) for k, (_, right) in enumerate(self.ahead.sides)]
             self.function("relation_sides", self.plan([targets]), "pl_real *g", "g")
-        self.ahead = Ahead(self)
         self.functions += self.ahead.functions()
         write_functions(self)
         self._sets()

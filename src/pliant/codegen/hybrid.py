@@ -173,10 +173,10 @@ static pl_real next_tick(const model *m) {
     return next;
 }
 
-/* How far times of clock k may differ by rounding, in intervals of it. */
+/* How far times of clock k may differ and be the same, in intervals of it. */
 static pl_real clock_room(int k, pl_real t) {
     const pl_real interval = clock_numerator[k] / clock_denominator[k];
-    return 1e-12 + 8.0 * DBL_EPSILON * fmax(fabs(t), fabs(clock_first[k])) / interval;
+    return 1e-9 + 8.0 * DBL_EPSILON * fmax(fabs(t), fabs(clock_first[k])) / interval;
 }
 
 /* Clocks whose time has come; those that differ by rounding only tick together. */
@@ -195,7 +195,7 @@ static void clocks_done(model *m) {
 static void clocks_begin(model *m, pl_real t) {
     for (int k = 0; k < @n_clock; k++) {
         const pl_real interval = clock_numerator[k] / clock_denominator[k];
-        m->ticks[k] = fmax(0.0, ceil((t - clock_first[k]) / interval - fmin(fmax(1e-9, clock_room(k, t)), 0.25)));
+        m->ticks[k] = fmax(0.0, ceil((t - clock_first[k]) / interval - fmin(clock_room(k, t), 0.25)));
         m->tick[k] = 0.0;
     }
 }
@@ -255,6 +255,7 @@ static int next_round(model *m) {
     m->changed = moved ? 0 : @n_memory;
     while (m->changed < @n_memory && m->b[m->changed] == m->d[m->changed]) m->changed++;
     memcpy(m->b, m->d, sizeof m->d);
+    if (moved) floors_follow(m);
     return moved;
 }
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pliant.codegen.cprint import number
 from pliant.codegen.plan import inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import c_place, c_string, wrapped
 from pliant.expr.build import reachable
 from pliant.expr.text import text as modelica
-from pliant.ir import Op
+from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -75,6 +76,9 @@ def mode_words(emitter: Emitter, restless: int) -> dict[str, object]:
         "@relation_text": wrapped([c_string(relation_text(emitter, k) + places[k]) for k in range(n)], 4),
         "@restless_text": c_string(RESTLESS + ": "),
         "@restless": restless,
+        "@floor_room": number(FLOOR_ROOM),
+        "@floor_share": number(FLOOR_ROUNDING),
+        "@relation_floor": wrapped([str(r.floor) for r in relations] or ["0"], 30),
         # initial() holds while the equations of the start are solved
         "@initially": "    const pl_real now = i->m->initial;\n    if (i->m->quiet) i->m->initial = 1.0;\n"
         if memory
@@ -99,13 +103,21 @@ INSTANT = """typedef struct instant {
     pl_real noise[@size_relation], size[@size_relation];
     int8_t wanted[@size_relation], decided[@size_relation], begin[@size_relation], seen[@size_relation];
     int8_t side[@size_relation]; /* that was decided, by what fired or by an event at the same time */
+    int8_t went[@size_relation]; /* 1: was true at this instant */
     int turns[@size_relation], list[@size_relation], place[@size_relation];
 } instant;
 """
 
 # before the memories: what they follow
 RELATIONS_KEPT = """static const int8_t relation_in_f[] = {@relation_in_f};
+static const int8_t relation_floor[] = {@relation_floor}; /* 1: pre(F) + 1 <= x; -1: the next one, x < pre(F) */
 static const char *const relation_text[] = {@relation_text};
+
+/* Once pre(F) is F, neither relation of a floor holds: as they were they would move it once more. */
+static PL_UNUSED void floors_follow(model *m) {
+    for (int k = 0; k < @n_relation; k++)
+        if (relation_floor[k]) m->relation[k] = 0;
+}
 
 static int relation_changed(const model *m, const before_event *old) {
     for (int k = 0; k < @n_relation; k++)
@@ -143,6 +155,15 @@ static void first_sides(instant *i, int again) {
         i->side[k] = (int8_t)(i->fired && i->fired[k] ? i->fired[k] < 0 : m->relation[k]);
 }
 
+/* A floor that has just gone one way does not go back by rounding: at this instant, by less than FLOOR_ROOM, or while
+ * x has not left it since. */
+static int floor_stays(const instant *i, int k) {
+    const model *m = i->m;
+    if (!relation_floor[k] || m->relation[k]) return 0;
+    const pl_real room = i->went[k + relation_floor[k]] ? @floor_room + @floor_share * i->extent[k] : m->slack[k];
+    return room > 0.0 && fabs(i->g[k]) <= room;
+}
+
 /* Sides of all relations, and which way each one should stand. One that fired, or that the event stands on,
  * keeps its side while its own sides do not change: rounding must not turn it back. g0: the sides when the event
  * began. */
@@ -168,6 +189,7 @@ static pl_status look(void *self) {
         if (!fired && !again && g == 0.0 && i->g0[k] != 0.0) decided = 0;
         if (is_timed(k)) decided = (first && fired) || just_turned(m, k, i->t, g);
         if (decided && (away <= band || (fired && (first || crossed)))) now = i->side[k];
+        if (now && !fired && floor_stays(i, k)) now = 0;
         i->decided[k] = (int8_t)(decided && now == i->side[k] ? 2 : decided);
         i->wanted[k] = (int8_t)now;
     }
@@ -238,7 +260,10 @@ static pl_status settle_relations(instant *i) {
     m->error = error;
     for (int k = 0; k < @n_relation; k++) { /* the root function must stand on the side of its relation */
         const pl_real beyond = m->relation[k] ? i->g[k] : -i->g[k];
+        const int floored = beyond == 0.0 && relation_floor[k] > 0 && !m->relation[k];
         m->slack[k] = beyond > 0.0 ? pl_max(2.0 * beyond, i->modes.shaken ? i->noise[k] : 0.0) : 0.0;
+        if (floored) m->slack[k] = i->band[k];
+        i->went[k] |= (int8_t)m->relation[k];
         m->stood[k] = i->g[k];
         m->extent[k] = pl_max(m->extent[k], i->extent[k]);
     }
@@ -272,7 +297,11 @@ static pl_status settle_relations(instant *i) {
 }
 """
 
-NO_RELATIONS_KEPT = """static int relation_changed(const model *m, const before_event *old) {
+NO_RELATIONS_KEPT = """static void floors_follow(model *m) {
+    (void)m;
+}
+
+static int relation_changed(const model *m, const before_event *old) {
     (void)m, (void)old;
     return 0;
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from math import prod
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, mul, neg, sub
+from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, logical_not, mul, neg, sub
 from pliant.frontend.interpret import Interpreter
 from pliant.frontend.masks import TIME, UNKNOWN
 from pliant.frontend.nodes import FUNCTION_BIT
@@ -29,7 +29,7 @@ from pliant.frontend.values import (
     scalars,
     transpose,
 )
-from pliant.ir import Graph, Op, Span
+from pliant.ir import FLOOR_ROOM, Graph, Op, Span
 
 Args = list[Value]
 
@@ -76,12 +76,12 @@ class Builtins:
         """Value of a call; ``number`` is the expression id."""
         g = self.g
         if name in JUMPS:
-            whole = self._whole(number, args)
+            whole, held = self._whole(number, args)
             if name in ("integer", "floor"):
                 return map1(whole, args[0])
             if name == "ceil":
                 return map1(lambda e: neg(g, whole(neg(g, e))), args[0])
-            return map2(g, lambda g, x, y: _quotient(g, name, x, y, whole), args[0], args[1])
+            return map2(g, lambda g, x, y: _quotient(g, name, (x, y), whole, held), args[0], args[1])
         op = FUNCTIONS.get(name)
         if op is not None:
             value = args[0]
@@ -93,15 +93,15 @@ class Builtins:
             )
         return known(args)
 
-    def _whole(self, number: int, args: Args) -> Callable[[int], int]:
-        """floor: with events where its argument moves, but not inside functions and noEvent."""
+    def _whole(self, number: int, args: Args) -> tuple[Callable[[int], int], bool]:
+        """floor: with events where its argument moves, but not inside functions and noEvent; whether events set it."""
         run = self.run
         quiet = not run.events or number in run.quiet or run.nodes.depends[number] & FUNCTION_BIT
         moves = any(run.masks.of(e) & (TIME | UNKNOWN) for value in args for e in scalars(value))
         if quiet or not moves:
-            return lambda e: apply(self.g, Op.FLOOR, e)
+            return lambda e: apply(self.g, Op.FLOOR, e), False
         span = run.spans.span(run.nodes.span(number))
-        return lambda e: self.floor(e, span)
+        return lambda e: self.floor(e, span), True
 
     def _extreme(self, op: int, args: Args) -> Value:
         g = self.g
@@ -194,16 +194,39 @@ def _rank(values: Args) -> int:
     return max(2, *(len(v.shape) if isinstance(v, Arr) else 0 for v in values))
 
 
-def _quotient(g: Graph, name: str, x: int, y: int, whole: Callable[[int], int]) -> int:
-    """mod, div or rem, made from ``whole`` (floor)."""
-    q = div(g, x, y)
+def _quotient(g: Graph, name: str, of: tuple[int, int], whole: Callable[[int], int], held: bool) -> int:
+    """mod, div or rem of (x, y), made from ``whole`` (floor); ``held``: it changes at events."""
+    x, y = of
+    q, zero = div(g, x, y), const(g, 0.0)
     if name == "mod":
-        return sub(g, x, mul(g, whole(q), y))
+        multiple = mul(g, whole(q), y)
+        sides = tuple(logical_not(g, binary(g, Op.LT, *pair)) for pair in ((y, zero), (zero, y)))
+        return _left_over(g, of, multiple, sides) if held else sub(g, x, multiple)
     # each part changes where its own floor does: a comparison of q with 0 would turn before or after it
-    zero = const(g, 0.0)
-    up, down = (binary(g, Op.MAX, whole(e), zero) for e in (q, neg(g, q)))
-    towards_zero = sub(g, up, down)
-    return towards_zero if name == "div" else sub(g, x, mul(g, towards_zero, y))
+    above, below = (binary(g, Op.MAX, whole(e), zero) for e in (q, neg(g, q)))
+    towards_zero = sub(g, above, below)
+    if name == "div":
+        return towards_zero
+    multiple = mul(g, towards_zero, y)
+    sides = tuple(logical_not(g, binary(g, Op.LT, *pair)) for pair in ((multiple, zero), (zero, multiple)))
+    return _left_over(g, of, multiple, sides) if held else sub(g, x, multiple)
+
+
+def _left_over(g: Graph, of: tuple[int, int], multiple: int, sides: tuple[int, ...]) -> int:
+    """x - multiple of y within its range; ``sides``: whether there are numbers above 0, and below 0, in it.
+
+    A floor that events set is that of the other side of a whole number up to the event, by rounding or by a little
+    more (events.py). What is left over must not leave its range for that, nor reach the end that it never has: another
+    mod, or a relation, would turn there. Negative numbers do not reach 0 for the same reason: floor(0) is not that of
+    the numbers below.
+    """
+    x, y = of
+    size, zero = apply(g, Op.ABS, y), const(g, 0.0)
+    little = mul(g, const(g, 2.0 * FLOOR_ROOM), size)
+    most = sub(g, size, little)
+    highest = add(g, multiple, choose(g, sides[0], most, neg(g, little)))
+    lowest = sub(g, multiple, choose(g, sides[1], most, zero))
+    return sub(g, binary(g, Op.MIN, binary(g, Op.MAX, x, lowest), highest), multiple)
 
 
 JUMPS = frozenset({"integer", "floor", "ceil", "mod", "rem", "div"})

@@ -19,8 +19,9 @@ acts only where its condition says initial(). (Modelica language specification 3
 
     F := if pre(F) + 1 <= x then max(pre(F) + 1, floor(x)) else if x < pre(F) then min(pre(F) - 1, floor(x)) else pre(F)
 
-What the relations say counts, not x, which may fall short of F + 1 by rounding where the event is. A little room below
-F keeps x from falling out of it at once.
+What the relations say counts, not x, which may fall short of F + 1 by rounding where the event is. At the instant at
+which one of them turned, the other one does not turn by rounding (modes.py). Where x depends on states, x < pre(F) has
+a little room besides, so that an x that rests on a whole number does not fall out of it by what the solver does.
 """
 
 from __future__ import annotations
@@ -51,10 +52,8 @@ from pliant.frontend.nodes import Nodes
 from pliant.frontend.spans import Spans
 from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.values import scalars
-from pliant.ir import Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
-SHORT = 1e-10  # by which x may miss F + 1 where an event was found, and by which it leaves F
-ROUNDING = 64 * 2.220446049250313e-16  # ... in addition, as a share of F
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
@@ -312,10 +311,12 @@ class EventBuilder:
             value, one = apply(g, Op.FLOOR, e), const(g, 1.0)
             known, before = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
             place = len(self.memories) - 1
-            short = add(g, const(g, SHORT), mul(g, const(g, ROUNDING), apply(g, Op.ABS, before)))
+            short = mul(g, const(g, FLOOR_ROUNDING), add(g, one, apply(g, Op.ABS, e)))
             # Relations with pre(F): they rest while F follows them
             above = self.run.event(add(g, before, one), e, False, span)
-            below = self.run.event(e, sub(g, before, add(g, short, short)), True, span)
+            below = self.run.event(e, before, True, span)
+            pair = zip(self.run.relations[-2:], (1, -1), strict=True)
+            self.run.relations[-2:] = [replace(relation, floor=side) for relation, side in pair]
             here = apply(g, Op.FLOOR, add(g, e, short))
             up = binary(g, Op.MAX, here, add(g, before, one))
             down = binary(g, Op.MIN, here, sub(g, before, one))
