@@ -241,7 +241,7 @@ def test_command_line(tmp_path: Path) -> None:
     scenarios = tmp_path / "s.json"
     scenarios.write_text('[{"name": "cold", "inputs": {"u": [[0, 1], [0, NaN]]}}]')
     refused = run_cli(*common, "--scenarios", str(scenarios))
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "cold, inputs, u[1][1] is nan" in refused.output
 
 

@@ -314,8 +314,8 @@ def test_command_line_for_machines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--step", "0", "--stop", "1"], 1, "step"),
-        (["--step", "0.1", "--stop", "10", "--option", "bogus=1"], 1, "bogus"),
+        (["--step", "0", "--stop", "1"], 2, "step"),
+        (["--step", "0.1", "--stop", "10", "--option", "bogus=1"], 2, "bogus"),
         (["--step", "0.1", "--stop", "10", "--scenarios", "none.json"], 2, "none.json"),
         (["--step", "0.1", "--stop", "10", "--param", "nobody=1"], 1, "nobody"),
     ],

@@ -108,8 +108,13 @@ class EventBuilder:
         for position in sorted(self.d.memory):
             if self.symbols.scalar_type(position) != "string":
                 self._memories(position, found.get(position, []))
+        return self.completed(Events())
+
+    def completed(self, events: Events) -> Events:
+        """The same with what was added since: variables that no equation reads may need memories, too."""
+        memories = (*events.memories, *self.memories[len(events.memories) :])
         clocks = tuple(self.d.clocks.values())
-        return Events(tuple(self.memories), tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial)
+        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial)
 
     # ------------------------------------------------------------------------------------- assignments
 

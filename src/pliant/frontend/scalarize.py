@@ -161,6 +161,7 @@ class _Builder:
             system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
         self._assertions()
+        system.events = self.events.completed(system.events)
         system.derivative = symbols.derivative
         system.relations = self.run.relations
         system.functions = self.calls.entries
