@@ -4,12 +4,19 @@
  *
  * J masked if asked (Schiela & Bornemann 2003, section 2; inputs at the new time level). Algebraic rows read
  * -J dx = f. One Jacobian, one factorisation and one solution per step: constant work. Dense output is linear.
+ *
+ * A step that begins at an event may begin where J is all but infinite (sqrt(x) at x = 0+); J dx has nothing to do with
+ * the change of f then. The first step after an event is looked at: if f at its end is far from f + J dx, J is taken
+ * there, and the step is made again.
  */
 #include "pliant.h"
 #include "methods.h"
 #include "control.h"
 
+#include <math.h>
 #include <string.h>
+
+#define FAR 100.0 /* times f at both ends that f + J dx may be in a first step */
 
 typedef struct pl_lieuler {
     pl_stepper head;
@@ -18,7 +25,7 @@ typedef struct pl_lieuler {
     pl_real tau;
 } pl_lieuler;
 
-enum { X, X_OLD, F, N_ARRAYS };
+enum { X, X_OLD, F, DX, END, F_END, N_ARRAYS };
 
 static pl_real *array(pl_lieuler *s, int k) {
     return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
@@ -47,22 +54,62 @@ static pl_status start(void *state, pl_problem *p, const pl_method_options *opt,
     return s->tau > 0.0 ? PL_OK : PL_ARGUMENT;
 }
 
+/* The step d for f at its beginning, with J at `at`, where f is f_at. */
+static pl_status solve(pl_lieuler *s, pl_problem *p, pl_real t, pl_real tau, const pl_real *at,
+                       const pl_real *f_at) {
+    pl_real *d = array(s, DX);
+    const pl_real *f = array(s, F);
+    pl_status status = pl_jacobian(p, t, at, f_at, tau);
+    if (status == PL_OK) status = pl_linear_factor(p, 1.0, tau);
+    if (status != PL_OK) return status;
+    const int8_t *algebraic = pl_linear_algebraic(p->linear);
+    for (int i = 0; i < s->head.n; i++) d[i] = algebraic[i] ? f[i] : tau * f[i];
+    pl_linear_solve(p, d);
+    return PL_OK;
+}
+
+/* Does f at the end of the step, F_END, say that f + J dx went wrong? */
+static int is_far(pl_lieuler *s, const pl_problem *p, pl_real tau) {
+    const pl_real *x = array(s, X), *f = array(s, F), *d = array(s, DX), *f_end = array(s, F_END);
+    const pl_pattern *mass = &p->model->mass;
+    const int8_t *algebraic = pl_linear_algebraic(p->linear);
+    for (int i = 0; i < s->head.n; i++) {
+        pl_real rate = mass->start ? 0.0 : d[i]; /* row i of L dx */
+        for (int j = 0; mass->start && j < s->head.n; j++)
+            for (int k = mass->start[j]; k < mass->start[j + 1]; k++)
+                if (mass->row[k] == i) rate += p->model->mass_value[k] * d[j];
+        if (!algebraic[i] && fabs(rate) > FAR * tau * fmax(fabs(f[i]), fabs(f_end[i])) &&
+            fabs(d[i]) > p->rtol * fabs(x[i]) + p->atol[i])
+            return 1;
+    }
+    return 0;
+}
+
+/* The first step after an event, once more if need be. */
+static pl_status look_again(pl_lieuler *s, pl_problem *p, pl_real t, pl_real tau) {
+    pl_real *end = array(s, END), *f_end = array(s, F_END);
+    const pl_real *x = array(s, X), *d = array(s, DX);
+    for (int i = 0; i < s->head.n; i++) end[i] = x[i] + d[i];
+    pl_failure before = p->failure;
+    if (pl_rhs(p, t, end, f_end) != PL_OK) { /* not defined there: nothing is known */
+        p->failure = before;
+        return PL_OK;
+    }
+    return is_far(s, p, tau) ? solve(s, p, t, tau, end, f_end) : PL_OK;
+}
+
 static pl_status step(void *state, pl_problem *p, pl_real t_limit) {
     pl_lieuler *s = state;
     int n = s->head.n;
-    pl_real t = s->t_start + (pl_real)(s->k + 1) * s->tau, *x = array(s, X), *d = array(s, F);
+    pl_real t = s->t_start + (pl_real)(s->k + 1) * s->tau, *x = array(s, X), *d = array(s, DX);
     int cut = t > t_limit + 1e-6 * s->tau; /* the grid begins anew where a step was cut short */
     if (t > t_limit - 1e-6 * s->tau) t = t_limit;
     pl_real tau = t - s->head.t;
     p->failure.h = tau;
-    pl_status status = pl_rhs(p, t, x, d);
-    if (status == PL_OK) status = pl_jacobian(p, t, x, d, tau);
-    if (status == PL_OK) status = pl_linear_factor(p, 1.0, tau);
+    pl_status status = pl_rhs(p, t, x, array(s, F));
+    if (status == PL_OK) status = solve(s, p, t, tau, x, array(s, F));
+    if (status == PL_OK && s->k == 0 && p->count->n_events > 0) status = look_again(s, p, t, tau);
     if (status != PL_OK) return pl_event_before(p, status, t) ? PL_PAUSED : status;
-    const int8_t *algebraic = pl_linear_algebraic(p->linear);
-    for (int i = 0; i < n; i++)
-        if (!algebraic[i]) d[i] *= tau;
-    pl_linear_solve(p, d);
     for (int i = 0; i < n; i++) {
         pl_real next = x[i] + d[i];
         if (next - next == 0.0) continue;
