@@ -551,6 +551,7 @@ typedef struct pl_run {
     pl_real t_past;       /* where root functions were looked at before t_left; not before t_left: nowhere */
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
+    int held_roots;       /* some roots are held (event.c) */
     int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
     int refusals;         /* since the last step: of the model, short of an event */
     int crossed;          /* the event at hand is one that no step reached */

@@ -21,6 +21,9 @@
 #include <math.h>
 #include <string.h>
 
+#define HOLD                                                                                                 \
+    1e-3 /* of the tolerances of states: what they make of roots that repeat without progress is no event */
+
 /* What a function may have left of its value where it can no longer be evaluated, to be on the way to zero: */
 #define LEFT_OF_STEP  0.5  /* ... of the value at the beginning of the step */
 #define LEFT_OF_MOST  1e-6 /* ... of the largest value since the last restart */
@@ -68,6 +71,15 @@ static void algebraic_before(pl_run *r, pl_problem *p, const void *state, pl_rea
         if (algebraic[i]) x[i] = before[i];
 }
 
+/* Root functions; one that is held passes zero later by so much. */
+static pl_status roots(pl_run *r, pl_problem *p, pl_real t, const pl_real *x, pl_real *g) {
+    const pl_real *hold = pl_run_g(r, RUN_G_HOLD);
+    const int8_t *sign = pl_run_sign(r);
+    pl_status status = pl_roots(p, t, x, g);
+    for (int i = 0; r->held_roots && i < r->n_roots; i++) g[i] += sign[i] < 0 ? -hold[i] : hold[i];
+    return status;
+}
+
 /* Root functions at t, x in RUN_TRY; those that cannot be evaluated there are NaN. `solve`: for algebraic unknowns, too,
  * instead of taking them from the dense output. */
 static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t, int solve, pl_real *g) {
@@ -92,7 +104,7 @@ static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t
         pl_method_of(r->method)->forget((void *)state);
         if (status == PL_INCONSISTENT || status == PL_SINGULAR) status = PL_RETRY;
     }
-    if (status == PL_OK) status = pl_roots(p, t, x, g);
+    if (status == PL_OK) status = roots(r, p, t, x, g);
     if (status != PL_RETRY && status != PL_NONFINITE) return status;
     for (int i = 0; i < r->n_roots; i++)
         if (status == PL_RETRY || !(g[i] - g[i] == 0.0)) g[i] = NAN;
@@ -104,9 +116,23 @@ pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) 
     int8_t *sign = pl_run_sign(r);
     pl_status status = pl_roots(p, t, x, g);
     for (int i = 0; i < r->n_roots; i++) sign[i] = status == PL_OK ? sign_of(g[i]) : 0;
+    for (int i = 0; r->held_roots && i < r->n_roots; i++) g[i] += sign[i] * pl_run_g(r, RUN_G_HOLD)[i];
     for (int i = 0; i < r->n_roots; i++) pl_run_g(r, RUN_G_OLD)[i] = pl_run_g(r, RUN_G_MOST)[i] = fabs(g[i]);
     r->t_past = t;
     return status;
+}
+
+void pl_event_hold(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
+    pl_real *hold = pl_run_g(r, RUN_G_HOLD), *here = pl_run_g(r, RUN_G_TRY), *g = pl_run_g(r, RUN_G_KEPT);
+    pl_real *moved = pl_run_x(r, RUN_TRY);
+    const int8_t *fired = pl_run_fired(r);
+    for (int i = 0; i < r->n_x;
+         i++) /* by different amounts: differences of states are not to stay as they are */
+        moved[i] = x[i] + HOLD * (p->rtol * fabs(x[i]) + p->atol[i]) * ((pl_real)(7 * i % 5) - 2.3);
+    if (pl_roots(p, t, x, here) != PL_OK || pl_roots(p, t, moved, g) != PL_OK) return;
+    for (int i = 0; i < r->n_roots; i++)
+        if (fired[i]) hold[i] = fmax(hold[i], fabs(g[i] - here[i]));
+    r->held_roots = 1;
 }
 
 void pl_event_put_back(pl_run *r) {
@@ -240,7 +266,7 @@ static int reads_algebraic(pl_run *r, pl_problem *p, const void *state, pl_real 
     if (!p->model->mass.start || !pl_linear_has_algebraic(p->linear)) return 0;
     pl_run_at(r, state, t, x);
     pl_status status = pl_consistent_near(p, t, x, 1, pl_run_x(r, RUN_WORK));
-    if (status == PL_OK || status == PL_CONVERGENCE) status = pl_roots(p, t, x, g);
+    if (status == PL_OK || status == PL_CONVERGENCE) status = roots(r, p, t, x, g);
     for (int i = 0; i < r->n_roots && status == PL_OK; i++)
         if (pl_run_fired(r)[i] && g[i] != right[i]) return 1;
     return status != PL_OK;
@@ -322,7 +348,7 @@ int pl_event_ahead(pl_run *r, pl_problem *p, const void *state, pl_real t_far, p
 int pl_event_fires(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
     pl_real *g = pl_run_g(r, RUN_G_TRY);
     int8_t *fired = pl_run_fired(r), any = 0;
-    pl_status status = pl_roots(p, t, x, g);
+    pl_status status = roots(r, p, t, x, g);
     if (status != PL_OK && status != PL_NONFINITE) return 0;
     for (int i = 0; i < r->n_roots; i++) any |= (fired[i] = fires(p->model, i, pl_run_sign(r)[i], g[i])) != 0;
     return any;

@@ -19,6 +19,7 @@
 #define WINDOW_FAILS        30
 #define MAX_HANDOVERS       50
 #define MAX_EVENTS_IN_PLACE 100
+#define HOLD_AFTER          10   /* ... after which roots are held (event.c) */
 #define MAX_EVENTS_CLOSE    1000 /* state events in a row with hardly any progress between them */
 #define CLOSE               1e-9 /* ... relative to the length of the run, */
 #define CLOSE_STEPS         1e-5 /* ... and to the largest step: a far end alone makes no event close */
@@ -80,6 +81,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->t_handover = -HUGE_VAL;
     r->t_event = -HUGE_VAL;
     pl_watch_init(r, p);
+    memset(pl_run_g(r, RUN_G_HOLD), 0, (size_t)r->n_roots * sizeof(pl_real));
     r->t_slope = -HUGE_VAL;
     memcpy(pl_run_x(r, RUN_AFTER), x, (size_t)r->n_x * sizeof(pl_real));
     p->next_jump = p->passed = 0;
@@ -256,7 +258,10 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int found, int root
         return PL_CHATTER;
     }
     if (!m->event) return PL_OK;
-    return call_event(r, p, t, pl_run_x(r, RUN_AFTER), root ? pl_run_fired(r) : NULL, info);
+    pl_status status = call_event(r, p, t, pl_run_x(r, RUN_AFTER), root ? pl_run_fired(r) : NULL, info);
+    if (status == PL_OK && found && r->events_in_place >= HOLD_AFTER)
+        pl_event_hold(r, p, t, pl_run_x(r, RUN_AFTER));
+    return status;
 }
 
 /* What an event did, added to what others at the same time did before it. */

@@ -5,11 +5,21 @@
 
 #include "pliant.h"
 
-/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most, g_past
- * (n_roots each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired
+/* pl_real arrays: x_before, x_after, x_try, slope, work[4] (n_x each), g_left, g_right, g_try, g_kept, g_old, g_most, g_past,
+ * g_hold (n_roots each), u (7 n_u), watch (pl_watch_reals), turn, clear, blur, blunt (n_ahead each); then int8_t sign, fired
  * (n_roots each). */
 enum { RUN_BEFORE, RUN_AFTER, RUN_TRY, RUN_SLOPE, RUN_WORK, RUN_N_X = RUN_WORK + 4, RUN_N_U = 7 };
-enum { RUN_G_LEFT, RUN_G_RIGHT, RUN_G_TRY, RUN_G_KEPT, RUN_G_OLD, RUN_G_MOST, RUN_G_PAST, RUN_N_G };
+enum {
+    RUN_G_LEFT,
+    RUN_G_RIGHT,
+    RUN_G_TRY,
+    RUN_G_KEPT,
+    RUN_G_OLD,
+    RUN_G_MOST,
+    RUN_G_PAST,
+    RUN_G_HOLD,
+    RUN_N_G
+};
 enum { RUN_TURN, RUN_CLEAR, RUN_BLUR, RUN_BLUNT, RUN_N_AHEAD };
 
 static inline pl_real *pl_run_x(pl_run *r, int k) {
@@ -48,6 +58,9 @@ static inline int pl_root_watched(const pl_model *m, int i) {
 
 /* Take the signs of the root functions at (t, x) as the state to compare with. */
 pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
+/* Events repeat at t without progress: roots that fired do not turn back by less than what states below their tolerances
+ * make of them. Before pl_event_reset. */
+void pl_event_hold(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
 /* After a restart: a root that fired and was set to zero exactly counts as not yet crossed, so that it fires again
  * if the states go on in the same direction (a ball that falls through the floor it was put on). */
 void pl_event_put_back(pl_run *r);

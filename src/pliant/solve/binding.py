@@ -366,6 +366,7 @@ class Run(Structure):
         ("t_past", c_double),
         ("events_in_place", c_int),
         ("events_close", c_int),
+        ("held_roots", c_int),
         ("aim", c_int),
         ("refusals", c_int),
         ("crossed", c_int),
