@@ -552,6 +552,8 @@ typedef struct pl_run {
     int events_in_place;  /* events without progress */
     int events_close;     /* events with hardly any progress */
     int held_roots;       /* some roots are held (event.c) */
+    int held_events;      /* of these, without getting away from zero in between */
+    int sets_x;           /* an event without progress set states anew */
     int aim;              /* steps are to end short of an event (guard.c): PL_AIM_... */
     int refusals;         /* since the last step: of the model, short of an event */
     int crossed;          /* the event at hand is one that no step reached */

@@ -21,6 +21,8 @@
 #include <math.h>
 #include <string.h>
 
+#define AWAY     10.0 /* times what a root is held by: it has got away from zero */
+#define MAX_HELD 100  /* events of held roots in a row that did not */
 #define HOLD                                                                                                 \
     1e-3 /* of the tolerances of states: what they make of roots that repeat without progress is no event */
 
@@ -133,6 +135,22 @@ void pl_event_hold(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
     for (int i = 0; i < r->n_roots; i++)
         if (fired[i]) hold[i] = fmax(hold[i], fabs(g[i] - here[i]));
     r->held_roots = 1;
+}
+
+int pl_event_held(pl_run *r) {
+    pl_real *hold = pl_run_g(r, RUN_G_HOLD);
+    const pl_real *most = pl_run_g(r, RUN_G_MOST);
+    const int8_t *fired = pl_run_fired(r);
+    int again = 0;
+    for (int i = 0; r->held_roots && i < r->n_roots; i++) {
+        if (!fired[i] || hold[i] == 0.0) continue;
+        if (most[i] > AWAY * hold[i])
+            hold[i] = 0.0;
+        else
+            again = 1;
+    }
+    r->held_events = again ? r->held_events + 1 : 0;
+    return r->held_events >= MAX_HELD;
 }
 
 void pl_event_put_back(pl_run *r) {

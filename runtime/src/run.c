@@ -241,6 +241,7 @@ static int piles_up(pl_run *r, pl_real t, int found) {
     pl_real close = fmin(CLOSE * (r->t_stop - r->t_start), CLOSE_STEPS * r->h_largest);
     r->event_gap = t - r->t_event;
     r->events_in_place = r->event_gap <= 100.0 * DBL_EPSILON * fabs(t) ? r->events_in_place + 1 : 0;
+    if (!r->events_in_place) r->sets_x = 0;
     if (found) r->events_close = r->event_gap <= close ? r->events_close + 1 : 0;
     r->t_event = t;
     return r->events_in_place >= MAX_EVENTS_IN_PLACE || r->events_close >= MAX_EVENTS_CLOSE;
@@ -258,8 +259,13 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int found, int root
         return PL_CHATTER;
     }
     if (!m->event) return PL_OK;
+    if (found && pl_event_held(r)) {
+        p->failure.t = t;
+        return PL_CHATTER;
+    }
     pl_status status = call_event(r, p, t, pl_run_x(r, RUN_AFTER), root ? pl_run_fired(r) : NULL, info);
-    if (status == PL_OK && found && r->events_in_place >= HOLD_AFTER)
+    if (info->x_changed) r->sets_x = 1; /* states that are set anew again and again are no rounding */
+    if (status == PL_OK && found && r->events_in_place >= HOLD_AFTER && !r->sets_x)
         pl_event_hold(r, p, t, pl_run_x(r, RUN_AFTER));
     return status;
 }

@@ -61,6 +61,8 @@ pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
 /* Events repeat at t without progress: roots that fired do not turn back by less than what states below their tolerances
  * make of them. Before pl_event_reset. */
 void pl_event_hold(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
+/* Roots fire: those that were held and got away from zero since are held no longer. 1: others fire again and again. */
+int pl_event_held(pl_run *r);
 /* After a restart: a root that fired and was set to zero exactly counts as not yet crossed, so that it fires again
  * if the states go on in the same direction (a ball that falls through the floor it was put on). */
 void pl_event_put_back(pl_run *r);

@@ -367,6 +367,8 @@ class Run(Structure):
         ("events_in_place", c_int),
         ("events_close", c_int),
         ("held_roots", c_int),
+        ("held_events", c_int),
+        ("sets_x", c_int),
         ("aim", c_int),
         ("refusals", c_int),
         ("crossed", c_int),
