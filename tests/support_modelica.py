@@ -23,7 +23,6 @@ from pliant.frontend.scalarize import scalarize
 from pliant.ir import Kind, Op, System
 from pliant.solve import binding
 from pliant.solve.generated import GeneratedModel
-from pliant.solve.initial import directional
 from pliant.solve.look import jacobian_places
 from pliant.solve.operating import Point
 from pliant.structure.diagnosis import describe_equation
@@ -200,7 +199,9 @@ def jacobian_errors(model: pliant.Model, t: float = 0.3, seed: int = 0, spread: 
         unit = np.zeros(n)
         unit[j] = h
         by_difference[:, j] = (f(x + unit) - f(x - unit)) / (2 * h)
-        along[:, j] = directional(generated, address, t, x, u, j)[0]
+        found = generated.tangent(point.sim.instance, binding.OF_RHS, t, (x, u), j)
+        assert found is not None
+        along[:, j] = found
     scale = 1e-6 + np.abs(by_difference).max(axis=1, keepdims=True)
     first = float((np.abs(exact - by_difference) / scale).max())
     second = float((np.abs(exact - along) / scale).max())

@@ -353,7 +353,7 @@ int main(void) {
     void *self = malloc(m->memory_size);
     pl_real *x = malloc(n * sizeof *x);
     if (m->open(self) != PL_OK) return 1;
-    pliant_start(self, x);
+    m->initial->start(self, x);
     for (int order = 0; order <= 5; order++) {
         size_t rows = (size_t)order + (m->mass.start != NULL);
         pl_real *u = malloc((rows * n_u + 1) * sizeof *u), *out = malloc((size_t)(order + 1) * n * sizeof *out);

@@ -106,10 +106,10 @@ int main(void) {
     double sum = 0.0;
     int good = 0, request;
     if (m->open && m->open(self) != PL_OK) return 1;
-    pliant_start(self, x);
+    m->initial->start(self, x);
 #ifdef N_CANDIDATES
     int8_t state[N_CANDIDATES] = {1};
-    pliant_choose(self, 0, state, 0.0, x, u);
+    m->initial->choose(self, 0, state, 0.0, x, u);
     x[0] = 0.3;
 #endif
     for (size_t i = 0; i < n_u; i++) u[i] = m->u_start ? m->u_start[i] : 0.5, du[i] = 1.0;

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -10,7 +13,7 @@ from support_modelica import model_of
 import pliant
 from pliant.expr.build import add, apply, const, div, mul, neg, power, sub, var
 from pliant.ir import Graph, Op
-from pliant.solve.pivots import columns_without_pivot
+from pliant.solve import binding
 from pliant.structure.signs import Signs
 
 PENDULUM = """
@@ -203,6 +206,17 @@ def test_expressions_that_are_zero_nowhere() -> None:
     ]
     assert all(signs.nonzero(e) for e in never)
     assert not any(signs.nonzero(e) for e in sometimes)
+
+
+def columns_without_pivot(g: Any, wanted: Any = ()) -> set[int]:
+    """States of a set by the Jacobian of its constraints."""
+    a = np.ascontiguousarray(g, dtype=np.float64).copy()
+    m, n = a.shape
+    flags = np.array(wanted if len(wanted) else [False] * n, dtype=np.int8)
+    state, work = np.zeros(n, dtype=np.int8), np.zeros(n, dtype=np.int32)
+    places = [ctypes.c_void_p(one.ctypes.data) for one in (a, flags, state, work)]
+    binding.lib.pl_set_states(m, n, *places)
+    return set(np.flatnonzero(state).tolist())
 
 
 @pytest.mark.parametrize("seed", range(20))

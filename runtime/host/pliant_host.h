@@ -26,9 +26,6 @@ typedef struct pl_shim {
 
 void pl_shim_install(pl_model *m, const pl_shim *s);
 
-/* See pl_set_pivots in pliant_generated.h. */
-int pl_host_set_pivots(int m, int n, pl_real *g, const int8_t *barred, pl_real share, int *column);
-
 /* Sizes of the structures above and in pliant.h, for checking a foreign mirror of them. */
 size_t pl_host_sizeof(int what);
 

@@ -89,6 +89,12 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_record);
     case 13:
         return sizeof(pl_incident);
+    case 14:
+        return sizeof(pl_initial);
+    case 15:
+        return sizeof(pl_start_request);
+    case 16:
+        return sizeof(pl_start_report);
     default:
         return 0;
     }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.bends import bent_inputs
 from pliant.codegen.cprint import number
+from pliant.codegen.described import describe, nominal_text, tangent_room, tangent_text
 from pliant.codegen.function import FunctionWriter
 from pliant.codegen.hybrid import hybrid_fields, hybrid_text
 from pliant.codegen.hybrid import messages as hybrid_messages
@@ -18,7 +19,6 @@ from pliant.codegen.shells import (
     ANOTHER_BRANCH,
     ASSERTIONS,
     CHOOSE,
-    CONDITIONS,
     FORGET,
     GUESS,
     LOOPS,
@@ -92,7 +92,8 @@ class File:
             *self.e.ahead.fields(),
             ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
             ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
-            ("pl_real zero[{}];", max(len(p.x), len(p.u), 1), "zeros"),
+            ("pl_real zero[{}];", max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
+            ("pl_real along[{}];", tangent_room(self.e), "derivatives along a direction"),
             ("pl_real guess[{}];", self.n_tears, "tears of loops at the last accepted step"),
             ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation of f"),
             ("pl_real zz[{}];", self.n_tears, "the same of everything else"),
@@ -236,10 +237,7 @@ class File:
         """Functions of pl_model that are the same for all models, apart from sizes."""
         p = self.program
 
-        def first(name: str) -> str:
-            text = "    pl_status status = all_values(m, t, x, u);\n    if (status != PL_OK) return status;\n"
-            return text if name in self.e.after_values else ""
-
+        first = self.e.first_values
         restless = f"    if (((model *)self)->error == {self.n_messages - 1}) return ((model *)self)->said;\n"
         said = restless if self.s.relations else ""
         out = [
@@ -261,9 +259,7 @@ class File:
             out.append(FORGET)
         if self._watches_steps():
             out.append(self._step_done())
-        if self.initial.conditions:
-            words = {"@n": len(self.initial.conditions), "@first": len(self.y)}
-            out.append(filled(CONDITIONS, words))
+        out += [self.e.start.text(), tangent_text(self.e)]
         return "\n".join(out)
 
     def _events(self) -> list[str]:
@@ -369,7 +365,8 @@ class File:
         if p.x:
             names("x_name", p.x)
             array("const pl_real", "x_start", [number(self._start_number(e)) for e in self.initial.start])
-            self._bounds(array)
+        fields += describe(self.e, self._attribute, array)
+        lines += nominal_text(self.e)
         if p.u:
             names("u_name", p.u)
             array("const pl_real", "u_start", [number(self._attribute(v, "start", self._first(v))) for v in p.u])
@@ -408,7 +405,7 @@ class File:
         flags = [flag for flag, on in known if on]
         fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]
         fields += [".set_parameters = set_parameters", ".rhs = model_rhs", ".jac_value = model_jac_value"]
-        fields += [".jvp = model_jvp", ".error = model_error"]
+        fields += [".jvp = model_jvp", ".error = model_error", ".initial = &model_initial"]
         if self.e.has_taylor:
             fields.append(".taylor = model_taylor")
         body = ",\n    ".join(fields)
@@ -434,11 +431,3 @@ class File:
     def _first(self, v: int) -> float:
         """Where an input without start value begins: an enumeration with the first of its values."""
         return 1.0 if self.variables[v].type == "enumeration" else 0.0
-
-    def _bounds(self, array: Callable[[str, str, Sequence[str]], None]) -> None:
-        for name, default in (("nominal", 0.0), ("min", float("-inf")), ("max", float("inf"))):
-            if any(getattr(self.variables[v], name) is not None for v in self.program.x):
-                numbers = [self._attribute(v, name, default) for v in self.program.x]
-                if name == "nominal":
-                    numbers = [abs(value) for value in numbers]  # 0: not entered
-                array("const pl_real", f"x_{name}", [number(value) for value in numbers])

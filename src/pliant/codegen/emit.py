@@ -6,11 +6,12 @@ bytes and the compiler's cache works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pliant.codegen.ahead import Ahead
 from pliant.codegen.cfile import File
+from pliant.codegen.described import moving_nominals, tangent_targets
 from pliant.codegen.entries import split_entries
 from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.hybrid import hybrid_places, write_functions
@@ -19,6 +20,7 @@ from pliant.codegen.plan import Item, Plan, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
 from pliant.codegen.series import UnsupportedError
 from pliant.codegen.shells import c_comment, c_place
+from pliant.codegen.starts import StartText
 from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
 from pliant.expr.build import collector_paused, neg, var
@@ -44,20 +46,25 @@ class Generated:
     notes: list[str] = field(default_factory=list)
     form: str = "auto"
     has_taylor: bool = False  # Taylor coefficients of the solution are part of the text
+    others: list[int] = field(default_factory=list)  # variables outside x that a start value may be given for
 
 
-def generate(s: SortedSystem, form: str = "auto", taylor: bool = False) -> Generated:
-    """Write the C text of a sorted system; ``taylor``: with Taylor coefficients of its solution, where possible."""
+def generate(s: SortedSystem, form: str = "auto", taylor: bool = False, tangents: bool = False) -> Generated:
+    """Write the C text of a sorted system.
+
+    ``taylor``: with Taylor coefficients of its solution, where possible; ``tangents``: with derivatives of all
+    variables and of the relations along any direction, that of parameters included.
+    """
     with collector_paused():
-        return Emitter(s, form, taylor).run()
+        return Emitter(s, form, taylor, tangents).run()
 
 
 class Emitter:
     """Writes the functions of one model."""
 
-    def __init__(self, s: SortedSystem, form: str, taylor: bool = False) -> None:
+    def __init__(self, s: SortedSystem, form: str, taylor: bool = False, tangents: bool = False) -> None:
         self.s, self.form = s, form
-        self.has_taylor = taylor
+        self.has_taylor, self.has_tangents = taylor, tangents
         self.notes = list(s.notes)
         self.program = build_program(s, form)
         self.g, self.variables = self.program.graph, self.program.variables
@@ -161,6 +168,11 @@ class Emitter:
         self._checks()
         if self.has_taylor:
             self._taylor()
+        self._nominals()
+        if self.has_tangents:
+            self._tangents()
+        self.start = StartText(self)
+        self.start.functions()
         text = File(self).text(entries, entries_u, is_linear)
         p.graph = FinalGraph(self.g)  # nothing is added after the text
         return Generated(
@@ -174,6 +186,7 @@ class Emitter:
             self.notes,
             self.form,
             self.has_taylor,
+            self.start.others,
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:
@@ -187,28 +200,59 @@ class Emitter:
         self._after_values(name, [entries.targets], statements, "pl_real *value", "value", entries.copies)
 
     def _directional(self) -> None:
-        """df along a direction; ``more``: the same for the conditions at the start and the model's outputs."""
+        """df along a direction; ``dr``, ``dy``: the same for the conditions at the start and the model's outputs."""
         p = self.program
-        along: dict[int, int] = {}
-        for name, members in (("dx", p.x), ("du", p.u)):
-            for i, v in enumerate(members):
-                along[v] = self.tangent.temporary(f"d.{self.variables[v].name}")
-                self.c.places[along[v]] = f"{name}[{i}]"
-        clock = self.tangent.temporary("d.time")
-        self.c.places[clock] = "dt"
         conditions = [one.residual for one in self.initial.conditions]
-        rates, statements = self.tangent.directional(
-            [*p.f, *conditions, *self.outputs],
-            lambda v: var(self.g, along[v]) if v in along else None,
-            var(self.g, clock),
-        )
-        n = len(p.f)
+        rates, statements = self._along(self.tangent, [*p.f, *conditions, *self.outputs], {"dx": p.x, "du": p.u})
+        n, m = len(p.f), len(p.f) + len(conditions)
         groups = [
             [(f"df[{i}]", e) for i, e in enumerate(rates[:n])],
-            [(f"more[{i}]", e) for i, e in enumerate(rates[n:])],
+            [(f"dr[{i}]", e) for i, e in enumerate(rates[n:m])],
+            [(f"dy[{i}]", e) for i, e in enumerate(rates[m:])],
         ]
-        extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more"
-        self._after_values("directional", groups, statements, extra, "dt, dx, du, df, more")
+        extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *dr, pl_real *dy"
+        stops = [word for word, group in (("!dr", groups[1]), ("!dy", groups[2])) if group]
+        self._after_values("directional", groups, statements, extra, "dt, dx, du, df, dr, dy", stops=stops)
+
+    def _along(
+        self, tangent: Tangent, targets: Sequence[int], seeds: Mapping[str, Sequence[int]]
+    ) -> tuple[list[int], list[Statement]]:
+        """Derivatives along a direction that the function gets as arrays."""
+        along: dict[int, int] = {}
+        for name, members in seeds.items():
+            for i, v in enumerate(members):
+                along[v] = tangent.temporary(f"d.{self.variables[v].name}")
+                self.c.places[along[v]] = f"{name}[{i}]"
+        clock = tangent.temporary("d.time")
+        self.c.places[clock] = "dt"
+        return tangent.directional(targets, lambda v: var(self.g, along[v]) if v in along else None, var(self.g, clock))
+
+    def _tangents(self) -> None:
+        """Derivatives of f, of the sides of relations and of all variables, by parameters, too."""
+        p = self.program
+        targets, places = tangent_targets(self)
+        seeds = {"dx": p.x, "du": p.u, "dp": p.p}
+        rates, statements = self._along(Tangent(p, with_parameters=True), targets, seeds)
+        extra = (
+            "pl_real dt, const pl_real *dx, const pl_real *du, const pl_real *dp, pl_real *df, pl_real *dg, pl_real *dy"
+        )
+        context, plan = self._split_values("tangents", [list(zip(places, rates, strict=True))], statements)
+        writer = FunctionWriter(context, "tangents", plan, extra, "dt, dx, du, dp, df, dg, dy", attribute="PL_ONCE")
+        self.functions.append(writer.write())
+        self.c.n_work = max(self.c.n_work, context.n_work)
+
+    def _nominals(self) -> None:
+        """Typical sizes of states that follow the parameters."""
+        self.moving_nominals = moving_nominals(self)
+        if self.moving_nominals:
+            plan = Plan(self.shared, [], [self.moving_nominals], hoist=False)
+            writer = FunctionWriter(self.c, "nominal_values", plan, "pl_real *size", "size", attribute="PL_ONCE")
+            self.functions.append(writer.write())
+
+    def first_values(self, name: str) -> str:
+        """C text that a function of derivatives begins with: the values that it expects to be there."""
+        text = "    pl_status status = all_values(m, t, x, u);\n    if (status != PL_OK) return status;\n"
+        return text if name in self.after_values else ""
 
     def _after_values(
         self,
@@ -218,12 +262,15 @@ class Emitter:
         extra: str,
         call: str,
         copies: Sequence[str] = (),
+        stops: Sequence[str] = (),
     ) -> None:
         """A function of derivatives. Where it needs the values of many variables, all_values is called before."""
         context, plan = self._split_values(name, groups, statements)
+        for item, condition in zip((item for item in plan.items if item.kind == "stop"), stops, strict=True):
+            item.text = condition
         plan.items += [Item("copy", text=one) for one in copies]
         attribute = "PL_COLD" if len(plan.items) > LONG else ""
-        writer = FunctionWriter(context, name, plan, extra, call, stop="!more", attribute=attribute)
+        writer = FunctionWriter(context, name, plan, extra, call, attribute=attribute)
         self.functions.append(writer.write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
@@ -237,7 +284,7 @@ class Emitter:
         if n_own <= LARGE or self.s.sets:
             return self.c, plan
         self.after_values.add(name)
-        kept = self._memory()
+        kept = self.memory_places()
         return replace(self.c, places=self.c.places | kept), Plan(self.shared, statements, groups)
 
     def _taylor(self) -> None:
@@ -287,14 +334,14 @@ class Emitter:
         if not self.y and not self.initial.conditions:
             return
         first = len(self.y)
-        memory = self._memory()
+        memory = self.memory_places()
         kept = [(f"m->y[{k}]", var(self.g, v)) for k, v in enumerate(self.y)]
         more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
         plan = self.plan([kept + more])
         plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
         self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, attribute="PL_COLD").write())
 
-    def _memory(self) -> dict[int, str]:
+    def memory_places(self) -> dict[int, str]:
         """Places of the variables that all_values computes; discrete ones have a place of their own."""
         return {v: f"m->y[{k}]" for k, v in enumerate(self.y) if not self.c.places.get(v, "").startswith("m->d")}
 

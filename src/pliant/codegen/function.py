@@ -201,8 +201,8 @@ class FunctionWriter:
             calls = []
             for k, part in enumerate(self.parts):
                 calls.append(f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;")
-                if self.stop and any(item.kind == "stop" for item in part):  # the parts after it are not wanted either
-                    calls.append(f"    if ({self.stop}) return PL_OK;")
+                stops = [item.text or self.stop for item in part if item.kind == "stop"]
+                calls += [f"    if ({one}) return PL_OK;" for one in stops if one]  # nor are the parts after it wanted
             out.append(
                 f"static pl_status {self.name}({self.arguments}) {{\n    pl_status status;\n"
                 + "\n".join(calls)
@@ -226,7 +226,7 @@ class FunctionWriter:
     def _item(self, item: Item) -> list[str]:
         statement = item.statement
         if item.kind == "stop":
-            return [f"    if ({self.stop}) return PL_OK;"]
+            return [f"    if ({item.text or self.stop}) return PL_OK;"]
         if item.kind == "copy":
             return [f"    {item.text}"]
         if item.kind == "temp":

@@ -259,10 +259,16 @@ static int next_round(model *m) {
     return moved;
 }
 
-PL_EXPORT void pliant_choose_memory(void *self, int k, pl_real value) {
+static void initial_choose_memory(void *self, int k, pl_real value) {
     model *m = self;
     m->chosen[k] = value;
     m->given[k] = 1;
+}
+
+static const int8_t *initial_chosen(void *self, const pl_real **value) {
+    const model *m = self;
+    *value = m->chosen;
+    return m->given;
 }
 
 static pl_status memory_begin(model *m, pl_real t, const pl_real *x, const pl_real *u) {
@@ -369,15 +375,20 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
 }
 
 /* Relations anew with discrete variables held, for those who make their own steps. */
-PL_EXPORT pl_status pliant_settle(void *self, pl_real t, const pl_real *x, const pl_real *u) {
+static pl_status model_settle(void *self, pl_real t, const pl_real *x, const pl_real *u) {
     instant i;
     begin_instant(&i, self, t, x, u);
     i.held = 1;
     return settle_relations(&i);
 }
 
-PL_EXPORT pl_real *pliant_memory(void *self, int before) {
+static const pl_real *model_memory(void *self, int before) {
     return before ? ((model *)self)->b : ((model *)self)->d;
+}
+
+static void model_set_memory(void *self, int k, pl_real value) {
+    model *m = self;
+    m->d[k] = m->b[k] = value;
 }
 
 /* Discrete variables from their start values; what an event at the start itself does follows by `event`. */
@@ -411,12 +422,12 @@ static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_re
 }
 
 /* initial() while the equations of the start are solved. */
-PL_EXPORT void pliant_initially(void *self, int on) {
+static void initial_initially(void *self, int on) {
     ((model *)self)->initial = on;
 }
 
 /* The same once more, with the start values found. */
-PL_EXPORT int pliant_begin(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
-    return (int)begin(self, t, x, u, info);
+static pl_status initial_begin(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    return begin(self, t, x, u, info);
 }
 """

@@ -25,7 +25,7 @@ _FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
 
 @dataclass(eq=False)
 class Item:
-    """``kind``: temp, assign, entry, solve, newton, columns, target, copy (C text), stop (return early)."""
+    """``kind``: temp, assign, entry, solve, newton, columns, target, copy (C text), stop (return early if the text)."""
 
     kind: str
     defines: list[Key] = field(default_factory=list)

@@ -159,12 +159,12 @@ PICK = """    if (set == @k) {
         return 0;
     }
 """
-PICK_HEAD = """PL_EXPORT int pliant_choose(void *self, int set, const int8_t *state, pl_real t, pl_real *x,
-                            const pl_real *u) {
+PICK_HEAD = """static int initial_choose(void *self, int set, const int8_t *state, pl_real t, pl_real *x,
+                          const pl_real *u) {
     model *m = self;
 """
 
-STATES_HEAD = """PL_EXPORT const int8_t *pliant_states(void *self, int set) {
+STATES_HEAD = """static const int8_t *initial_states(void *self, int set) {
     model *m = self;
 """
 
@@ -205,18 +205,14 @@ static void accept_loops(model *m, pl_real t, int is_f, int is_set) {
 }
 
 /* Begin here. */
-PL_EXPORT void pliant_accept(void *self) {
+static void initial_accept(void *self) {
     model *m = self;
     accept_loops(m, m->t_last, 1, 0);
     memset(m->slope, 0, sizeof m->slope);
 }
 
-PL_EXPORT pl_real *pliant_guess(void *self) {
+static pl_real *initial_tears(void *self) {
     return ((model *)self)->guess;
-}
-
-PL_EXPORT pl_real *pliant_residual(void *self) {
-    return ((model *)self)->r;
 }
 """
 
@@ -275,29 +271,10 @@ ALWAYS = """static const char *model_error(void *self) {
 @said    return message[((model *)self)->error];
 }
 
-PL_EXPORT int pliant_error(void *self) {
-    return ((model *)self)->error;
-}
-
-PL_EXPORT void pliant_start(void *self, pl_real *x) {
-    start_values(self, 0.0, NULL, NULL, x);
-}
-
-PL_EXPORT void pliant_homotopy(void *self, pl_real lambda) {
-    ((model *)self)->homotopy = lambda;
-}
-
 static pl_status model_jvp(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
                            const pl_real *du, pl_real *df) {
     model *m = self;
-@first    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, NULL);
-}
-
-/* the same, and in `more` the derivatives of the conditions at the start and of the model's outputs */
-PL_EXPORT pl_status pliant_directional(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt,
-                                       const pl_real *dx, const pl_real *du, pl_real *df, pl_real *more) {
-    model *m = self;
-@first    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, more);
+@first    return directional(m, t, x, u, dt, dx ? dx : m->zero, du ? du : m->zero, df, NULL, NULL);
 }
 
 static pl_status open_model(void *self) {
@@ -318,15 +295,6 @@ TAYLOR = """static pl_status model_taylor(void *self, int order, pl_real t, cons
     const pl_real *u = u_taylor;
 @first    const pl_status ended = taylor(m, t, x, u, order, x_taylor);
     return ended == PL_FINISHED ? PL_OK : ended;
-}
-"""
-
-CONDITIONS = """PL_EXPORT pl_status pliant_initial(void *self, pl_real t, const pl_real *x, const pl_real *u,
-                                   pl_real *r) {
-    model *m = self;
-    pl_status status = all_values(m, t, x, u);
-    memcpy(r, m->y + @first, @n * sizeof(pl_real));
-    return status;
 }
 """
 

@@ -35,8 +35,10 @@ class Derivatives:
 class Tangent:
     """Derivatives of one program; local partials are made once."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, with_parameters: bool = False) -> None:
+        """``with_parameters``: parameters move, too."""
         self.program = program
+        self.kinds = (*MOVING, Kind.PARAMETER) if with_parameters else MOVING
         self.g: Graph = program.graph
         self.variables = program.variables
         self._local: dict[int, Row] = {}
@@ -49,7 +51,7 @@ class Tangent:
         return row
 
     def _moves(self, v: int) -> bool:
-        return v == CLOCK or self.variables[v].kind in MOVING
+        return v == CLOCK or self.variables[v].kind in self.kinds
 
     def temporary(self, name: str) -> int:
         """A new variable that only the generated code knows."""

@@ -20,12 +20,10 @@ from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
 from pliant.solve.generated import GeneratedModel, is_hidden
-from pliant.solve.initial import directional
 from pliant.solve.names import suggestion
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request, check_request
 from pliant.solve.result import Event, Stats, StepRecord
-from pliant.solve.unknowns import NoSolution
 
 STEP = 6e-6  # relative increment of central differences
 
@@ -276,13 +274,12 @@ class ModelPart:
         needed = [k for k in range(len(self.chosen)) if pattern[k].any()]
         if any(self.chosen[k] not in declared for k in needed):
             return None
-        rows = {k: len(model.generated.initial.conditions) + declared.index(self.chosen[k]) for k in needed}
+        rows = {k: declared.index(self.chosen[k]) for k in needed}
         x, u, t = self._present(), np.append(inputs, 0.0), float(sim.run.t_reached)
         out = np.zeros(pattern.shape)
         for j in np.flatnonzero(pattern.any(axis=0)):
-            try:
-                more = directional(model, sim.instance.address, t, x, u, model.n_x + int(j))[1]
-            except NoSolution:
+            more = model.tangent(sim.instance, binding.OF_INTERFACE, t, (x, u), model.n_x + int(j))
+            if more is None:
                 return None
             for k, row in rows.items():
                 out[k, j] = more[row]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Mapping
 from ctypes import (
     CFUNCTYPE,
     POINTER,
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PL_ABI = 3
+PL_ABI = 4
 
 # status codes, as in pl_status
 OK, PAUSED, FINISHED, TERMINATED, EVENT = 0, 1, 2, 3, 4
@@ -77,6 +78,8 @@ IMPLICIT = frozenset({"auto", "bdf", "radau5", "lieuler"})
 FIXED_STEP = frozenset({"lieuler", "euler", "rk4"})
 STORAGE = {"auto": 0, "dense": 1, "sparse": 2}
 MODEL_LINEAR, MODEL_AUTONOMOUS, MODEL_IMPURE = 1, 2, 4  # pl_model.flags
+MODEL_REFUSES, MODEL_SINGLE = 16, 32
+OF_RHS, OF_OUTPUTS, OF_ROOTS, OF_INTERFACE, BY_PARAMETERS = 1, 2, 4, 32, 256  # pl_model.tangents
 AT_JUMP = {"restart": 0, "proceed": 1, "x1": 2, "x2": 3, "correct": 4}
 INCREMENTS = {
     name: number
@@ -107,59 +110,36 @@ class Pattern(Structure):
     _fields_ = (("n_rows", c_int), ("n_cols", c_int), ("start", c_void_p), ("row", c_void_p))
 
 
+def each(kind: Any, names: str) -> list[tuple[str, Any]]:
+    """Fields of one type."""
+    return [(name, kind) for name in names.split()]
+
+
 class Model(Structure):
     """pl_model: function pointers are plain addresses here."""
 
     _fields_ = (
-        ("abi", c_int),
-        ("n_x", c_int),
-        ("n_u", c_int),
-        ("n_p", c_int),
-        ("n_y", c_int),
-        ("n_roots", c_int),
-        ("n_kinks", c_int),
-        ("flags", c_int),
+        *each(c_int, "abi n_x n_u n_p n_y n_interface n_roots n_kinks n_d n_delays tangents flags"),
         ("memory_size", c_size_t),
         ("name", c_char_p),
-        ("x_name", POINTER(c_char_p)),
-        ("u_name", POINTER(c_char_p)),
-        ("p_name", POINTER(c_char_p)),
-        ("y_name", POINTER(c_char_p)),
-        ("root_name", POINTER(c_char_p)),
-        ("x_start", c_void_p),
-        ("x_nominal", c_void_p),
-        ("x_min", c_void_p),
-        ("x_max", c_void_p),
-        ("u_start", c_void_p),
-        ("p_start", c_void_p),
-        ("root_direction", c_void_p),
-        ("root_terminal", c_void_p),
-        ("root_kind", c_void_p),
-        ("input_kind", c_void_p),
+        *each(POINTER(c_char_p), "x_name u_name p_name y_name d_name root_name x_unit u_unit p_unit y_unit"),
+        *each(c_void_p, "u_type p_type y_type d_type"),
+        *each(c_void_p, "x_start x_nominal x_min x_max u_start u_nominal u_min u_max p_start p_min p_max"),
+        *each(c_void_p, "y_nominal y_min y_max root_direction root_terminal root_kind input_kind"),
         ("mass", Pattern),
         ("mass_value", c_void_p),
         ("jac", Pattern),
         ("jac_u", Pattern),
-        ("open", c_void_p),
-        ("set_parameters", c_void_p),
-        ("initialise", c_void_p),
-        ("rhs", c_void_p),
-        ("jac_value", c_void_p),
-        ("jac_u_value", c_void_p),
-        ("jvp", c_void_p),
-        ("taylor", c_void_p),
-        ("roots", c_void_p),
-        ("root_range", c_void_p),
-        ("kink_range", c_void_p),
-        ("outputs", c_void_p),
-        ("event", c_void_p),
-        ("step_done", c_void_p),
-        ("save_size", c_void_p),
-        ("save", c_void_p),
-        ("restore", c_void_p),
-        ("close", c_void_p),
-        ("error", c_void_p),
+        *each(c_void_p, "open set_parameters nominal initial initialise rhs jac_value jac_u_value jvp tangent taylor"),
+        *each(c_void_p, "roots root_range kink_range outputs event step_done settle memory set_memory"),
+        *each(c_void_p, "delayed set_history text save_size save restore close error"),
     )
+
+
+class Direction(Structure):
+    """pl_direction."""
+
+    _fields_ = (("dt", c_double), ("dx", c_void_p), ("du", c_void_p), ("dp", c_void_p))
 
 
 class EventInfo(Structure):
@@ -452,8 +432,11 @@ class Shim(Structure):
 OPEN_CALL = CFUNCTYPE(c_int, c_void_p)
 CLOSE_CALL = CFUNCTYPE(None, c_void_p)
 PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
-FOLLOW_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p)
+MEMORY_CALL = CFUNCTYPE(c_void_p, c_void_p, c_int)
 INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
+SET_MEMORY_CALL = CFUNCTYPE(None, c_void_p, c_int, c_double)
+SETTLE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p)
+TANGENT_CALL = CFUNCTYPE(c_int, c_void_p, c_int, c_double, c_void_p, c_void_p, c_void_p, c_void_p)
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 JVP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 OUTPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
@@ -498,9 +481,6 @@ def runtime_folder() -> Path:
 def _load() -> ctypes.CDLL:
     lib = ctypes.CDLL(str(_library_path()))
     lib.pl_host_sizeof.restype = c_size_t
-    for number, mirror in enumerate(_SIZES):
-        if lib.pl_host_sizeof(number) != ctypes.sizeof(mirror):
-            raise ImportError(f"the compiled runtime does not match this Python package ({mirror.__name__}); reinstall")
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "pl_status_text": (c_char_p, [c_int]),
         "pl_linear_work_size": (c_size_t, [c_void_p]),
@@ -531,7 +511,8 @@ def _load() -> ctypes.CDLL:
         "pl_run_event_after": (c_void_p, [c_void_p]),
         "pl_run_event_fired": (c_void_p, [c_void_p]),
         "pl_shim_install": (None, [c_void_p, c_void_p]),
-        "pl_host_set_pivots": (c_int, [c_int, c_int, c_void_p, c_void_p, c_double, c_void_p]),
+        "pl_start_size": (c_size_t, [c_void_p]),
+        "pl_start": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     }
     for name, (restype, argtypes) in signatures.items():
         function = getattr(lib, name)
@@ -539,7 +520,15 @@ def _load() -> ctypes.CDLL:
     return lib
 
 
+def check_sizes(mirrors: Mapping[int, type[Structure]]) -> None:
+    """Refuse a runtime whose structures are not those of this package."""
+    for number, mirror in mirrors.items():
+        if lib.pl_host_sizeof(number) != ctypes.sizeof(mirror):
+            raise ImportError(f"the compiled runtime does not match this Python package ({mirror.__name__}); reinstall")
+
+
 lib = _load()
+check_sizes(dict(enumerate(_SIZES)))
 
 
 def status_text(status: int) -> str:

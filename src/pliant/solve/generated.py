@@ -16,9 +16,8 @@ from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.expr.signed import signed_variable
 from pliant.ir import Equation, FlatModel, Graph, Kind, Op, Variable
-from pliant.solve import binding
-from pliant.solve.held import HeldSolver
-from pliant.solve.initial import InitialSolver, Start
+from pliant.solve import binding, binding_start
+from pliant.solve.initial import Start, StartSearch
 from pliant.solve.inputs import count_jumps
 from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
@@ -73,14 +72,19 @@ class GeneratedModel(NativeModel):
             struct, name=system.name, digest=digest, names=_names(generated, _root_names(struct)), keep=(library,)
         )
         model.generated = generated
-        model.library = library
+        model.initial = binding_start.Initial.from_address(struct.initial)
+        model.start_bytes = int(binding_start.start_size(model.address))
+        variables = system.variables
+        model.has_open_parameters = any(variables[v].initial for v in generated.program.p)
         visible = [i for i, name in enumerate(model.names.x) if not is_hidden(name)]
         model.all_x = np.array(visible, dtype=np.int32)
         model.numbers = parameter_values(system)
         model.moving = _moving_scales(generated)
         return model
 
-    library: ctypes.CDLL
+    initial: binding_start.Initial
+    start_bytes: int  # work memory of the search for start values
+    has_open_parameters: bool  # the start determines some
     numbers: dict[int, float]
     moving: dict[str, dict[int, int]]  # nominal, min, max: place in x -> expression, where parameters are in it
     _constants: dict[str, float] | None = None
@@ -125,35 +129,44 @@ class GeneratedModel(NativeModel):
         """Events set discrete variables or states."""
         return bool(self.generated.program.sorted.events)
 
-    def _memory(self, instance: Instance, before: int) -> Vector:
-        """Discrete variables in the instance itself, or their values before the last event."""
-        self.library.pliant_memory.restype = ctypes.c_void_p
-        n = len(self.generated.program.sorted.events.memories)
-        place = self.library.pliant_memory(ctypes.c_void_p(instance.address), before)
-        return np.ctypeslib.as_array((ctypes.c_double * n).from_address(place))
-
     def memories(self, instance: Instance) -> tuple[float, ...]:
         """Values of discrete variables in the order of the model's events."""
-        return tuple(self._memory(instance, 0).tolist()) if self.has_memory else ()
+        if not self.struct.n_d:
+            return ()
+        place = binding.MEMORY_CALL(self.struct.memory)(instance.address, 0)
+        return tuple(binding.doubles_at(place, self.struct.n_d).tolist())
 
     def set_memories(self, instance: Instance, values: Vector) -> None:
         """Give discrete variables other values."""
-        for before in (0, 1):
-            self._memory(instance, before)[:] = values
+        for k, value in enumerate(values.tolist()):
+            binding.SET_MEMORY_CALL(self.struct.set_memory)(instance.address, k, value)
 
-    def set_memory(self, instance: Instance, k: int, value: float) -> None:
-        """Give one discrete variable another value."""
-        for before in (0, 1):
-            self._memory(instance, before)[k] = value
+    def chosen_memories(self, instance: Instance) -> dict[int, float]:
+        """Discrete variables that do not begin with their declared values."""
+        values = ctypes.c_void_p()
+        flags = binding_start.CHOSEN_CALL(self.initial.chosen)(instance.address, ctypes.byref(values))
+        n = self.struct.n_d
+        if not n or not values.value:
+            return {}
+        found = binding.doubles_at(values.value, n)
+        return {k: float(found[k]) for k in np.flatnonzero(binding.int8_at(flags, n)).tolist()}
 
     def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:
         """Relations anew at (t, x, u); discrete variables hold."""
-        self.library.pliant_settle(
-            ctypes.c_void_p(instance.address),
-            ctypes.c_double(t),
-            ctypes.c_void_p(x.ctypes.data),
-            ctypes.c_void_p(u.ctypes.data),
+        binding.SETTLE_CALL(self.struct.settle)(instance.address, t, x.ctypes.data, u.ctypes.data)
+
+    def tangent(self, instance: Instance, of: int, t: float, at: tuple[Vector, Vector], column: int) -> Vector | None:
+        """Derivatives of what ``of`` says at ``at`` = (x, u) along one state or, from n_x on, one input; None: none."""
+        n, n_u = self.n_x, len(self.names.u)
+        unit = np.zeros(n + n_u + 1)
+        unit[column] = 1.0
+        du = unit[n:].copy()
+        out = np.empty(max({binding.OF_RHS: n, binding.OF_INTERFACE: self.struct.n_interface}[of], 1))
+        along = binding.Direction(dx=unit.ctypes.data, du=du.ctypes.data)
+        status = binding.TANGENT_CALL(self.struct.tangent)(
+            instance.address, of, t, at[0].ctypes.data, at[1].ctypes.data, ctypes.addressof(along), out.ctypes.data
         )
+        return out if status == binding.OK else None
 
     def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
         """Types of Modelica; bounds and start values may follow the parameters."""
@@ -226,11 +239,9 @@ class GeneratedModel(NativeModel):
 
     def consistent_start(self, sim: Simulation) -> float | None:
         """Initial equations, fixed start values and algebraic equations solved."""
-        solver = (HeldSolver if sim.request.held else InitialSolver)(self, sim)
-        next_time = solver.run()
-        self.last_start = solver.found
+        next_time, self.last_start = StartSearch(self, sim).run()
         if self.reports_to is not None:
-            self.reports_to.last_start = solver.found
+            self.reports_to.last_start = self.last_start
         return next_time
 
     def check_runnable(self) -> None:
@@ -351,8 +362,7 @@ class GeneratedModel(NativeModel):
         out: dict[int, str] = {}
         for k, one in enumerate(program.sorted.sets):
             n = len(one.candidates[0])
-            self.library.pliant_states.restype = ctypes.c_void_p
-            flags = binding.int8_at(self.library.pliant_states(ctypes.c_void_p(self_), k), n)
+            flags = binding.int8_at(binding_start.STATES_CALL(self.initial.states)(self_, k), n)
             chosen = [j for j in range(n) if flags[j]]
             for level, slots in enumerate(one.slots):
                 for slot, j in zip(slots, chosen, strict=True):

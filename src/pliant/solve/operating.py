@@ -22,7 +22,6 @@ from pliant.arguments import as_numbers
 from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
 from pliant.solve import binding
 from pliant.solve.generated import GeneratedModel, is_hidden
-from pliant.solve.initial import directional
 from pliant.solve.look import jacobian, mass_matrix
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import check_parameters, check_request
@@ -275,16 +274,23 @@ def _input_jacobian(point: Point, x: Matrix) -> Matrix:
     out = np.zeros((len(x), n_u))
     if isinstance(point.model, GeneratedModel):
         for k in range(n_u):
-            out[:, k] = _directional(point, x, len(x) + k)[0]
+            out[:, k] = _along(point, binding.OF_RHS, x, len(x) + k)
         return out
     for k in range(n_u):
         out[:, k] = _central(point, point.sim.u, k, lambda: point.rhs(x))
     return out
 
 
-def _directional(point: Point, x: Matrix, column: int) -> tuple[Matrix, Matrix]:
+def _along(point: Point, of: int, x: Matrix, column: int) -> Matrix:
+    """Derivatives along one state or, behind these, one input."""
     assert isinstance(point.model, GeneratedModel)
-    return directional(point.model, point.sim.instance.address, point.t, x, point.sim.u, column)
+    found = point.model.tangent(point.sim.instance, of, point.t, (x, point.sim.u), column)
+    if found is None:
+        words = point.model.error_text(point.sim.instance)
+        raise ModelEvaluationError(
+            f"{point.model.name}: the derivatives cannot be evaluated at t = {point.t:g}: {words}", time=point.t
+        )
+    return found
 
 
 def _central(point: Point, vector: Matrix, k: int, value: Any) -> Matrix:
@@ -303,12 +309,11 @@ def _output_jacobian(point: Point, x: Matrix) -> tuple[tuple[str, ...], Matrix, 
     """(names, dy/dx, dy/du): exact for outputs of a Modelica model, central differences for others."""
     model, n_u = point.model, len(point.model.names.u)
     if isinstance(model, GeneratedModel):
-        first = len(model.generated.initial.conditions)
         system = model.generated.program.sorted.system
         names = tuple(variable.name for variable in system.variables if variable.is_output)
         rows = np.zeros((len(names), len(x) + n_u))
         for k in range(rows.shape[1] if names else 0):
-            rows[:, k] = _directional(point, x, k)[1][first:]
+            rows[:, k] = _along(point, binding.OF_INTERFACE, x, k)
         return names, rows[:, : len(x)], rows[:, len(x) :]
     names = model.names.y
     jy, jyu = np.zeros((len(names), len(x))), np.zeros((len(names), n_u))

@@ -358,13 +358,17 @@ class Simulation:
                 ctypes.byref(self.problem), start, binding.address_of(self.x), binding.address_of(work)
             )
             self.raise_user_error()
-            if status == binding.MEMORY:
-                self._more_memory()
-            elif status == binding.PATTERN:
-                self.check_pattern()
-            else:
+            if status not in (binding.MEMORY, binding.PATTERN):
                 return int(status)
+            self.relinearise(status)
             self.x[:] = given
+
+    def relinearise(self, why: int) -> None:
+        """The factorisation needs more room, or the pattern another look."""
+        if why == binding.MEMORY:
+            self._more_memory()
+        else:
+            self.check_pattern()
 
     def _make_consistent(self) -> None:
         start = self.request.start
@@ -440,10 +444,7 @@ class Simulation:
         if status in (binding.FINISHED, binding.TERMINATED):
             self.done = True
         elif status in (binding.MEMORY, binding.PATTERN):
-            if status == binding.MEMORY:
-                self._more_memory()
-            else:
-                self.check_pattern()
+            self.relinearise(status)
             binding.lib.pl_run_relinearise(binding.address_of(self.run_memory), binding.address_of(self.method_memory))
         elif status < 0:
             raise failure_error(self, status, None)
