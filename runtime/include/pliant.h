@@ -106,7 +106,9 @@ typedef struct pl_problem {
     pl_real *u;              /* n_u, current input values */
     pl_real rtol;
     const pl_real *atol; /* n_x */
-    pl_linear *linear;   /* NULL for explicit methods */
+    pl_real
+        *atol_room;    /* the same array, if it follows the nominal values of the states; NULL: it does not */
+    pl_linear *linear; /* NULL for explicit methods */
     pl_counters *count;
     int next_jump; /* first segment with a jump that is not yet passed: u is taken from the left of it */
     int passed;    /* last segment with a jump that is: u is taken from it on, whatever the rounding of t */
@@ -136,6 +138,10 @@ pl_real pl_norm(const pl_problem *p, const pl_real *v, const pl_real *x);
 /* weight[i] = 1 / (rtol |x_i| + atol_i); PL_TOO_ACCURATE if a weight is not finite */
 pl_status pl_weights(pl_problem *p, pl_real t, const pl_real *x, pl_real *weight);
 pl_real pl_weighted_norm(int n, const pl_real *v, const pl_real *weight);
+/* Share of rtol * nominal that is the tolerance of a state where none is given. */
+#define PL_ATOL_SHARE 1e-2
+/* The model has rewritten its nominal values: tolerances that follow them, formed anew. */
+void pl_follow_nominal(pl_problem *p);
 
 /* --------------------------------------------------------------------- iteration matrix and Jacobian */
 

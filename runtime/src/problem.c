@@ -162,6 +162,16 @@ pl_status pl_weights(pl_problem *p, pl_real t, const pl_real *x, pl_real *weight
     return PL_OK;
 }
 
+void pl_follow_nominal(pl_problem *p) {
+    const pl_model *m = p->model;
+    if (!p->atol_room || !m->nominal) return;
+    m->nominal(p->self, p->atol_room);
+    for (int i = 0; i < m->n_x; i++) {
+        pl_real size = fabs(p->atol_room[i]); /* 0: not entered */
+        p->atol_room[i] = PL_ATOL_SHARE * p->rtol * (size > 0.0 ? size : 1.0);
+    }
+}
+
 pl_real pl_weighted_norm(int n, const pl_real *v, const pl_real *weight) {
     pl_real lane[LANES] = {0.0}, sum;
     int i = 0;

@@ -224,7 +224,8 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
         info->follow = follow;
     }
     if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
-    info->f_changed |= info->again ? one.moved : one.called;
+    info->f_changed |= (info->again ? one.moved : one.called) || info->nominal_changed;
+    if (info->nominal_changed) pl_follow_nominal(p);
     if (status != PL_OK) {
         p->failure.status = (int)status;
         p->failure.what = PL_IN_EVENT;

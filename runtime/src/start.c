@@ -277,6 +277,7 @@ static pl_status first_event(pl_search *s, int begins, int *ends) {
     if (status != PL_OK) return fail_in_words(s, PL_START_EVENT, status);
     s->report->next_time = info.next_time;
     *ends = info.terminate;
+    if (info.nominal_changed) pl_follow_nominal(s->p);
     if (s->n_a && (info.f_changed || info.x_changed)) status = pl_start_algebraic(s);
     if (status == PL_OK) status = pl_start_evaluate(s);
     if (status == PL_OK) pl_start_accept(s);
@@ -373,6 +374,7 @@ static pl_status plain(pl_search *s, pl_real *work) {
         info.host = NULL;
         pl_status status = m->initialise(s->self, s->t, s->x, s->u, &info);
         s->report->next_time = info.next_time;
+        if (info.nominal_changed) pl_follow_nominal(s->p);
         return status == PL_OK ? PL_OK : pl_start_refused(s, status);
     }
     if (!m->mass.start || !s->p->linear || !pl_linear_has_algebraic(s->p->linear)) return PL_OK;

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
 Array = Callable[[str, str, Sequence[str]], None]  # type, name, elements
-TYPES = {"real": "0", "integer": "1", "boolean": "2", "enumeration": "3", "string": "4"}  # PL_TYPE_...
 RANGES = {"x": ("nominal", "min", "max"), "u": ("nominal", "min", "max"), "p": ("min", "max")}
 RANGES |= {"y": ("nominal", "min", "max")}
 OPEN = {"nominal": 0.0, "min": float("-inf"), "max": float("inf")}  # what is not declared
@@ -32,7 +31,7 @@ def describe(emitter: Emitter, attribute: Callable[[int, str, float], float], ar
     for letter, members in vectors(emitter).items():
         variables = [emitter.variables[v] for v in members]
         if letter != "x" and any(one.type != "real" for one in variables):
-            array("const int8_t", f"{letter}_type", [TYPES[one.type] for one in variables])
+            array("const int8_t", f"{letter}_type", [f"PL_TYPE_{one.type.upper()}" for one in variables])
         if letter != "d" and any(one.unit for one in variables):
             array("const char *const", f"{letter}_unit", [c_string(one.unit) for one in variables])
         for name in RANGES.get(letter, ()):

@@ -79,6 +79,7 @@ FIXED_STEP = frozenset({"lieuler", "euler", "rk4"})
 STORAGE = {"auto": 0, "dense": 1, "sparse": 2}
 MODEL_LINEAR, MODEL_AUTONOMOUS, MODEL_IMPURE = 1, 2, 4  # pl_model.flags
 MODEL_REFUSES, MODEL_SINGLE = 16, 32
+TYPES = ("real", "integer", "boolean", "enumeration", "string")  # PL_TYPE_...
 OF_RHS, OF_OUTPUTS, OF_ROOTS, OF_INTERFACE, BY_PARAMETERS = 1, 2, 4, 32, 256  # pl_model.tangents
 AT_JUMP = {"restart": 0, "proceed": 1, "x1": 2, "x2": 3, "correct": 4}
 INCREMENTS = {
@@ -221,6 +222,7 @@ class Problem(Structure):
         ("u", c_void_p),
         ("rtol", c_double),
         ("atol", c_void_p),
+        ("atol_room", c_void_p),
         ("linear", c_void_p),
         ("count", c_void_p),
         ("next_jump", c_int),

@@ -90,6 +90,7 @@ class GeneratedModel(NativeModel):
     _constants: dict[str, float] | None = None
     _declared: tuple[dict[str, Declared], bool] | None = None  # of the inputs; do parameters change it?
     _with_taylor: GeneratedModel | None = None
+    _with_tangents: GeneratedModel | None = None
     reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
     last_start: Start | None = None  # how the last simulation found its start values
     scaled_from: tuple[GeneratedModel, Vector] | None = None  # see `scaled_for`
@@ -124,6 +125,15 @@ class GeneratedModel(NativeModel):
             self._with_taylor._with_taylor = self._with_taylor  # also where there are none: asked once only
         return self._with_taylor
 
+    def with_tangents(self) -> GeneratedModel:
+        """The same model with derivatives of all variables and relations, by parameters too, compiled when asked for."""
+        if self.struct.tangents & binding.BY_PARAMETERS:
+            return self
+        if self._with_tangents is None:
+            generated = generate(self.generated.program.sorted, self.generated.form, tangents=True)
+            self._with_tangents = GeneratedModel.compile(generated, self.digest)
+        return self._with_tangents
+
     @property
     def has_memory(self) -> bool:
         """Events set discrete variables or states."""
@@ -156,17 +166,25 @@ class GeneratedModel(NativeModel):
         binding.SETTLE_CALL(self.struct.settle)(instance.address, t, x.ctypes.data, u.ctypes.data)
 
     def tangent(self, instance: Instance, of: int, t: float, at: tuple[Vector, Vector], column: int) -> Vector | None:
-        """Derivatives of what ``of`` says at ``at`` = (x, u) along one state or, from n_x on, one input; None: none."""
-        n, n_u = self.n_x, len(self.names.u)
-        unit = np.zeros(n + n_u + 1)
+        """Derivatives of what ``of`` says at ``at`` = (x, u) along one state, input or parameter, numbered through.
+
+        None: the model cannot be evaluated there. For all of it a model ``with_tangents`` is needed.
+        """
+        struct, ends = self.struct, np.cumsum([self.n_x, self.struct.n_u, self.struct.n_p])
+        sizes = {
+            binding.OF_RHS: self.n_x,
+            binding.OF_OUTPUTS: struct.n_y,
+            binding.OF_ROOTS: struct.n_roots,
+            binding.OF_INTERFACE: struct.n_interface,
+        }
+        unit, out = np.zeros(int(ends[-1]) + 1), np.empty(sizes[of] + 1)
         unit[column] = 1.0
-        du = unit[n:].copy()
-        out = np.empty(max({binding.OF_RHS: n, binding.OF_INTERFACE: self.struct.n_interface}[of], 1))
-        along = binding.Direction(dx=unit.ctypes.data, du=du.ctypes.data)
-        status = binding.TANGENT_CALL(self.struct.tangent)(
+        places = [unit.ctypes.data + unit.itemsize * first for first in (0, int(ends[0]), int(ends[1]))]
+        along = binding.Direction(dx=places[0], du=places[1], dp=places[2] if column >= ends[1] else None)
+        status = binding.TANGENT_CALL(struct.tangent)(
             instance.address, of, t, at[0].ctypes.data, at[1].ctypes.data, ctypes.addressof(along), out.ctypes.data
         )
-        return out if status == binding.OK else None
+        return out[:-1] if status == binding.OK else None
 
     def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
         """Types of Modelica; bounds and start values may follow the parameters."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import as_path, by_name
 from pliant.codegen.compiler import load_again, load_library
-from pliant.errors import ModelError
+from pliant.errors import ModelError, NotSupportedError
 from pliant.solve import binding
 from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names, mass_rows
 
@@ -52,6 +52,14 @@ class NativeModel(NumericModel):
         if self.measured_source is None:
             self.measured_source = self._measure(colours, instance, x, u)
         return self.measured_source
+
+    def check_runnable(self) -> None:
+        """Refuse what the runtime does not keep yet."""
+        if self.struct.n_delays:
+            raise NotSupportedError(
+                f"{self.name} reads {self.struct.n_delays} delayed values, and simulations keep no past values yet",
+                hint="replace the delay by a chain of first-order lags (Pade approximation)",
+            )
 
     def _measure(self, colours: int, instance: Instance, x: Vector, u: Vector) -> str:
         struct, n_jac = self.struct, self.n_x**2
@@ -146,8 +154,10 @@ def check_struct(struct: binding.Model, name: str) -> None:
             f"{name} was made for another version of pliant.h (abi {struct.abi}, this is {binding.PL_ABI})",
             hint="set .abi = PL_ABI and compile against the header of this version",
         )
-    if min(struct.n_x, struct.n_u, struct.n_p, struct.n_y, struct.n_roots) < 0:
-        raise ModelError(f"{name}: the sizes n_x, n_u, n_p, n_y and n_roots must not be negative")
+    sizes = ("n_x", "n_u", "n_p", "n_y", "n_interface", "n_roots", "n_kinks", "n_d", "n_delays")
+    negative = [one for one in sizes if getattr(struct, one) < 0]
+    if negative:
+        raise ModelError(f"{name}: {', '.join(negative)} must not be negative", hint="sizes are numbers of variables")
     required = {"rhs": struct.rhs}
     if struct.n_x:
         required["x_start"] = struct.x_start
@@ -158,6 +168,16 @@ def check_struct(struct: binding.Model, name: str) -> None:
             required["root_range"] = struct.root_range
     if struct.n_y:
         required["outputs"] = struct.outputs
+    if struct.n_d:
+        required |= {"memory": struct.memory, "set_memory": struct.set_memory}
+    if struct.n_delays:
+        required |= {"delayed": struct.delayed, "set_history": struct.set_history}
+    if struct.tangents:
+        required["tangent"] = struct.tangent
+    for letter in "upyd":
+        count, place = getattr(struct, f"n_{letter}"), getattr(struct, f"{letter}_type")
+        if place and (binding.int8_at(place, count) == binding.TYPES.index("string")).any():
+            required["text"] = struct.text
     if struct.mass.start:
         required["mass_value"] = struct.mass_value
         required["mass.row"] = struct.mass.row

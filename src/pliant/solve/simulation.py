@@ -72,7 +72,7 @@ class Simulation:
         self.inputs = make_inputs(model, inputs, self.instance, request)
         self.u = self.inputs.u.copy() if self.inputs.u.size else np.zeros(1)
         self.count = binding.Counters()
-        self.atol = np.ascontiguousarray(request.atol)
+        self.atol = np.array(request.atol)
         self.problem = binding.Problem(
             model=model.address,
             self_=self.instance.address,
@@ -80,6 +80,7 @@ class Simulation:
             u=binding.address_of(self.u),
             rtol=request.rtol,
             atol=binding.address_of(self.atol),
+            atol_room=None if request.atol_given or not model.struct.nominal else binding.address_of(self.atol),
             count=ctypes.addressof(self.count),
             next_jump=1 << 30,
         )
