@@ -31,13 +31,13 @@ static pl_status rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, 
     f[1] = -x[1];
     return PL_OK;
 }
-static const int8_t timed[] = {PL_ROOT_TIMED};
+static const int8_t timed[] = {PL_ROOT_TIMED}, string[] = {PL_TYPE_STRING};
 static const pl_real start[2] = {1.0, 1.0}, one[4] = {1.0, 1.0, 1.0, 1.0};
 static const int column[3] = {0, 1, 2}, full[3] = {0, 2, 4}, down[3] = {0, 2, 1}, late[3] = {1, 1, 2};
 static const int diagonal[2] = {0, 1}, outside[2] = {0, 2}, negative[2] = {-1, 1}, twice[4] = {0, 0, 0, 1};
 static const int square[4] = {0, 1, 0, 1};
 static const int *const unused[] = {column, full, down, late, diagonal, outside, negative, twice, square};
-const void *const keep[] = {unused, one, start, timed, (const void *)rhs};
+const void *const keep[] = {unused, one, start, timed, string, (const void *)rhs};
 """
 
 
@@ -66,6 +66,10 @@ def test_the_least_model_works(tmp_path: Path) -> None:
         (GOOD + ", .n_roots = 1", "lacks roots"),
         (GOOD + ", .n_roots = 1, .root_kind = timed", "lacks roots, root_range"),
         (GOOD + ", .n_y = 1", "lacks outputs"),
+        (GOOD + ", .n_d = 1", "lacks memory, set_memory"),
+        (GOOD + ", .n_delays = 1", "lacks delayed, set_history"),
+        (GOOD + ", .tangents = PL_OF_RHS", "lacks tangent"),
+        (GOOD + ", .n_p = 1, .p_type = string", "lacks text"),
         (GOOD + ", .mass = {2, 2, column, diagonal}", "lacks mass_value"),
         (GOOD + ", .jac = {2, 2, column, outside}", "pattern of the Jacobian"),
         (GOOD + ", .jac = {2, 2, column, negative}", "pattern of the Jacobian"),

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#define PIVOT  1e-6 /* share of the largest entry from which on a constraint can be solved for a candidate */
+#define PIVOT   1e-6 /* share of the largest entry from which on a constraint can be solved for a candidate */
 #define LARGEST 1e300 /* stands for infinity */
-#define MISSED 1e-6 /* relative difference from which on a given value is not met */
+#define MISSED  1e-6  /* relative difference from which on a given value is not met */
 
 void pl_set_states(int m, int n, pl_real *g, const int8_t *wanted, int8_t *state, int *work) {
     int missing, rank;

@@ -126,7 +126,7 @@ class GeneratedModel(NativeModel):
         return self._with_taylor
 
     def with_tangents(self) -> GeneratedModel:
-        """The same model with derivatives of all variables and relations, by parameters too, compiled when asked for."""
+        """The same model with derivatives of all variables and relations, also by parameters; compiled when asked."""
         if self.struct.tangents & binding.BY_PARAMETERS:
             return self
         if self._with_tangents is None:

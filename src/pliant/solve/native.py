@@ -157,7 +157,7 @@ def check_struct(struct: binding.Model, name: str) -> None:
     sizes = ("n_x", "n_u", "n_p", "n_y", "n_interface", "n_roots", "n_kinks", "n_d", "n_delays")
     negative = [one for one in sizes if getattr(struct, one) < 0]
     if negative:
-        raise ModelError(f"{name}: {', '.join(negative)} must not be negative", hint="sizes are numbers of variables")
+        raise ModelError(f"{name}: sizes must not be negative: {', '.join(negative)}", hint="leave them out for 0")
     required = {"rhs": struct.rhs}
     if struct.n_x:
         required["x_start"] = struct.x_start
