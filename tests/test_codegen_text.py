@@ -87,6 +87,13 @@ def test_no_warnings(compiler: str, tmp_path: Path) -> None:
         assert done.returncode == 0, f"{name}: {done.stderr[:2000]}"
 
 
+@pytest.mark.parametrize("name", BODIES)
+def test_the_model_is_all_that_is_exported(name: str) -> None:
+    text = c_text(name)
+    assert text.count("PL_EXPORT") == 1
+    assert "PL_EXPORT const pl_model pliant_model" in text
+
+
 DRIVER = r"""
 #include <stdio.h>
 #include <stdlib.h>

@@ -102,7 +102,10 @@ size_t pl_start_size(const pl_model *m) {
 static void measure(pl_search *s) {
     const pl_real *nominal = s->m->x_nominal;
     pl_real *p = s->size + s->n_x, *d = p + s->n_p;
-    for (int i = 0; i < s->n_x; i++) s->size[i] = nominal && nominal[i] > 0.0 ? nominal[i] : 1.0;
+    for (int i = 0; i < s->n_x; i++) s->size[i] = nominal ? nominal[i] : 0.0;
+    if (s->m->nominal) s->m->nominal(s->self, s->size);
+    for (int i = 0; i < s->n_x; i++)
+        if (!(s->size[i] > 0.0)) s->size[i] = 1.0;
     for (int k = 0; k < s->n_p + s->n_d; k++) p[k] = 0.0;
     if (s->in->sizes) s->in->sizes(s->self, p);
     for (int k = 0; k < s->n_p; k++)
