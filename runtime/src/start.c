@@ -255,7 +255,7 @@ static pl_status try_elsewhere(pl_search *s, pl_status status) {
 static pl_status check_whole(pl_search *s) {
     pl_status status = PL_OK;
     for (int k = 0; status == PL_OK && s->in->p_open && k < s->n_p; k++) {
-        pl_real value = s->q->p[k], whole = nearbyint(value);
+        pl_real value = s->q->p[k], whole = floor(value + 0.5);
         int unknown = s->n_x + k;
         if (!s->in->p_open[k] || !s->m->p_type || s->m->p_type[k] == PL_TYPE_REAL || value == whole) continue;
         if (fabs(value - whole) <= PL_START_ACCEPTED * fmax(1.0, fabs(value))) {

@@ -374,12 +374,8 @@ class File:
             pattern(lines, fields, "jac_u", len(p.x), len(p.u), entries_u)
             kinds = ["PL_INPUT_BENT" if bent else "0" for bent in bent_inputs(self.g, p)]
             array("const int8_t", "input_kind", kinds)
-        if p.p:
-            names("p_name", p.p)
-            fields += [f".n_p = {len(p.p)}", ".p_start = p_start"]
-        if self.y:
-            names("y_name", self.y)
-            fields += [f".n_y = {len(self.y)}", ".outputs = model_outputs"]
+        fields += [".p_start = p_start"] if p.p else []
+        fields += [".outputs = model_outputs"] if self.y else []
         if self.s.relations:
             texts = [relation_text(self.e, k) + (f" [{k}]" if k else "") for k in range(len(self.s.relations))]
             array("const char *const", "root_name", [c_string(one) for one in texts])

@@ -30,6 +30,9 @@ def describe(emitter: Emitter, attribute: Callable[[int, str, float], float], ar
     fields: list[str] = []
     for letter, members in vectors(emitter).items():
         variables = [emitter.variables[v] for v in members]
+        if letter in "pyd" and members:
+            array("const char *const", f"{letter}_name", [c_string(one.name) for one in variables])
+            fields.append(f".n_{letter} = {len(members)}")
         if letter != "x" and any(one.type != "real" for one in variables):
             array("const int8_t", f"{letter}_type", [f"PL_TYPE_{one.type.upper()}" for one in variables])
         if letter != "d" and any(one.unit for one in variables):
@@ -40,12 +43,8 @@ def describe(emitter: Emitter, attribute: Callable[[int, str, float], float], ar
                 if name == "nominal":
                     numbers = [abs(value) for value in numbers]  # 0: not entered
                 array("const pl_real", f"{letter}_{name}", [number(value) for value in numbers])
-    memories = vectors(emitter)["d"]
-    if memories:
-        array("const char *const", "d_name", [c_string(emitter.variables[v].name) for v in memories])
-        fields += [f".n_d = {len(memories)}", ".memory = model_memory", ".set_memory = model_set_memory"]
     if emitter.s.events:
-        fields.append(".settle = model_settle")
+        fields += [".memory = model_memory", ".set_memory = model_set_memory", ".settle = model_settle"]
     if emitter.moving_nominals:
         fields.append(".nominal = model_nominal")
     there = ["PL_OF_RHS"]

@@ -72,6 +72,8 @@ class Context:
 class FunctionWriter:
     """Writes the parts of one function, then the function that calls them."""
 
+    stops_all = True  # a part that returns early says so with PL_OK: the function that calls it has to look again
+
     def __init__(
         self,
         context: Context,
@@ -80,12 +82,9 @@ class FunctionWriter:
         extra: str = "",
         extra_call: str = "",
         memory: Mapping[int, str] | None = None,
-        stop: str = "",
         attribute: str = "",
     ) -> None:
-        """``memory``: variables whose values are kept somewhere in any case; ``stop``: condition of the early return
-        between groups of targets; ``attribute``: of the C functions."""
-        self.stop = stop
+        """``memory``: variables whose values are kept somewhere in any case; ``attribute``: of the C functions."""
         # small functions are better inlined, in large regular ones packing pays
         scalar = name == "rhs" and SMALL < len(plan.items) <= WHOLE
         self.attribute = attribute + " " if attribute else "PL_SCALAR " if scalar else ""
@@ -201,8 +200,8 @@ class FunctionWriter:
             calls = []
             for k, part in enumerate(self.parts):
                 calls.append(f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;")
-                stops = [item.text or self.stop for item in part if item.kind == "stop"]
-                calls += [f"    if ({one}) return PL_OK;" for one in stops if one]  # nor are the parts after it wanted
+                if self.stops_all:  # nor are the parts after it wanted
+                    calls += [f"    if ({item.text}) return PL_OK;" for item in part if item.kind == "stop"]
             out.append(
                 f"static pl_status {self.name}({self.arguments}) {{\n    pl_status status;\n"
                 + "\n".join(calls)
@@ -226,7 +225,7 @@ class FunctionWriter:
     def _item(self, item: Item) -> list[str]:
         statement = item.statement
         if item.kind == "stop":
-            return [f"    if ({item.text or self.stop}) return PL_OK;"]
+            return [f"    if ({item.text}) return PL_OK;"]
         if item.kind == "copy":
             return [f"    {item.text}"]
         if item.kind == "temp":

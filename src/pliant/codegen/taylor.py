@@ -195,6 +195,8 @@ class TaylorProgram:
 class TaylorWriter(FunctionWriter):
     """Writes the function; it returns PL_FINISHED where the wanted order is reached."""
 
+    stops_all = False
+
     def __init__(self, context: Context, plan: Plan, attribute: str, n_loops: int) -> None:
         order = 1
         for item in plan.items:
