@@ -238,7 +238,68 @@ static void test_searches(void) {
     CHECK(fabs(a.report.failure.residual[0] - 1.0) < 1e-12);
 }
 
+/* ------------------------------------------------------------------------------- models without pl_initial */
+
+/* x' = -x, 0 = y - x^2 - 1 */
+static pl_status dae(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *f) {
+    (void)self, (void)t, (void)u;
+    f[0] = -x[0];
+    f[1] = x[1] - x[0] * x[0] - 1.0;
+    return PL_OK;
+}
+
+static pl_status ticks(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
+    (void)self, (void)u;
+    x[1] = 42.0;
+    info->next_time = t + 2.0;
+    return PL_OK;
+}
+
+static void test_plain(void) {
+    static const int column[] = {0, 1, 1}, row[] = {0};
+    static const pl_real one[] = {1.0}, atol[] = {1e-8, 1e-8};
+    pl_model m;
+    pl_problem p;
+    pl_counters count;
+    pl_start_request q;
+    pl_start_report report;
+    pl_linear_options want;
+    pl_linear_layout layout;
+    memset(&m, 0, sizeof m);
+    memset(&p, 0, sizeof p);
+    memset(&q, 0, sizeof q);
+    memset(&count, 0, sizeof count);
+    memset(&want, 0, sizeof want);
+    m.abi = PL_ABI;
+    m.n_x = 2;
+    m.x_start = x_start;
+    m.rhs = dae;
+    m.mass = (pl_pattern){2, 2, column, row};
+    m.mass_value = one;
+    void *plan = malloc(pl_linear_work_size(&m));
+    CHECK(pl_linear_plan(&m, &want, &layout, plan) == PL_OK);
+    void *memory = malloc(layout.size), *work = malloc(pl_start_size(&m));
+    p.model = &m;
+    p.count = &count;
+    p.rtol = 1e-6;
+    p.atol = atol;
+    p.linear = pl_linear_init(memory, &m, &want, &layout, plan);
+    double x[] = {2.0, 0.0};
+    CHECK(pl_start(&p, &q, x, &report, work) == PL_OK && x[0] == 2.0 && fabs(x[1] - 5.0) < 1e-9);
+    q.check = 1;
+    x[1] = 0.0;
+    CHECK(pl_start(&p, &q, x, &report, work) == PL_INCONSISTENT && report.failure.what == PL_START_UNMET);
+    CHECK(report.failure.index == 1 && fabs(report.failure.value - 5.0) < 1e-9);
+    x[1] = 5.0;
+    CHECK(pl_start(&p, &q, x, &report, work) == PL_OK && report.next_time == HUGE_VAL);
+    m.initialise = ticks;
+    q.t = 3.0;
+    CHECK(pl_start(&p, &q, x, &report, work) == PL_OK && x[1] == 42.0 && report.next_time == 5.0);
+    free(plan), free(memory), free(work);
+}
+
 int main(void) {
+    test_plain();
     test_least_norm();
     test_least_norm_by_hand();
     test_searches();
