@@ -73,7 +73,7 @@ def nominal_text(emitter: Emitter) -> list[str]:
 
 def tangent_targets(emitter: Emitter) -> tuple[list[int], list[str]]:
     """Expressions whose derivatives `tangent` gives, and where they go."""
-    roots = [sub(emitter.g, r.lhs, r.rhs) for r in emitter.s.relations]
+    roots = [sub(emitter.g, left, right) for left, right in emitter.ahead.sides]
     values = [var(emitter.g, v) for v in emitter.y]
     places = [f"df[{i}]" for i in range(len(emitter.program.f))]
     places += [f"dg[{k}]" for k in range(len(roots))] + [f"dy[{k}]" for k in range(len(values))]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pliant.errors import ArgumentError, InitialValueError, PliantError
 from pliant.expr.text import text
 from pliant.solve import binding, binding_start
+from pliant.solve.failure import event_hint
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Generated
@@ -160,7 +161,8 @@ class StartSearch:
         why = self._residuals() if failure.what == binding_start.RESIDUAL else WORDS.get(failure.what, "")
         words = failure.words.decode(errors="replace")
         why = words or why or binding.status_text(failure.status)
-        hint = "the first of them holds for known values only: change it, or what fixes them" if failure.known else ""
+        known = "the first of them holds for known values only: change it, or what fixes them"
+        hint = known if failure.known else event_hint(why)
         return InitialValueError(
             f"{name}: no consistent start values at t = {self.sim.request.start:g}: {why}{self._loop_residuals()}",
             hint=hint or "give start values near the solution (start = ... in the model, or start_values=)",
