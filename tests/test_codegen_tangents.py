@@ -16,6 +16,12 @@ BODIES = {
   output Real w = z*a + v;
 equation
   der(x) = -a*x*z + v^2; der(y) = if x > 0.2 then b*x - y else sin(a*time); z = exp(-b*y) + time*x;""",
+    "no states": """  parameter Real a = 2, b = 0.5;
+  input Real v(start = 0.3);
+  Real z = a*v + time;
+  output Real w = z*b;
+equation
+""",
     "linear loop": """  parameter Real a = 2, b = 0.5;
   Real x(start = 1), p, q, r;
 equation

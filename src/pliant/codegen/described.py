@@ -84,8 +84,8 @@ def tangent_room(emitter: Emitter) -> int:
     """Numbers that are computed on the way to those asked for."""
     n = len(emitter.program.f)
     if emitter.has_tangents:
-        return max(n + len(emitter.s.relations) + len(emitter.y), n + len(emitter.initial.conditions))
-    return n + len(emitter.initial.conditions) if emitter.outputs else 0
+        return max(n + len(emitter.s.relations) + len(emitter.y), n + len(emitter.initial.conditions), 1)
+    return max(n + len(emitter.initial.conditions), 1) if emitter.outputs else 0
 
 
 def tangent_text(emitter: Emitter) -> str:
