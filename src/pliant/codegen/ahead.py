@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pliant.codegen.cprint import number
+from pliant.codegen.arrays import EXTENT, RELATION, SLACK, of_instance
+from pliant.codegen.places import Field
+from pliant.codegen.places import Kind as Type
 from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
 from pliant.codegen.shells import filled, wrapped
@@ -204,15 +206,16 @@ class Ahead:
         lines: list[str] = []
         names: dict[int, str] = {}
         left, right = (self._range(e, names, lines) for e in self.sides[k])
-        extent = f"m->extent[{k}]" if self.on_path(k) else "0.0"
+        at = self.e.c.layout.place
+        extent = at(EXTENT.at(k)) if self.on_path(k) else "0.0"
         if self.is_timed(k) and self.relations[k].floor:
-            extent = f"m->slack[{k}] * PL_RANGE_SLACK"  # what it was granted at the event counts as rounding
+            extent = f"{at(SLACK.at(k))} * PL_RANGE_SLACK"  # what it was granted at the event counts as rounding
         attribute = "PL_COLD " if len(lines) > LONG else ""
         head = f"static {attribute}pl_status relation_range_{k}(const model *m, pl_real from, pl_real to, "
         body = "\n".join(f"    {line}" for line in lines)
         return (
             f"{head}const pl_path *path, pl_root_range *range) {{\n    (void)from, (void)to, (void)path;\n{body}\n"
-            f"    return pl_relation_range({left}, {right}, m->relation[{k}], {extent}, range);\n}}\n"
+            f"    return pl_relation_range({left}, {right}, {at(RELATION.at(k))}, {extent}, range);\n}}\n"
         )
 
     def _kink(self, k: int, one: int, other: int) -> str:
@@ -257,11 +260,11 @@ class Ahead:
     def _number(self, e: int) -> str:
         node, context = self.g.nodes[e], self.e.c
         if node[0] == Op.CONST:
-            return number(node[1])
+            return context.layout.literal(node[1])
         if node[0] == Op.REL:
-            return f"m->relation[{node[1]}]"
+            return context.layout.place(RELATION.at(node[1]))
         if node[0] == Op.VAR and node[1] in context.places:
-            return context.places[node[1]]
+            return context.layout.source(context.places[node[1]])
         return context.constant(e)
 
     def _text(self, e: int, names: dict[int, str]) -> str:
@@ -290,13 +293,13 @@ class Ahead:
                     return f"pl_range_scale({inner[b - 1]}, {self._number(node[a])})"
         return f"pl_range_{OP_NAME[op]}({', '.join(inner)})"
 
-    def fields(self) -> list[tuple[str, int, str]]:
-        """Fields of the instance: text, size, meaning."""
+    def fields(self) -> list[Field]:
+        """Fields of the instance."""
         n = len(self.relations) if self.timed else 0
         return [
-            ("pl_real turned_g[{}];", n, "sides of relations of time when they turned"),
-            ("int8_t turned[{}];", n, "1: the relation turned at turned_at"),
-            ("pl_real turned_at;", bool(n), "time of the last such event"),
+            Field(of_instance("turned_g"), n, "sides of relations of time when they turned"),
+            Field(of_instance("turned", Type.FLAG), n, "1: the relation turned at turned_at"),
+            *([Field(of_instance("turned_at"), None, "time of the last such event")] if n else []),
         ]
 
     def turns(self) -> str:

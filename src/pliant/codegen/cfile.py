@@ -5,13 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pliant.codegen.arrays import (
+    COMMON,
+    CONSTANTS,
+    DET_GUESS,
+    DET_Z,
+    DET_ZZ,
+    ERROR,
+    HOMOTOPY,
+    KEPT_ENTRIES,
+    READ_ONLY,
+    SELECT,
+    SLOPE,
+    T_GUESS,
+    TEAR_GUESS,
+    WORK,
+    ZZ,
+    P,
+    R,
+    Y,
+    Z,
+    given,
+    loop_matrix,
+    loop_pivots,
+    of_instance,
+)
 from pliant.codegen.bends import bent_inputs
-from pliant.codegen.cprint import number
 from pliant.codegen.described import describe, nominal_text, tangent_room, tangent_text
 from pliant.codegen.function import FunctionWriter
 from pliant.codegen.hybrid import hybrid_fields, hybrid_text
 from pliant.codegen.hybrid import messages as hybrid_messages
 from pliant.codegen.modes import RESTLESS, mode_words, modes_alone, relation_text
+from pliant.codegen.places import Argument, Field, Kind, number
 from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import (
@@ -26,7 +51,6 @@ from pliant.codegen.shells import (
     OUTPUTS,
     PICK,
     PICK_HEAD,
-    PREDICTED,
     RELATIONS,
     STATES_HEAD,
     STEP_DONE,
@@ -65,9 +89,14 @@ class File:
 
     def text(self, entries: Entries, entries_u: Entries, linear: bool) -> str:
         """The whole file."""
-        parameters = self._parameters()
+        head = f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */"
+        core = self.core() + self._set_parameters()
+        return "\n".join([head, core, self._interface(), self._struct(entries, entries_u, linear)])
+
+    def core(self) -> str:
+        """Instance, data and all functions of the model: what the layout prints, without the interface."""
+        derived = self._derived()
         parts = [
-            f"/* {c_comment(self.s.system.name)}: written by pliant, yours without conditions. */",
             *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed or self.e.ahead.kinks else []),
             f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
@@ -75,46 +104,49 @@ class File:
             self._data(),
             self._messages(),
             *self.e.functions,
-            parameters,
-            self._interface(),
-            self._struct(entries, entries_u, linear),
+            derived,
         ]
         return "\n".join(parts)
 
     def _instance(self) -> str:
         p = self.program
         n_select = sum(len(one.coefficients) * len(one.coefficients[0]) for one in self.s.sets)
-        fields = [
-            ("pl_real p[{}];", len(p.p), "parameters"),
-            ("pl_real c[{}];", len(self.c.constants), "expressions of parameters"),
-            ("pl_real j[{}];", len(self.e.kept_entries), "entries of Jacobians that depend on parameters alone"),
+        fields: list[Field] = [
+            Field(P, len(p.p), "parameters"),
+            Field(CONSTANTS, len(self.c.constants), "expressions of parameters"),
+            Field(KEPT_ENTRIES, len(self.e.kept_entries), "entries of Jacobians that depend on parameters alone"),
             *hybrid_fields(self.e),
             *self.e.ahead.fields(),
-            ("pl_real w[{}];", self.c.n_work, "values that cross from function to function"),
-            ("pl_real y[{}];", len(self.y) + len(self.initial.conditions), "values of all variables"),
-            ("pl_real zero[{}];", max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
-            ("pl_real along[{}];", tangent_room(self.e), "derivatives along a direction"),
-            ("pl_real guess[{}];", self.n_tears, "tears of loops at the last accepted step"),
-            ("pl_real z[{}];", self.n_tears, "tears of loops at the last evaluation of f"),
-            ("pl_real zz[{}];", self.n_tears, "the same of everything else"),
-            ("pl_real r[{}];", max(self.c.loop_size.values(), default=0), "residuals of a loop"),
-            ("pl_real slope[{}];", self.n_tears, "their slopes over the last step"),
-            ("pl_real det_guess[{}];", len(self.program.loops), "determinants of the loops at the guess"),
-            ("pl_real det_z[{}];", len(self.program.loops), "the same at z"),
-            ("pl_real det_zz[{}];", len(self.program.loops), "the same at zz"),
-            ("pl_real watched[{}];", len(self.s.watches), "largest determinants of constraints that are watched"),
-            ("pl_real select[{}];", n_select, "selection matrices of state sets"),
+            Field(WORK, self.c.n_work, "values that cross from function to function"),
+            Field(Y, len(self.y) + len(self.initial.conditions), "values of all variables"),
+            Field(of_instance("zero"), max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
+            Field(of_instance("along"), tangent_room(self.e), "derivatives along a direction"),
+            Field(TEAR_GUESS, self.n_tears, "tears of loops at the last accepted step"),
+            Field(Z, self.n_tears, "tears of loops at the last evaluation of f"),
+            Field(ZZ, self.n_tears, "the same of everything else"),
+            Field(R, max(self.c.loop_size.values(), default=0), "residuals of a loop"),
+            Field(SLOPE, self.n_tears, "their slopes over the last step"),
+            Field(DET_GUESS, len(self.program.loops), "determinants of the loops at the guess"),
+            Field(DET_Z, len(self.program.loops), "the same at z"),
+            Field(DET_ZZ, len(self.program.loops), "the same at zz"),
+            Field(of_instance("watched"), len(self.s.watches), "largest determinants of constraints that are watched"),
+            Field(SELECT, n_select, "selection matrices of state sets"),
         ]
-        lines = [f"    {text.format(n)} /* {what} */" for text, n, what in fields if n]
         for k, size in self.c.loop_size.items():
             if size > 1 or self.program.loops[k].kind == "nonlinear":
-                lines.append(f"    pl_real A{k}[{size * (size + 3)}];\n    int v{k}[{size}];")
+                fields += [Field(loop_matrix(k), size * (size + 3)), Field(loop_pivots(k), size)]
         for k, one in enumerate(self.s.sets):
-            lines.append(f"    int8_t state{k}[{len(one.candidates[0])}]; /* which candidates are states */")
-        lines += ["    pl_real homotopy; /* 1: the actual model */", "    pl_real t_last;   /* time of z */"]
-        lines += ["    pl_real t_guess;  /* time of the guess */"]
-        lines += ["    int error;        /* number of a message, 0: none */"]
-        return "typedef struct model {\n" + "\n".join(lines) + "\n} model;\n"
+            state = of_instance(f"state{k}", Kind.FLAG)
+            fields.append(Field(state, len(one.candidates[0]), "which candidates are states"))
+        last = [
+            Field(HOMOTOPY, None, "1: the actual model"),
+            Field(of_instance("t_last"), None, "time of z"),
+            Field(T_GUESS, None, "time of the guess"),
+            Field(ERROR, None, "number of a message, 0: none"),
+        ]
+        layout = self.c.layout
+        lines = [*layout.members(fields), *(layout.member(one, 17) for one in last)]
+        return layout.instance_type(lines)
 
     def _data(self) -> str:
         lines = []
@@ -164,16 +196,30 @@ class File:
         self.n_messages = len(texts)
         texts += hybrid_messages(self.e)
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
+        return "\n".join([*lines, *self._loop_helpers()])
+
+    def _loop_helpers(self) -> list[str]:
+        """What the functions of the model call where a loop has no solution, and where one begins."""
+        layout, at, whole = self.c.layout, self.c.layout.place, Kind.INTEGER
+        error, out = at(ERROR.at()), []
         if self.program.loops:
-            lines += [
-                "static PL_UNUSED pl_status loop_singular(model *m, int loop) {",
-                "    m->error = 1 + 2 * loop;\n    return PL_RETRY;\n}\n",
-                "static PL_UNUSED pl_status loop_failed(model *m, int loop, int why) {",
-                "    m->error = 1 + 2 * loop + (why < 0);\n    return PL_RETRY;\n}\n",
+            given = [COMMON[0], Argument("loop", whole, is_array=False)]
+            failed = layout.declared([*given, Argument("why", whole, is_array=False)], restrict=False)
+            out += [
+                f"static PL_UNUSED pl_status loop_singular({layout.declared(given, restrict=False)}) {{",
+                f"    {error} = 1 + 2 * loop;\n    return PL_RETRY;\n}}\n",
+                f"static PL_UNUSED pl_status loop_failed({failed}) {{",
+                f"    {error} = 1 + 2 * loop + (why < 0);\n    return PL_RETRY;\n}}\n",
             ]
-        if self.c.of_sets:
-            lines.append(PREDICTED)
-        return "\n".join(lines)
+        if self.c.of_sets:  # from where the last steps lead to, the right branch is the nearest one
+            numbers = [Argument(one, whole, is_array=False) for one in ("first", "n")]
+            predicted = layout.declared([READ_ONLY, COMMON[1], *numbers, Argument("z")], restrict=False)
+            guess, slope, time = at(TEAR_GUESS.at("first + i")), at(SLOPE.at("first + i")), at(T_GUESS.at())
+            out.append(
+                f"static PL_UNUSED void loop_predicted({predicted}) {{\n"
+                f"    for (int i = 0; i < n; i++) z[i] = {guess} + (t - {time}) * {slope};\n}}\n"
+            )
+        return out
 
     def _watch_text(self, watch: Watch) -> str:
         names = ", ".join(self.variables[v].name for v in watch.unknowns[:6])
@@ -183,47 +229,48 @@ class File:
             "choice of states is fixed; leave out stateSelect, or choose other states with it"
         )
 
-    def _parameters(self) -> str:
-        """set_parameters: copies, expressions of parameters, checks of pivots, start values."""
-        starts: list[Target] = [(f"x0[{i}]", e) for i, e in enumerate(self.initial.start)]
+    def _derived(self) -> str:
+        """Start values, expressions of parameters, divisors and conditions of parameters."""
+        x0, pivot = given("x0"), given("pivot")
+        starts: list[Target] = [(x0.at(i), e) for i, e in enumerate(self.initial.start)]
         tears = [v for block in self.program.loops for v in block.tears]
-        starts += [(f"m->guess[{k}]", self._guess(v)) for k, v in enumerate(tears)]
+        starts += [(TEAR_GUESS.at(k), self._guess(v)) for k, v in enumerate(tears)]
         plan = Plan(self.e.shared, [], [starts], hoist=False)
-        text = FunctionWriter(self.c, "start_values", plan, "pl_real *x0", "x0", attribute="PL_ONCE").write()
+        text = FunctionWriter(self.c, "start_values", plan, [Argument("x0")], attribute="PL_ONCE").write()
         holds: list[Target] = [
-            (f"pivot[{len(self.s.pivots) + k}]", one.condition) for k, one in enumerate(self.e.parameter_checks)
+            (pivot.at(len(self.s.pivots) + k), one.condition) for k, one in enumerate(self.e.parameter_checks)
         ]
-        pivots: list[Target] = [(f"pivot[{k}]", e) for k, (e, _, _) in enumerate(self.s.pivots)]
-        constants: list[Target] = [(f"m->c[{k}]", e) for e, k in self.c.constants.items()]
+        pivots: list[Target] = [(pivot.at(k), e) for k, (e, _, _) in enumerate(self.s.pivots)]
+        constants: list[Target] = [(CONSTANTS.at(k), e) for e, k in self.c.constants.items()]
         plan = Plan(self.e.shared, [], [constants + self.e.kept_entries + pivots + holds], hoist=False)
-        writer = FunctionWriter(self.c, "derived_parameters", plan, "pl_real *pivot", "pivot", attribute="PL_ONCE")
-        n_p = len(self.program.p)
+        writer = FunctionWriter(self.c, "derived_parameters", plan, [Argument("pivot")], attribute="PL_ONCE")
+        return text + writer.write()
+
+    def _set_parameters(self) -> str:
+        """Copies of them, what follows from them, checks."""
+        n_p, n_pivots, n_holds = len(self.program.p), len(self.s.pivots), len(self.e.parameter_checks)
         first = 1 + 2 * len(self.program.loops)
         checks = ""
-        if pivots:
+        if n_pivots:
             checks = (
-                f"    for (int k = 0; k < {len(pivots)}; k++)\n"
+                f"    for (int k = 0; k < {n_pivots}; k++)\n"
                 f"        if (!(fabs(pivot[k]) > 0.0)) {{\n            m->error = {first} + k;\n"
                 "            return PL_FATAL;\n        }\n"
             )
-        if holds:
-            second = first + len(pivots) + len(self.e.checks)
+        if n_holds:
+            second = first + n_pivots + len(self.e.checks)
             checks += (
-                f"    for (int k = 0; k < {len(holds)}; k++)\n"
-                f"        if (!(fabs(pivot[{len(pivots)} + k]) > 0.0)) {{\n            m->error = {second} + k;\n"
+                f"    for (int k = 0; k < {n_holds}; k++)\n"
+                f"        if (!(fabs(pivot[{n_pivots} + k]) > 0.0)) {{\n            m->error = {second} + k;\n"
                 "            return PL_FATAL;\n        }\n"
             )
         copy = f"    memcpy(m->p, p, {n_p} * sizeof(pl_real));\n" if n_p else "    (void)p;\n"
         return (
-            text
-            + writer.write()
-            + (
-                "static pl_status set_parameters(void *self, const pl_real *p) {\n    model *m = self;\n"
-                f"    pl_real pivot[{max(len(pivots) + len(holds), 1)}];\n{copy}"
-                "    m->error = 0;\n    derived_parameters(m, 0.0, NULL, NULL, pivot);\n"
-                + checks
-                + "    return PL_OK;\n}\n"
-            )
+            "static pl_status set_parameters(void *self, const pl_real *p) {\n    model *m = self;\n"
+            f"    pl_real pivot[{max(n_pivots + n_holds, 1)}];\n{copy}"
+            "    m->error = 0;\n    derived_parameters(m, 0.0, NULL, NULL, pivot);\n"
+            + checks
+            + "    return PL_OK;\n}\n"
         )
 
     def _guess(self, v: int) -> int:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
+from pliant.codegen.arrays import HOMOTOPY, RELATION, TIME
+from pliant.codegen.places import Layout, number
 from pliant.ir import OP_NAME, Graph, Op
-
-
-def number(value: float) -> str:
-    """A C literal that reads back as the same double."""
-    if math.isnan(value):
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "HUGE_VAL" if value > 0 else "-HUGE_VAL"
-    return repr(float(value))
-
 
 _INFIX = {
     Op.ADD: (" + ", 10, 10),
@@ -41,10 +32,11 @@ class Printer:
     def __init__(
         self,
         g: Graph,
+        layout: Layout,
         atom: Callable[[int], str | None],
         inverse: Callable[[int], str | None] = lambda _: None,
     ) -> None:
-        self.g = g
+        self.g, self.layout = g, layout
         self.atom = atom
         self.inverse = inverse
 
@@ -83,11 +75,11 @@ class Printer:
         if op == Op.TABLE:
             return f"pl_table_value(&table_{node[1]}, {node[2]}, {self.text(node[3])})", ATOM
         if op == Op.HOMOTOPY:
-            return f"pl_homotopy(m->homotopy, {self.text(node[1])}, {self.text(node[2])})", ATOM
+            return f"pl_homotopy({self.layout.place(HOMOTOPY.at())}, {self.text(node[1])}, {self.text(node[2])})", ATOM
         if op == Op.REL:
-            return f"m->relation[{node[1]}]", ATOM
+            return self.layout.place(RELATION.at(node[1])), ATOM
         if op == Op.TIME:
-            return "t", ATOM
+            return self.layout.place(TIME.at()), ATOM
         name = _CALLS.get(op, OP_NAME[op])
         return f"{name}({', '.join(self.text(a) for a in node[1:])})", ATOM
 

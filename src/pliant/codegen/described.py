@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pliant.codegen.cprint import number
+from pliant.codegen.arrays import given
+from pliant.codegen.places import Place, number
 from pliant.codegen.plan import Target
 from pliant.codegen.shells import c_string, filled
 from pliant.expr.build import sub, value_of, var
@@ -59,10 +60,11 @@ def describe(emitter: Emitter, attribute: Callable[[int, str, float], float], ar
 def moving_nominals(emitter: Emitter) -> list[Target]:
     """Typical sizes of the states that depend on parameters."""
     found: list[Target] = []
+    size = given("size")
     for i, v in enumerate(emitter.program.x):
         e = emitter.variables[v].nominal
         if e is not None and value_of(emitter.g, e) is None:
-            found.append((f"size[{i}]", e))
+            found.append((size.at(i), e))
     return found
 
 
@@ -71,12 +73,12 @@ def nominal_text(emitter: Emitter) -> list[str]:
     return [filled(NOMINAL, {"@n": len(emitter.program.x)})] if emitter.moving_nominals else []
 
 
-def tangent_targets(emitter: Emitter) -> tuple[list[int], list[str]]:
+def tangent_targets(emitter: Emitter) -> tuple[list[int], list[Place]]:
     """Expressions whose derivatives `tangent` gives, and where they go."""
     roots = [sub(emitter.g, left, right) for left, right in emitter.ahead.sides]
     values = [var(emitter.g, v) for v in emitter.y]
-    places = [f"df[{i}]" for i in range(len(emitter.program.f))]
-    places += [f"dg[{k}]" for k in range(len(roots))] + [f"dy[{k}]" for k in range(len(values))]
+    sizes = {"df": len(emitter.program.f), "dg": len(roots), "dy": len(values)}
+    places = [given(name).at(k) for name, n in sizes.items() for k in range(n)]
     return [*emitter.program.f, *roots, *values], places
 
 

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pliant.codegen.ahead import Ahead
+from pliant.codegen.arrays import SELECT, F, G, P, U, X, Y, given
 from pliant.codegen.cfile import File
 from pliant.codegen.described import moving_nominals, tangent_targets
 from pliant.codegen.entries import split_entries
 from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
+from pliant.codegen.places import Argument, Array, Kind, Layout, Place, Source
 from pliant.codegen.plan import Item, Plan, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
 from pliant.codegen.series import UnsupportedError
@@ -59,11 +61,24 @@ def generate(s: SortedSystem, form: str = "auto", taylor: bool = False, tangents
         return Emitter(s, form, taylor, tangents).run()
 
 
+def _directions(*names: str) -> list[Argument]:
+    """Arguments that say along what is differentiated."""
+    return [Argument("dt", is_array=False), *(Argument(one, is_const=True) for one in names)]
+
+
 class Emitter:
     """Writes the functions of one model."""
 
-    def __init__(self, s: SortedSystem, form: str, taylor: bool = False, tangents: bool = False) -> None:
+    def __init__(
+        self,
+        s: SortedSystem,
+        form: str,
+        taylor: bool = False,
+        tangents: bool = False,
+        layout: Layout | None = None,
+    ) -> None:
         self.s, self.form = s, form
+        self.layout = layout or Layout()
         self.has_taylor, self.has_tangents = taylor, tangents
         self.notes = list(s.notes)
         self.program = build_program(s, form)
@@ -71,7 +86,7 @@ class Emitter:
         self.initial = initial_problem(self.program)
         self.tangent = Tangent(self.program)
         self.values = parameter_values(s.system)
-        self.c = Context(self.g, self.variables, self._places(), comments=self._comments())
+        self.c = Context(self.g, self.variables, self._places(), self.layout, comments=self._comments())
         offset = 0
         for k, block in enumerate(self.program.loops):
             self.c.loop_offset[k] = offset
@@ -99,17 +114,17 @@ class Emitter:
             s.replaced.get(v, var(self.g, v)) for v, variable in enumerate(self.variables) if variable.is_output
         ]
 
-    def _places(self) -> dict[int, str]:
+    def _places(self) -> dict[int, Source]:
         p = self.program
-        places = {v: f"x[{i}]" for i, v in enumerate(p.x)}
-        places |= {v: f"u[{j}]" for j, v in enumerate(p.u)}
-        places |= {v: f"m->p[{k}]" for k, v in enumerate(p.p)}
+        places: dict[int, Source] = {v: X.at(i) for i, v in enumerate(p.x)}
+        places |= {v: U.at(j) for j, v in enumerate(p.u)}
+        places |= {v: P.at(k) for k, v in enumerate(p.p)}
         places |= hybrid_places(self)
         k = 0
         for state_set in self.s.sets:
             for row in state_set.coefficients:
                 for v in row:
-                    places[v] = f"m->select[{k}]"
+                    places[v] = SELECT.at(k)
                     k += 1
         return places
 
@@ -128,9 +143,9 @@ class Emitter:
         """What a function that gives these targets has to compute."""
         return Plan(self.shared, [*self.program.statements, *more], targets)
 
-    def function(self, name: str, plan: Plan, extra: str = "", call: str = "") -> None:
+    def function(self, name: str, plan: Plan, extra: Sequence[Argument] = ()) -> None:
         """Write a function of the model."""
-        self.functions.append(FunctionWriter(self.c, name, plan, extra, call).write())
+        self.functions.append(FunctionWriter(self.c, name, plan, extra).write())
 
     def _entries(self, rows: Sequence[Row], columns: Sequence[int]) -> list[tuple[int, int, int]]:
         """(row, column, expression), by columns, rows ascending."""
@@ -141,9 +156,9 @@ class Emitter:
     def run(self) -> Generated:
         """Everything, in the order of the file."""
         p = self.program
-        plan = self.plan([[(f"f[{i}]", e) for i, e in enumerate(p.f)]])
+        plan = self.plan([[(F.at(i), e) for i, e in enumerate(p.f)]])
         self.loops_of_f = {one.loop for one in plan.needed if isinstance(one, Solve | Newton)}
-        self.function("rhs", plan, "pl_real *f", "f")
+        self.function("rhs", plan, [Argument("f")])
         jac = self.tangent.jacobian(p.f, p.x)
         entries = self._entries(jac.rows, p.x)
         self._jacobian("jac_value", [e for _, _, e in entries], jac.statements)
@@ -159,9 +174,9 @@ class Emitter:
         self.ahead = Ahead(self)
         if self.s.relations:
             n = len(self.s.relations)
-            targets = [(f"g[{k}]", left) for k, (left, _) in enumerate(self.ahead.sides)]
-            targets += [(f"g[{n + k}]", right) for k, (_, right) in enumerate(self.ahead.sides)]
-            self.function("relation_sides", self.plan([targets]), "pl_real *g", "g")
+            targets = [(G.at(k), left) for k, (left, _) in enumerate(self.ahead.sides)]
+            targets += [(G.at(n + k), right) for k, (_, right) in enumerate(self.ahead.sides)]
+            self.function("relation_sides", self.plan([targets]), [Argument("g")])
         self.functions += self.ahead.functions()
         write_functions(self)
         self._sets()
@@ -173,7 +188,8 @@ class Emitter:
             self._tangents()
         self.start = StartText(self)
         self.start.functions()
-        text = File(self).text(entries, entries_u, is_linear)
+        self.file = File(self)
+        text = self.file.text(entries, entries_u, is_linear)
         p.graph = FinalGraph(self.g)  # nothing is added after the text
         return Generated(
             text,
@@ -194,10 +210,10 @@ class Emitter:
         return all(self.shared.fixed[e] for e in expressions)
 
     def _jacobian(self, name: str, expressions: Sequence[int], statements: Sequence[Statement]) -> None:
-        entries = split_entries(self.shared, name, expressions, self.kept_entries)
+        entries = split_entries(self.shared, self.layout, name, expressions, self.kept_entries)
         if entries.numbers:
             self.functions.append(entries.numbers)
-        self._after_values(name, [entries.targets], statements, "pl_real *value", "value", entries.copies)
+        self._after_values(name, [entries.targets], statements, [Argument("value")], entries.copies)
 
     def _directional(self) -> None:
         """df along a direction; ``dr``, ``dy``: the same for the conditions at the start and the model's outputs."""
@@ -205,14 +221,15 @@ class Emitter:
         conditions = [one.residual for one in self.initial.conditions]
         rates, statements = self._along(self.tangent, [*p.f, *conditions, *self.outputs], {"dx": p.x, "du": p.u})
         n, m = len(p.f), len(p.f) + len(conditions)
+        df, dr, dy = given("df"), given("dr"), given("dy")
         groups = [
-            [(f"df[{i}]", e) for i, e in enumerate(rates[:n])],
-            [(f"dr[{i}]", e) for i, e in enumerate(rates[n:m])],
-            [(f"dy[{i}]", e) for i, e in enumerate(rates[m:])],
+            [(df.at(i), e) for i, e in enumerate(rates[:n])],
+            [(dr.at(i), e) for i, e in enumerate(rates[n:m])],
+            [(dy.at(i), e) for i, e in enumerate(rates[m:])],
         ]
-        extra = "pl_real dt, const pl_real *dx, const pl_real *du, pl_real *df, pl_real *dr, pl_real *dy"
+        extra = [*_directions("dx", "du"), *(Argument(one) for one in ("df", "dr", "dy"))]
         stops = [word for word, group in (("!dr", groups[1]), ("!dy", groups[2])) if group]
-        self._after_values("directional", groups, statements, extra, "dt, dx, du, df, dr, dy", stops=stops)
+        self._after_values("directional", groups, statements, extra, stops=stops)
 
     def _along(
         self, tangent: Tangent, targets: Sequence[int], seeds: Mapping[str, Sequence[int]]
@@ -220,11 +237,12 @@ class Emitter:
         """Derivatives along a direction that the function gets as arrays."""
         along: dict[int, int] = {}
         for name, members in seeds.items():
+            array = given(name)
             for i, v in enumerate(members):
                 along[v] = tangent.temporary(f"d.{self.variables[v].name}")
-                self.c.places[along[v]] = f"{name}[{i}]"
+                self.c.places[along[v]] = array.at(i)
         clock = tangent.temporary("d.time")
-        self.c.places[clock] = "dt"
+        self.c.places[clock] = Array("dt").at()
         return tangent.directional(targets, lambda v: var(self.g, along[v]) if v in along else None, var(self.g, clock))
 
     def _tangents(self) -> None:
@@ -233,11 +251,9 @@ class Emitter:
         targets, places = tangent_targets(self)
         seeds = {"dx": p.x, "du": p.u, "dp": p.p}
         rates, statements = self._along(Tangent(p, with_parameters=True), targets, seeds)
-        extra = (
-            "pl_real dt, const pl_real *dx, const pl_real *du, const pl_real *dp, pl_real *df, pl_real *dg, pl_real *dy"
-        )
+        extra = [*_directions("dx", "du", "dp"), *(Argument(one) for one in ("df", "dg", "dy"))]
         context, plan = self._split_values("tangents", [list(zip(places, rates, strict=True))], statements)
-        writer = FunctionWriter(context, "tangents", plan, extra, "dt, dx, du, dp, df, dg, dy", attribute="PL_ONCE")
+        writer = FunctionWriter(context, "tangents", plan, extra, attribute="PL_ONCE")
         self.functions.append(writer.write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
@@ -246,7 +262,7 @@ class Emitter:
         self.moving_nominals = moving_nominals(self)
         if self.moving_nominals:
             plan = Plan(self.shared, [], [self.moving_nominals], hoist=False)
-            writer = FunctionWriter(self.c, "nominal_values", plan, "pl_real *size", "size", attribute="PL_ONCE")
+            writer = FunctionWriter(self.c, "nominal_values", plan, [Argument("size")], attribute="PL_ONCE")
             self.functions.append(writer.write())
 
     def first_values(self, name: str) -> str:
@@ -259,18 +275,17 @@ class Emitter:
         name: str,
         groups: Sequence[Sequence[Target]],
         statements: Sequence[Statement],
-        extra: str,
-        call: str,
-        copies: Sequence[str] = (),
+        extra: Sequence[Argument],
+        copies: Sequence[tuple[Place, Place, int]] = (),
         stops: Sequence[str] = (),
     ) -> None:
         """A function of derivatives. Where it needs the values of many variables, all_values is called before."""
         context, plan = self._split_values(name, groups, statements)
         for item, condition in zip((item for item in plan.items if item.kind == "stop"), stops, strict=True):
-            item.text = condition
-        plan.items += [Item("copy", text=one) for one in copies]
+            item.condition = condition
+        plan.items += [Item("copy", copy=one) for one in copies]
         attribute = "PL_COLD" if len(plan.items) > LONG else ""
-        writer = FunctionWriter(context, name, plan, extra, call, attribute=attribute)
+        writer = FunctionWriter(context, name, plan, extra, attribute=attribute)
         self.functions.append(writer.write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
@@ -305,19 +320,19 @@ class Emitter:
     def _sets(self) -> None:
         """Constraint Jacobians and candidates of the state sets; Jacobians of constraints that are watched."""
         for k, one in enumerate(self.s.sets):
-            jacobian: list[Target] = [(f"g[{i}]", e) for i, e in enumerate(e for row in one.jacobian for e in row)]
+            jacobian: list[Target] = [(G.at(i), e) for i, e in enumerate(e for row in one.jacobian for e in row)]
             n = len(one.candidates[0])
             values: list[Target] = [
-                (f"q[{level * n + j}]", self.s.replaced.get(v, var(self.g, v)))
+                (given("q").at(level * n + j), self.s.replaced.get(v, var(self.g, v)))
                 for level, row in enumerate(one.candidates)
                 for j, v in enumerate(row)
             ]
             plan = self.plan([jacobian + values])
             self.loops_of_sets |= {one.loop for one in plan.needed if isinstance(one, Solve | Newton)}
-            self.function(f"set_{k}", plan, "pl_real *g, pl_real *q", "g, q")
+            self.function(f"set_{k}", plan, [Argument("g"), Argument("q")])
         for k, watch in enumerate(self.s.watches):
-            pivots = [(f"g[{i}]", e) for i, e in enumerate(e for row in watch.jacobian for e in row)]
-            self.function(f"watch_{k}", self.plan([pivots]), "pl_real *g", "g")
+            pivots = [(G.at(i), e) for i, e in enumerate(e for row in watch.jacobian for e in row)]
+            self.function(f"watch_{k}", self.plan([pivots]), [Argument("g")])
 
     def _checks(self) -> None:
         """Assertions of the model that depend on more than parameters."""
@@ -326,8 +341,9 @@ class Emitter:
         self.checks = [one for one in wanted if not self.shared.fixed[one.condition]]
         self.parameter_checks = [one for one in wanted if self.shared.fixed[one.condition]]
         if self.checks:
-            targets = [(f"holds[{k}]", one.condition) for k, one in enumerate(self.checks)]
-            self.function("assertions", self.plan([targets]), "int *holds", "holds")
+            holds = given("holds", Kind.INTEGER)
+            targets = [(holds.at(k), one.condition) for k, one in enumerate(self.checks)]
+            self.function("assertions", self.plan([targets]), [Argument("holds", Kind.INTEGER)])
 
     def _values(self) -> None:
         """All variables, then the residuals of the conditions at the start."""
@@ -335,17 +351,18 @@ class Emitter:
             return
         first = len(self.y)
         memory = self.memory_places()
-        kept = [(f"m->y[{k}]", var(self.g, v)) for k, v in enumerate(self.y)]
-        more = [(f"m->y[{first + k}]", one.residual) for k, one in enumerate(self.initial.conditions)]
+        kept = [(Y.at(k), var(self.g, v)) for k, v in enumerate(self.y)]
+        more = [(Y.at(first + k), one.residual) for k, one in enumerate(self.initial.conditions)]
         plan = self.plan([kept + more])
         plan.items = [item for item in plan.items if item.kind != "target" or not self._is_kept(item, memory)]
         self.functions.append(FunctionWriter(self.c, "all_values", plan, memory=memory, attribute="PL_COLD").write())
 
-    def memory_places(self) -> dict[int, str]:
+    def memory_places(self) -> dict[int, Place]:
         """Places of the variables that all_values computes; discrete ones have a place of their own."""
-        return {v: f"m->y[{k}]" for k, v in enumerate(self.y) if not self.c.places.get(v, "").startswith("m->d")}
+        discrete = {one.variable for one in self.s.events.memories}
+        return {v: Y.at(k) for k, v in enumerate(self.y) if v not in discrete}
 
-    def _is_kept(self, item: Item, memory: dict[int, str]) -> bool:
+    def _is_kept(self, item: Item, memory: dict[int, Place]) -> bool:
         """The value is in its place already."""
         node = self.g.nodes[item.roots[0]]
-        return node[0] == Op.VAR and memory.get(node[1]) == item.text
+        return node[0] == Op.VAR and memory.get(node[1]) == item.place

@@ -5,19 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.cprint import Printer, number
+from pliant.codegen.arrays import (
+    COMMON,
+    CONSTANTS,
+    DET_GUESS,
+    DET_Z,
+    DET_ZZ,
+    T_GUESS,
+    TEAR_GUESS,
+    TIME,
+    WORK,
+    ZZ,
+    R,
+    Z,
+    loop_matrix,
+    loop_pivots,
+)
+from pliant.codegen.cprint import Printer
 from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
+from pliant.codegen.places import Argument, Array, Kind, Layout, Owner, Place, Source
 from pliant.codegen.plan import INLINE_SYSTEM, PART, Item, Key, Plan
 from pliant.codegen.program import Assign, Columns, Newton, Solve
 from pliant.expr.build import const, div, value_of
 from pliant.ir import Graph, Op, Variable
 
-ARGUMENTS = "model *restrict m, pl_real t, const pl_real *restrict x, const pl_real *restrict u"
-CALL = "m, t, x, u"
 SMALL = 20  # items of a small function
 WHOLE = 800  # items up to which the right side, called most often, stays in one piece
 SMALLEST_DIVISOR = 1e-290  # of a number: the inverse of a smaller one may overflow
+LOOP_ARGUMENTS = (
+    *COMMON[1:],
+    Argument("z", is_const=True),
+    Argument("r"),
+    Argument("a"),
+)
 LARGEST_SYSTEM = 8  # unknowns up to which a linear system is solved without loops
 
 
@@ -27,7 +48,8 @@ class Context:
 
     g: Graph
     variables: Sequence[Variable]
-    places: dict[int, str]  # variable -> where its value lives, e.g. x[3]
+    places: dict[int, Source]  # variable -> where its value lives
+    layout: Layout
     identifiers: Identifiers = field(default_factory=Identifiers)
     constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
     n_work: int = 0  # largest number of crossing values
@@ -38,8 +60,8 @@ class Context:
     systems: set[int] = field(default_factory=set)  # sizes of linear systems that are solved by functions of their own
 
     def constant(self, node: int) -> str:
-        """The place of an expression of parameters."""
-        return f"m->c[{self.constants.setdefault(node, len(self.constants))}]"
+        """An expression of parameters."""
+        return self.layout.place(CONSTANTS.at(self.constants.setdefault(node, len(self.constants))))
 
     def inverse(self, node: int) -> str | None:
         """The inverse of a constant of the simulation; None for numbers that have none."""
@@ -48,7 +70,8 @@ class Context:
             return self.constant(div(self.g, const(self.g, 1.0), node))
         if abs(value) < SMALLEST_DIVISOR:
             return None
-        return number(1.0 / value) if value > 0.0 else f"({number(1.0 / value)})"
+        text = self.layout.literal(1.0 / value)
+        return text if value > 0.0 else f"({text})"
 
     def _small(self, what: str, k: int) -> str:
         if k > LARGEST_SYSTEM:
@@ -79,22 +102,21 @@ class FunctionWriter:
         context: Context,
         name: str,
         plan: Plan,
-        extra: str = "",
-        extra_call: str = "",
-        memory: Mapping[int, str] | None = None,
+        extra: Sequence[Argument] = (),
+        memory: Mapping[int, Place] | None = None,
         attribute: str = "",
     ) -> None:
-        """``memory``: variables whose values are kept somewhere in any case; ``attribute``: of the C functions."""
+        """``extra``: arguments besides those that all functions have; ``memory``: variables whose values are kept
+        somewhere in any case; ``attribute``: of the C functions."""
         # small functions are better inlined, in large regular ones packing pays
         scalar = name == "rhs" and SMALL < len(plan.items) <= WHOLE
         self.attribute = attribute + " " if attribute else "PL_SCALAR " if scalar else ""
-        self.slots: dict[Key, str] = {("v", v): place for v, place in (memory or {}).items()}
-        self.c = context
+        self.slots: dict[Key, Place] = {("v", v): place for v, place in (memory or {}).items()}
+        self.c, self.layout = context, context.layout
+        self.real = context.layout.type(Kind.REAL)
         self.name = name
         self.plan = plan
-        self.arguments = ARGUMENTS + (f", {extra.replace('*', '*restrict ')}" if extra else "")
-        self.call = CALL + (f", {extra_call}" if extra_call else "")
-        self.extra_names = [n.strip() for n in extra_call.split(",") if n.strip()]
+        self.arguments = (*COMMON, *extra)
         self.parts = self._split()
         self.part_of: dict[Key, int] = {}
         self.temp_number: dict[int, int] = {}
@@ -130,24 +152,24 @@ class FunctionWriter:
         n_work = 0
         for key in sorted(crossing, key=order.__getitem__):
             if key not in self.slots:
-                self.slots[key] = f"m->w[{n_work}]"
+                self.slots[key] = WORK.at(n_work)
                 n_work += 1
         self.c.n_work = max(self.c.n_work, n_work)
 
     # ------------------------------------------------------------------ names
 
-    def reference(self, key: Key, inner: Mapping[Key, str] | None = None) -> str:
+    def reference(self, key: Key, inner: Mapping[Key, Place] | None = None) -> str:
         """C text of a value."""
         if inner is not None and key in inner:
-            return inner[key]
+            return self.layout.place(inner[key])
         if key in self.slots:
-            return self.slots[key]
+            return self.layout.place(self.slots[key])
         kind, number = key
         if kind == "n":
             return f"_t{self.temp_number[number]}"
         return self.c.identifiers.of(number, self.c.variables[number].name)
 
-    def printer(self, plan: Plan, inner: Mapping[Key, str] | None = None, skip: int = -1) -> Printer:
+    def printer(self, plan: Plan, inner: Mapping[Key, Place] | None = None, skip: int = -1) -> Printer:
         """A printer that knows the names; node ``skip`` is written out although it has a name."""
         nodes = self.c.g.nodes
 
@@ -166,11 +188,11 @@ class FunctionWriter:
         def inverse(i: int) -> str | None:
             return self.c.inverse(i) if plan.shared.inverts and plan.is_fixed(i) else None
 
-        return Printer(self.c.g, atom, inverse)
+        return Printer(self.c.g, self.layout, atom, inverse)
 
     def _declaration(self, key: Key) -> str:
         """Left side of a definition."""
-        return self.reference(key) if key in self.slots else f"const pl_real {self.reference(key)}"
+        return self.reference(key) if key in self.slots else f"const {self.real} {self.reference(key)}"
 
     def _leaves(self, plan: Plan, item: Item, defined: set[Key]) -> list[str]:
         """Declarations of the states, inputs and parameters that an item is the first to read."""
@@ -179,11 +201,18 @@ class FunctionWriter:
             if key[0] == "v" and key not in defined and key not in self.slots and key[1] in self.c.places:
                 used.add(key[1])
                 defined.add(key)
-        order = sorted(used, key=lambda v: (self.c.places[v].partition("[")[0], v))
+        if not used:
+            return []
         return [
-            f"    const pl_real {self.c.identifiers.of(v, self.c.variables[v].name)} = {self.c.places[v]};"
-            for v in order
+            f"    const {self.real} {self.c.identifiers.of(v, self.c.variables[v].name)} = "
+            f"{self.layout.source(self.c.places[v])};"
+            for v in sorted(used, key=self._home)
         ]
+
+    def _home(self, v: int) -> tuple[str, int]:
+        """Array by array."""
+        source = self.c.places[v]
+        return (source.array.label if isinstance(source, Place) else "", v)
 
     # ------------------------------------------------------------------ text
 
@@ -197,25 +226,22 @@ class FunctionWriter:
                     out.append(self._loop_function(item))
             out.append(self._part(self.name if single else f"{self.name}_{k + 1}", part, "" if single else "PL_PART "))
         if not single:
-            calls = []
+            calls, call = [], self.layout.passed(*(one.name for one in self.arguments))
             for k, part in enumerate(self.parts):
-                calls.append(f"    status = {self.name}_{k + 1}({self.call});\n    if (status != PL_OK) return status;")
+                calls.append(f"    status = {self.name}_{k + 1}({call});\n    if (status != PL_OK) return status;")
                 if self.stops_all:  # nor are the parts after it wanted
-                    calls += [f"    if ({item.text}) return PL_OK;" for item in part if item.kind == "stop"]
+                    calls += [f"    if ({item.condition}) return PL_OK;" for item in part if item.kind == "stop"]
             out.append(
-                f"static pl_status {self.name}({self.arguments}) {{\n    pl_status status;\n"
+                f"static pl_status {self.name}({self.layout.declared(self.arguments)}) {{\n    pl_status status;\n"
                 + "\n".join(calls)
                 + "\n    return PL_OK;\n}\n"
             )
         return "\n".join(out)
 
-    def _unused(self) -> str:
-        names = ["m", "t", "x", "u", *self.extra_names]
-        return "    " + ", ".join(f"(void){name}" for name in names) + ";"
-
     def _part(self, name: str, items: Sequence[Item], attribute: str) -> str:
         defined = {key for item in items for key in item.defines}
-        lines = [f"static {attribute}{self.attribute}pl_status {name}({self.arguments}) {{", self._unused()]
+        head = f"static {attribute}{self.attribute}pl_status {name}({self.layout.declared(self.arguments)}) {{"
+        lines = [head, f"    {self.layout.unused(self.arguments)}"]
         for item in items:
             lines += self._leaves(self.plan, item, defined)
             lines += self._item(item)
@@ -225,14 +251,14 @@ class FunctionWriter:
     def _item(self, item: Item) -> list[str]:
         statement = item.statement
         if item.kind == "stop":
-            return [f"    if ({item.text}) return PL_OK;"]
-        if item.kind == "copy":
-            return [f"    {item.text}"]
+            return [f"    if ({item.condition}) return PL_OK;"]
+        if item.copy is not None:
+            return [f"    {self.layout.copied(*item.copy)}"]
         if item.kind == "temp":
             key = item.defines[0]
             return [f"    {self._declaration(key)} = {self.printer(self.plan, skip=key[1]).text(item.roots[0])};"]
-        if item.kind in ("target", "entry"):
-            return [f"    {item.text} = {self.printer(self.plan).text(item.roots[0])};"]
+        if item.place is not None:
+            return [f"    {self.layout.place(item.place)} = {self.printer(self.plan).text(item.roots[0])};"]
         if isinstance(statement, Assign):
             key = item.defines[0]
             root = item.roots[0]
@@ -248,69 +274,79 @@ class FunctionWriter:
             return self._newton(statement)
         raise AssertionError(item.kind)
 
-    def _fill(self, target: str, entries: Sequence[int]) -> list[str]:
-        printer = self.printer(self.plan)
-        return [f"    {target}[{k}] = {printer.text(e)};" for k, e in enumerate(entries)]
+    def _fill(self, target: Array, entries: Sequence[int]) -> list[str]:
+        printer, at = self.printer(self.plan), self.layout.place
+        return [f"    {at(target.at(k))} = {printer.text(e)};" for k, e in enumerate(entries)]
+
+    def _local(self, array: Array, size: int) -> str:
+        """Declaration of an array of the function."""
+        return f"    {self.layout.type(array.kind)} {array.name}[{size}];"
+
+    def _singular(self, loop: int) -> str:
+        return f"return loop_singular({self.layout.passed('m', str(loop))});"
 
     def _solve(self, s: Solve) -> list[str]:
         loop, k = s.loop, len(s.targets)
-        printer = self.printer(self.plan)
+        printer, given = self.printer(self.plan), self.layout.array
         if k == 1:
             key: Key = ("v", s.targets[0])
             return [
-                f"    const pl_real _pivot{loop} = {printer.text(s.matrix[0][0])};",
-                f"    if (!(fabs(_pivot{loop}) > 0.0)) return loop_singular(m, {loop});",
+                f"    const {self.real} _pivot{loop} = {printer.text(s.matrix[0][0])};",
+                f"    if (!(fabs(_pivot{loop}) > 0.0)) {self._singular(loop)}",
                 *self._keeps(loop, f"_pivot{loop}"),
                 f"    {self._declaration(key)} = ({printer.text(s.right[0])}) / _pivot{loop};",
             ]
         if k > INLINE_SYSTEM:  # the entries are there already, the right side behind the matrix
-            b = f"m->A{loop} + {k * k}"
-            lines = [f"    if ({self.c.system(k, f'm->A{loop}', f'm->v{loop}', b)}) return loop_singular(m, {loop});"]
-            lines += self._keeps(loop, f"pl_determinant({k}, m->A{loop}, m->v{loop})")
-            return lines + self._results(s.targets, f"m->A{loop}", k * k)
+            a, v = loop_matrix(loop), loop_pivots(loop)
+            b = self.layout.pointer(a.at(k * k))
+            lines = [f"    if ({self.c.system(k, given(a), given(v), b)}) {self._singular(loop)}"]
+            lines += self._keeps(loop, f"pl_determinant({k}, {given(a)}, {given(v)})")
+            return lines + self._results(s.targets, a, k * k)
         a, v = self._factors(loop, k)
-        lines = [] if a.startswith("m->") else [f"    pl_real {a}[{k * k}];\n    int {v}[{k}];"]
+        right = Array(f"_b{loop}")
+        lines = [] if a.owner == Owner.INSTANCE else [self._local(a, k * k), self._local(v, k)]
         lines += self._fill(a, [e for row in s.matrix for e in row])
-        lines += [f"    pl_real _b{loop}[{k}];", *self._fill(f"_b{loop}", s.right)]
-        lines.append(f"    if ({self.c.system(k, a, v, f'_b{loop}')}) return loop_singular(m, {loop});")
-        lines += self._keeps(loop, f"pl_determinant({k}, {a}, {v})")
-        return lines + self._results(s.targets, f"_b{loop}")
+        lines += [self._local(right, k), *self._fill(right, s.right)]
+        lines.append(f"    if ({self.c.system(k, given(a), given(v), right.name)}) {self._singular(loop)}")
+        lines += self._keeps(loop, f"pl_determinant({k}, {given(a)}, {given(v)})")
+        return lines + self._results(s.targets, right)
 
     def _keeps(self, loop: int, determinant: str) -> list[str]:
         """A linear loop of a state set must not come near a singular point within one step."""
         if loop not in self.c.of_sets or self.name != "rhs":
             return []
+        at = self.layout.place
+        now, guess, time = at(DET_Z.at(loop)), at(DET_GUESS.at(loop)), at(TIME.at())
         return [
-            f"    m->det_z[{loop}] = {determinant};",
-            f"    if (t == m->t_guess) m->det_guess[{loop}] = m->det_z[{loop}];",
-            f"    if (pl_passes_zero(m->det_z[{loop}], m->det_guess[{loop}], PL_SET_SHARE)) "
-            f"return loop_singular(m, {loop});",
+            f"    {now} = {determinant};",
+            f"    if ({time} == {at(T_GUESS.at())}) {guess} = {now};",
+            f"    if (pl_passes_zero({now}, {guess}, PL_SET_SHARE)) {self._singular(loop)}",
         ]
 
     def _columns(self, s: Columns) -> list[str]:
         loop, k, n = s.loop, len(s.targets), len(s.right[0])
         lines: list[str] = []
-        a, v = (f"m->A{loop}", f"m->v{loop}") if s.is_newton else self._factors(loop, k)
+        a, v = (loop_matrix(loop), loop_pivots(loop)) if s.is_newton else self._factors(loop, k)
+        right, given = Array(f"_d{loop}"), self.layout.array
         if s.is_newton:
             lines += self._fill(a, [e for row in s.matrix for e in row])
-            lines.append(f"    if ({self.c.factor(k, a, v)}) return loop_singular(m, {loop});")
-        lines += [f"    pl_real _d{loop}[{k * n}];", *self._fill(f"_d{loop}", [e for row in s.right for e in row])]
-        lines.append(f"    {self.c.solve(k, a, v, n, f'_d{loop}')};")
-        flat = [v for row in s.targets for v in row]
-        return lines + self._results(flat, f"_d{loop}")
+            lines.append(f"    if ({self.c.factor(k, given(a), given(v))}) {self._singular(loop)}")
+        lines += [self._local(right, k * n), *self._fill(right, [e for row in s.right for e in row])]
+        lines.append(f"    {self.c.solve(k, given(a), given(v), n, right.name)};")
+        return lines + self._results([target for row in s.targets for target in row], right)
 
-    def _factors(self, loop: int, k: int) -> tuple[str, str]:
+    def _factors(self, loop: int, k: int) -> tuple[Array, Array]:
         """Where the factors of a linear loop are kept: in the function if it is whole and they are few."""
         own = {item.statement.loop for item in self.plan.items if isinstance(item.statement, Solve)}
         if k <= INLINE_SYSTEM and len(self.parts) == 1 and loop in own and self.name != "all_values":
-            return f"_A{loop}", f"_v{loop}"
-        return f"m->A{loop}", f"m->v{loop}"
+            return Array(f"_A{loop}"), Array(f"_v{loop}", kind=Kind.INTEGER)
+        return loop_matrix(loop), loop_pivots(loop)
 
-    def _results(self, targets: Sequence[int], array: str, first: int = 0) -> list[str]:
+    def _results(self, targets: Sequence[int], array: Array, first: int = 0) -> list[str]:
         """Declarations of the values that somebody reads."""
         keys: list[Key] = [("v", v) for v in targets]
         return [
-            f"    {self._declaration(key)} = {array}[{first + i}];"
+            f"    {self._declaration(key)} = {self.layout.place(array.at(first + i))};"
             for i, key in enumerate(keys)
             if key in self.read or key in self.slots
         ]
@@ -318,20 +354,24 @@ class FunctionWriter:
     def _newton(self, s: Newton) -> list[str]:
         loop, k = s.loop, len(s.targets)
         offset = self.c.loop_offset[loop]
-        array = "m->z" if self.name == "rhs" else "m->zz"  # outputs and roots leave no trace in the next step
-        z = f"{array} + {offset}"
-        det = f"m->{'det_z' if array == 'm->z' else 'det_zz'}[{loop}]"
-        share = "PL_SET_SHARE" if loop in self.c.of_sets and self.name == "rhs" else "0.0"
-        guess = f"    memcpy({z}, m->guess + {offset}, {k} * sizeof(pl_real));"
+        is_f = self.name == "rhs"  # outputs and roots leave no trace in the next step
+        at, given, array = self.layout.place, self.layout.array, Z if is_f else ZZ
+        z, time = self.layout.pointer(array.at(offset)), at(TIME.at())
+        det, det_guess = at((DET_Z if is_f else DET_ZZ).at(loop)), at(DET_GUESS.at(loop))
+        share = "PL_SET_SHARE" if loop in self.c.of_sets and is_f else "0.0"
+        guess = self.layout.copied(array.at(offset), TEAR_GUESS.at(offset), k)
         if loop in self.c.of_sets:
-            guess = f"    loop_predicted(m, t, {offset}, {k}, {z});"
+            guess = f"loop_predicted({self.layout.passed('m', time, str(offset), str(k), z)});"
+        here = f"{time} == {at(T_GUESS.at())}"
+        room = ", ".join(given(one) for one in (R, loop_matrix(loop), loop_pivots(loop)))
+        failed = self.layout.passed("m", str(loop), f"_failed{loop}")
         lines = [
-            guess,
-            f"    {det} = t == m->t_guess ? 0.0 : m->det_guess[{loop}];",
-            f"    const int _failed{loop} = pl_newton({self.name}_loop{loop}, m, t, x, u, {k}, {z}, "
-            f"nominal + {offset}, m->r, m->A{loop}, m->v{loop}, &{det}, {share});",
-            f"    if (_failed{loop}) return loop_failed(m, {loop}, _failed{loop});",
-            f"    if (t == m->t_guess) m->det_guess[{loop}] = {det};",
+            f"    {guess}",
+            f"    {det} = {here} ? 0.0 : {det_guess};",
+            f"    const int _failed{loop} = pl_newton({self.name}_loop{loop}, {self.layout.opaque()}, {time}, x, u, "
+            f"{k}, {z}, nominal + {offset}, {room}, &{det}, {share});",
+            f"    if (_failed{loop}) return loop_failed({failed});",
+            f"    if ({here}) {det_guess} = {det};",
         ]
         return lines + self._results(s.targets, array, offset)
 
@@ -340,30 +380,31 @@ class FunctionWriter:
         statement, plan = item.statement, item.inner
         assert isinstance(statement, Newton)
         assert plan is not None
-        inner: dict[Key, str] = {("v", v): f"z[{i}]" for i, v in enumerate(statement.targets)}
+        tears = Array("z")
+        inner: dict[Key, Place] = {("v", v): tears.at(i) for i, v in enumerate(statement.targets)}
         for place, one in enumerate(plan.items):
             for kind, key_number in one.defines:
                 name = f"_s{place + 1}"
                 if kind == "v":
                     name = self.c.identifiers.of(key_number, self.c.variables[key_number].name)
-                inner[kind, key_number] = name
+                inner[kind, key_number] = Array(name).at()
+        arguments = ", ".join(self.layout.argument(one, False) for one in LOOP_ARGUMENTS)
         lines = [
-            f"static void {self.name}_loop{statement.loop}(void *self, pl_real t, const pl_real *x, const pl_real *u, "
-            "const pl_real *z, pl_real *r, pl_real *a) {",
-            "    model *m = self;",
-            "    (void)m, (void)t, (void)x, (void)u;",
+            f"static void {self.name}_loop{statement.loop}(void *self, {arguments}) {{",
+            f"    {self.layout.opened()}",
+            f"    {self.layout.unused(COMMON)}",
         ]
-        defined = set(inner)
+        defined, at, real = set(inner), self.layout.place, self.real
         for one in plan.items:
             lines += self._leaves(plan, one, defined)
             if one.kind == "stop":
                 lines.append("    if (!a) return;")
                 continue
             root = one.roots[0]
-            if one.kind == "target":
-                lines.append(f"    {one.text} = {self.printer(plan, inner).text(root)};")
+            if one.place is not None:
+                lines.append(f"    {at(one.place)} = {self.printer(plan, inner).text(root)};")
                 continue
             key = one.defines[0]
             skip = root if plan.named.get(root) == key else -1
-            lines.append(f"    const pl_real {inner[key]} = {self.printer(plan, inner, skip).text(root)};")
+            lines.append(f"    const {real} {at(inner[key])} = {self.printer(plan, inner, skip).text(root)};")
         return "\n".join([*lines, "}", ""])

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pliant.codegen.cprint import number
+from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TICK, VALUE, of_instance
 from pliant.codegen.modes import (
     FOLLOW,
     INSTANT,
@@ -27,6 +27,8 @@ from pliant.codegen.modes import (
     mode_words,
     read_by_f,
 )
+from pliant.codegen.places import Argument, Field, Number, Source, number
+from pliant.codegen.places import Kind as Type
 from pliant.codegen.plan import Target
 from pliant.codegen.program import reset_place
 from pliant.codegen.shells import c_place, filled, wrapped
@@ -38,43 +40,43 @@ if TYPE_CHECKING:
 ENDLESS = "an event sets off others without end"
 
 
-def hybrid_places(emitter: Emitter) -> dict[int, str]:
+def hybrid_places(emitter: Emitter) -> dict[int, Source]:
     """Where generated code finds what events set; what nobody sets reads as 0."""
     events = emitter.s.events
-    places = {
-        v: "0.0"
+    places: dict[int, Source] = {
+        v: Number(0.0)
         for v, one in enumerate(emitter.variables)
         if one.kind == Kind.BEFORE or (one.kind == Kind.DISCRETE and one.binding is None)
     }
-    places |= {one.variable: f"m->d[{k}]" for k, one in enumerate(events.memories)}
-    places |= {one.before: f"m->b[{k}]" for k, one in enumerate(events.memories)}
-    places |= {one.variable: f"m->kept[{k}]" for k, one in enumerate(events.kept)}
-    places |= {one.tick: f"m->tick[{k}]" for k, one in enumerate(events.clocks)}
+    places |= {one.variable: MEMORY.at(k) for k, one in enumerate(events.memories)}
+    places |= {one.before: BEFORE.at(k) for k, one in enumerate(events.memories)}
+    places |= {one.variable: KEPT.at(k) for k, one in enumerate(events.kept)}
+    places |= {one.tick: TICK.at(k) for k, one in enumerate(events.clocks)}
     if events.initial >= 0:
-        places[events.initial] = "m->initial"
+        places[events.initial] = INITIAL.at()
     return places
 
 
-def hybrid_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
-    """Fields of the instance: text, size, meaning."""
+def hybrid_fields(emitter: Emitter) -> list[Field]:
+    """Fields of the instance."""
     events = emitter.s.events
     if not events:
         return mode_fields(emitter)
     n, clocks = max(len(events.memories), 1), max(len(events.clocks), 1)
     return [
         *mode_fields(emitter),
-        ("pl_real d[{}];", n, "discrete variables"),
-        ("pl_real b[{}];", n, "the same before the event: pre(v)"),
-        ("pl_real kept[{}];", max(len(events.kept), 1), "pre(x) of continuous variables"),
-        ("pl_real tick[{}];", clocks, "clocks that tick in this round of an event"),
-        ("pl_real ticks[{}];", clocks, "ticks since the first"),
-        ("pl_real initial;", 1, "1: the first round at the start"),
-        ("pl_real chosen[{}];", n, "values before the first event that were given"),
-        ("int8_t given[{}];", n, "1: such a value was given"),
-        ("int quiet;", 1, "1: start values are searched, nothing acts yet"),
-        ("int starting;", 1, "1: the event at the start"),
-        ("int ended;", 1, "number of the message that ended the run"),
-        ("int changed;", 1, "the first memory that the last round changed"),
+        Field(MEMORY, n, "discrete variables"),
+        Field(BEFORE, n, "the same before the event: pre(v)"),
+        Field(KEPT, max(len(events.kept), 1), "pre(x) of continuous variables"),
+        Field(TICK, clocks, "clocks that tick in this round of an event"),
+        Field(of_instance("ticks"), clocks, "ticks since the first"),
+        Field(INITIAL, None, "1: the first round at the start"),
+        Field(of_instance("chosen"), n, "values before the first event that were given"),
+        Field(of_instance("given", Type.FLAG), n, "1: such a value was given"),
+        Field(of_instance("quiet", Type.INTEGER), None, "1: start values are searched, nothing acts yet"),
+        Field(of_instance("starting", Type.INTEGER), None, "1: the event at the start"),
+        Field(of_instance("ended", Type.INTEGER), None, "number of the message that ended the run"),
+        Field(of_instance("changed", Type.INTEGER), None, "the first memory that the last round changed"),
     ]
 
 
@@ -83,17 +85,17 @@ def write_functions(emitter: Emitter) -> None:
     events = emitter.s.events
     if not events:
         return
-    memories: list[Target] = [(f"value[{k}]", one.expression) for k, one in enumerate(events.memories)]
-    starts: list[Target] = [(f"value[{k}]", one.start) for k, one in enumerate(events.memories)]
-    emitter.function("memory_values", emitter.plan([memories]), "pl_real *value", "value")
-    emitter.function("memory_starts", emitter.plan([starts]), "pl_real *value", "value")
-    kept: list[Target] = [(f"value[{k}]", one.expression) for k, one in enumerate(events.kept)]
-    emitter.function("kept_values", emitter.plan([kept]), "pl_real *value", "value")
-    actions: list[Target] = [(f"value[{2 * k}]", one.active) for k, one in enumerate(events.actions)]
+    memories: list[Target] = [(VALUE.at(k), one.expression) for k, one in enumerate(events.memories)]
+    starts: list[Target] = [(VALUE.at(k), one.start) for k, one in enumerate(events.memories)]
+    emitter.function("memory_values", emitter.plan([memories]), [Argument("value")])
+    emitter.function("memory_starts", emitter.plan([starts]), [Argument("value")])
+    kept: list[Target] = [(VALUE.at(k), one.expression) for k, one in enumerate(events.kept)]
+    emitter.function("kept_values", emitter.plan([kept]), [Argument("value")])
+    actions: list[Target] = [(VALUE.at(2 * k), one.active) for k, one in enumerate(events.actions)]
     for k, one in enumerate(events.actions):
         if one.kind == "reset":
-            actions.append((f"value[{2 * k + 1}]", reset_place(emitter.program, one)[1]))
-    emitter.function("action_values", emitter.plan([actions]), "pl_real *value", "value")
+            actions.append((VALUE.at(2 * k + 1), reset_place(emitter.program, one)[1]))
+    emitter.function("action_values", emitter.plan([actions]), [Argument("value")])
 
 
 def messages(emitter: Emitter) -> list[str]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pliant.codegen.cprint import number
+from pliant.codegen.arrays import EXTENT, RELATION, SLACK, of_instance
+from pliant.codegen.places import Field, Kind, number
 from pliant.codegen.plan import inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import c_place, c_string, wrapped
@@ -38,16 +39,16 @@ def relation_text(emitter: Emitter, k: int) -> str:
     return f"{left} {'<' if r.strict else '<='} {right}"
 
 
-def mode_fields(emitter: Emitter) -> list[tuple[str, int, str]]:
-    """Fields of the instance: text, size, meaning."""
+def mode_fields(emitter: Emitter) -> list[Field]:
+    """Fields of the instance."""
     n = len(emitter.s.relations)
     return [
-        ("int relation[{}];", max(n, 1) if emitter.s.events else n, "relations, held between events"),
-        ("pl_real stood[{}];", n, "left minus right side when they came to rest"),
-        ("pl_real extent[{}];", n, "largest size of the sides when they came to rest"),
-        ("pl_real slack[{}];", n, "what rounding had to be granted then"),
-        ("pl_real shaken[{}];", max(len(emitter.program.x), 1) if n else 0, "states changed in their last digits"),
-        ("char said[{}];", 800 if n else 0, "which relations do not come to rest"),
+        Field(RELATION, max(n, 1) if emitter.s.events else n, "relations, held between events"),
+        Field(of_instance("stood"), n, "left minus right side when they came to rest"),
+        Field(EXTENT, n, "largest size of the sides when they came to rest"),
+        Field(SLACK, n, "what rounding had to be granted then"),
+        Field(of_instance("shaken"), max(len(emitter.program.x), 1) if n else 0, "states changed in their last digits"),
+        Field(of_instance("said", Kind.TEXT), 800 if n else 0, "which relations do not come to rest"),
     ]
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pliant.codegen.arrays import loop_matrix
 from pliant.codegen.copies import Copies
+from pliant.codegen.places import Array, Place
 from pliant.codegen.program import Assign, Columns, Newton, Solve, Statement
 from pliant.expr.build import operands, reachable
 from pliant.ir import PLAIN, Graph, Kind, Op, Variable
@@ -17,21 +19,24 @@ from pliant.ir import PLAIN, Graph, Kind, Op, Variable
 LARGEST_LINE = 22  # operations in one line
 PART = 200  # items per C function
 INLINE_SYSTEM = 2  # unknowns of a linear system whose matrix stays in local variables
-Target = tuple[str, int]  # left side as C text, expression
+Target = tuple[Place, int]  # where it goes, expression
 Key = tuple[str, int]  # ("v", variable), ("n", node), or ("e", number of an entry that is stored for a solve)
+RESIDUAL, SLOPES = Array("r"), Array("a")  # what one pass of an iteration gives
 _CALLED = frozenset({Op.POW, Op.ATAN2, *range(Op.SIN, Op.LOG10 + 1)})
 _FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Item:
-    """``kind``: temp, assign, entry, solve, newton, columns, target, copy (C text), stop (return early if the text)."""
+    """``kind``: temp, assign, entry, solve, newton, columns, target, copy, stop (return early on its condition)."""
 
     kind: str
     defines: list[Key] = field(default_factory=list)
     roots: list[int] = field(default_factory=list)
     statement: Statement | None = None
-    text: str = ""
+    place: Place | None = None  # of a target or an entry
+    copy: tuple[Place, Place, int] | None = None  # to, from, how many values
+    condition: str = ""  # of a stop
     inner: Plan | None = None
     read: set[Key] | None = None  # made by Plan.reads
     calls: bool = False  # elementary functions; known after Plan.reads
@@ -122,7 +127,7 @@ class Plan:
         already; ``hoist``: expressions of parameters alone are computed elsewhere."""
         self.g, self.shared = shared.g, shared
         statements = [shared.copies.statement(one) for one in statements]
-        targets = [[(text, shared.copies.expression(e)) for text, e in group] for group in targets]
+        targets = [[(place, shared.copies.expression(e)) for place, e in group] for group in targets]
         shared.extend()
         self.outer = outer or {}
         self.hoist = hoist
@@ -137,9 +142,9 @@ class Plan:
         for k, group in enumerate(targets):
             if k and group:
                 self.items.append(Item("stop"))
-            for text, e in group:
+            for place, e in group:
                 self._emit_temps([e])
-                self.items.append(Item("target", [], [e], None, text))
+                self.items.append(Item("target", [], [e], None, place))
 
     # ------------------------------------------------------------------ what is needed
 
@@ -274,8 +279,8 @@ class Plan:
                 self.shared,
                 list(statement.steps),
                 [
-                    [(f"r[{k}]", e) for k, e in enumerate(statement.residuals)],
-                    [(f"a[{k}]", e) for k, e in enumerate(e for row in statement.matrix for e in row)],
+                    [(RESIDUAL.at(k), e) for k, e in enumerate(statement.residuals)],
+                    [(SLOPES.at(k), e) for k, e in enumerate(e for row in statement.matrix for e in row)],
                 ],
                 outer={i: self.named[i] for i in inside if i in self.named},
             )
@@ -299,7 +304,7 @@ class Plan:
             e = nodes[place]
             self._emit_temps([e])
             keys.append(("e", len(self.items)))
-            self.items.append(Item("entry", [keys[-1]], [e], None, f"m->A{statement.loop}[{place}]"))
+            self.items.append(Item("entry", [keys[-1]], [e], None, loop_matrix(statement.loop).at(place)))
         return keys
 
     # ------------------------------------------------------------------ what an item reads

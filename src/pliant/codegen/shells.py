@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from pliant.codegen.cprint import number
+from pliant.codegen.places import number
 from pliant.ir import Span, Table
 
 _OUTSIDE = {"hold": "HOLD", "extend": "EXTEND", "repeat": "REPEAT", "error": "ERROR"}
@@ -15,6 +15,8 @@ _OUTSIDE = {"hold": "HOLD", "extend": "EXTEND", "repeat": "REPEAT", "error": "ER
 def c_escaped(value: str) -> str:
     """The inside of a C string literal: what is not plain ASCII as bytes of UTF-8, no trigraphs."""
     plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("?", "\\?")
+    if plain.isascii() and plain.isprintable():
+        return plain
     return "".join(chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in plain.encode("utf-8", "replace"))
 
 
@@ -213,12 +215,6 @@ static void initial_accept(void *self) {
 
 static pl_real *initial_tears(void *self) {
     return ((model *)self)->guess;
-}
-"""
-
-# loops that begin where the last steps lead to: from there the right branch is the nearest one
-PREDICTED = """static PL_UNUSED void loop_predicted(const model *m, pl_real t, int first, int n, pl_real *z) {
-    for (int i = 0; i < n; i++) z[i] = m->guess[first + i] + (t - m->t_guess) * m->slope[first + i];
 }
 """
 

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pliant.codegen.arrays import VALUE, G, given
 from pliant.codegen.function import Context, FunctionWriter
+from pliant.codegen.places import Argument, Source
 from pliant.codegen.plan import Plan, Shared, Target
 from pliant.codegen.program import Assign, Statement
 from pliant.codegen.shells import filled, wrapped
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
 LARGEST = 1.7976931348623157e308
+SIZE, GUESSED, FOLLOWED = given("size"), given("v"), given("followed")
 
 
 class StartText:
@@ -61,10 +64,11 @@ class StartText:
         if self.s.sets:
             self._guess_functions()
 
-    def _once(self, name: str, targets: Sequence[Target], argument: str) -> None:
+    def _once(self, name: str, targets: Sequence[Target]) -> None:
         """A function of parameters alone."""
         plan = Plan(self.e.shared, [], [targets], hoist=False)
-        writer = FunctionWriter(self.c, name, plan, f"pl_real *{argument}", argument, attribute="PL_ONCE")
+        argument = Argument(targets[0][0].array.name)
+        writer = FunctionWriter(self.c, name, plan, [argument], attribute="PL_ONCE")
         self.e.functions.append(writer.write())
 
     def _terms(self) -> None:
@@ -75,12 +79,12 @@ class StartText:
             size = zero
             for term in terms_of(self.g.nodes, one.residual):
                 size = binary(self.g, Op.MAX, apply(self.g, Op.ABS, term), size)  # what is no number does not count
-            targets.append((f"size[{k}]", size))
+            targets.append((SIZE.at(k), size))
         context, plan = self.c, self.e.plan([targets])
         if not self.s.sets:
             context = replace(self.c, places=self.c.places | self.e.memory_places())
             plan = Plan(self.e.shared, [], [targets])
-        writer = FunctionWriter(context, "condition_terms", plan, "pl_real *size", "size", attribute="PL_COLD")
+        writer = FunctionWriter(context, "condition_terms", plan, [Argument(SIZE.name)], attribute="PL_COLD")
         self.e.functions.append(writer.write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
@@ -89,7 +93,7 @@ class StartText:
         starts = [(k, self.variables[one.variable].start) for k, one in enumerate(self.conditions) if one.variable >= 0]
         self.has_asked = bool(starts)
         if starts:
-            self._once("condition_starts", [(f"value[{k}]", zero if e is None else e) for k, e in starts], "value")
+            self._once("condition_starts", [(VALUE.at(k), zero if e is None else e) for k, e in starts])
 
     def _sizes(self) -> None:
         targets: list[Target] = []
@@ -97,7 +101,7 @@ class StartText:
         for k, v in enumerate(self.program.p):
             e = self.variables[v].nominal
             if self.open[k] == 1 and e is not None:
-                targets.append((f"size[{k}]", e))
+                targets.append((SIZE.at(k), e))
         n_p = len(self.program.p)
         for k, one in enumerate(self.s.events.memories):
             variable = self.variables[one.variable]
@@ -107,10 +111,10 @@ class StartText:
             assert e is not None
             if variable.nominal is not None and variable.start is not None:
                 e = choose(self.g, binary(self.g, Op.NE, variable.nominal, zero), variable.nominal, variable.start)
-            targets.append((f"size[{n_p + k}]", e))
+            targets.append((SIZE.at(n_p + k), e))
         self.has_sizes = bool(targets)
         if targets:
-            self._once("unknown_sizes", targets, "size")
+            self._once("unknown_sizes", targets)
 
     # ------------------------------------------------------------------ guesses
 
@@ -146,50 +150,50 @@ class StartText:
         for v, i in place.items():
             e = self.variables[v].start
             e = self.e.alias_starts.get(v) if e is None else e
-            starts.append((f"v[{i}]", zero if e is None else e))
-        self._once("guess_starts", starts, "v")
+            starts.append((GUESSED.at(i), zero if e is None else e))
+        self._once("guess_starts", starts)
 
         # values that are not finite are not followed
-        places = {v: f"v[{i}]" for v, i in place.items() if v not in self.explicit_now}
+        places: dict[int, Source] = {v: GUESSED.at(i) for v, i in place.items() if v not in self.explicit_now}
         statements: list[Statement] = []
         for block in self.s.blocks:
             v = block.steps[0].variable if block.kind == "explicit" else -1
             if v not in self.explicit_now:
                 continue
             raw, begin = self.e.tangent.temporary("raw"), self.e.tangent.temporary("guess")
-            places[begin] = f"v[{place[v]}]"
+            places[begin] = GUESSED.at(place[v])
             finite = binary(g, Op.LE, apply(g, Op.ABS, var(g, raw)), const(g, LARGEST))
             statements.append(Assign(raw, self.explicit_now[v]))
             statements.append(Assign(v, choose(g, finite, var(g, raw), var(g, begin))))
-        targets: list[Target] = [(f"followed[{i}]", var(g, v)) for v, i in place.items()]
-        self._apart("guess_follow", places, statements, targets, "const pl_real *v, pl_real *followed", "v, followed")
-        places = {v: f"v[{i}]" for v, i in place.items()}
-        targets = [(f"g[{k}]", e) for k, e in enumerate(self.jacobians)]
-        self._apart("guess_jacobians", places, [], targets, "const pl_real *v, pl_real *g", "v, g")
-        self.e.function("guess_present", self.e.plan([self._present()]), "pl_real *v", "v")
+        targets: list[Target] = [(FOLLOWED.at(i), var(g, v)) for v, i in place.items()]
+        self._apart("guess_follow", places, statements, targets, FOLLOWED.name)
+        places = {v: GUESSED.at(i) for v, i in place.items()}
+        targets = [(G.at(k), e) for k, e in enumerate(self.jacobians)]
+        self._apart("guess_jacobians", places, [], targets, G.name)
+        self.e.function("guess_present", self.e.plan([self._present()]), [Argument(GUESSED.name)])
 
     def _present(self) -> list[Target]:
         known = {*self.c.places, *self.program.computed}
         targets: list[Target] = []
         for i, v in enumerate(self.guessed):
             e = self.s.replaced.get(v, var(self.g, v))
-            targets.append((f"v[{i}]", e if variables_of(self.g, e) <= known else const(self.g, 0.0)))
+            targets.append((GUESSED.at(i), e if variables_of(self.g, e) <= known else const(self.g, 0.0)))
         return targets
 
     def _apart(
         self,
         name: str,
-        places: dict[int, str],
+        places: dict[int, Source],
         statements: Sequence[Statement],
         targets: Sequence[Target],
-        extra: str,
-        call: str,
+        out: str,
     ) -> None:
         """A function of guesses: values of the model play no part in it."""
         parameters = {v: self.c.places[v] for v in self.program.p}
-        context = Context(self.g, self.variables, parameters | places, loop_size=self.c.loop_size)
+        context = Context(self.g, self.variables, parameters | places, self.c.layout, loop_size=self.c.loop_size)
         plan = Plan(Shared(self.g, self.variables), statements, [targets], hoist=False)
-        self.e.functions.append(FunctionWriter(context, name, plan, extra, call, attribute="PL_ONCE").write())
+        arguments = [Argument(GUESSED.name, is_const=True), Argument(out)]
+        self.e.functions.append(FunctionWriter(context, name, plan, arguments, attribute="PL_ONCE").write())
         self.c.n_work = max(self.c.n_work, context.n_work)
 
     # ------------------------------------------------------------------ text

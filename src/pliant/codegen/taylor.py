@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pliant.codegen.arrays import U, given, loop_matrix, loop_pivots
 from pliant.codegen.function import Context, FunctionWriter
+from pliant.codegen.places import Argument, Array, Kind, Source
 from pliant.codegen.plan import Item, Plan, Target, nodes_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement
 from pliant.codegen.series import Series, UnsupportedError
@@ -30,7 +32,8 @@ from pliant.ir import Block, Graph, Op
 ORDER = 5
 LARGEST = 60_000  # operations of the function
 LARGEST_LOOP = 60  # unknowns of a loop outside f: its matrix is dense here
-ARGUMENTS = "int _order, pl_real *_taylor"
+ARGUMENTS = (Argument("_order", Kind.INTEGER, is_array=False), Argument("_taylor"))
+COEFFICIENTS = given("_taylor")
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +63,7 @@ class Loop:
 class TaylorProgram:
     """Statements and targets of the function."""
 
-    def __init__(self, tangent: Tangent, places: dict[int, str]) -> None:
+    def __init__(self, tangent: Tangent, places: dict[int, Source]) -> None:
         """``places`` learns where the inputs' coefficients are."""
         self.tangent = tangent
         self.program: Program = tangent.program
@@ -113,7 +116,7 @@ class TaylorProgram:
                 self._inputs(k)
                 self._forward(k)
             x += [self.series.of(var(self.g, v)) for v in algebraic]
-            self.groups.append([(f"_taylor[{k * len(p.x) + i}]", e) for i, e in enumerate(x)])
+            self.groups.append([(COEFFICIENTS.at(k * len(p.x) + i), e) for i, e in enumerate(x)])
             if self.n_operations() > LARGEST:
                 raise UnsupportedError(f"it would take more than {LARGEST} operations")
 
@@ -129,7 +132,7 @@ class TaylorProgram:
         n_u = len(self.program.u)
         for j, v in enumerate(self.program.u):
             coefficient = self.tangent.temporary(f"T{k}.{self.variables[v].name}")
-            self.places[coefficient] = f"u[{k * n_u + j}]"
+            self.places[coefficient] = U.at(k * n_u + j)
             self.series.give(v, var(self.g, coefficient))
 
     def _forward(self, k: int) -> None:
@@ -202,13 +205,13 @@ class TaylorWriter(FunctionWriter):
         for item in plan.items:
             if item.kind == "stop":
                 order += 1
-                item.text = str(order)
+                item.condition = f"_order < {order}"
         self.n_loops = n_loops
-        super().__init__(context, "taylor", plan, ARGUMENTS, "_order, _taylor", attribute=attribute)
+        super().__init__(context, "taylor", plan, ARGUMENTS, attribute=attribute)
 
     def _item(self, item: Item) -> list[str]:
         if item.kind == "stop":
-            return [f"    if (_order < {item.text}) return PL_FINISHED;"]
+            return [f"    if ({item.condition}) return PL_FINISHED;"]
         return super()._item(item)
 
     def _columns(self, s: Columns) -> list[str]:
@@ -217,18 +220,18 @@ class TaylorWriter(FunctionWriter):
         if not isinstance(s, SolveOrder):
             return super()._columns(s)
         k = len(s.targets)
-        a, v = (f"m->A{s.loop}", f"m->v{s.loop}") if s.is_newton else self._factors(s.loop, k)
-        array = f"_c{s.loop}_{s.order}"
-        lines = [f"    pl_real {array}[{k}];", *self._fill(array, [row[0] for row in s.right])]
-        lines.append(f"    {self.c.solve(k, a, v, 1, array)};")
+        a, v = (loop_matrix(s.loop), loop_pivots(s.loop)) if s.is_newton else self._factors(s.loop, k)
+        array, whole = Array(f"_c{s.loop}_{s.order}"), self.layout.array
+        lines = [self._local(array, k), *self._fill(array, [row[0] for row in s.right])]
+        lines.append(f"    {self.c.solve(k, whole(a), whole(v), 1, array.name)};")
         return lines + self._results([row[0] for row in s.targets], array)
 
     def _factorise(self, s: Factor) -> list[str]:
         k = len(s.matrix)
-        a, v = f"m->A{s.loop}", f"m->v{s.loop}"
-        failed = "PL_SINGULAR" if s.loop >= self.n_loops else f"loop_singular(m, {s.loop})"
+        a, v, whole, at = loop_matrix(s.loop), loop_pivots(s.loop), self.layout.array, self.layout.place
+        failed = "return PL_SINGULAR;" if s.loop >= self.n_loops else self._singular(s.loop)
         printer = self.printer(self.plan)
-        lines = [f"    memset({a}, 0, {k * k} * sizeof(pl_real));"]
+        lines = [f"    memset({whole(a)}, 0, {k * k} * sizeof({self.layout.type(a.kind)}));"]
         entries = enumerate(e for row in s.matrix for e in row)
-        lines += [f"    {a}[{n}] = {printer.text(e)};" for n, e in entries if value_of(self.c.g, e) != 0.0]
-        return [*lines, f"    if ({self.c.factor(k, a, v)}) return {failed};"]
+        lines += [f"    {at(a.at(n))} = {printer.text(e)};" for n, e in entries if value_of(self.c.g, e) != 0.0]
+        return [*lines, f"    if ({self.c.factor(k, whole(a), whole(v))}) {failed}"]

@@ -22,7 +22,6 @@ from pliant.realtime.stepper.sample import sample_loop_rows
 from pliant.realtime.stepper.tables import Tables
 from pliant.realtime.stepper.types import StartValues, StepperOptions, StepPlan, StepSystem
 from pliant.realtime.stepper.wide import Wide
-from pliant.realtime.stepper.write import Context
 
 
 class StepBuilder:
@@ -219,7 +218,7 @@ class StepBuilder:
         self._check_leaves(systems)
         return StepPlan(
             w,
-            self._context(),
+            self._wide(),
             self.tau,
             self.options,
             self.start,
@@ -243,11 +242,10 @@ class StepBuilder:
             ],
         )
 
-    def _context(self) -> Context:
-        context = Context(self.g, self.w.variables, self.options.precision)
-        if self.w.in_float:
-            context.wide = Wide(self.w.shared, (self.w.clock, self.half_clock), self.w.out, self.w.narrow)
-        return context
+    def _wide(self) -> Wide | None:
+        if not self.w.in_float:
+            return None
+        return Wide(self.w.shared, (self.w.clock, self.half_clock), self.w.out, self.w.narrow)
 
     def _start(self, jacobian: Mapping[Entry, int], f: Sequence[int]) -> StartPart:
         """What only the start computes."""

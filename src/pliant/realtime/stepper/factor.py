@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.codegen.compiler import load_text
+from pliant.codegen.places import Argument, Array, Owner
 from pliant.codegen.plan import Plan
 from pliant.expr.build import var
 from pliant.ir import Graph
 from pliant.realtime.elimination import Elimination
 from pliant.realtime.stepper.algebra import Algebra
 from pliant.realtime.stepper.operations import Operations, count_operations
+from pliant.realtime.stepper.places import CHANGE, StepLayout
 from pliant.realtime.stepper.run import STEP_FLAGS
 from pliant.realtime.stepper.tables import Tables
 from pliant.realtime.stepper.write import Context, StepWriter, helpers
@@ -30,26 +32,26 @@ class FactorSolve:
         self.elimination = elimination
         self.type = np.float64 if precision == "double" else np.float32
         w = Algebra(Graph(), [])
-        context = Context(w.g, w.variables, precision)
+        self.layout = StepLayout("factor_solve", precision)
+        context = Context(w.g, w.variables, self.layout)
+        value, b = Array("value", Owner.ARGUMENT), Array("b", Owner.ARGUMENT)
         entries = {}
         for k, (i, j) in enumerate(elimination.entries):
             v = w.temporary(f"b.{i}.{j}")
-            context.places[v] = f"value[{k}]"
+            context.places[v] = value.at(k)
             entries[i, j] = var(w.g, v)
         right = [w.temporary(f"right.{i}") for i in range(elimination.n)]
-        context.places |= {v: f"b[{i}]" for i, v in enumerate(right)}
+        context.places |= {v: b.at(i) for i, v in enumerate(right)}
         factors = w.factor(elimination, entries, "lu")
         listed = [e for row in (*factors.lower, *factors.upper) for _, e in row] + factors.inverse
-        self.factor_operations: Operations = count_operations(Plan(w.shared, w.out, [[("l", e) for e in listed]]))
+        self.factor_operations: Operations = count_operations(
+            Plan(w.shared, w.out, [[(CHANGE.at(), e) for e in listed]])
+        )
         dx = w.solve(factors, [var(w.g, v) for v in right], "dx")
         order = [c for _, c in reversed(elimination.pivots)]
-        plan = Plan(w.shared, w.out, [[(f"dx[{i}]", dx[i]) for i in order]])
+        plan = Plan(w.shared, w.out, [[(CHANGE.at(i), dx[i]) for i in order]])
         self.operations: Operations = count_operations(plan)
-        arguments = [
-            ("const pl_real *restrict", "value"),
-            ("const pl_real *restrict", "b"),
-            ("pl_real *restrict", "dx"),
-        ]
+        arguments = [Argument("value", is_const=True), Argument("b", is_const=True), Argument("dx")]
         if style == "tables":
             text = self._by_tables()
         else:
@@ -67,7 +69,7 @@ class FactorSolve:
     def _by_tables(self) -> str:
         tables = Tables(self.elimination, "lu")
         n = self.elimination.n
-        return f"""{tables.text()}
+        return f"""{tables.text(self.layout)}
 void factor_solve(const pl_real *restrict value, const pl_real *restrict b, pl_real *restrict dx) {{
     pl_real a[{tables.size}], d[{n}], right[{n}];
     memset(a, 0, sizeof a);

@@ -16,9 +16,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pliant.codegen.places import Argument, Array, Kind
 from pliant.codegen.plan import Plan, Target
 from pliant.codegen.shells import wrapped
 from pliant.realtime.stepper.events import DiscretePart
+from pliant.realtime.stepper.places import (
+    COUNTERS,
+    GIVEN_INPUTS,
+    GIVEN_PARAMETERS,
+    INPUTS,
+    INSTANCE,
+    LAST_INPUTS,
+    MEMORIES,
+    NEW_MEMORIES,
+    NEW_RELATIONS,
+    NEW_TEARS,
+    NEW_X,
+    RELATIONS,
+    START,
+    TEARS,
+    X,
+)
 from pliant.realtime.stepper.write import StepWriter
 
 if TYPE_CHECKING:
@@ -26,6 +44,8 @@ if TYPE_CHECKING:
 
 PASSES = 50  # through the model, until relations and loops rest
 ROUNDS = 100  # of events, and two more for each discrete variable
+CORRECTION = Array("dz")
+HELD_COUNTERS = Array("count", kind=Kind.INTEGER)
 
 
 @dataclass(eq=False)
@@ -42,6 +62,9 @@ class FirstText:
 
     def __init__(self, text: StepText) -> None:
         self.text, self.plan, self.name = text, text.plan, text.name
+        self.layout = text.layout
+        self.head = text.layout.declared([INSTANCE, GIVEN_INPUTS], restrict=False)
+        self.call = text.layout.passed(INSTANCE.name, GIVEN_INPUTS.name)
         self.part = text.plan.first
         self.first_algebraic = len(text.program.x) - len(self.part.correction)
 
@@ -51,9 +74,9 @@ class FirstText:
         sizes = {"z": len(self.plan.lowering.guess), "r": len(self.plan.kept), "dz": len(self.part.correction)}
         return {name: size for name, size in sizes.items() if size}
 
-    def _writer(self, name: str, targets: list[Target], more: list[tuple[str, str]]) -> StepWriter:
+    def _writer(self, name: str, targets: list[Target], more: list[Argument]) -> StepWriter:
         text = self.text
-        arguments = [(f"{self.name} *restrict", "m"), (f"const {self.name}_inputs *restrict", "u"), *more]
+        arguments = [INSTANCE, GIVEN_INPUTS, *more]
         plan = Plan(text.w.shared, self.plan.statements, [targets])
         return StepWriter(text.c, name, plan, arguments, part=500, attribute="PL_ONCE")
 
@@ -64,86 +87,92 @@ class FirstText:
         """Relations, loops and algebraic unknowns at the start."""
         if not self.moves:
             return ""
-        plan, n = self.plan, self.name
-        targets: list[Target] = [(f"z[{k}]", e) for k, e in enumerate(plan.lowering.first_last.values())]
-        targets += [(f"r[{k}]", e) for k, (_, e) in enumerate(plan.kept)]
-        targets += [(f"dz[{k}]", e) for k, e in enumerate(self.part.correction)]
+        plan, at, real = self.plan, self.layout.place, self.layout.type(Kind.REAL)
+        targets: list[Target] = [(NEW_TEARS.at(k), e) for k, e in enumerate(plan.lowering.first_last.values())]
+        targets += [(NEW_RELATIONS.at(k), e) for k, (_, e) in enumerate(plan.kept)]
+        targets += [(CORRECTION.at(k), e) for k, e in enumerate(self.part.correction)]
         arrays = self.moves
-        out = self._writer("start_pass", targets, [("pl_real *restrict", name) for name in arrays])
-        body = "".join(f"        pl_real {name}[{size}];\n" for name, size in arrays.items())
-        body += f"        int moved = 0;\n        start_pass(m, u, {', '.join(arrays)});\n"
+        out = self._writer("start_pass", targets, [Argument(name) for name in arrays])
+        body = "".join(f"        {real} {name}[{size}];\n" for name, size in arrays.items())
+        body += f"        int moved = 0;\n        start_pass({self.layout.passed('m', 'u', *arrays)});\n"
         if "z" in arrays:
+            z = at(TEARS.at("k"))
             body += f"""        for (int k = 0; k < {arrays["z"]}; k++)
             if (z[k] - z[k] == 0) {{ /* where there is no solution, the last value stays */
-                moved |= z[k] != m->z[k];
-                m->z[k] = z[k];
+                moved |= z[k] != {z};
+                {z} = z[k];
             }}
 """
         if "r" in arrays:
+            relation = at(RELATIONS.at("k"))
             body += f"""        for (int k = 0; k < {arrays["r"]}; k++) {{
-            moved |= (r[k] != 0) != m->relation[k];
-            m->relation[k] = r[k] != 0;
+            moved |= (r[k] != 0) != {relation};
+            {relation} = r[k] != 0;
         }}
 """
         if "dz" in arrays:
-            first = self.first_algebraic
+            x = at(X.at(f"{self.first_algebraic} + k"))
             body += f"""        int is_known = 1;
         for (int k = 0; k < {arrays["dz"]}; k++) is_known &= dz[k] - dz[k] == 0;
         for (int k = 0; k < {arrays["dz"]} && is_known; k++) {{
-            const pl_real before = m->x[{first} + k];
-            m->x[{first} + k] -= dz[k];
-            moved |= m->x[{first} + k] != before;
+            const {real} before = {x};
+            {x} -= dz[k];
+            moved |= {x} != before;
         }}
 """
         return out.write(self._clock(), {}) + (
-            f"\nstatic PL_ONCE void start_settle({n} *m, const {n}_inputs *u) {{\n"
+            f"\nstatic PL_ONCE void start_settle({self.head}) {{\n"
             f"    for (int pass = 0; pass < {PASSES}; pass++) {{\n{body}        if (!moved) return;\n    }}\n}}\n"
         )
 
     def _memories(self) -> str:
         """Discrete variables before the first event, then the events at the start."""
-        n, discrete = self.name, self.plan.discrete
+        discrete, layout = self.plan.discrete, self.layout
         if not discrete:
             return ""
         out = []
         if self.part.memories:
-            targets: list[Target] = [(f"m->d[{k}]", e) for k, e in enumerate(self.part.memories)]
+            targets: list[Target] = [(MEMORIES.at(k), e) for k, e in enumerate(self.part.memories)]
             out.append(self._writer("start_memories", targets, []).write(self._clock(), {}))
         initially = ""
         if self.part.initially is not None:
             out.append(self.text.discrete("initial_update", self.part.initially, "PL_ONCE"))
-            initially = "    initial_update(m, u);\n" + "    start_settle(m, u);\n" * bool(self.moves)
+            initially = f"    initial_update({self.call});\n" + f"    start_settle({self.call});\n" * bool(self.moves)
         rounds = ROUNDS + 2 * len(discrete.memories)
-        keep = "".join(
-            f"        pl_real {name}[{size}];\n        memcpy({name}, m->{name}, sizeof {name});\n"
-            for name, size in (("x", self.text.n), ("d", len(discrete.memories)))
+        moving = [
+            (local, array, size)
+            for local, array, size in ((NEW_X, X, self.text.n), (NEW_MEMORIES, MEMORIES, len(discrete.memories)))
             if size
+        ]
+        keep = "".join(
+            f"        {layout.type(local.kind)} {local.name}[{size}];\n        {layout.taken(local, array, size)}\n"
+            for local, array, size in moving
         )
-        kept = [name for name, size in (("x", self.text.n), ("d", len(discrete.memories))) if size]
-        same = " && ".join(f"memcmp({name}, m->{name}, sizeof {name}) == 0" for name in kept) or "1"
-        settle = "        start_settle(m, u);\n" if self.moves else ""
-        out.append(f"""static PL_ONCE void start_rounds({n} *m, const {n}_inputs *u) {{
+        same = " && ".join(layout.same(*one) for one in moving) or "1"
+        settle = f"        start_settle({self.call});\n" if self.moves else ""
+        out.append(f"""static PL_ONCE void start_rounds({self.head}) {{
     for (int round = 0; round < {rounds}; round++) {{
-{keep}        discrete_update(m, u);
+{keep}        discrete_update({self.call});
 {settle}        if ({same}) return;
     }}
 }}
 """)
         clocks = len(discrete.periods)
         hold = (
-            f"    int count[{clocks}];\n    memcpy(count, m->count, sizeof count);\n"
-            f"    for (int k = 0; k < {clocks}; k++) m->count[k] = -1; /* no clock ticks yet */\n"
+            f"    int count[{clocks}];\n    {layout.taken(HELD_COUNTERS, COUNTERS, clocks)}\n"
+            f"    for (int k = 0; k < {clocks}; k++) {layout.place(COUNTERS.at('k'))} = -1; /* no clock ticks yet */\n"
             if clocks
             else ""
         )
         tick = (
-            "    memcpy(m->count, count, sizeof count);\n    start_rounds(m, u); /* clocks that tick at the start */\n"
+            f"    {layout.put_back(COUNTERS, HELD_COUNTERS, clocks)}\n"
+            f"    start_rounds({self.call}); /* clocks that tick at the start */\n"
             if clocks
             else ""
         )
         out.append(
-            f"static PL_ONCE void start_events({n} *m, const {n}_inputs *u) {{\n"
-            f"{hold}{initially}    start_rounds(m, u);\n{tick}}}\n"
+            f"static PL_ONCE void start_events({self.head}) {{\n"
+            f"{hold}{initially}    start_rounds({self.call});\n{tick}}}\n"
         )
         return "\n".join(out)
 
@@ -153,19 +182,20 @@ class FirstText:
 
     def _values(self) -> str:
         """The plan's start, except for discrete variables."""
-        n, plan, c = self.name, self.plan, self.text.c
-        start = wrapped([c.literal(float(x)) for x in plan.start.x])
-        data = f"static const pl_real x_start[] = {{{start}}};\n\n" if self.text.n else ""
-        copy = f"for (int i = 0; i < {self.text.n}; i++) m->x[i] = x ? x[i] : x_start[i];"
+        plan, layout, at = self.plan, self.layout, self.layout.place
+        start = wrapped([layout.literal(float(x)) for x in plan.start.x])
+        data = f"static const {layout.type(Kind.REAL)} x_start[] = {{{start}}};\n\n" if self.text.n else ""
+        copy = f"for (int i = 0; i < {self.text.n}; i++) {at(X.at('i'))} = x ? x[i] : x_start[i];"
         body = [f"    {copy if self.text.n else '(void)x;'}"]
-        body += [f"    m->z[{k}] = {c.literal(value)};" for k, value in enumerate(plan.guesses)]
-        body += [f"    m->count[{k}] = {value};" for k, value in enumerate(plan.start.counts)]
+        body += [f"    {at(TEARS.at(k))} = {layout.literal(value)};" for k, value in enumerate(plan.guesses)]
+        body += [f"    {at(COUNTERS.at(k))} = {value};" for k, value in enumerate(plan.start.counts)]
         for k, (r, _) in enumerate(plan.kept):
-            body.append(f"    m->relation[{k}] = {int(plan.start.relations.get(r, False))};")
-        body.append(f"    m->t0 = {c.wide_literal(plan.start.t)};")
+            body.append(f"    {at(RELATIONS.at(k))} = {int(plan.start.relations.get(r, False))};")
+        body.append(f"    {at(START.at())} = {layout.literal(plan.start.t, Kind.WIDE)};")
         lines = "\n".join(body)
-        return f"""{data}static PL_ONCE void start_values({n} *m, const pl_real *x) {{
-    memset(m, 0, sizeof *m);
+        head = layout.declared([INSTANCE, Argument("x", is_const=True)], restrict=False)
+        return f"""{data}static PL_ONCE void start_values({head}) {{
+    {layout.cleared(self.text.fields())}
 {lines}
 }}
 """
@@ -173,41 +203,43 @@ class FirstText:
     def _begin(self) -> str:
         """What follows parameters and x; ``chosen`` (or NULL): NaN, or the value of a discrete variable before the
         first event."""
-        n, discrete = self.name, self.plan.discrete
         body = "    (void)u, (void)chosen;\n"
         if self.plan.options.order == 2 and self.text.u_members:
-            body += "    m->u = *u;\n"
+            body += f"    {self.layout.assigned(LAST_INPUTS, INPUTS)}\n"
         if self.moves:
-            body += "    start_settle(m, u);\n"
+            body += f"    start_settle({self.call});\n"
         if self.part.memories:
             k = len(self.part.memories)
-            body += "    start_memories(m, u);\n"
+            body += f"    start_memories({self.call});\n"
             body += f"    for (int k = 0; k < {k} && chosen; k++)\n"
-            body += "        if (chosen[k] == chosen[k]) m->d[k] = chosen[k];\n"
-        if discrete:
-            body += "    start_events(m, u);\n"
+            body += f"        if (chosen[k] == chosen[k]) {self.layout.place(MEMORIES.at('k'))} = chosen[k];\n"
+        if self.plan.discrete:
+            body += f"    start_events({self.call});\n"
         body += "    (void)m;\n"
-        return f"static PL_ONCE void start_at({n} *m, const {n}_inputs *u, const pl_real *chosen) {{\n{body}}}\n"
+        given = [INSTANCE, GIVEN_INPUTS, Argument("chosen", is_const=True)]
+        return f"static PL_ONCE void start_at({self.layout.declared(given, restrict=False)}) {{\n{body}}}\n"
 
     def _init(self) -> str:
-        n, plan = self.name, self.plan
+        n, plan, layout = self.name, self.plan, self.layout
         chosen, data = "NULL", ""
         if plan.start.memories and self.part.memories:
             known = plan.start.memories
-            values = [self.text.c.literal(known[k]) if k in known else "NAN" for k in range(len(self.part.memories))]
+            values = [layout.literal(known[k]) if k in known else "NAN" for k in range(len(self.part.memories))]
             data = f"static const pl_real d_chosen[] = {{{wrapped(values)}}};\n\n"
             chosen = "d_chosen"
+        given = [INSTANCE, GIVEN_PARAMETERS, GIVEN_INPUTS]
+        at_x = layout.declared([*given, Argument("x", layout.real, is_const=True)], restrict=False)
         return f"""{self._values()}
 {self._begin()}
-{data}int {n}_init_at({n} *m, const {n}_parameters *p, const {n}_inputs *u, const {n}_real *x) {{
-    start_values(m, x);
-    const int failed = {n}_set_parameters(m, p);
-    if (failed == 0) start_at(m, u, {chosen});
+{data}int {n}_init_at({at_x}) {{
+    start_values({layout.passed("m", "x")});
+    const int failed = {n}_set_parameters({layout.passed("m", "p")});
+    if (failed == 0) start_at({layout.passed("m", "u", chosen)});
     return failed;
 }}
 
-int {n}_init({n} *m, const {n}_parameters *p, const {n}_inputs *u) {{
-    return {n}_init_at(m, p, u, NULL);
+int {n}_init({layout.declared(given, restrict=False)}) {{
+    return {n}_init_at({layout.passed("m", "p", "u", "NULL")});
 }}
 
 size_t {n}_state_size(void) {{

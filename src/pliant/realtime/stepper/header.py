@@ -5,52 +5,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pliant.codegen.places import Argument, Field, Record
 from pliant.codegen.shells import c_comment
 from pliant.realtime.stepper.monitor import flags_struct
-from pliant.realtime.stepper.write import member_struct
+from pliant.realtime.stepper.places import GIVEN_AFTER, GIVEN_INPUTS, GIVEN_PARAMETERS, INSTANCE, READ_ONLY
 
 if TYPE_CHECKING:
-    from pliant.realtime.stepper.text import Field, StepText
+    from pliant.realtime.stepper.text import StepText
 
 
-def _documented(text: StepText, members: Sequence[str], variables: Sequence[int]) -> dict[str, str]:
-    out = {}
-    for member, v in zip(members, variables, strict=True):
+def _struct(text: StepText, record: Record, variables: Sequence[int]) -> str:
+    """A struct with one documented member per value."""
+    notes = []
+    for member, v in zip(text.layout.names[record], variables, strict=True):
         one = text.variables[v]
         unit = f" [{one.unit}]" if one.unit else ""
         name = one.name if one.name != member else ""
-        out[member] = c_comment(f"{name}{unit} {one.description}".strip().replace("\n", " "))
-    return out
-
-
-def _instance(text: StepText, fields: Sequence[Field]) -> str:
-    n, plan = text.name, text.plan
-    lines = [f"    {n}_parameters p;"]
-    lines += [f"    {one.format(size)} /* {what} */" for one, size, what in fields if size]
-    if plan.options.order == 2 and text.u_members:
-        lines.append(f"    {n}_inputs u; /* from the last end of a step on */")
-    lines += [f"    int64_t step; /* steps done: time is t0 + step * {plan.tau!r} */", "    double t0;"]
-    return f"typedef struct {n} {{\n" + "\n".join(lines) + f"\n}} {n};\n"
+        notes.append(c_comment(f"{name}{unit} {one.description}".strip().replace("\n", " ")))
+    return text.layout.struct(record, notes)
 
 
 def header_text(text: StepText, fields: Sequence[Field]) -> str:
     """The header."""
     n, plan = text.name, text.plan
-    real = f"{n}_real"
-    p = member_struct(f"{n}_parameters", _documented(text, text.p_members, text.program.p), real)
-    u = member_struct(f"{n}_inputs", _documented(text, text.u_members, text.program.u), real)
-    y = member_struct(f"{n}_outputs", _documented(text, text.y_members, [v for _, v, _ in plan.outputs]), real)
+    real = text.layout.real
+    p = _struct(text, Record.PARAMETERS, text.program.p)
+    u = _struct(text, Record.INPUTS, text.program.u)
+    y = _struct(text, Record.OUTPUTS, [v for _, v, _ in plan.outputs])
+    start = [INSTANCE, GIVEN_PARAMETERS, GIVEN_INPUTS]
+
+    def given(*arguments: Argument) -> str:
+        return text.layout.declared(arguments, restrict=False)
+
     more = ""
     flags = ""
     if plan.options.monitor:
         flags = flags_struct(n)
-        more += f"unsigned {n}_monitor({n} *m, {n}_flags *flags); /* after a step; returns the bits of flags */\n"
+        flags_out = given(INSTANCE, Argument("flags", f"{n}_flags"))
+        more += f"unsigned {n}_monitor({flags_out}); /* after a step; returns the bits of flags */\n"
     if plan.options.fallback:
-        after = f"const {n}_inputs *u, const {n}_inputs *after"
-        more += f"void {n}_step_full({n} *m, const {n}_inputs *u); /* all entries of the Jacobian */\n"
-        more += f"void {n}_step_full_jump({n} *m, {after});\n"
-        more += f"unsigned {n}_step_guarded({n} *m, const {n}_inputs *u); /* not 0: step_full was taken, and why */\n"
-        more += f"unsigned {n}_step_guarded_jump({n} *m, {after});\n"
+        step, jump = given(INSTANCE, GIVEN_INPUTS), given(INSTANCE, GIVEN_INPUTS, GIVEN_AFTER)
+        more += f"void {n}_step_full({step}); /* all entries of the Jacobian */\n"
+        more += f"void {n}_step_full_jump({jump});\n"
+        more += f"unsigned {n}_step_guarded({step}); /* not 0: step_full was taken, and why */\n"
+        more += f"unsigned {n}_step_guarded_jump({jump});\n"
     title = c_comment(text.w.s.system.name)
     return f"""/* {title}: one step of {plan.tau!r} s in fixed time, written by pliant, yours without conditions.
  *
@@ -79,15 +77,15 @@ typedef {plan.options.precision} {real};
 {u}
 {y}
 {flags}
-{_instance(text, fields)}
-void {n}_default_parameters({n}_parameters *p);
-int {n}_set_parameters({n} *m, const {n}_parameters *p); /* not 0: number of a divisor that is zero */
-int {n}_init({n} *m, const {n}_parameters *p, const {n}_inputs *u);
+{text.layout.instance_type(text.layout.members(fields))}
+void {n}_default_parameters({given(Argument("p", Record.PARAMETERS))});
+int {n}_set_parameters({given(INSTANCE, GIVEN_PARAMETERS)}); /* not 0: number of a divisor that is zero */
+int {n}_init({given(*start)});
 /* the same with other values of x (states, then algebraic unknowns) before what happens at the start */
-int {n}_init_at({n} *m, const {n}_parameters *p, const {n}_inputs *u, const {n}_real *x);
-void {n}_step({n} *m, const {n}_inputs *u);
-void {n}_step_jump({n} *m, const {n}_inputs *u, const {n}_inputs *after);
-void {n}_get_outputs(const {n} *m, const {n}_inputs *u, {n}_outputs *y);
+int {n}_init_at({given(*start, Argument("x", real, is_const=True))});
+void {n}_step({given(INSTANCE, GIVEN_INPUTS)});
+void {n}_step_jump({given(INSTANCE, GIVEN_INPUTS, GIVEN_AFTER)});
+void {n}_get_outputs({given(READ_ONLY, GIVEN_INPUTS, Argument("y", Record.OUTPUTS))});
 {more}size_t {n}_state_size(void);
 void {n}_save(const {n} *m, void *to); /* state_size bytes */
 void {n}_restore({n} *m, const void *from);
@@ -117,6 +115,7 @@ def _bits(text: StepText, name: str) -> str:
 def driver_text(text: StepText) -> str:
     """What only the desktop needs: many steps in one call, and where things are."""
     n, n_u, n_y = text.name, len(text.u_members), len(text.y_members)
+    first = f"(const {n}_inputs *)u" if n_u else "&none"
     pick = f"(const {n}_inputs *)(u + (size_t)k * {n_u})" if n_u else "&none"
     later = f"(const {n}_inputs *)((after ? after : u) + (size_t)k * {n_u})" if n_u else "&none"
     none = "" if n_u else f"    static const {n}_inputs none;\n    (void)u;\n"
@@ -170,13 +169,13 @@ int pliant_init({n} *m, const pl_real *p) {{
 /* what X_init does after that; d: NaN, or the values of discrete variables before the first event */
 void pliant_start({n} *m, const pl_real *u, const pl_real *d);
 void pliant_start({n} *m, const pl_real *u, const pl_real *d) {{
-{none}    start_at(m, {pick.replace("(size_t)k", "(size_t)0")}, d);
+{none}    start_at(m, {first}, d);
 }}
 {runs}
 void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y);
 void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y) {{
 {none}    {n}_outputs all;
-    {n}_get_outputs(m, {pick.replace("(size_t)k", "(size_t)0")}, &all);
+    {n}_get_outputs(m, {first}, &all);
     memcpy(y, &all, {n_y} * sizeof(pl_real));
 }}
 """

@@ -25,6 +25,7 @@ from pliant.realtime.elimination import Elimination
 from pliant.realtime.stepper.build import StepBuilder
 from pliant.realtime.stepper.events import check_events
 from pliant.realtime.stepper.lower import check_supported
+from pliant.realtime.stepper.places import StepLayout
 from pliant.realtime.stepper.text import StepText
 from pliant.realtime.stepper.types import MonitorLimits, StartValues, StepCode, StepperOptions
 
@@ -41,12 +42,14 @@ def make_stepper(
     *,
     full: Elimination | None = None,
     limits: MonitorLimits | None = None,
+    layout: type[StepLayout] = StepLayout,
 ) -> StepCode:
     """Write the C text of a step of length ``tau``; the kept entries of J are those of ``elimination``.
 
     start    where it starts; None: start values as declared (not made consistent)
     full     elimination of the full pattern, for ``options.fallback``
     limits   of the monitor, in the place of ``options.limits``
+    layout   where things lie in memory, and how the target says it
     """
     chosen = options or StepperOptions()
     if limits is not None:
@@ -57,7 +60,7 @@ def make_stepper(
     with collector_paused():
         builder = StepBuilder(sorted, form, tau, chosen, start)
         plan = builder.build(elimination, full if chosen.fallback else None)
-        return StepText(plan).code()
+        return StepText(plan, layout).code()
 
 
 def _check(tau: float, options: StepperOptions, full: Elimination | None) -> None:

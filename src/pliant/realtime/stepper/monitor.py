@@ -18,14 +18,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pliant.codegen.arrays import of_instance
+from pliant.codegen.places import Argument, Array, Field, Kind
 from pliant.codegen.shells import wrapped
 from pliant.errors import ArgumentError
 from pliant.realtime.flags import Flag
+from pliant.realtime.stepper.fixed import fixed
 from pliant.realtime.stepper.operations import Operations
+from pliant.realtime.stepper.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, STEP, X
 from pliant.realtime.stepper.types import MonitorLimits, StepPlan, StepSystem, Vector
 from pliant.realtime.stepper.write import Context
 
 FLAGS = tuple(flag.name for flag in Flag)
+
+# of the instance
+LAST_CHANGE, CHANGE_BEFORE = of_instance("dx"), of_instance("dx_before")
+RIGHT, PIVOT = of_instance("right"), of_instance("pivot")
+RINGING = of_instance("ringing", Kind.COUNT)
+OUTSIDE, OUTSIDE_NUMBER = of_instance("outside"), of_instance("outside_number", Kind.COUNT)
+NOT_FINITE, HELD = of_instance("not_finite", Kind.COUNT), of_instance("held", Kind.COUNT)
 
 
 def flags_struct(n: str) -> str:
@@ -52,9 +63,9 @@ typedef struct {n}_flags {{
 class MonitorText:
     """Text of the monitor and of the guarded step."""
 
-    def __init__(self, plan: StepPlan, name: str) -> None:
-        self.plan, self.name = plan, name
-        self.c: Context = plan.context
+    def __init__(self, plan: StepPlan, context: Context) -> None:
+        self.plan, self.c = plan, context
+        self.layout, self.name = context.layout, context.layout.instance
         self.n = len(plan.lowering.program.x)
         self.system: StepSystem = plan.systems[0]
         self.pivots = self._moving_pivots()
@@ -93,19 +104,19 @@ class MonitorText:
         fixed = self.plan.lowering.is_fixed
         return [k for k, e in enumerate(self.system.factors[0].pivot) if not fixed(e)]
 
-    def fields(self, real: str) -> list[tuple[str, int, str]]:
+    def fields(self) -> list[Field]:
         """Members of the instance."""
         return [
-            (f"{real} dx[{{}}];", self.n, "change in the last step"),
-            (f"{real} dx_before[{{}}];", self.n, "change in the step before"),
-            (f"{real} right[{{}}];", self.n, "tau f of the last step"),
-            (f"{real} pivot[{{}}];", len(self.pivots), "pivots of the last step"),
-            ("int32_t ringing[{}];", self.n, "steps in a row with changing sign"),
-            (f"{real} outside[{{}}];", 2, "of inputs in the last step and of parameters: as range_share"),
-            ("int32_t outside_number[{}];", 2, "which ones"),
-            ("int32_t not_finite[{}];", 1, "an input of the last step is not a number"),
-            (
-                "int32_t held[{}];",
+            Field(LAST_CHANGE, self.n, "change in the last step"),
+            Field(CHANGE_BEFORE, self.n, "change in the step before"),
+            Field(RIGHT, self.n, "tau f of the last step"),
+            Field(PIVOT, len(self.pivots), "pivots of the last step"),
+            Field(RINGING, self.n, "steps in a row with changing sign"),
+            Field(OUTSIDE, 2, "of inputs in the last step and of parameters: as range_share"),
+            Field(OUTSIDE_NUMBER, 2, "which ones"),
+            Field(NOT_FINITE, 1, "an input of the last step is not a number"),
+            Field(
+                HELD,
                 3 if self.plan.options.fallback else 0,
                 "steps left with all entries; the bits that led there; was the last step one with all entries",
             ),
@@ -118,7 +129,7 @@ class MonitorText:
         return values
 
     def _array(self, name: str, values: Sequence[float] | Vector) -> str:
-        items = [self.c.literal(float(value)) for value in values]
+        items = [self.layout.literal(float(value)) for value in values]
         self.constant_bytes += (8 if self.c.precision == "double" else 4) * len(items)
         return f"static const pl_real {name}[] = {{{wrapped(items or ['0'])}}};"
 
@@ -151,49 +162,47 @@ class MonitorText:
             out += [self._array(f"{name}_middle", middle), self._array(f"{name}_per_half", per_half)]
         return out
 
+    def _at(self, array: Array, index: int | str | None) -> str:
+        return self.layout.place(array.at(index))
+
     def look(self) -> str:
         """The function that looks at inputs or parameters, before the step."""
-        c = self.c
-        fabs = "fabs" if c.precision == "double" else "fabsf"
+        data = "\n".join(self._range_data())
         if not self.n_u and "p" not in self.ranges:
-            return "\n".join(self._range_data())
-        return f"""{chr(10).join(self._range_data())}
-
-static PL_UNUSED void look_at(const pl_real *v, int n, const pl_real *middle, const pl_real *per_half,
-                              pl_real *share, int32_t *number) {{
-    for (int j = 0; j < n; j++) {{
-        const pl_real outside = {fabs}(v[j] - middle[j]) * per_half[j];
-        const int worse = outside > *share;
-        *share = pl_select(worse, outside, *share);
-        *number += worse * (j - *number);
-    }}
-}}
-{self._look_at_inputs()}"""
+            return data
+        return f"{data}\n\n{fixed('look.h', {'pl_abs': self.layout.fabs})}{self._look_at_inputs()}"
 
     def _look_at_inputs(self) -> str:
         if not self.n_u:
             return ""
         ranges = "u" in self.ranges
-        known = (
-            f"    look_at(v, {self.n_u}, u_middle, u_per_half, &m->outside[0], &m->outside_number[0]);\n"
-            if ranges
-            else ""
-        )
+        known = f"    look_at(v, {self.n_u}, u_middle, u_per_half, {self._outside(0)});\n" if ranges else ""
         return f"""
-static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *restrict u) {{
+static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
     const pl_real *v = (const pl_real *)u; /* members are all of this type */
-    for (int j = 0; j < {self.n_u}; j++) m->not_finite[0] |= !(v[j] - v[j] == 0);
+    for (int j = 0; j < {self.n_u}; j++) {self._at(NOT_FINITE, 0)} |= !(v[j] - v[j] == 0);
 {known}}}
 """
+
+    def _outside(self, k: int) -> str:
+        return f"&{self._at(OUTSIDE, k)}, &{self._at(OUTSIDE_NUMBER, k)}"
+
+    def after_step(self) -> str:
+        """What the monitor reads of a step, before x moves."""
+        at, rows = self._at, range(self.n)
+        return "".join(
+            f"    {at(CHANGE_BEFORE, i)} = {at(LAST_CHANGE, i)};\n    {at(LAST_CHANGE, i)} = {at(CHANGE, i)};\n"
+            for i in rows
+        )
 
     def before_step(self, tag: str) -> str:
         """What begins every step."""
         out = ""
         if self.n_u:
-            out += "    m->outside[0] = 0;\n    m->not_finite[0] = 0;\n"
-            out += "    look_at_inputs(m, u);\n    look_at_inputs(m, after);\n"
+            out += f"    {self._at(OUTSIDE, 0)} = 0;\n    {self._at(NOT_FINITE, 0)} = 0;\n"
+            out += "".join(f"    look_at_inputs({self.layout.passed('m', one)});\n" for one in ("u", "after"))
         if self.plan.options.fallback:
-            out += f"    m->held[2] = {int(tag != 'step')};\n"
+            out += f"    {self._at(HELD, 2)} = {int(tag != 'step')};\n"
         return out
 
     def with_parameters(self) -> str:
@@ -201,32 +210,34 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
         if "p" not in self.ranges:
             return ""
         return (
-            "    m->outside[1] = 0;\n"
+            f"    {self._at(OUTSIDE, 1)} = 0;\n"
             f"    look_at((const pl_real *)&m->p, {self.n_p}, p_middle, p_per_half,\n"
-            "            &m->outside[1], &m->outside_number[1]);\n"
+            f"            {self._outside(1)});\n"
         )
 
     def _range_text(self, fabs: str) -> str:
-        share = ""
+        share, x = "", self._at(X, "i")
         if "x" in self.ranges:
-            share = f"""        const pl_real outside = {fabs}(m->x[i] - x_middle[i]) * x_per_half[i];
+            share = f"""        const pl_real outside = {fabs}({x} - x_middle[i]) * x_per_half[i];
         worse = outside > out.range_share;
         out.range_share = pl_select(worse, outside, out.range_share);
         out.range += worse * (i - out.range);
 """
-        return share + "        not_finite |= !(m->x[i] - m->x[i] == 0);\n"
+        return share + f"        not_finite |= !({x} - {x} == 0);\n"
 
     def _outside_text(self) -> str:
         out = ""
         if self.n_d:
-            out += f"    for (int k = 0; k < {self.n_d}; k++) not_finite |= !(m->d[k] - m->d[k] == 0);\n"
+            d = self._at(MEMORIES, "k")
+            out += f"    for (int k = 0; k < {self.n_d}; k++) not_finite |= !({d} - {d} == 0);\n"
         if self.n_u:
-            out += "    not_finite |= m->not_finite[0];\n"
+            out += f"    not_finite |= {self._at(NOT_FINITE, 0)};\n"
         for k, (name, first) in enumerate((("u", self.n), ("p", self.n + self.n_u))):
             if name in self.ranges:
-                out += f"""    const int worse_{name} = m->outside[{k}] > out.range_share;
-    out.range_share = pl_select(worse_{name}, m->outside[{k}], out.range_share);
-    out.range += worse_{name} * ({first} + m->outside_number[{k}] - out.range);
+                outside, number = self._at(OUTSIDE, k), self._at(OUTSIDE_NUMBER, k)
+                out += f"""    const int worse_{name} = {outside} > out.range_share;
+    out.range_share = pl_select(worse_{name}, {outside}, out.range_share);
+    out.range += worse_{name} * ({first} + {number} - out.range);
 """
         return out
 
@@ -234,7 +245,7 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
         if not self.pivots:
             return ""
         return f"""    for (int k = 0; k < {len(self.pivots)}; k++) {{
-        const pl_real size = {fabs}(m->pivot[k]);
+        const pl_real size = {fabs}({self._at(PIVOT, "k")});
         const pl_real share = pl_max(pivot_low[k] / size, size * pivot_high[k]);
         const int worse = share > out.pivot_share;
         out.pivot_share = pl_select(worse, share, out.pivot_share);
@@ -246,13 +257,13 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
     def _state_text(self, fabs: str) -> str:
         if not self.n:
             return ""
-        half = self.c.literal(0.5)
+        half, at, ringing = self.layout.literal(0.5), self._at, self._at(RINGING, "i")
         return f"""    for (int i = 0; i < {self.n}; i++) {{
-        const pl_real d = m->dx[i], before = m->dx_before[i];
+        const pl_real d = {at(LAST_CHANGE, "i")}, before = {at(CHANGE_BEFORE, "i")};
         const int rings = (d * before < 0) & ({fabs}(d) > ringing_limit[i]) & ({fabs}(before) > ringing_limit[i]);
-        m->ringing[i] = rings * (m->ringing[i] + 1);
-        int worse = m->ringing[i] > out.ringing_steps;
-        out.ringing_steps += worse * (m->ringing[i] - out.ringing_steps);
+        {ringing} = rings * ({ringing} + 1);
+        int worse = {ringing} > out.ringing_steps;
+        out.ringing_steps += worse * ({ringing} - out.ringing_steps);
         out.ringing += worse * (i - out.ringing);
         const pl_real error = {half} * {fabs}(d - before) * per_scale[i];
         worse = (error > out.error_size) & is_known;
@@ -265,9 +276,10 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
     def _row_text(self, fabs: str) -> str:
         if not self.n:
             return ""
+        at = self._at
         return f"""    for (int k = 0; k < {len(self.rows)}; k++) {{
         const int i = watched_row[k];
-        const pl_real part = {fabs}(row_mass[k] * m->dx_before[i] - m->right[i]) * per_row_scale[k];
+        const pl_real part = {fabs}(row_mass[k] * {at(CHANGE_BEFORE, "i")} - {at(RIGHT, "i")}) * per_row_scale[k];
         const int worse = (part > out.dropped_size) & is_known;
         out.dropped_size = pl_select(worse, part, out.dropped_size);
         out.dropped += worse * (i - out.dropped);
@@ -276,21 +288,21 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
 
     def text(self) -> str:
         """Data and function."""
-        n, c, limits = self.name, self.c, self.plan.options.limits
-        fabs = "fabs" if c.precision == "double" else "fabsf"
-        flag = n.upper()
-        one = c.literal(1.0)
+        n, limits, literal = self.name, self.plan.options.limits, self.layout.literal
+        fabs = self.layout.fabs
+        flag, one = n.upper(), literal(1.0)
+        head = self.layout.declared([INSTANCE, Argument("flags", f"{n}_flags")], restrict=False)
         data = f"{self._data(limits)}\n\n" if self.n else ""
-        looks = "    const int is_known = m->step >= 2;\n" if self.n else ""
+        looks = f"    const int is_known = {self._at(STEP, None)} >= 2;\n" if self.n else ""
         looks += self._pivot_text(fabs) + self._state_text(fabs) + self._outside_text() + self._row_text(fabs)
         looks += self._full_text()
-        return f"""{data}unsigned {n}_monitor({n} *m, {n}_flags *flags) {{
+        return f"""{data}unsigned {n}_monitor({head}) {{
     {n}_flags out = {{0}};
     int not_finite = 0;
 {looks}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
         + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
-        + (out.error_size > {c.literal(limits.error)}) * {flag}_ERROR
-        + (out.dropped_size > {c.literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
+        + (out.error_size > {literal(limits.error)}) * {flag}_ERROR
+        + (out.dropped_size > {literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
         + (out.range_share > {one}) * {flag}_RANGE;
     *flags = out;
     return out.bits;
@@ -314,9 +326,9 @@ static void look_at_inputs({self.name} *restrict m, const {self.name}_inputs *re
         """Pivots and dropped entries are those of the pattern; a step with all entries has neither."""
         if not self.plan.options.fallback:
             return ""
-        zero = self.c.literal(0.0)
-        return f"""    out.pivot_share = pl_select(m->held[2] != 0, {zero}, out.pivot_share);
-    out.dropped_size = pl_select(m->held[2] != 0, {zero}, out.dropped_size);
+        zero, is_full = self.layout.literal(0.0), f"{self._at(HELD, 2)} != 0"
+        return f"""    out.pivot_share = pl_select({is_full}, {zero}, out.pivot_share);
+    out.dropped_size = pl_select({is_full}, {zero}, out.dropped_size);
 """
 
     def guarded(self) -> str:

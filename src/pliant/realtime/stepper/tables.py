@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pliant.codegen.places import Argument, Array, Kind, Layout, Owner
 from pliant.codegen.shells import wrapped
 from pliant.realtime.elimination import Elimination, Entry
+from pliant.realtime.stepper.places import CHANGE
 
 
 class Tables:
@@ -60,9 +62,9 @@ class Tables:
         n = self.elimination.n
         return 4 * (3 * n + 2 * (n + 1) + 2 * (len(self.lower) + len(self.upper)) + len(self.update))
 
-    def text(self) -> str:
+    def text(self, layout: Layout) -> str:
         """The tables and the two functions that run over them."""
-        n, name = self.elimination.n, self.name
+        name = self.name
 
         def table(what: str, values: Sequence[int]) -> str:
             return f"static const int32_t {name}_{what}[] = {{{wrapped([str(v) for v in values] or ['0'], 20)}}};"
@@ -79,32 +81,41 @@ class Tables:
             table("upper_column", self.upper_column),
             table("update", self.update),
         ]
-        factor = f"""
-static PL_UNUSED void {name}_factor(pl_real *restrict a, pl_real *restrict d) {{
+        return "\n".join(lines) + "\n" + self._functions(layout)
+
+    def _functions(self, layout: Layout) -> str:
+        n, name, at, real = self.elimination.n, self.name, layout.place, layout.type(Kind.REAL)
+        a, d, b = (Array(one, Owner.ARGUMENT) for one in "adb")  # of the instance; dx is local
+        lower, upper, pivot = at(a.at(f"{name}_lower[l]")), at(a.at(f"{name}_upper[k]")), at(a.at(f"{name}_pivot[p]"))
+        of_row = at(b.at(f"{name}_row[p]"))
+        factor = layout.declared([Argument("a"), Argument("d")])
+        given = [Argument("a", is_const=True), Argument("d", is_const=True), Argument("b"), Argument("dx")]
+        solve = layout.listed(given)
+        return f"""
+static PL_UNUSED void {name}_factor({factor}) {{
     const int32_t *update = {name}_update;
     for (int p = 0; p < {n}; p++) {{
-        const pl_real inverse = 1 / a[{name}_pivot[p]];
-        d[p] = inverse;
+        const {real} inverse = 1 / {pivot};
+        {at(d.at("p"))} = inverse;
         for (int l = {name}_lower_start[p]; l < {name}_lower_start[p + 1]; l++) {{
-            const pl_real factor = a[{name}_lower[l]] * inverse;
-            a[{name}_lower[l]] = factor;
+            const {real} factor = {lower} * inverse;
+            {lower} = factor;
             for (int k = {name}_upper_start[p]; k < {name}_upper_start[p + 1]; k++)
-                a[*update++] -= factor * a[{name}_upper[k]];
+                {at(a.at("*update++"))} -= factor * {upper};
         }}
     }}
 }}
 
-static PL_UNUSED void {name}_solve(const pl_real *restrict a, const pl_real *restrict d, pl_real *restrict b,
-                                   pl_real *restrict dx) {{
+static PL_UNUSED void {name}_solve({", ".join(solve[:3])},
+                                   {", ".join(solve[3:])}) {{
     for (int p = 0; p < {n}; p++)
         for (int l = {name}_lower_start[p]; l < {name}_lower_start[p + 1]; l++)
-            b[{name}_lower_row[l]] -= a[{name}_lower[l]] * b[{name}_row[p]];
+            {at(b.at(f"{name}_lower_row[l]"))} -= {lower} * {of_row};
     for (int p = {n} - 1; p >= 0; p--) {{
-        pl_real total = b[{name}_row[p]];
+        {real} total = {of_row};
         for (int k = {name}_upper_start[p]; k < {name}_upper_start[p + 1]; k++)
-            total -= a[{name}_upper[k]] * dx[{name}_upper_column[k]];
-        dx[{name}_column[p]] = total * d[p];
+            total -= {upper} * {at(CHANGE.at(f"{name}_upper_column[k]"))};
+        {at(CHANGE.at(f"{name}_column[p]"))} = total * {at(d.at("p"))};
     }}
 }}
 """
-        return "\n".join(lines) + "\n" + factor

@@ -16,7 +16,7 @@ from pliant.realtime.stepper.first import StartPart
 from pliant.realtime.stepper.lower import Lowering
 from pliant.realtime.stepper.operations import Operations
 from pliant.realtime.stepper.tables import Tables
-from pliant.realtime.stepper.write import Context
+from pliant.realtime.stepper.wide import Wide
 
 Vector = NDArray[np.float64]
 
@@ -141,7 +141,7 @@ class StepPlan:
     """What the text is made from."""
 
     lowering: Lowering
-    context: Context
+    wide: Wide | None  # in float: what is kept in double
     tau: float
     options: StepperOptions
     start: StartValues

@@ -15,12 +15,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pliant.codegen.cprint import ATOM, Printer, number
+from pliant.codegen.cprint import ATOM, Printer
 from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
+from pliant.codegen.places import Argument, Kind, Place, Source
 from pliant.codegen.plan import Item, Key, Plan
 from pliant.codegen.shells import wrapped
 from pliant.ir import OP_NAME, Graph, Op, Table, Variable
+from pliant.realtime.stepper.fixed import fixed
+from pliant.realtime.stepper.places import CONSTANTS, WIDE_CONSTANTS, WIDE_WORK, WORK, StepLayout
 from pliant.realtime.stepper.wide import Wide
 
 PART = 3000  # items of a function that stays whole
@@ -28,7 +31,6 @@ PIECE = 600  # items of the parts of a longer one: quicker to compile, as quick 
 _BOOLEAN = frozenset((Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR, Op.NOT))
 _LOGIC = {Op.AND: " & ", Op.OR: " | "}
 _HELPERS = {Op.SIGN: "pl_sign", Op.MIN: "pl_min", Op.MAX: "pl_max"}
-FLOAT_MAX = 3.4e38
 
 
 @dataclass(eq=False)
@@ -37,22 +39,27 @@ class Context:
 
     g: Graph
     variables: Sequence[Variable]
-    precision: str
-    places: dict[int, str] = field(default_factory=dict)  # variable -> where its value lives
+    layout: StepLayout
+    places: dict[int, Source] = field(default_factory=dict)  # variable -> where its value lives
     integers: set[int] = field(default_factory=set)  # variables that are 0 or 1, kept as int
-    constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
+    constants: dict[int, int] = field(default_factory=dict)  # node -> its number
     wide: Wide | None = None  # in float: what is kept in double
-    wide_constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->cw
+    wide_constants: dict[int, int] = field(default_factory=dict)  # node -> its number among those in double
     wide_tables: set[tuple[int, int]] = field(default_factory=set)  # (table, order) whose argument is wide
     identifiers: Identifiers = field(default_factory=Identifiers)
 
     def constant(self, node: int) -> str:
-        """The place of an expression of parameters."""
-        return f"m->c[{self.constants.setdefault(node, len(self.constants))}]"
+        """An expression of parameters."""
+        return self.layout.place(CONSTANTS.at(self.constants.setdefault(node, len(self.constants))))
 
     def wide_constant(self, node: int) -> str:
         """The same in double."""
-        return f"m->cw[{self.wide_constants.setdefault(node, len(self.wide_constants))}]"
+        return self.layout.place(WIDE_CONSTANTS.at(self.wide_constants.setdefault(node, len(self.wide_constants))))
+
+    @property
+    def precision(self) -> str:
+        """double or float"""
+        return self.layout.precision
 
     def is_wide(self, e: int) -> bool:
         """Kept in double although the step is in float."""
@@ -71,20 +78,6 @@ class Context:
         node = self.g.nodes[e]
         return node[0] in _BOOLEAN or (node[0] == Op.VAR and node[1] in self.integers)
 
-    def wide_literal(self, value: float) -> str:
-        """A literal in double, whatever the step's precision."""
-        return number(value)
-
-    def literal(self, value: float) -> str:
-        """A literal of the step's precision."""
-        if self.precision == "double":
-            return number(value)
-        if math.isnan(value):
-            return "NAN"
-        if abs(value) > FLOAT_MAX:
-            return "HUGE_VALF" if value > 0 else "-HUGE_VALF"
-        return number(value) + "f"
-
 
 class StepPrinter(Printer):
     """Expressions without branches, in the precision of the step."""
@@ -92,8 +85,8 @@ class StepPrinter(Printer):
     def __init__(
         self, context: Context, atom: Callable[[int], str | None], is_real: Callable[[int], bool] = lambda _: False
     ) -> None:
-        """``is_real``: the name of a node is that of a real number, also where the node is a comparison."""
-        super().__init__(context.g, atom)
+        """``is_real``: what stands for a node is a real number, also where the node is a comparison."""
+        super().__init__(context.g, context.layout, atom)
         self.c, self.is_real = context, is_real
         self.is_float = context.precision != "double"
         self.in_double = False  # in float: the operands that are written now are wanted in double
@@ -111,7 +104,7 @@ class StepPrinter(Printer):
 
     def literal(self, value: float) -> str:
         """A number."""
-        return self.c.wide_literal(value) if self.in_double else self.c.literal(value)
+        return self.layout.literal(value, Kind.WIDE if self.in_double else Kind.REAL)
 
     def wide_text(self, e: int) -> str:
         """e where a number in double is wanted."""
@@ -126,13 +119,9 @@ class StepPrinter(Printer):
         if node[0] == Op.CONST:
             return "1" if node[1] else "0"
         named = self.atom(e)
-        if self.c.is_boolean(e) and not self._is_stored(e, named):
+        if self.c.is_boolean(e) and not self.is_real(e):
             return named if named is not None else self._logic(e)
         return f"({self._inner(e, 8)} != 0)"
-
-    def _is_stored(self, e: int, named: str | None) -> bool:
-        """Kept in an array or a variable, as a real number whatever it is."""
-        return named is not None and (named.startswith(("w[", "m->c[")) or self.is_real(e))
 
     def _logic(self, e: int) -> str:
         """A logical operation or a comparison as an int."""
@@ -149,7 +138,7 @@ class StepPrinter(Printer):
 
     def truth(self, e: int) -> str:
         """e, an int, as a real number: a conversion that compilers see through becomes a branch."""
-        return f"pl_select({self.condition(e)}, {self.c.literal(1.0)}, {self.c.literal(0.0)})"
+        return f"pl_select({self.condition(e)}, {self.layout.literal(1.0)}, {self.layout.literal(0.0)})"
 
     def _write(self, e: int) -> tuple[str, int]:
         if not self.is_float or self.always:
@@ -169,7 +158,7 @@ class StepPrinter(Printer):
 
     def _plain(self, e: int) -> tuple[str, int]:
         named = self.atom(e)
-        if self.c.is_boolean(e) and not self._is_stored(e, named):
+        if self.c.is_boolean(e) and not self.is_real(e):
             return self.truth(e), ATOM
         if named is not None:
             return named, ATOM
@@ -201,25 +190,27 @@ class StepWriter:
         context: Context,
         name: str,
         plan: Plan,
-        arguments: Sequence[tuple[str, str]],
+        arguments: Sequence[Argument],
         *,
         part: int = PART,
         exported: bool = False,
         attribute: str = "",
         in_double: bool = False,
     ) -> None:
-        """``arguments``: (type, name); ``exported``: visible outside of the file; ``attribute`` of its parts;
+        """``exported``: visible outside of the file; ``attribute`` of its parts;
         ``in_double``: everything, whatever the step's precision."""
         self.in_double = in_double
         self.attribute = attribute + " " if attribute else ""
         self.c, self.name, self.plan, self.exported = context, name, plan, exported
+        self.layout = context.layout
+        self.real, self.wide, self.integer = (self.layout.type(one) for one in (Kind.REAL, Kind.WIDE, Kind.INTEGER))
         self.arguments = list(arguments)
         items = plan.items = order_on_demand(plan)
         n_parts = -(-len(items) // (part if len(items) <= part else min(part, PIECE)))
         size = -(-len(items) // max(n_parts, 1))
         self.parts = [items[k : k + size] for k in range(0, len(items), size)] if n_parts > 1 else [items]
         self.number: dict[int, int] = {}
-        self.slots: dict[Key, str] = {}
+        self.slots: dict[Key, Place] = {}
         self.n_wide = 0  # values in double that cross
         self._find_crossings()
 
@@ -249,10 +240,10 @@ class StepWriter:
         order = {key: k for k, key in enumerate(part_of)}
         for key in sorted(set(crossing), key=order.__getitem__):
             if self._is_wide(key):
-                self.slots[key] = f"ww[{self.n_wide}]"
+                self.slots[key] = WIDE_WORK.at(self.n_wide)
                 self.n_wide += 1
             else:
-                self.slots[key] = f"w[{len(self.slots) - self.n_wide}]"
+                self.slots[key] = WORK.at(len(self.slots) - self.n_wide)
 
     def _is_wide(self, key: Key) -> bool:
         if self.in_double:
@@ -261,7 +252,7 @@ class StepWriter:
 
     def _reference(self, key: Key) -> str:
         if key in self.slots:
-            return self.slots[key]
+            return self.layout.place(self.slots[key])
         kind, place = key
         return f"_t{self.number[place]}" if kind == "n" else self._identifier(place)
 
@@ -284,8 +275,10 @@ class StepWriter:
             return None
 
         def is_real(i: int) -> bool:
-            key = plan.named.get(i) if i != skip else None
-            return key is not None and key[0] == "v" and key[1] not in self.c.integers
+            key: Key | None = ("v", nodes[i][1]) if nodes[i][0] == Op.VAR else plan.named.get(i) if i != skip else None
+            if key is None:
+                return nodes[i][0] > Op.ARG and plan.is_fixed(i)  # kept among the constants
+            return key in self.slots or (key[0] == "v" and key[1] not in self.c.integers)
 
         printer = StepPrinter(self.c, atom, is_real)
         printer.always = printer.in_double = self.in_double
@@ -299,17 +292,18 @@ class StepWriter:
             if key[0] == "v" and key not in defined and key not in self.slots and key[1] in self.c.places
         )
         defined.update(("v", v) for v in found)
-        return [f"    const {self._type(v)} {self._identifier(v)} = {self.c.places[v]};" for v in found]
+        source, places = self.layout.source, self.c.places
+        return [f"    const {self._type(v)} {self._identifier(v)} = {source(places[v])};" for v in found]
 
     def _type(self, v: int) -> str:
-        return "int" if v in self.c.integers else "double" if self.c.is_wide_variable(v) else "pl_real"
+        return self.integer if v in self.c.integers else self.wide if self.c.is_wide_variable(v) else self.real
 
     def _item(self, item: Item) -> str:
         root = item.roots[0]
-        if item.kind == "target":
+        if item.place is not None:
             printer = self._printer()
-            text = printer.condition(root) if item.text.startswith("m->relation") else printer.text(root)
-            return f"    {item.text} = {text};"
+            text = printer.condition(root) if item.place.array.kind == Kind.INTEGER else printer.text(root)
+            return f"    {self.layout.place(item.place)} = {text};"
         key = item.defines[0]
         skip = root if self.plan.named.get(root) == key else -1
         is_integer = self.c.is_boolean(root) if key[0] == "n" else key[1] in self.c.integers
@@ -319,9 +313,8 @@ class StepWriter:
         if is_integer:
             text = printer.truth(root) if key in self.slots else printer.condition(root)
         left = self._reference(key)
-        declared = (
-            "" if key in self.slots else "const int " if is_integer else f"const {'double' if wide else 'pl_real'} "
-        )
+        kind = self.integer if is_integer else self.wide if wide else self.real
+        declared = "" if key in self.slots else f"const {kind} "
         return f"    {declared}{left} = {text};"
 
     def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "", first: str = "") -> str:
@@ -330,33 +323,32 @@ class StepWriter:
         ``scalars`` (name -> value) and ``arrays`` (name -> size) are its local variables; ``first`` begins and
         ``after`` ends its body.
         """
-        before = first + "".join(f"    const double {name} = {value};\n" for name, value in scalars.items())
-        before += "".join(f"    pl_real {name}[{size}];\n" for name, size in arrays.items())
+        real, wide = self.real, self.wide
+        before = first + "".join(f"    const {wide} {name} = {value};\n" for name, value in scalars.items())
+        before += "".join(f"    {real} {name}[{size}];\n" for name, size in arrays.items())
         before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))
         if len(self.parts) == 1:
             return self._function(self.name, self.parts[0], before, after)
         size = max(1, len(self.slots) - self.n_wide)
-        arrays = {**arrays, "w": size}
-        before += f"    pl_real w[{size}];\n"
-        own = [*self.arguments, *(("const double", name) for name in scalars)]
-        own += [("pl_real *restrict", name) for name in arrays]
+        arrays = {**arrays, WORK.name: size}
+        before += f"    {real} {WORK.name}[{size}];\n"
+        own = [*self.arguments, *(wide_scalar(name) for name in scalars), *(Argument(name) for name in arrays)]
         if self.n_wide:
-            before += f"    double ww[{self.n_wide}];\n"
-            own.append(("double *restrict", "ww"))
+            before += f"    {wide} {WIDE_WORK.name}[{self.n_wide}];\n"
+            own.append(Argument(WIDE_WORK.name, Kind.WIDE))
         out = []
         for k, part in enumerate(self.parts):
-            text = self._function(f"{self.name}_{k + 1}", part, "", "", own)
-            out.append(text.replace("static ", "static PL_PART ", 1))
-        inner = ", ".join(name for _, name in own)
+            out.append(self._function(f"{self.name}_{k + 1}", part, "", "", own))
+        inner = self.layout.passed(*(one.name for one in own))
         calls = "".join(f"    {self.name}_{k + 1}({inner});\n" for k in range(len(self.parts)))
         out.append(f"{self._head(self.name, self.arguments)}{before}{calls}{after}}}\n")
         return "\n".join(out)
 
-    def _head(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
-        kind = self.attribute + "void" if self.exported and name == self.name else f"static {self.attribute}void"
-        listed = ", ".join(f"{kind} {name}".replace("* ", "*") for kind, name in arguments)
-        unused = ", ".join(f"(void){name}" for _, name in arguments)
-        return f"{kind} {name}({listed}) {{\n    {unused};\n"
+    def _head(self, name: str, arguments: Sequence[Argument]) -> str:
+        """Of the function itself, or of a part of it."""
+        of_part = "" if name == self.name else "PL_PART "
+        kind = f"{'' if self.exported and not of_part else 'static '}{of_part}{self.attribute}void"
+        return f"{kind} {name}({self.layout.declared(arguments)}) {{\n    {self.layout.unused(arguments)}\n"
 
     def _function(
         self,
@@ -364,7 +356,7 @@ class StepWriter:
         items: Sequence[Item],
         before: str,
         after: str,
-        arguments: Sequence[tuple[str, str]] | None = None,
+        arguments: Sequence[Argument] | None = None,
     ) -> str:
         defined = {key for item in items for key in item.defines}
         lines: list[str] = []
@@ -375,6 +367,11 @@ class StepWriter:
         return f"{self._head(name, self.arguments if arguments is None else arguments)}{before}{body}{after}}}\n"
 
 
+def wide_scalar(name: str) -> Argument:
+    """A number in double."""
+    return Argument(name, Kind.WIDE, is_const=True, is_array=False)
+
+
 def table_functions(context: Context, k: int, table: Table, orders: Sequence[int]) -> str:
     """Data of a table and one function per order of derivative; of time in float, its knots are in double."""
     wide = [order for order in orders if (k, order) in context.wide_tables]
@@ -382,12 +379,17 @@ def table_functions(context: Context, k: int, table: Table, orders: Sequence[int
 
 
 def _table_text(context: Context, k: int, table: Table, orders: Sequence[int], kind: str) -> str:
-    real, number_of = ("double", context.wide_literal) if kind else ("pl_real", context.literal)
+    literal, precision = context.layout.literal, Kind.WIDE if kind else Kind.REAL
+    real = context.layout.type(precision)
+
+    def number_of(value: float) -> str:
+        return literal(value, precision)
+
     steps = max(len(table.knots) - 2, 0).bit_length()
     inside = [*table.knots[1:-1], *[math.inf] * (2**steps - 1 - (len(table.knots) - 2))]
     inf = "HUGE_VAL" if context.precision == "double" or kind else "HUGE_VALF"
     padded = [number_of(table.knots[0]), *(inf if math.isinf(x) else number_of(x) for x in inside)]
-    pieces = [context.literal(value) for piece in table.coefficients for value in piece]
+    pieces = [literal(value) for piece in table.coefficients for value in piece]
     out = [f"static const {real} table_{k}_knot{kind}[] = {{{wrapped(padded)}}};"]
     if not kind:
         out.append(f"static const pl_real table_{k}_piece[] = {{{wrapped(pieces)}}};\n")
@@ -406,18 +408,18 @@ def _table_text(context: Context, k: int, table: Table, orders: Sequence[int], k
             out.append(f"    low += (table_{k}_knot{kind}[low + {2**step}] <= v) * {2**step};")
         out.append(f"    const pl_real *c = table_{k}_piece + 4 * low;")
         out.append(f"    const pl_real s = (pl_real)(v - table_{k}_knot{kind}[low]);")
-        two, three, six = (context.literal(x) for x in (2.0, 3.0, 6.0))
+        two, three, six = (literal(x) for x in (2.0, 3.0, 6.0))
         value = {
             0: "c[0] + s * (c[1] + s * (c[2] + s * c[3]))",
             1: f"c[1] + s * ({two} * c[2] + s * {three} * c[3])",
             2: f"{two} * c[2] + {six} * s * c[3]",
             3: f"{six} * c[3]",
-        }.get(order, context.literal(0.0))
+        }.get(order, literal(0.0))
         if order >= 3:
             out.append("    (void)s;")
         if order > 3:
             out.append("    (void)c;")
-        zero = context.literal(0.0)
+        zero = literal(0.0)
         if table.extrapolation == "error":
             value = f"pl_select(outside, NAN, {value})"
         elif table.extrapolation == "hold":
@@ -429,63 +431,11 @@ def _table_text(context: Context, k: int, table: Table, orders: Sequence[int], k
 
 
 def helpers(precision: str) -> str:
-    """Small functions without branches that every stepper has."""
-    return (
-        HELPERS
-        + _choices("pl_real", "", "uint64_t" if precision == "double" else "uint32_t")
-        + (_choices("double", "_wide", "uint64_t") if precision == "float" else "")
-    )
-
-
-HELPERS = """#if defined(__GNUC__)
-#define PL_PART   __attribute__((noinline))
-#define PL_UNUSED __attribute__((unused))
-#define PL_HIDE(v) __asm__("" : "+r"(v)) /* so that compilers do not see a choice here and make a branch of it */
-#else
-#define PL_PART
-#define PL_UNUSED
-#define PL_HIDE(v)
-#endif
-#if defined(__GNUC__) && !defined(__clang__)
-#define PL_ONCE __attribute__((optimize("O0"))) /* called once: quick to compile */
-#else
-#define PL_ONCE
-#endif
-
-"""
-
-
-def _choices(real: str, kind: str, bits: str) -> str:
-    return f"""/* a where c is 1, b where c is 0; both were evaluated before */
-static inline PL_UNUSED {real} pl_select{kind}(int c, {real} a, {real} b) {{
-    union {{
-        {real} value;
-        {bits} bits;
-    }} first, second;
-    {bits} mask = ({bits})0 - ({bits})c;
-    PL_HIDE(mask);
-    first.value = a;
-    second.value = b;
-    first.bits = (first.bits & mask) | (second.bits & ~mask);
-    return first.value;
-}}
-static inline PL_UNUSED {real} pl_min{kind}({real} a, {real} b) {{
-    return pl_select{kind}(a < b, a, b);
-}}
-static inline PL_UNUSED {real} pl_max{kind}({real} a, {real} b) {{
-    return pl_select{kind}(a > b, a, b);
-}}
-static inline PL_UNUSED {real} pl_sign{kind}({real} a) {{
-    return ({real})((a > 0) - (a < 0));
-}}
-"""
-
-
-def member_struct(name: str, members: Mapping[str, str], real: str) -> str:
-    """A struct with one documented member per value; C does not allow empty ones."""
-    lines = [
-        f"    {real} {member}; /* {text} */" if text else f"    {real} {member};" for member, text in members.items()
-    ]
-    if not lines:
-        lines = [f"    {real} none; /* the model has none */"]
-    return f"typedef struct {name} {{\n" + "\n".join(lines) + f"\n}} {name};\n"
+    """Small functions without branches that every stepper has; in float, some of them in double, too."""
+    names = ("pl_select", "pl_min", "pl_max", "pl_sign")
+    bits = "uint64_t" if precision == "double" else "uint32_t"
+    text = f"{fixed('compiler.h')}\n{fixed('choices.h', {'pl_bits': bits})}"
+    if precision == "float":
+        wide = {"pl_real": "double", "pl_bits": "uint64_t"} | {name: f"{name}_wide" for name in names}
+        text += fixed("choices.h", wide)
+    return text
