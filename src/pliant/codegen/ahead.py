@@ -18,7 +18,7 @@ from pliant.codegen.places import Field
 from pliant.codegen.places import Kind as Type
 from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
-from pliant.codegen.shells import filled, wrapped
+from pliant.codegen.shells import filled
 from pliant.expr.build import add, apply, const, div, mul, operands, reachable, sub, variables_of
 from pliant.expr.walk import memoised
 from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, OP_NAME, Kind, Op
@@ -302,61 +302,6 @@ class Ahead:
             *([Field(of_instance("turned_at"), None, "time of the last such event")] if n else []),
         ]
 
-    def turns(self) -> str:
-        """What events do with relations of time."""
-        flags = wrapped(["1" if self.is_timed(k) else "0" for k in range(len(self.relations))], 30)
-        return filled(TURNS, {"@timed": flags, "@n": len(self.relations)}) if self.timed else NO_TURNS
-
-
-TURNS = """/* 1: a relation of time alone; the solver tells when it turns */
-static const int8_t relation_timed[] = {@timed};
-
-static int is_timed(int k) {
-    return relation_timed[k];
-}
-
-/* Relations of time that turn at t. The solver steps onto the turn, where their sides differ by rounding only: as long
- * as nothing else moves the sides, the new value holds, whatever the rounding says. */
-static void turn_relations(model *m, pl_real t, const pl_real *g, const int8_t *fired, int *moved) {
-    if (t != m->turned_at) memset(m->turned, 0, sizeof m->turned);
-    m->turned_at = t;
-    for (int k = 0; k < @n; k++) {
-        if (!relation_timed[k] || !fired[k]) continue;
-        int now = fired[k] < 0;
-        *moved |= now != m->relation[k];
-        m->relation[k] = now;
-        m->turned[k] = 1;
-        m->turned_g[k] = g[k];
-    }
-}
-
-static int just_turned(const model *m, int k, pl_real t, pl_real g) {
-    return m->turned[k] && t == m->turned_at && g == m->turned_g[k];
-}
-
-static void forget_turns(model *m) {
-    memset(m->turned, 0, sizeof m->turned);
-}
-"""
-
-NO_TURNS = """static int is_timed(int k) {
-    (void)k;
-    return 0;
-}
-
-static void turn_relations(model *m, pl_real t, const pl_real *g, const int8_t *fired, int *moved) {
-    (void)m, (void)t, (void)g, (void)fired, (void)moved;
-}
-
-static int just_turned(const model *m, int k, pl_real t, pl_real g) {
-    (void)m, (void)k, (void)t, (void)g;
-    return 0;
-}
-
-static void forget_turns(model *m) {
-    (void)m;
-}
-"""
 
 KINK_RANGE = """static pl_status model_kink_range(void *self, int i, pl_real from, pl_real to, pl_root_range *range) {
     switch (i) {

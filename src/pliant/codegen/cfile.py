@@ -33,9 +33,9 @@ from pliant.codegen.arrays import (
 from pliant.codegen.bends import bent_inputs
 from pliant.codegen.described import describe, nominal_text, tangent_room, tangent_text
 from pliant.codegen.function import FunctionWriter
-from pliant.codegen.hybrid import hybrid_fields, hybrid_text
+from pliant.codegen.hybrid import events_text, hybrid_fields
 from pliant.codegen.hybrid import messages as hybrid_messages
-from pliant.codegen.modes import RESTLESS, mode_words, modes_alone, relation_text
+from pliant.codegen.modes import RESTLESS, relation_text
 from pliant.codegen.places import Argument, Field, Kind, number
 from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
@@ -44,14 +44,12 @@ from pliant.codegen.shells import (
     ANOTHER_BRANCH,
     ASSERTIONS,
     CHOOSE,
-    FORGET,
     GUESS,
     LOOPS,
     NO_GUESS,
     OUTPUTS,
     PICK,
     PICK_HEAD,
-    RELATIONS,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
@@ -302,27 +300,16 @@ class File:
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
         out += self._events()
-        if self.s.relations or self.s.events:
-            out.append(FORGET)
         if self._watches_steps():
             out.append(self._step_done())
         out += [self.e.start.text(), tangent_text(self.e)]
         return "\n".join(out)
 
     def _events(self) -> list[str]:
-        n = len(self.s.relations)
-        unwatched = wrapped(["1" if one else "0" for one in self.e.ahead.unwatched], 30)
-        strict = wrapped(["1" if r.strict else "0" for r in self.s.relations], 30)
-        out = (
-            [filled(RELATIONS, {"@n": n, "@unwatched": unwatched, "@strict": strict}), self.e.ahead.turns()]
-            if n
-            else []
-        )
-        if n or self.s.events:
-            out += [GUESS if self.n_tears and self.y else NO_GUESS, self._another_branch()]
-        if self.s.events:
-            return [*out, hybrid_text(self.e, self.n_messages)]
-        return [*out, filled(modes_alone(), mode_words(self.e, self.n_messages - 1))] if n else out
+        if not self.s.relations and not self.s.events:
+            return []
+        guess = GUESS if self.n_tears and self.y else NO_GUESS
+        return [guess, self._another_branch(), events_text(self.e, self.n_messages)]
 
     def _watches_steps(self) -> bool:
         return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks)

@@ -98,47 +98,6 @@ OUTPUTS = """static pl_status model_outputs(void *self, pl_real t, const pl_real
 }
 """
 
-RELATIONS = """static const int8_t relation_strict[] = {@strict};
-
-/* Both sides of each relation: their difference, and their size. */
-static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real *u, pl_real *g, pl_real *size) {
-    pl_real side[2 * @n];
-    pl_status status = relation_sides(m, t, x, u, side);
-    for (int k = 0; k < @n; k++) {
-        const pl_real a = side[k], b = side[@n + k];
-        g[k] = a - b;
-        /* the largest number stands for infinity in libraries: no overflow for its sake */
-        if (fabs(g[k]) > 1e300 && fabs(a) < HUGE_VAL && fabs(b) < HUGE_VAL) g[k] = a < b ? -1e300 : 1e300;
-        if (size) size[k] = fmin(fabs(a) + fabs(b), 1e300);
-    }
-    return status;
-}
-
-/* 1: nothing that the solver looks for within a step */
-static const int8_t relation_unwatched[] = {@unwatched};
-
-/* A relation turns when its sides have passed each other by their rounding, so that the root function is never zero
- * where the relation was set: a relation that starts on its switching line is seen leaving it. Sides that were of some
- * size at an event before are known no better than the rounding of that. A function that arrives at zero may stay
- * there: where zero is on the other side, that is a turn. */
-static pl_status model_roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
-    model *m = self;
-    pl_real size[@n];
-    pl_status status = relations(m, t, x, u, g, size);
-    for (int k = 0; k < @n; k++) {
-        const pl_real side = m->relation[k] ? -1.0 : 1.0;
-        const pl_real band = PL_ROOT_BAND * fmax(size[k], m->extent[k]) + DBL_MIN;
-        const int rests = g[k] == 0.0 && m->relation[k] == relation_strict[k] && m->stood[k] != 0.0;
-        if (relation_unwatched[k])
-            g[k] = side;
-        else if (!rests || m->slack[k] > 0.0)
-            g[k] += side * (band + m->slack[k]);
-    }
-    return status;
-}
-
-"""
-
 CHOOSE = """static int choose_@k(model *m, pl_real t, pl_real *x, const pl_real *u, int force) {
     static const int slot[] = {@slots};
     pl_real g[@m * @n], q[@n * @depth];
@@ -221,24 +180,6 @@ static pl_real *initial_tears(void *self) {
 # an event may lead to another branch
 ANOTHER_BRANCH = """static void another_branch(model *m, pl_real t) {
 @forget}
-"""
-
-FORGET = """static void forget_branches(model *m, pl_real t, const pl_event_info *info) {
-    if (info->f_changed || info->x_changed) another_branch(m, t);
-}
-
-static pl_status forgetful_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
-                                 pl_event_info *info) {
-    pl_status status = model_event(self, t, x, u, fired, info);
-    forget_branches(self, t, info);
-    return status;
-}
-
-static pl_status forgetful_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
-    pl_status status = model_initialise(self, t, x, u, info);
-    forget_branches(self, t, info);
-    return status;
-}
 """
 
 # pivots of constraints that are always solved for the same unknowns: their determinant must not come near zero;
