@@ -90,7 +90,8 @@ def relation_data(emitter: Emitter, restless: int) -> list[str]:
 
 def flag_array(name: str, values: Sequence[object], note: str) -> str:
     """An array of 0 and 1."""
-    return f"static const int8_t {name}[] = {{{wrapped([str(int(bool(v))) for v in values] or ['0'], 30)}}}; /* 1: {note} */"
+    items = wrapped(["1" if one else "0" for one in values] or ["0"], 30)
+    return f"static const int8_t {name}[] = {{{items}}}; /* 1: {note} */"
 
 
 def defined(words: Mapping[str, object]) -> str:
