@@ -242,6 +242,16 @@ static PL_UNUSED PL_INLINE int pl_passes_zero(pl_real now, pl_real before, pl_re
     return now * before < share * before * before;
 }
 
+/* Constraints that are always solved for the same unknowns: 1 if the determinant of their Jacobian g comes near zero.
+ * `largest`: the largest one so far, with its sign. */
+static PL_UNUSED int pl_near_zero(int n, pl_real *g, int *pivot, pl_real *largest) {
+    if (pl_small_factor(n, g, pivot)) return 1;
+    const pl_real now = pl_determinant(n, g, pivot);
+    if (pl_passes_zero(now, *largest, PL_NEAR_ZERO)) return 1;
+    if (fabs(now) > fabs(*largest)) *largest = now;
+    return 0;
+}
+
 /* A last correction that is small only against the floor may leave where the loop is defined (sqrt next to zero): then
  * the residual is asked, at z + d in `trial`. */
 static PL_UNUSED int pl_loop_leaves(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u,

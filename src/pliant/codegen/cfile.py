@@ -35,18 +35,14 @@ from pliant.codegen.described import describe, nominal_text, tangent_room, tange
 from pliant.codegen.function import FunctionWriter
 from pliant.codegen.hybrid import events_text, hybrid_fields
 from pliant.codegen.hybrid import messages as hybrid_messages
-from pliant.codegen.modes import RESTLESS, relation_text
+from pliant.codegen.modes import RESTLESS, defined, flag_array, relation_text
 from pliant.codegen.places import Argument, Field, Kind, number
 from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.shells import (
     ALWAYS,
-    ANOTHER_BRANCH,
     ASSERTIONS,
     CHOOSE,
-    GUESS,
-    LOOPS,
-    NO_GUESS,
     OUTPUTS,
     PICK,
     PICK_HEAD,
@@ -299,6 +295,8 @@ class File:
             out.append(filled(TAYLOR, {"@order": ORDER, "@n": len(p.x), "@first": first("taylor")}))
         if self.y:
             out.append(OUTPUTS.replace("@n", str(len(self.y))))
+        if self.n_tears or self.s.relations or self.s.events:
+            out.append(self._tears())
         out += self._events()
         if self._watches_steps():
             out.append(self._step_done())
@@ -308,41 +306,29 @@ class File:
     def _events(self) -> list[str]:
         if not self.s.relations and not self.s.events:
             return []
-        guess = GUESS if self.n_tears and self.y else NO_GUESS
-        return [guess, self._another_branch(), events_text(self.e, self.n_messages)]
+        return [events_text(self.e, self.n_messages)]
 
     def _watches_steps(self) -> bool:
         return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks)
 
-    def _another_branch(self) -> str:
-        """Events after which loops and constraints may be on another branch."""
-        lines = ""
+    def _tears(self) -> str:
+        """Data and numbers of pliant_tears.h, then the header."""
+        lines = []
         if self.n_tears:
-            lines += "    memset(m->det_guess, 0, sizeof m->det_guess);\n    memset(m->slope, 0, sizeof m->slope);\n"
-            lines += "    m->t_guess = t;\n"
-        if self.s.watches:
-            lines += "    memset(m->watched, 0, sizeof m->watched);\n"
-        return filled(ANOTHER_BRANCH, {"@forget": "    (void)m, (void)t;\n" + lines})
+            loops = [k for k, block in enumerate(self.program.loops) for _ in block.tears]
+            solved_by_sets = {k for k in self.e.loops_of_sets if self.program.loops[k].kind == "nonlinear"}
+            lines = [
+                flag_array("tear_of_f", [k in self.e.loops_of_f for k in loops], "f solves its loop"),
+                flag_array("tear_of_set", [k in solved_by_sets for k in loops], "a state set does"),
+                f"static const int tear_loop[] = {{{wrapped([str(k) for k in loops], 30)}}};",
+            ]
+        numbers = {"N_TEARS": self.n_tears, "N_WATCHES": len(self.s.watches), "HAS_VALUES": int(bool(self.y))}
+        return "\n".join([*lines, defined(numbers), '#include "pliant_tears.h"\n'])
 
     def _step_done(self) -> str:
         """Warm starts kept, state sets chosen anew."""
         body: list[str] = []
         text: list[str] = []
-        if self.n_tears:
-            flags = [
-                "1" if k in self.e.loops_of_f else "0"
-                for k, block in enumerate(self.program.loops)
-                for _ in block.tears
-            ]
-            loops = [k for k, block in enumerate(self.program.loops) for _ in block.tears]
-            solved_by_sets = {k for k in self.e.loops_of_sets if self.program.loops[k].kind == "nonlinear"}
-            words = {
-                "@flags": wrapped(flags, 30),
-                "@of_set": wrapped(["1" if k in solved_by_sets else "0" for k in loops], 30),
-                "@loop": wrapped([str(k) for k in loops], 30),
-                "@n": self.n_tears,
-            }
-            text.append(filled(LOOPS, words))
         picks = ""
         select = 0
         place = {v: i for i, v in enumerate(self.program.x)}

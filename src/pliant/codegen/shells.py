@@ -129,70 +129,10 @@ STATES_HEAD = """static const int8_t *initial_states(void *self, int set) {
     model *m = self;
 """
 
-# before an event
-GUESS = """/* Loops start from their solution just before the event: another branch may not be defined a step back. */
-static void guess_here(model *m, pl_real t, const pl_real *x, const pl_real *u) {
-    const int error = m->error;
-    if (all_values(m, t, x, u) == PL_OK) {
-        memcpy(m->guess, m->zz, sizeof m->guess);
-        memset(m->slope, 0, sizeof m->slope);
-        m->t_guess = t;
-    }
-    m->error = error;
-}
-"""
-
-NO_GUESS = """static void guess_here(model *m, pl_real t, const pl_real *x, const pl_real *u) {
-    (void)m, (void)t, (void)x, (void)u;
-}
-"""
-
-# the solution of the loops at the last evaluation is the next guess; that of what sets need was computed just now
-LOOPS = """static const int8_t tear_of_f[] = {@flags}, tear_of_set[] = {@of_set};
-static const int tear_loop[] = {@loop};
-
-static void accept_loops(model *m, pl_real t, int is_f, int is_set) {
-    const pl_real dt = t - m->t_guess;
-    for (int k = 0; k < @n; k++) {
-        const int here = is_set && tear_of_set[k], i = tear_loop[k];
-        if (!here && !is_f) continue;
-        const int of_f = tear_of_f[k] && !here;
-        const pl_real z = of_f ? m->z[k] : m->zz[k];
-        m->slope[k] = dt > 0.0 ? (z - m->guess[k]) / dt : 0.0;
-        m->guess[k] = z;
-        m->det_guess[i] = of_f ? m->det_z[i] : m->det_zz[i];
-    }
-    if (is_f || is_set) m->t_guess = t;
-}
-
-/* Begin here. */
-static void initial_accept(void *self) {
-    model *m = self;
-    accept_loops(m, m->t_last, 1, 0);
-    memset(m->slope, 0, sizeof m->slope);
-}
-
-static pl_real *initial_tears(void *self) {
-    return ((model *)self)->guess;
-}
-"""
-
-# an event may lead to another branch
-ANOTHER_BRANCH = """static void another_branch(model *m, pl_real t) {
-@forget}
-"""
-
-# pivots of constraints that are always solved for the same unknowns: their determinant must not come near zero;
-# `watched` is the largest one so far, with its sign
 WATCH = """static int near_zero_@k(model *m, pl_real t, const pl_real *x, const pl_real *u) {
     pl_real g[@m * @m];
     int pivot[@m];
-    if (watch_@k(m, t, x, u, g) != PL_OK) return 0;
-    if (pl_small_factor(@m, g, pivot)) return 1;
-    const pl_real now = pl_determinant(@m, g, pivot);
-    if (pl_passes_zero(now, m->watched[@k], PL_NEAR_ZERO)) return 1;
-    if (fabs(now) > fabs(m->watched[@k])) m->watched[@k] = now;
-    return 0;
+    return watch_@k(m, t, x, u, g) == PL_OK && pl_near_zero(@m, g, pivot, &m->watched[@k]);
 }
 """
 
