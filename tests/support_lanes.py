@@ -39,7 +39,7 @@ class Lanes(Layout):
     def place(self, place: Place) -> str:
         array, index = place.array, place.at
         if array.owner in (Owner.LOCAL, Owner.FILE) or array.is_block:
-            return Layout.place(self, place)
+            return self.array(array) if index is None else f"{self.array(array)}[{index}]"
         head = self.array(array)
         if array.record is not None and array.owner == Owner.ARGUMENT:
             head += "->value"

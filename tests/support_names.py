@@ -16,7 +16,7 @@ from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.realtime.delivery.measure_text import PROGRAM
 from pliant.realtime.delivery.write import make_files
-from pliant.realtime.stepper.instructions import COUNTER
+from pliant.realtime.stepper.fixed import fixed
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system
 
@@ -98,7 +98,7 @@ def model_texts() -> list[str]:
 
 def written_texts() -> list[str]:
     """C files of written folders, and the programs that measure them."""
-    out = [PROGRAM.replace("@N@", MODEL).replace("@WATCH@", "2"), COUNTER]
+    out = [PROGRAM.replace("@N@", MODEL).replace("@WATCH@", "2"), fixed("count_instructions.c")]
     model = pliant.load(text_of(STEPS, MODEL))
     plan = model.realtime(step=1e-2, stop=0.2, options={"monitor": "fallback", "reference": False})
     out += [text for name, text in make_files(plan).items() if name.endswith((".c", ".h"))]
