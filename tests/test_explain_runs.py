@@ -16,7 +16,6 @@ from scipy import sparse
 
 import pliant
 from pliant.explain import Explanation
-from pliant.solve import notes as notes_module
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 METHODS = ("auto", "bdf", "radau5", "dopri5")
@@ -430,34 +429,6 @@ def test_an_explained_result_keeps_no_matrices() -> None:
     assert len(ready) == 1
     result.explain()
     assert len(ready) == 1
-
-
-def test_first_and_last_incidents_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes_module, "MOST", 200)
-    notes = notes_module.Notes(2)
-    notes._take_room(100)
-    assert notes.room is not None
-    for place in range(1000):  # ten incidents between two looks
-        notes.room["t"][:10] = np.arange(10) + 10 * place
-        notes.struct.used = 10
-        notes.struct.seen[0] += 10
-        notes.drain()
-    times = notes.incidents["t"]
-    assert times[:200].tolist() == list(range(200))
-    assert times[200:].tolist() == list(range(9800, 10_000))
-    assert notes.lost == 10_000 - 400
-    assert notes.seen(0) == 10_000
-
-
-def test_room_for_incidents_grows_where_it_is_too_small() -> None:
-    notes = notes_module.Notes(2)
-    notes.struct.used = notes.struct.capacity
-    notes.drain()
-    assert notes.room is not None
-    assert notes.struct.capacity == len(notes.room) > notes_module.CAPACITY
-    assert notes.struct.incident == notes.room.ctypes.data
-    assert notes.struct.used == 0
-    assert len(notes.incidents) == notes_module.CAPACITY
 
 
 def test_threads_may_explain_one_result() -> None:

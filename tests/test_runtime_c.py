@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import shutil
@@ -96,6 +95,59 @@ def test_there_are_c_tests() -> None:
     assert {"test_runtime", "test_lu_sparse"} <= {path.stem for path in C_TESTS}
 
 
+BDF_ONLY = """
+#include "pliant.h"
+#include <stdio.h>
+#include <stdlib.h>
+static pl_status rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *f) {
+    (void)self, (void)t, (void)u;
+    f[0] = x[1];
+    f[1] = 1000.0 * (1.0 - x[0] * x[0]) * x[1] - x[0];
+    return PL_OK;
+}
+static const pl_real start[] = {2.0, 0.0}, tolerance[] = {1e-6, 1e-6};
+static const int all[] = {0, 1};
+static const pl_model model = {.abi = PL_ABI, .n_x = 2, .x_start = start, .rhs = rhs};
+int main(void) {
+    pl_status status;
+    pl_plan plan = {{0}, {0}, NULL};
+    void *work = malloc(pl_linear_work_size(&model));
+    if (pl_linear_plan(&model, &plan.options, &plan.layout, work) != PL_OK) return 2;
+    plan.work = work;
+    pl_setup setup = {.engine = &pl_model_engine, .model = &model, .rtol = 1e-6, .atol = tolerance, .stop = 2000.0,
+                      .run = {.method = &pl_bdf_method}, .plan = &plan, .degree = -1, .n_points = 0, .n_x_out = 2,
+                      .x_index = all, .rows = 2};
+    pl_simulation *s = pl_simulation_init(malloc(pl_simulation_size(&setup)), &setup, &status);
+    if (!s || pl_simulation_initialise(s) != PL_OK) return 3;
+    while ((status = pl_simulation_advance(s, 1000)) == PL_PAUSED) {}
+    if (status != PL_FINISHED || pl_simulation_flush(s) != PL_OK) return 4;
+    printf("%.6f\\n", s->out.row[1]);
+    return 0;
+}
+"""
+
+
+def test_methods_that_a_program_does_not_use_are_not_linked(tmp_path: Path) -> None:
+    flags = ("-O2", "-ffunction-sections", "-fdata-sections")
+    source, program = tmp_path / "bdf_only.c", tmp_path / "bdf_only"
+    source.write_text(BDF_ONLY)
+    link = ["-Wl,-dead_strip"] if sys.platform == "darwin" else ["-Wl,--gc-sections"]
+    made = [str(path) for path in objects(flags)]
+    done = call([compiler(), *STRICT, *flags, str(source), *made, *link, "-o", str(program), "-lm"])
+    assert done.returncode == 0, done.stderr
+    ran = call([str(program)], timeout=60)
+    assert ran.returncode == 0
+    assert float(ran.stdout) == pytest.approx(1.706167, abs=1e-3)  # the reference solution at t = 2000
+    nm, strip = shutil.which("nm"), shutil.which("strip")
+    if nm is None or strip is None:
+        pytest.skip("no nm or strip")
+    names = call([nm, str(program)]).stdout
+    assert "bdf" in names
+    assert not [word for word in ("radau5", "dopri5", "lieuler", "rk4", "pl_unit", "pl_sparse_factor") if word in names]
+    assert call([strip, str(program)]).returncode == 0
+    assert program.stat().st_size <= 200_000
+
+
 def symbols() -> list[tuple[str, str, str]]:
     """(file, type, name) of every symbol in the objects of runtime/src."""
     nm = shutil.which("nm")
@@ -156,25 +208,11 @@ def finish(simulation: Simulation, steps: int = 1 << 30) -> None:
 
 
 def copy_state(source: Simulation, target: Simulation) -> None:
-    """The flat blocks, and the two numbers of pl_problem that are state."""
-    target.run_memory[:] = source.run_memory
-    target.method_memory[:] = source.method_memory
-    if source.linear is not None:
-        assert target.linear is not None
-        assert target.linear.ctypes.data != source.linear.ctypes.data
-        target.linear[:] = source.linear
-    target.rows[: source.out.used] = source.rows[: source.out.used]
-    target.out.used = source.out.used
-    ctypes.memmove(ctypes.byref(target.count), ctypes.byref(source.count), ctypes.sizeof(source.count))
-    target.problem.next_jump = source.problem.next_jump
-    ctypes.memmove(
-        ctypes.byref(target.problem.failure),
-        ctypes.byref(source.problem.failure),
-        ctypes.sizeof(source.problem.failure),
-    )
-    target.u[:] = source.u
-    if source.model.struct.memory_size:
-        target.instance.keep[0][:] = source.instance.keep[0]
+    """All that a simulation changes, through flat memory."""
+    room = np.empty(binding.lib.pl_simulation_save_size(source.place, 1) // 8 + 1)
+    assert binding.lib.pl_simulation_save(source.place, 1, room.ctypes.data) == binding.OK
+    source.memory.block[:] = np.nan
+    assert binding.lib.pl_simulation_restore(target.place, room.ctypes.data) == binding.OK
 
 
 JUMPS = {"source": ([0.0, 1.0, 1.0, 2.5, 2.5, 4.0], [0.0, 0.0, 1.0, 1.0, -1.0, 0.0])}
@@ -212,8 +250,6 @@ def test_state_copied_and_resumed(case: str, method: str) -> None:
         while first.count.n_steps < cut:
             first.advance(cut - int(first.count.n_steps))
         copy_state(first, second)
-        first.run_memory[:] = np.nan
-        first.method_memory[:] = np.nan
         finish(second, 17)
         assert second.out.used == whole.out.used
         np.testing.assert_array_equal(second.rows[: second.out.used], whole.rows[: whole.out.used])

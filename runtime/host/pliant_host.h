@@ -26,6 +26,14 @@ typedef struct pl_shim {
 
 void pl_shim_install(pl_model *m, const pl_shim *s);
 
+/* Blocks that simulations asked for (memory.c): `grow` and `host` of a pl_setup. */
+typedef struct pl_host_memory {
+    void *block[PL_N_GROW];
+} pl_host_memory;
+
+void *pl_host_grow(void *host, int what, void *old, size_t used, size_t bytes);
+void pl_host_release(pl_host_memory *m);
+
 /* Sizes of the structures above and in pliant.h, for checking a foreign mirror of them. */
 size_t pl_host_sizeof(int what);
 

@@ -95,6 +95,14 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_start_request);
     case 16:
         return sizeof(pl_start_report);
+    case 17:
+        return sizeof(pl_setup);
+    case 18:
+        return sizeof(pl_simulation);
+    case 19:
+        return sizeof(pl_plan);
+    case 20:
+        return sizeof(pl_host_memory);
     default:
         return 0;
     }

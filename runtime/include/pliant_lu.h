@@ -49,4 +49,16 @@ int64_t pl_sparse_needed(const pl_sparse *s);
 int64_t pl_sparse_entries(const pl_sparse *s);   /* entries of L + U, unit diagonal not counted */
 int64_t pl_sparse_pivotings(const pl_sparse *s); /* how often a full pivoting factorisation ran */
 
+/* These as a table: a program that does not name it does not link sparse factorisation. */
+typedef struct pl_sparse_lu {
+    size_t (*size)(const pl_pattern *a, int scalar, int64_t n_lu);
+    pl_sparse *(*init)(void *memory, size_t size, const pl_pattern *a, int scalar, int64_t n_lu,
+                       const int *row_order, const int *column_order);
+    pl_status (*factor)(pl_sparse *s, const pl_pattern *a, const pl_real *value, int *bad);
+    void (*forget)(pl_sparse *s);
+    void (*solve)(pl_sparse *s, pl_real *b);
+} pl_sparse_lu;
+
+extern const pl_sparse_lu pl_sparse_table;
+
 #endif

@@ -56,7 +56,7 @@ typedef struct look {
 
 /* The path of states and inputs between two times of the step. */
 static pl_status path_between(look *s, pl_real from, pl_real to, pl_path *path) {
-    const pl_method *method = pl_method_of(s->run->method);
+    const pl_method *method = pl_run_method(s->run);
     pl_range *u = (pl_range *)(void *)pl_run_u(s->run);
     for (int end = 0; end < 2; end++) {
         pl_real *x = pl_run_x(s->run, RUN_WORK + 2 * end), *slope = pl_run_x(s->run, RUN_WORK + 2 * end + 1);

@@ -9,7 +9,7 @@
  */
 #include "bdf.h"
 #include "control.h"
-#include "methods.h"
+#include "pliant.h"
 #include "record.h"
 
 #include <math.h>
@@ -357,6 +357,7 @@ static pl_real bdf_response(void *state, pl_problem *p, pl_real h, pl_real *v) {
 
 const pl_method pl_bdf_method = {
     .name = "bdf",
+    .id = PL_BDF,
     .implicit = 1,
     .size = pl_bdf_size,
     .start = pl_bdf_start,
@@ -368,4 +369,5 @@ const pl_method pl_bdf_method = {
     .x_now = bdf_x_now,
     .nodes = bdf_nodes,
     .response = bdf_response,
+    .jump = pl_bdf_jump,
 };

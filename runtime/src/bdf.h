@@ -100,6 +100,8 @@ void pl_bdf_coefficients(pl_bdf *s);
 void pl_bdf_plan_next(pl_bdf *s, pl_real error);
 pl_status pl_bdf_weights(pl_bdf *s, pl_problem *p, pl_real t);
 void pl_bdf_inherit(pl_bdf *s, pl_problem *p);
+/* bdf_jump.c: pl_method.jump */
+pl_status pl_bdf_jump(void *state, pl_problem *p, const pl_jump *jump, pl_real *work);
 pl_status pl_bdf_correct(pl_bdf *s, pl_problem *p, int how);
 enum { BDF_FIRST_TRY, BDF_AFTER_ERROR_FAIL, BDF_AFTER_NEWTON_FAIL };
 

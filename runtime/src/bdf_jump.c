@@ -358,7 +358,8 @@ static int cheapest(pl_bdf *s, const pl_problem *p, pl_real t) {
     return turn[best];
 }
 
-pl_status pl_bdf_jump(pl_bdf *s, pl_problem *p, const pl_jump *jump, pl_real *work) {
+pl_status pl_bdf_jump(void *state, pl_problem *p, const pl_jump *jump, pl_real *work) {
+    pl_bdf *s = state;
     int n = s->head.n, known = 1, how = jump->how;
     jump_inputs u = {work, work + (size_t)(BDF_MAX_ORDER + 1) * (size_t)p->model->n_u, p->model->n_u,
                      p->inputs->degree};

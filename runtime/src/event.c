@@ -96,14 +96,14 @@ static pl_status evaluate(pl_run *r, pl_problem *p, const void *state, pl_real t
             pl_run_at(r, state, t, x);
             if (undefined) algebraic_before(r, p, state, x);
             status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
-            pl_method_of(r->method)->forget((void *)state);
+            pl_run_method(r)->forget((void *)state);
         }
         undefined = status == PL_RETRY || status == PL_NONFINITE;
         if (status == PL_INCONSISTENT || status == PL_SINGULAR || undefined) return PL_CONVERGENCE;
     }
     if (t > head->t && p->model->mass.start) { /* never continued */
         status = pl_consistent(p, t, x, pl_run_x(r, RUN_WORK));
-        pl_method_of(r->method)->forget((void *)state);
+        pl_run_method(r)->forget((void *)state);
         if (status == PL_INCONSISTENT || status == PL_SINGULAR) status = PL_RETRY;
     }
     if (status == PL_OK) status = roots(r, p, t, x, g);

@@ -6,7 +6,6 @@
  * Equations I, II.4-II.6: tableau, interpolant, step control with exponents 0.2 - 0.75 beta and beta = 0.04).
  */
 #include "pliant.h"
-#include "methods.h"
 #include "control.h"
 #include "record.h"
 
@@ -340,6 +339,7 @@ static int dopri5_nodes(const void *state, pl_real T, pl_real *t, int most) {
 
 const pl_method pl_euler_method = {
     .name = "euler",
+    .id = PL_EULER,
     .size = size_of,
     .start = euler_start,
     .step = fixed_step,
@@ -351,6 +351,7 @@ const pl_method pl_euler_method = {
 
 const pl_method pl_rk4_method = {
     .name = "rk4",
+    .id = PL_RK4,
     .size = size_of,
     .start = rk4_start,
     .step = fixed_step,
@@ -362,6 +363,7 @@ const pl_method pl_rk4_method = {
 
 const pl_method pl_dopri5_method = {
     .name = "dopri5",
+    .id = PL_DOPRI5,
     .size = size_of,
     .start = dopri5_start,
     .step = dopri5_step,

@@ -28,7 +28,7 @@
 #define MAX_REFUSALS 200  /* without a step */
 
 int pl_run_at(pl_run *r, const void *state, pl_real t, pl_real *x) {
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     const pl_stepper *head = state;
     if (t < head->t) {
         method->interpolate(state, t, 0, x);
@@ -46,7 +46,7 @@ int pl_run_at(pl_run *r, const void *state, pl_real t, pl_real *x) {
 /* x' where the method stands, for methods that do not know how to go on. */
 static pl_status find_slope(pl_run *r, pl_problem *p, void *state, pl_real distance) {
     const pl_stepper *head = state;
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     pl_real *x = pl_run_x(r, RUN_TRY), *f = pl_run_x(r, RUN_WORK), *work = f + r->n_x;
     if (r->t_slope == head->t || (method->ahead && method->ahead(state, head->t, x) > 0)) return PL_OK;
     memcpy(x, method->x(state), (size_t)r->n_x * sizeof(pl_real));
@@ -205,5 +205,5 @@ void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x
     if (pl_consistent(p, t, x, pl_run_x(r, RUN_WORK)) != PL_OK)
         memcpy(x, given, (size_t)r->n_x * sizeof(pl_real));
     p->failure = failure;
-    pl_method_of(r->method)->forget(state);
+    pl_run_method(r)->forget(state);
 }

@@ -10,7 +10,6 @@
  * there, and the step is made again.
  */
 #include "pliant.h"
-#include "methods.h"
 #include "control.h"
 
 #include <math.h>
@@ -144,6 +143,7 @@ static void forget(void *state) {
 
 const pl_method pl_lieuler_method = {
     .name = "lieuler",
+    .id = PL_LIEULER,
     .implicit = 1,
     .size = size_of,
     .start = start,

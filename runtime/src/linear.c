@@ -58,12 +58,16 @@ void pl_forget_increments(pl_linear *lin) {
     lin->impatience = 1;
 }
 
+void pl_linear_moved(pl_linear *lin, const pl_linear_options *opt) {
+    lin->lu = opt->lu;
+}
+
 void pl_linear_reset(pl_linear *lin) {
     lin->masked = 0;
     pl_forget_increments(lin);
     if (!lin->sparse) return;
-    pl_sparse_forget(PL_AT(lin, pl_sparse, lin->factors));
-    if (lin->need_complex) pl_sparse_forget(PL_AT(lin, pl_sparse, lin->cfactors));
+    lin->lu->forget(PL_AT(lin, pl_sparse, lin->factors));
+    if (lin->need_complex) lin->lu->forget(PL_AT(lin, pl_sparse, lin->cfactors));
 }
 
 /* Entry k of the Jacobian as the matrix sees it. */
@@ -172,7 +176,7 @@ pl_status pl_linear_factor(pl_problem *p, pl_real a, pl_real b) {
     if (lin->sparse) {
         assemble_sparse(lin, p->model, 1, a, 0.0, b, target);
         pl_pattern pattern = {lin->n, lin->n, PL_AT(lin, int, lin->a_start), PL_AT(lin, int, lin->a_row)};
-        status = pl_sparse_factor(PL_AT(lin, pl_sparse, lin->factors), &pattern, target, &bad);
+        status = lin->lu->factor(PL_AT(lin, pl_sparse, lin->factors), &pattern, target, &bad);
     } else {
         assemble_dense(lin, p->model, 1, a, 0.0, b, target);
         if (lin->n_algebraic > 0) equilibrate(lin->n, 1, target, PL_AT(lin, pl_real, lin->scale));
@@ -185,7 +189,7 @@ void pl_linear_solve(pl_problem *p, pl_real *b) {
     pl_linear *lin = p->linear;
     p->count->n_solve++;
     if (lin->sparse) {
-        pl_sparse_solve(PL_AT(lin, pl_sparse, lin->factors), b);
+        lin->lu->solve(PL_AT(lin, pl_sparse, lin->factors), b);
         return;
     }
     if (lin->n_algebraic > 0) {
@@ -204,7 +208,7 @@ pl_status pl_linear_factor_complex(pl_problem *p, pl_real re, pl_real im) {
         pl_real *target = PL_AT(lin, pl_real, lin->a);
         assemble_sparse(lin, p->model, 2, re, im, 1.0, target);
         pl_pattern pattern = {lin->n, lin->n, PL_AT(lin, int, lin->a_start), PL_AT(lin, int, lin->a_row)};
-        status = pl_sparse_factor(PL_AT(lin, pl_sparse, lin->cfactors), &pattern, target, &bad);
+        status = lin->lu->factor(PL_AT(lin, pl_sparse, lin->cfactors), &pattern, target, &bad);
     } else {
         pl_real *target = PL_AT(lin, pl_real, lin->ca);
         assemble_dense(lin, p->model, 2, re, im, 1.0, target);
@@ -227,7 +231,7 @@ void pl_linear_solve_complex(pl_problem *p, pl_real *re, pl_real *im) {
         pair[2 * i + 1] = im[i] * s;
     }
     if (lin->sparse)
-        pl_sparse_solve(PL_AT(lin, pl_sparse, lin->cfactors), pair);
+        lin->lu->solve(PL_AT(lin, pl_sparse, lin->cfactors), pair);
     else
         pl_lu_complex_solve(n, PL_AT(lin, pl_real, lin->ca), PL_AT(lin, int, lin->cpivot), pair);
     for (int i = 0; i < n; i++) {

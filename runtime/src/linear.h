@@ -7,26 +7,27 @@
 struct pl_linear {
     size_t size;
     int n;
-    int sparse;          /* factors: 1 sparse, 0 dense */
-    int has_pattern;     /* Jacobian stored by pattern; 0: all n * n entries by columns */
-    int n_jac;           /* stored Jacobian entries */
-    int n_matrix;        /* entries of the merged pattern (sparse) */
-    int n_colours;       /* evaluations per difference Jacobian */
-    int n_algebraic;     /* empty rows of L */
-    int need_complex;    /* complex factors have room */
-    int masked;          /* mask in use */
-    int source;          /* PL_SOURCE_..., never AUTO */
-    int increment;       /* PL_INCREMENT_... */
-    int representable;   /* algorithm applied to increments, 0: none */
-    int central;         /* central differences */
-    int verify;          /* the pattern may be wrong */
-    int fallback;        /* differences where the source gives no numbers */
-    int patience;        /* failures until increments are looked at again */
-    int impatience;      /* ... after the next look without a finding */
-    int64_t evaluated;   /* Jacobians since init or reset */
-    int64_t extra;       /* evaluations that they took beyond their colours, to look at increments */
-    pl_real constant;    /* c0 */
-    int64_t n_lu;        /* room for sparse factors */
+    int sparse;        /* factors: 1 sparse, 0 dense */
+    int has_pattern;   /* Jacobian stored by pattern; 0: all n * n entries by columns */
+    int n_jac;         /* stored Jacobian entries */
+    int n_matrix;      /* entries of the merged pattern (sparse) */
+    int n_colours;     /* evaluations per difference Jacobian */
+    int n_algebraic;   /* empty rows of L */
+    int need_complex;  /* complex factors have room */
+    int masked;        /* mask in use */
+    int source;        /* PL_SOURCE_..., never AUTO */
+    int increment;     /* PL_INCREMENT_... */
+    int representable; /* algorithm applied to increments, 0: none */
+    int central;       /* central differences */
+    int verify;        /* the pattern may be wrong */
+    int fallback;      /* differences where the source gives no numbers */
+    int patience;      /* failures until increments are looked at again */
+    int impatience;    /* ... after the next look without a finding */
+    int64_t evaluated; /* Jacobians since init or reset */
+    int64_t extra;     /* evaluations that they took beyond their colours, to look at increments */
+    pl_real constant;  /* c0 */
+    int64_t n_lu;      /* room for sparse factors */
+    const pl_sparse_lu *lu;
     size_t algebraic;    /* int8_t n: row of L is empty */
     size_t jac_start;    /* int n + 1    (has_pattern) */
     size_t jac_row;      /* int n_jac    (has_pattern) */

@@ -243,3 +243,6 @@ int64_t pl_sparse_entries(const pl_sparse *s) {
 int64_t pl_sparse_pivotings(const pl_sparse *s) {
     return s->pivotings;
 }
+
+const pl_sparse_lu pl_sparse_table = {pl_sparse_size, pl_sparse_init, pl_sparse_factor, pl_sparse_forget,
+                                      pl_sparse_solve};

@@ -1,5 +1,5 @@
-/* The methods by number. */
-#include "methods.h"
+/* The methods by number: a program that calls this links all of them. */
+#include "pliant.h"
 
 const pl_method *pl_method_of(int id) {
     switch (id) {

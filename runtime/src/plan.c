@@ -91,6 +91,7 @@ static void by_rows(const pl_pattern *a, int *row_start, int *row_column) {
 }
 
 static int choose_sparse(const pl_linear_options *opt, int n, const pl_sparse_plan *plan) {
+    if (!opt->lu) return 0;
     if (opt->storage != PL_AUTO) return opt->storage == PL_SPARSE;
     double dense = 2.0 / 3.0 * (double)n * (double)n * (double)n;
     return SCATTER * (double)plan->flops + PER_COLUMN * (double)n < dense;
@@ -132,6 +133,7 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
     head->verify = opt->verify && head->has_pattern;
     head->constant = opt->increment_constant;
     head->n_lu = layout->n_lu;
+    head->lu = opt->lu;
     head->algebraic = take(&at, n, 1);
     head->jac = take(&at, n_jac, sizeof(pl_real));
     head->mask = take(&at, n_jac, 1);
@@ -159,8 +161,8 @@ static void lay_out(pl_linear *head, const pl_model *m, const pl_linear_options 
         head->jac_to_a = take(&at, n_jac, sizeof(int));
         head->mass_to_a = take(&at, (size_t)mass_entries(m), sizeof(int));
         head->a = take(&at, width * n_matrix, sizeof(pl_real));
-        head->factors = take(&at, pl_sparse_size(&a, 1, layout->n_lu), 1);
-        if (width == 2) head->cfactors = take(&at, pl_sparse_size(&a, 2, layout->n_lu), 1);
+        head->factors = take(&at, opt->lu->size(&a, 1, layout->n_lu), 1);
+        if (width == 2) head->cfactors = take(&at, opt->lu->size(&a, 2, layout->n_lu), 1);
     } else {
         head->a = take(&at, n * n, sizeof(pl_real));
         head->scale = take(&at, n, sizeof(pl_real));
@@ -181,7 +183,8 @@ pl_status pl_linear_plan(const pl_model *m, const pl_linear_options *opt, pl_lin
     layout->structural_rank = n;
     layout->unmatched = -1;
     layout->work_size = pl_linear_work_size(m);
-    if (!m->jac.start && n > MOST_DENSE) return PL_MEMORY;
+    if ((!m->jac.start || !opt->lu) && n > MOST_DENSE) return PL_MEMORY;
+    if (opt->storage == PL_SPARSE && n > 0 && (!m->jac.start || !opt->lu)) return PL_ARGUMENT;
     layout->n_jac = n * n;
     layout->n_colours = n;
     plan_work w = work_arrays(m, work);
@@ -199,15 +202,20 @@ pl_status pl_linear_plan(const pl_model *m, const pl_linear_options *opt, pl_lin
         layout->unmatched = plan.unmatched;
         layout->sparse = plan.structural_rank == n && choose_sparse(opt, n, &plan);
         layout->n_lu_predicted = plan.n_lower + plan.n_upper;
+    }
+    pl_linear_room(m, opt, layout, work);
+    return PL_OK;
+}
+
+void pl_linear_room(const pl_model *m, const pl_linear_options *opt, pl_linear_layout *layout,
+                    const void *work) {
+    plan_work w = work_arrays(m, (char *)work);
+    pl_linear head;
+    if (m->jac.start && m->n_x > 0)
         layout->n_lu =
             (int64_t)((double)layout->n_lu_predicted * (opt->lu_room > 0.0 ? opt->lu_room : 1.3)) + 16;
-    } else if (opt->storage == PL_SPARSE && n > 0) {
-        return PL_ARGUMENT;
-    }
-    pl_linear head;
     lay_out(&head, m, opt, layout, &w);
     layout->size = head.size;
-    return PL_OK;
 }
 
 /* Columns of one colour side by side, so that a difference touches them in one loop. */
@@ -253,11 +261,11 @@ pl_linear *pl_linear_init(void *memory, const pl_model *m, const pl_linear_optio
         memcpy(PL_AT(lin, int, lin->a_row), w.a_row, (size_t)layout->n_matrix * sizeof(int));
         memcpy(PL_AT(lin, int, lin->jac_to_a), w.jac_to_a, n_jac * sizeof(int));
         memcpy(PL_AT(lin, int, lin->mass_to_a), w.mass_to_a, (size_t)mass_entries(m) * sizeof(int));
-        pl_sparse_init(PL_AT(lin, char, lin->factors), pl_sparse_size(&a, 1, layout->n_lu), &a, 1,
-                       layout->n_lu, w.row_order, w.column_order);
+        opt->lu->init(PL_AT(lin, char, lin->factors), opt->lu->size(&a, 1, layout->n_lu), &a, 1, layout->n_lu,
+                      w.row_order, w.column_order);
         if (lin->need_complex)
-            pl_sparse_init(PL_AT(lin, char, lin->cfactors), pl_sparse_size(&a, 2, layout->n_lu), &a, 2,
-                           layout->n_lu, w.row_order, w.column_order);
+            opt->lu->init(PL_AT(lin, char, lin->cfactors), opt->lu->size(&a, 2, layout->n_lu), &a, 2,
+                          layout->n_lu, w.row_order, w.column_order);
     }
     return lin;
 }

@@ -15,7 +15,6 @@
  * (dense_error), and that of algebraic unknowns corrected by what was found.
  */
 #include "pliant.h"
-#include "methods.h"
 #include "control.h"
 #include "record.h"
 
@@ -569,6 +568,7 @@ static pl_real radau5_response(void *state, pl_problem *p, pl_real h, pl_real *v
 
 const pl_method pl_radau5_method = {
     .name = "radau5",
+    .id = PL_RADAU5,
     .implicit = 1,
     .needs_complex = 1,
     .size = radau5_size,

@@ -28,6 +28,7 @@ void pl_note(pl_problem *p, int kind, int index, pl_real value, pl_real t) {
         if (kind == PL_SAW_ERROR) r->error_fails[index]++;
         if (kind == PL_SAW_NEWTON) r->newton_fails[index]++;
     }
+    if (r->used >= r->capacity && r->full) r->full(r);
     if (r->used >= r->capacity) return;
     pl_incident *note = r->incident + r->used++;
     note->t = t;

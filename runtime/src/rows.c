@@ -9,6 +9,7 @@ pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x)
     const pl_model *m = p->model;
     int n = out->n_x;
     if (out->used >= out->capacity) return PL_MEMORY;
+    if (out->checked > out->used) out->checked = out->used; /* a row was taken back */
     pl_real *row = out->row + (size_t)out->used * (size_t)(1 + n + out->n_y);
     row[0] = t;
     for (int i = 0; i < n; i++) row[1 + i] = x[out->x_index[i]];
@@ -29,7 +30,7 @@ pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x)
 
 /* Rows for all requested points up to t (inside the last step). event: there is one at t. */
 pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event) {
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     pl_real *x = pl_run_x(r, RUN_TRY);
     while (r->next_point < out->n_points && out->point[r->next_point] <= t) {
         pl_real point = out->point[r->next_point];
@@ -58,16 +59,36 @@ pl_real pl_run_last(const pl_output *out) {
     return out->used > 0 ? out->row[(size_t)(out->used - 1) * (size_t)(1 + out->n_x + out->n_y)] : -HUGE_VAL;
 }
 
-pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
+pl_status pl_run_check(pl_problem *p, pl_output *out, int64_t rows) {
+    size_t width = (size_t)(1 + out->n_x + out->n_y);
+    for (; out->checked < rows; out->checked++) {
+        const pl_real *row = out->row + (size_t)out->checked * width;
+        int bad = pl_first_nonfinite(out->n_y, row + 1 + out->n_x);
+        if (bad < 0) continue;
+        p->failure.status = PL_NONFINITE;
+        p->failure.what = PL_IN_OUTPUTS;
+        p->failure.index = out->y_index ? out->y_index[bad] : bad;
+        p->failure.t = row[0];
+        out->used = out->checked;
+        return PL_NONFINITE;
+    }
+    return PL_OK;
+}
+
+void pl_run_present(pl_run *r, void *method_state, pl_real *x) {
     const pl_stepper *head = method_state;
-    if (!(r->t_reached > pl_run_last(out))) return PL_OK;
-    pl_real *x = pl_run_x(r, RUN_TRY);
     if (r->started && head->t == r->t_reached) /* attempts after it may have spoilt the interpolant */
-        memcpy(x, pl_method_of(r->method)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
+        memcpy(x, pl_run_method(r)->x(method_state), (size_t)r->n_x * sizeof(pl_real));
     else if (r->started && head->t_old <= r->t_reached && r->t_reached <= head->t && head->t > head->t_old)
-        pl_method_of(r->method)->interpolate(method_state, r->t_reached, 0, x);
+        pl_run_method(r)->interpolate(method_state, r->t_reached, 0, x);
     else
         memcpy(x, pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
+}
+
+pl_status pl_run_flush(pl_run *r, pl_problem *p, void *method_state, pl_output *out) {
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    if (!(r->t_reached > pl_run_last(out))) return PL_OK;
+    pl_run_present(r, method_state, x);
     return pl_run_row(p, out, r->t_reached, x);
 }
 

@@ -74,7 +74,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     }
     r->n_ahead = p->model->root_range && p->model->root_kind ? r->n_roots : 0;
     r->t_start = t;
-    r->method = opt->method == PL_AUTO_METHOD ? PL_BDF : opt->method;
+    r->method = opt->method->id;
     r->t_reached = r->t_left = t;
     r->t_stop = t_stop;
     r->next_time = next_time;
@@ -91,7 +91,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
 }
 
 void pl_run_relinearise(pl_run *r, void *method_state) {
-    if (r->started) pl_method_of(r->method)->forget(method_state);
+    if (r->started) pl_run_method(r)->forget(method_state);
 }
 
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
@@ -118,10 +118,10 @@ static void begin_window(pl_run *r, const pl_problem *p) {
 static void hand_over(pl_run *r, pl_problem *p, void *state) {
     const pl_stepper *head = state;
     if (r->started) {
-        memcpy(pl_run_x(r, RUN_AFTER), pl_method_of(r->method)->x(state), (size_t)r->n_x * sizeof(pl_real));
+        memcpy(pl_run_x(r, RUN_AFTER), pl_run_method(r)->x(state), (size_t)r->n_x * sizeof(pl_real));
         r->t_reached = head->t;
     }
-    r->method = r->method == PL_BDF ? PL_RADAU5 : PL_BDF;
+    r->method = (r->method == r->opt.method->id ? r->opt.other : r->opt.method)->id;
     r->handovers++;
     r->t_handover = r->t_reached;
     r->started = 0;
@@ -131,7 +131,7 @@ static void hand_over(pl_run *r, pl_problem *p, void *state) {
 
 /* A failure of the method at work: 1 if the other one shall try. */
 static int give_to_other(pl_run *r, pl_problem *p, void *state, pl_status status) {
-    if (r->opt.method != PL_AUTO_METHOD || !other_may_help(status) || r->handovers >= MAX_HANDOVERS) return 0;
+    if (!r->opt.other || !other_may_help(status) || r->handovers >= MAX_HANDOVERS) return 0;
     if (r->handovers > 0 && r->t_reached <= r->t_handover) return 0; /* the other one failed here before */
     hand_over(r, p, state);
     return 1;
@@ -143,8 +143,8 @@ static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
     /* after an event the next one may be as near as the last: a first look well before that */
     if (r->t_event == r->t_reached && r->n_watched > 0)
         options.h_start = fmax(0.2 * r->event_gap, 10.0 * pl_smallest_step(r->t_reached));
-    pl_status status = pl_method_of(r->method)->start(state, p, &options, r->t_reached,
-                                                      pl_run_x(r, RUN_AFTER), next_limit(r, p));
+    pl_status status =
+        pl_run_method(r)->start(state, p, &options, r->t_reached, pl_run_x(r, RUN_AFTER), next_limit(r, p));
     r->started = status == PL_OK;
     if (r->started && p->count->n_steps > 0) pl_note(p, PL_SAW_RESTART, -1, 0.0, r->t_reached);
     if (r->started) begin_window(r, p);
@@ -153,7 +153,7 @@ static pl_status start_method(pl_run *r, pl_problem *p, void *state) {
 
 /* Too many failures in the last WINDOW steps: BDF is not at home here. */
 static int struggling(pl_run *r, const pl_problem *p) {
-    if (r->opt.method != PL_AUTO_METHOD || r->method != PL_BDF) return 0;
+    if (!r->opt.other || r->method != PL_BDF) return 0;
     int64_t fails = p->count->n_error_fails + p->count->n_newton_fails - r->window_fails;
     if (fails > WINDOW_FAILS) return 1;
     if (p->count->n_steps - r->window_steps >= WINDOW) begin_window(r, p);
@@ -166,8 +166,7 @@ static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out
         pl_real limit = next_limit(r, p);
         if (status == PL_OK && r->aim) status = pl_guard_aim(r, p, state, &limit);
         if (status == PL_EVENT) return status;
-        if (status == PL_OK)
-            status = pl_method_of(r->method)->step(state, p, pl_watch_limit(r, p, state, limit));
+        if (status == PL_OK) status = pl_run_method(r)->step(state, p, pl_watch_limit(r, p, state, limit));
         if (status == PL_OK) break;
         if (status == PL_PAUSED || (other_may_help(status) && pl_guard_last(r, p, state))) continue;
         if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
@@ -327,7 +326,7 @@ static pl_status restart(pl_run *r, pl_problem *p, pl_real t, pl_event_info *inf
 /* x at t: of the open or last step, or after a restart where the next one begins. */
 static void state_at(pl_run *r, const void *state, pl_real t, int to) {
     if (r->started)
-        pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, to));
+        pl_run_method(r)->interpolate(state, t, 0, pl_run_x(r, to));
     else if (to != RUN_AFTER)
         memcpy(pl_run_x(r, to), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
 }
@@ -386,7 +385,7 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
     const pl_stepper *head = state;
     if (!p->model->step_done) return PL_OK;
     int request = PL_STEP_FINE;
-    pl_real *x = pl_method_of(r->method)->x(state);
+    pl_real *x = pl_run_method(r)->x(state);
     pl_status status = pl_set_inputs(p, head->t);
     if (status == PL_OK) status = p->model->step_done(p->self, head->t, x, p->u, &request);
     if (status != PL_OK) {
@@ -420,7 +419,8 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
 /* Correct the history of BDF at the jump to segment `segment`. 1: done; 0: it must begin anew. */
 static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segment, pl_event_info *all) {
     const pl_stepper *head = state;
-    if (r->opt.at_jump == PL_JUMP_RESTART || r->method != PL_BDF || !r->started || head->t != t) return 0;
+    const pl_method *method = pl_run_method(r);
+    if (r->opt.at_jump == PL_JUMP_RESTART || !method->jump || !r->started || head->t != t) return 0;
     if (p->inputs->call) return 0;
     if (p->model->mass.start && (r->opt.at_jump != PL_JUMP_CORRECT || !p->model->taylor)) return 0;
     pl_jump jump = {.how = r->opt.at_jump, .segment = segment, .t = t, .t_next = next_limit(r, p)};
@@ -431,8 +431,8 @@ static int corrected(pl_run *r, pl_problem *p, void *state, pl_real t, int segme
         if (info.x_changed || info.terminate || (info.f_changed && p->model->mass.start)) return 0;
         jump.always = info.f_changed;
     }
-    if (pl_bdf_jump(state, p, &jump, pl_run_u(r)) != PL_OK) return 0;
-    memcpy(pl_run_x(r, RUN_AFTER), pl_method_of(PL_BDF)->x(state), (size_t)r->n_x * sizeof(pl_real));
+    if (method->jump(state, p, &jump, pl_run_u(r)) != PL_OK) return 0;
+    memcpy(pl_run_x(r, RUN_AFTER), method->x(state), (size_t)r->n_x * sizeof(pl_real));
     r->step_open = 0;
     r->t_reached = r->t_left = t;
     return r->n_watched == 0 || pl_event_reset(r, p, t, pl_run_x(r, RUN_AFTER)) == PL_OK;
@@ -462,7 +462,7 @@ static pl_status pass_jump(pl_run *r, pl_problem *p, void *state, pl_output *out
  * corrected and other methods forget the step before; before content of a function of time, whose place is not known, one-step
  * methods do not return to their full step at once. */
 static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     const pl_stepper *head = state;
     pl_event_info info = {0};
     int segment = p->inputs ? pl_input_segment(p, t) : -1;
@@ -498,7 +498,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     r->step_open = 0;
     r->t_reached = t;
     if (out->n_points < 0) {
-        pl_method_of(r->method)->interpolate(state, t, 0, pl_run_x(r, RUN_TRY));
+        pl_run_method(r)->interpolate(state, t, 0, pl_run_x(r, RUN_TRY));
         status = pl_run_row(p, out, t, pl_run_x(r, RUN_TRY));
         if (status != PL_OK) return status;
     }
@@ -585,6 +585,7 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *o
                 hand_over(r, p, state);
                 r->t_handover = -HUGE_VAL; /* BDF did not fail here: it may come back */
             }
+            if (out->n_y > 0 && (status = pl_run_check(p, out, out->used - 1)) != PL_OK) return status;
             guard->limit = next_limit(r, p);
             status = take_step(r, p, state, out);
             if (status == PL_EVENT) {
@@ -606,5 +607,8 @@ pl_status pl_run_advance(pl_run *r, pl_problem *p, void *state, pl_output *out, 
     pl_status status = advance(r, p, &guard, out, steps);
     p->refused = NULL;
     p->watcher = NULL;
-    return status;
+    /* an event here, but for rounding, may still replace the last row */
+    int open = status == PL_EVENT || status == PL_PAUSED || status == PL_MEMORY || status == PL_PATTERN;
+    pl_status numbers = out->n_y > 0 && !open ? pl_run_check(p, out, out->used) : PL_OK;
+    return numbers == PL_OK ? status : numbers;
 }

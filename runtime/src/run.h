@@ -22,6 +22,10 @@ enum {
 };
 enum { RUN_TURN, RUN_CLEAR, RUN_BLUR, RUN_BLUNT, RUN_N_AHEAD };
 
+/* The method at work. */
+static inline const pl_method *pl_run_method(const pl_run *r) {
+    return r->method == r->opt.method->id ? r->opt.method : r->opt.other;
+}
 static inline pl_real *pl_run_x(pl_run *r, int k) {
     return (pl_real *)(void *)(r + 1) + (size_t)k * (size_t)r->n_x;
 }
@@ -96,6 +100,10 @@ pl_status pl_run_row_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t,
 pl_status pl_run_row_after(pl_run *r, pl_problem *p, pl_output *out, pl_real t);
 /* Row for the start, written once; also points that lie at the start. */
 pl_status pl_run_start(pl_run *r, pl_problem *p, pl_output *out);
+/* Outputs of the first `rows` rows must be numbers: else those from the first that has others on are dropped. */
+pl_status pl_run_check(pl_problem *p, pl_output *out, int64_t rows);
+/* x where the run stands. */
+void pl_run_present(pl_run *r, void *method_state, pl_real *x);
 /* Time of the last row; -Inf: none yet. */
 pl_real pl_run_last(const pl_output *out);
 /* The same short of an event: outputs that are not defined between crossing and event are those of just before it. */

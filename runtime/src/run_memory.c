@@ -12,9 +12,8 @@ size_t pl_run_size(const pl_model *m) {
 }
 
 size_t pl_run_method_size(const pl_run_options *opt, int n) {
-    if (opt->method != PL_AUTO_METHOD) return pl_method_of(opt->method)->size(n);
-    size_t bdf = pl_method_of(PL_BDF)->size(n), radau5 = pl_method_of(PL_RADAU5)->size(n);
-    return bdf > radau5 ? bdf : radau5;
+    size_t first = opt->method->size(n), second = opt->other ? opt->other->size(n) : 0;
+    return first > second ? first : second;
 }
 
 const pl_real *pl_run_event_before(const pl_run *r) {

@@ -118,7 +118,7 @@ static pl_status make_nodes(pl_run *r, pl_problem *p, const void *state, pl_real
 }
 
 void pl_nodes_make(const pl_run *r, const void *state, pl_real T, pl_nodes *nodes) {
-    nodes->n = pl_method_of(r->method)->nodes(state, T, nodes->t, PL_MAX_NODES);
+    nodes->n = pl_run_method(r)->nodes(state, T, nodes->t, PL_MAX_NODES);
     for (int k = 0; k < nodes->n; k++) {
         pl_real w = 1.0;
         for (int i = 0; i < nodes->n; i++)
@@ -228,7 +228,7 @@ static pl_status f_at(pl_run *r, pl_problem *p, const step_view *v, pl_real t, i
 /* Δf of `who` at t, as the change of f and as the answer of the iteration matrix; f with û is in RUN_WORK. */
 static void ask_one(pl_run *r, pl_problem *p, const step_view *v, pl_real t, int who, pl_real *rate,
                     pl_real *response) {
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     const pl_real *base = pl_run_x(r, RUN_WORK);
     pl_real *change = pl_run_x(r, RUN_WORK + 1);
     *rate = *response = HUGE_VAL; /* not defined: not to be passed over */
@@ -346,7 +346,7 @@ static pl_real judge(pl_run *r, pl_problem *p, step_view *v, pl_real t, pl_real 
         return 0.0;
     pl_real now = effect(r, v->h, &alike);
     if (alike && r->watch.age <= REMEMBER && (now <= CLEAR * PL_UNSEEN || r->watch.age <= RECENT)) return now;
-    v->x = pl_method_of(r->method)->x_now(v->state);
+    v->x = pl_run_method(r)->x_now(v->state);
     ask(r, p, v);
     return effect(r, v->h, &alike);
 }
@@ -394,7 +394,7 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
     const pl_stepper *head = state;
     r->watch.limit = HUGE_VAL;
     int looks = in && in->n_looks > 0;
-    if (!(looks || p->model->n_kinks > 0) || !pl_method_of(r->method)->nodes) return limit;
+    if (!(looks || p->model->n_kinks > 0) || !pl_run_method(r)->nodes) return limit;
     pl_real T = fmin(head->t + 1.001 * head->h_next, limit);
     if (looks) T = input_limit(r, p, state, T);
     if (p->model->n_kinks > 0) {
@@ -405,7 +405,7 @@ pl_real pl_watch_limit(pl_run *r, pl_problem *p, void *state, pl_real limit) {
 }
 
 int pl_watch_kink(pl_run *r, const pl_problem *p, void *state, int segment) {
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     const pl_inputs *in = p->inputs;
     content c = content_of(r);
     int n_u = r->n_u, degree = in->degree;

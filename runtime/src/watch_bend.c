@@ -214,7 +214,7 @@ static pl_real seen(pl_run *r, pl_problem *p, const void *state, const pl_nodes 
 
 /* The step to T: where it must end at most; *fine: it may be taken; *felt: f follows the inputs in it. */
 static pl_real judge(pl_run *r, pl_problem *p, void *state, samples *at, pl_real T, int *fine, int *felt) {
-    const pl_method *method = pl_method_of(r->method);
+    const pl_method *method = pl_run_method(r);
     const pl_real *x = method->x_now(state);
     bend b = bend_of(r);
     pl_nodes nodes;

@@ -64,7 +64,7 @@ static void test_second_look(void) {
     int64_t limits[1] = {0}, errors[1] = {0}, newton[1] = {0}, zero[1] = {0};
     pl_real largest[1] = {0.0};
     pl_incident incident[1];
-    pl_record record = {1, limits, errors, newton, zero, largest, {0}, 1, 0, incident};
+    pl_record record = {1, limits, errors, newton, zero, largest, {0}, 1, 0, incident, NULL, NULL};
     pl_problem *p = &b.problem;
     p->record = &record;
     CHECK(pl_rhs(p, 0.0, x, f) == PL_OK);
@@ -117,7 +117,7 @@ static void test_pattern(void) {
     column[N] = at;
     pl_model chain = {
         .abi = PL_ABI, .n_x = N, .x_start = start, .rhs = chain_rhs, .jac = {N, N, column, row}};
-    const pl_linear_options want = {.storage = PL_SPARSE, .verify = 1};
+    const pl_linear_options want = {.storage = PL_SPARSE, .verify = 1, .lu = &pl_sparse_table};
     pl_real f[N];
     for (int wrong = 0; wrong < 2; wrong++) {
         bench b;

@@ -30,7 +30,7 @@ static double uniform(void) { /* xorshift, [-1, 1) */
 
 /* ------------------------------------------------------------------------------------------- dense LU */
 
-enum { MAX_N = 24 };
+enum { MAX_N = 24, AUTO = 100 };
 
 static void test_lu_real(void) {
     static pl_real a[MAX_N * MAX_N], lu[MAX_N * MAX_N], x[MAX_N], b[MAX_N];
@@ -270,7 +270,8 @@ static void give(void *memory) {
 }
 
 static void make_linear(simulation *s, double room) {
-    const pl_linear_options want = {.storage = s->of->storage, .need_complex = 1, .lu_room = room};
+    const pl_linear_options want = {
+        .storage = s->of->storage, .need_complex = 1, .lu_room = room, .lu = &pl_sparse_table};
     pl_linear_layout layout;
     void *work = malloc(pl_linear_work_size(s->of->model) + 8);
     CHECK(pl_linear_plan(s->of->model, &want, &layout, work) == PL_OK);
@@ -311,8 +312,10 @@ static void open_run(simulation *s, const setting *of) {
     memset(s, 0, sizeof *s);
     s->of = of;
     furnish(s);
-    if (of->method == PL_AUTO_METHOD || pl_method_of(of->method)->implicit) make_linear(s, of->lu_room);
-    pl_run_options opt = {.method = of->method,
+    const pl_method *method = of->method == AUTO ? &pl_bdf_method : pl_method_of(of->method);
+    if (method->implicit) make_linear(s, of->lu_room);
+    pl_run_options opt = {.method = method,
+                          .other = of->method == AUTO ? &pl_radau5_method : NULL,
                           .method_options = {of->h_first, of->h_max, of->h_fixed, of->order_max},
                           .root_samples = 4};
     s->run_size = pl_run_size(of->model);
@@ -410,7 +413,7 @@ static void check_moves(const char *what, const setting *of, int *handovers) {
 }
 
 static void test_moves(void) {
-    static const int methods[] = {PL_BDF, PL_RADAU5, PL_DOPRI5, PL_LIEULER, PL_EULER, PL_RK4, PL_AUTO_METHOD};
+    static const int methods[] = {PL_BDF, PL_RADAU5, PL_DOPRI5, PL_LIEULER, PL_EULER, PL_RK4, AUTO};
     pl_real mu = 5.0;
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         int method = methods[k];
@@ -434,7 +437,7 @@ static void test_moves_across_handover(void) {
     int handovers = 0;
     for (int k = 0; k < 31; k++) {
         pl_real s = pow(10.0, -0.3 + 0.6 * k / 30.0);
-        setting of = {&vdpol, &mu, PL_AUTO_METHOD, PL_DENSE, 2e6, s * 1e-9, s * 1e-3, 0, 0, 0, 0, 0};
+        setting of = {&vdpol, &mu, AUTO, PL_DENSE, 2e6, s * 1e-9, s * 1e-3, 0, 0, 0, 0, 0};
         check_moves("stiff vdpol", &of, &handovers);
     }
     CHECK(handovers > 0);
@@ -545,8 +548,8 @@ static void test_status(void) {
         CHECK(pl_status_text((pl_status)status) && strlen(pl_status_text((pl_status)status)) > 1);
     for (int id = 0; id < PL_N_METHODS; id++) {
         const pl_method *m = pl_method_of(id);
-        CHECK(m && m->name && m->size(3) > sizeof(pl_stepper) && m->start && m->step && m->interpolate &&
-              m->x);
+        CHECK(m && m->id == id && m->name && m->size(3) > sizeof(pl_stepper) && m->start && m->step &&
+              m->interpolate && m->x);
         CHECK(!m->needs_complex || m->implicit);
     }
 }

@@ -87,7 +87,7 @@ class Walker:
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
         self.mass = mass_matrix(self.sim)
         self.algebraic = ~self.mass.any(axis=1)
-        address = binding.lib.pl_linear_jacobian(self.sim.linear.ctypes.data, None)  # type: ignore[union-attr]
+        address = binding.lib.pl_linear_jacobian(self.sim.linear, None)
         count = self.sim.layout.n_jac
         self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)

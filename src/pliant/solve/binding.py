@@ -70,7 +70,9 @@ INCONSISTENT, TOO_ACCURATE, PATTERN = -13, -14, -15
     IN_INPUTS,
     IN_LINEAR,
     IN_INITIAL,
-) = range(10)
+    IN_GROWTH,
+    IN_START,
+) = range(12)
 
 METHODS = {"bdf": 0, "radau5": 1, "dopri5": 2, "lieuler": 3, "euler": 4, "rk4": 5, "auto": 100}
 METHOD_NAMES = {number: name for name, number in METHODS.items()}
@@ -254,6 +256,8 @@ class Record(Structure):
         ("capacity", c_int64),
         ("used", c_int64),
         ("incident", c_void_p),
+        ("full", c_void_p),
+        ("owner", c_void_p),
     )
 
 
@@ -271,6 +275,7 @@ class LinearOptions(Structure):
         ("verify", c_int),
         ("increment_constant", c_double),
         ("lu_room", c_double),
+        ("lu", c_void_p),
         ("curvature", c_void_p),
     )
 
@@ -308,7 +313,8 @@ class RunOptions(Structure):
     """pl_run_options."""
 
     _fields_ = (
-        ("method", c_int),
+        ("method", c_void_p),
+        ("other", c_void_p),
         ("method_options", MethodOptions),
         ("max_steps", c_int64),
         ("root_samples", c_int),
@@ -398,6 +404,7 @@ class Output(Structure):
         ("y_index", c_void_p),
         ("capacity", c_int64),
         ("used", c_int64),
+        ("checked", c_int64),
         ("row", c_void_p),
         ("log_capacity", c_int64),
         ("log_used", c_int64),
@@ -487,13 +494,9 @@ def _load() -> ctypes.CDLL:
         "pl_status_text": (c_char_p, [c_int]),
         "pl_linear_work_size": (c_size_t, [c_void_p]),
         "pl_linear_plan": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
-        "pl_linear_init": (c_void_p, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
-        "pl_linear_reset": (None, [c_void_p]),
         "pl_linear_jacobian": (c_void_p, [c_void_p, c_void_p]),
-        "pl_linear_mask": (None, [c_void_p, c_void_p]),
         "pl_linear_increments": (c_void_p, [c_void_p]),
         "pl_linear_point": (c_void_p, [c_void_p]),
-        "pl_linear_trust": (None, [c_void_p]),
         "pl_linear_factor": (c_int, [c_void_p, c_double, c_double]),
         "pl_linear_solve": (None, [c_void_p, c_void_p]),
         "pl_jacobian_again": (c_int, [c_void_p, c_double, c_void_p, POINTER(c_int)]),
@@ -503,22 +506,11 @@ def _load() -> ctypes.CDLL:
         "pl_rhs": (c_int, [c_void_p, c_double, c_void_p, c_void_p]),
         "pl_consistent": (c_int, [c_void_p, c_double, c_void_p, c_void_p]),
         "pl_derivative": (c_int, [c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p]),
-        "pl_run_size": (c_size_t, [c_void_p]),
-        "pl_run_method_size": (c_size_t, [c_void_p, c_int]),
-        "pl_run_init": (c_int, [c_void_p, c_void_p, c_void_p, c_double, c_double, c_void_p, c_double]),
-        "pl_run_advance": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_int64]),
-        "pl_run_flush": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p]),
-        "pl_run_relinearise": (None, [c_void_p, c_void_p]),
-        "pl_run_event_before": (c_void_p, [c_void_p]),
-        "pl_run_event_after": (c_void_p, [c_void_p]),
-        "pl_run_event_fired": (c_void_p, [c_void_p]),
         "pl_shim_install": (None, [c_void_p, c_void_p]),
         "pl_start_size": (c_size_t, [c_void_p]),
         "pl_start": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     }
-    for name, (restype, argtypes) in signatures.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = restype, argtypes
+    declare(lib, signatures)
     return lib
 
 
@@ -529,8 +521,24 @@ def check_sizes(mirrors: Mapping[int, type[Structure]]) -> None:
             raise ImportError(f"the compiled runtime does not match this Python package ({mirror.__name__}); reinstall")
 
 
+def declare(lib: ctypes.CDLL, signatures: Mapping[str, tuple[Any, list[Any]]]) -> None:
+    """Types of results and arguments."""
+    for name, (restype, argtypes) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = restype, argtypes
+
+
 lib = _load()
 check_sizes(dict(enumerate(_SIZES)))
+
+
+def symbol(name: str) -> int:
+    """Address of an object of the runtime."""
+    return addressof(c_char.in_dll(lib, name))
+
+
+SPARSE_LU = symbol("pl_sparse_table")
+METHOD_ADDRESSES = {name: symbol(f"pl_{name}_method") for name in METHODS if name != "auto"}
 
 
 def status_text(status: int) -> str:

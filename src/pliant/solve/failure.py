@@ -23,7 +23,9 @@ from pliant.errors import (
     StepSizeError,
 )
 from pliant.solve import binding
+from pliant.solve.binding_simulation import GROW_FACTORS
 from pliant.solve.look import iteration_matrix
+from pliant.solve.memory import linear_error
 
 if TYPE_CHECKING:
     from pliant.solve.result import Result
@@ -87,6 +89,10 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     name = _name(sim, failure.what, failure.index) if status in about else ""
     common: dict[str, Any] = {"result": result, "time": t, "names": (name,) if name else ()}
     at = f"at t = {t:.10g} (step size {failure.h:.3g})"
+    if status == binding.NONFINITE and failure.what == binding.IN_OUTPUTS:
+        return _output_error(sim, common)
+    if status == binding.MEMORY:
+        return _memory_error(sim, common)
     if status == binding.NONFINITE:
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
         return NonFiniteError(
@@ -135,6 +141,53 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             f"the runtime refuses the request: {binding.status_text(status)}", hint="leave options out, one by one"
         )
     return SolverError(f"{binding.status_text(status)} {at}", **common)
+
+
+def start_error(sim: Simulation, status: int) -> PliantError | None:
+    """The exception for start values that were not found, or do not hold; None: for another reason."""
+    failure, t, model = sim.problem.failure, sim.request.start, sim.model
+    if failure.what == binding.IN_START:
+        i = int(failure.index)
+        return InitialValueError(
+            f"the algebraic start values do not satisfy their equations at t = {t:g}: "
+            f"{model.names.x[i]} = {sim.request.x[i]:.10g}, but {sim.x[i]:.10g} would be consistent",
+            hint="correct the start values, or pass options={'initial': 'solve'} to take them as guesses",
+        )
+    if failure.what == binding.IN_INITIAL and status != binding.INCONSISTENT:
+        return InitialValueError(
+            f"{model.name}: initialisation failed at t = {t:g}: {model.error_text(sim.instance)}",
+            hint="give better start values",
+        )
+    return None
+
+
+def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
+    """An output is not a number; the rows before stay in the result."""
+    failure = sim.problem.failure
+    name, t = sim.model.names.y[failure.index], float(failure.t)
+    return NonFiniteError(
+        f"{name} is NaN or infinite at t = {t:.10g}{sim.model.place_of(name)}",
+        hint="check that the model is defined there (division by zero, log or sqrt of a negative number, a "
+        "table left), or leave the variable out of outputs=",
+        **(common | {"time": t, "names": (name,)}),
+    )
+
+
+def _memory_error(sim: Simulation, common: dict[str, Any]) -> PliantError:
+    """Something had to grow and could not."""
+    failure = sim.problem.failure
+    if failure.what != binding.IN_GROWTH:
+        return SolverError(
+            "the sparse factorisation fills up without end", hint="options={'linear': 'dense'}", **common
+        )
+    if failure.index == GROW_FACTORS:
+        return linear_error(2 * int(sim.layout.size))
+    used = max(int(sim.out.used), int(sim.out.log_used))
+    return SolverError(
+        f"no memory is left after {used} steps or rows",
+        hint="ask for fewer points=, or end the run with options={'max_steps': ...} or timeout=",
+        **common,
+    )
 
 
 def _stepping_error(sim: Simulation, status: int, common: dict[str, Any]) -> SolverError:

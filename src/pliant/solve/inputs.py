@@ -66,8 +66,16 @@ class InputSet:
         return before, after
 
 
+def constant_inputs(u: Vector) -> InputSet:
+    """All inputs keep these values."""
+    u = np.array(u, dtype=np.float64)
+    return InputSet(u, None, (), lambda times, after=None: np.broadcast_to(u, (len(times), len(u))), NO_TIMES, NO_JUMPS)
+
+
 def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Request) -> InputSet:
     """Inputs of a run by name; see :mod:`pliant.solve.signals` for what may be given."""
+    if isinstance(given, InputSet):
+        return given
     names = model.names.u
     declared = model.declared_inputs(request.parameters)
     u = np.array([declared[name].start for name in names])
@@ -89,14 +97,7 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
         elif isinstance(signal, TableSignal):
             tables[j] = signal.points
     if not tables and not functions:
-        return InputSet(
-            u,
-            None,
-            (),
-            lambda times, after=None: np.broadcast_to(u, (len(times), len(u))),
-            NO_TIMES,
-            NO_JUMPS,
-        )
+        return constant_inputs(u)
     return _input_set(u, tables, functions, instance, (request.start, request.stop))
 
 

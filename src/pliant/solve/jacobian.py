@@ -59,7 +59,7 @@ def point_jacobian(point: Point) -> Jacobian:
     assert sim.linear is not None
     increments = None
     if sim.source == "differences":
-        increments = binding.doubles_at(binding.lib.pl_linear_increments(sim.linear.ctypes.data), len(x))
+        increments = binding.doubles_at(binding.lib.pl_linear_increments(sim.linear), len(x))
     return Jacobian(
         matrix,
         point.state_names(),

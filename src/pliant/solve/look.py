@@ -30,7 +30,7 @@ def jacobian_places(model: NumericModel) -> tuple[NDArray[np.intp], NDArray[np.i
 def jacobian(sim: Simulation) -> NDArray[np.float64]:
     """The Jacobian evaluated last, as a dense array."""
     assert sim.linear is not None
-    address = binding.lib.pl_linear_jacobian(sim.linear.ctypes.data, None)
+    address = binding.lib.pl_linear_jacobian(sim.linear, None)
     rows, columns = jacobian_places(sim.model)
     out = np.zeros((sim.model.n_x, sim.model.n_x))
     out[rows, columns] = binding.doubles_at(address, sim.layout.n_jac)

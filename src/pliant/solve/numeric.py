@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,10 +75,10 @@ class NumericModel(ABC):
         # plans of the linear algebra by options, made by the first simulation, and blocks ready to be used again
         self.plans: dict[Any, Any] = {}
         self.blocks: dict[Any, list[Any]] = {}
-        self.ready: dict[
-            bool | None, Any
-        ] = {}  # what runs without options need, by the method's need of complex factors
-        self.run_memory: dict[str, tuple[binding.RunOptions, int, int]] = {}  # the same of the step loop, by method
+        # what runs without options need, by the method's need of complex factors, and for the step loop by method
+        self.ready: dict[bool | None, Any] = {}
+        self.run_options: dict[tuple[str, bool], binding.RunOptions] = {}
+        self.lock = threading.RLock()  # of whoever adds to what is kept here: simulations may run side by side
 
     def read_scales(self) -> None:
         """Nominal values and bounds of the states as the description has them."""
@@ -101,6 +103,11 @@ class NumericModel(ABC):
             return ""
         text = binding.TEXT_CALL(self.struct.error)(instance.address)
         return text.decode(errors="replace") if text else ""
+
+    @cached_property
+    def may_have_events(self) -> bool:
+        """Has it root functions, or a say after steps?"""
+        return bool(self.struct.n_roots or self.struct.event or self.struct.step_done)
 
     @property
     def lazy_derivatives(self) -> bool:

@@ -23,7 +23,7 @@ SHOWN = 5
 def missing_entries(sim: Simulation) -> list[tuple[int, int]]:
     """Entries that the pattern lacks near the point of the last differences; a column of -1 is not known."""
     assert sim.linear is not None
-    x = binding.doubles_at(binding.lib.pl_linear_point(sim.linear.ctypes.data), sim.model.n_x)
+    x = binding.doubles_at(binding.lib.pl_linear_point(sim.linear), sim.model.n_x)
     t = float(sim.problem.failure.t)
 
     def f(at: NDArray[np.float64]) -> Vector:

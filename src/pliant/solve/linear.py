@@ -1,0 +1,112 @@
+"""The linear algebra of a model: planned once for each choice of options, read by all its simulations."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.errors import ArgumentError, SingularError, SolverError
+from pliant.solve import binding
+from pliant.solve.binding_simulation import Plan
+from pliant.solve.memory import linear_memory
+from pliant.solve.options import DEFAULTS
+
+if TYPE_CHECKING:
+    from pliant.solve.numeric import Instance, NumericModel, Vector
+    from pliant.solve.options import Request
+
+COMPLEX = ("auto", "radau5")  # methods that may factorise complex matrices
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A ``pl_plan``, where the Jacobian comes from, and the key that both are kept under."""
+
+    source: str
+    key: Any
+    struct: Plan
+    address: int
+    keep: tuple[Any, ...]
+
+
+def planned(model: NumericModel, request: Request, instance: Instance, u: Vector) -> Planned:
+    """The plan for these options; several threads may ask for it at the same time."""
+    usual = (request.method in COMPLEX) if request.options is DEFAULTS else None
+    found: Planned | None = model.ready.get(usual)
+    if found is not None:
+        return found
+    with model.lock:
+        found = model.ready.get(usual)
+        if found is None:
+            found = _prepare(model, request, instance, u)
+            if usual is not None:
+                model.ready[usual] = found
+    return found
+
+
+def _prepare(model: NumericModel, request: Request, instance: Instance, u: Vector) -> Planned:
+    """With the Jacobian's best source, where the options do not name one."""
+    asked = request.options.jacobian
+    source = model.jacobian_source(asked)
+    plan = _plan_of(model, request, source)
+    if asked == "auto":
+        best = model.cheapest_source(int(plan.struct.layout.n_colours), instance, request.x, u)
+        if best != source:
+            plan = _plan_of(model, request, best)
+    return plan
+
+
+def _plan_of(model: NumericModel, request: Request, source: str) -> Planned:
+    options = request.options
+    curvature = options.curvature_of(model)
+    wanted = binding.LinearOptions(
+        storage=binding.STORAGE[options.linear],
+        need_complex=int(request.method in COMPLEX),
+        source=binding.SOURCES[source],
+        increment=binding.INCREMENTS[options.increments],
+        representable=options.representable,
+        central=int(bool(options.central)),
+        fallback=int(options.jacobian == "auto" and model.derived),
+        verify=int(model.doubtful_pattern),
+        increment_constant=options.increment_constant,
+        lu=binding.SPARSE_LU,
+        curvature=None if curvature is None else binding.address_of(curvature),
+    )
+    plain = tuple(getattr(wanted, name) for name, *_ in binding.LinearOptions._fields_[:-1])
+    key = (*plain, None if curvature is None else curvature.tobytes())
+    found: Planned | None = model.plans.get(key)
+    if found is None:
+        struct = Plan(options=wanted)
+        work = _plan(model, request, struct)
+        found = Planned(source, key, struct, ctypes.addressof(struct), (curvature, work))
+        model.plans[key] = found
+    return found
+
+
+def _plan(model: NumericModel, request: Request, struct: Plan) -> NDArray[np.float64]:
+    """Patterns merged, coloured and ordered."""
+    lib, address, layout = binding.lib, model.address, struct.layout
+    work = linear_memory(lib.pl_linear_work_size(address))
+    status = lib.pl_linear_plan(address, ctypes.byref(struct.options), ctypes.byref(layout), binding.address_of(work))
+    struct.work = binding.address_of(work)
+    if status == binding.ARGUMENT:
+        raise ArgumentError("linear='sparse' needs the pattern of the Jacobian", hint="give pattern= or a sparse jac")
+    if status == binding.MEMORY:
+        raise ArgumentError(
+            f"a dense Jacobian of {model.n_x} states is too large", hint="give pattern= or a sparse jac"
+        )
+    if status != binding.OK:
+        raise SolverError(f"planning the linear algebra failed: {binding.status_text(status)}")
+    if layout.structural_rank < model.n_x:
+        name = model.names.x[layout.unmatched]
+        raise SingularError(
+            f"the model is structurally singular: no equation determines {name}",
+            hint=f"add an equation that depends on {name}, or correct the pattern",
+            names=(name,),
+            time=request.start,
+        )
+    return work
