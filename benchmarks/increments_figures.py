@@ -422,7 +422,9 @@ def seconds_of_colours(pattern: sp.csc_array) -> tuple[float, int]:
 def seconds_to_plan(pattern: sp.csc_array) -> float:
     """Seconds of all that the runtime plans for a model with this pattern: colours and elimination order."""
     model = pliant.ode(lambda t, x: -x, np.ones(pattern.shape[0]), pattern=pattern)._numeric
-    wanted = binding.LinearOptions(storage=binding.STORAGE["auto"], source=binding.SOURCES["differences"], lu=binding.SPARSE_LU)
+    wanted = binding.LinearOptions(
+        storage=binding.STORAGE["auto"], source=binding.SOURCES["differences"], lu=binding.SPARSE_LU
+    )
     layout, work = binding.LinearLayout(), np.empty(binding.lib.pl_linear_work_size(model.address), np.uint8)
     begin = time.process_time()
     status = binding.lib.pl_linear_plan(model.address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)

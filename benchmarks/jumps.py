@@ -305,7 +305,7 @@ def columns_at(case: Case, at: float, state: str = "w", piece: float = 0.05) -> 
                 sim.run.opt.at_jump = binding.AT_JUMP[how]
             sim.advance(1)
         order, h = ctypes.c_int(), ctypes.c_double()
-        address = history(sim.method_memory.ctypes.data, ctypes.addressof(order), ctypes.addressof(h))
+        address = history(sim.head.method, ctypes.addressof(order), ctypes.addressof(h))
         columns = binding.doubles_at(address, (order.value + 1) * numeric.n_x).reshape(-1, numeric.n_x)
         out[name] = columns[:, numeric.names.x.index(state)] / h.value ** np.arange(order.value + 1)
     return out

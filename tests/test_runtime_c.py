@@ -209,12 +209,13 @@ def finish(simulation: Simulation, steps: int = 1 << 30) -> None:
 
 def copy_state(source: Simulation, target: Simulation) -> None:
     """All that a simulation changes, through flat memory."""
-    room = np.empty(binding.lib.pl_simulation_save_size(source.place, 1) // 8 + 1)
-    assert binding.lib.pl_simulation_save(source.place, 1, room.ctypes.data) == binding.OK
+    room = np.empty(binding.lib.pl_simulation_save_size(source.place, ALL) // 8 + 1)
+    assert binding.lib.pl_simulation_save(source.place, ALL, room.ctypes.data) == binding.OK
     source.memory.block[:] = np.nan
     assert binding.lib.pl_simulation_restore(target.place, room.ctypes.data) == binding.OK
 
 
+ALL = 15  # PL_SAVE_ALL
 JUMPS = {"source": ([0.0, 1.0, 1.0, 2.5, 2.5, 4.0], [0.0, 0.0, 1.0, 1.0, -1.0, 0.0])}
 CASES: dict[str, Any] = {
     "vdpol_mild": lambda m: open_simulation(compiled("vdpol_mild"), m, 20.0),

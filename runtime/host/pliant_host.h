@@ -34,6 +34,50 @@ typedef struct pl_host_memory {
 void *pl_host_grow(void *host, int what, void *old, size_t used, size_t bytes);
 void pl_host_release(pl_host_memory *m);
 
+/* A simulation in a child process (child.c). What the parent sends, each as a frame of its own, then PL_CHILD_GO: */
+enum {
+    PL_CHILD_LIBRARY = 0,
+    PL_CHILD_SETUP,
+    PL_CHILD_METHODS,
+    PL_CHILD_LINEAR,
+    PL_CHILD_PARAMETERS,
+    PL_CHILD_X,
+    PL_CHILD_U,
+    PL_CHILD_ATOL,
+    PL_CHILD_POINTS,
+    PL_CHILD_X_INDEX,
+    PL_CHILD_Y_INDEX,
+    PL_CHILD_MASK,
+    PL_CHILD_CURVATURE,
+    PL_CHILD_INPUT_SET,
+    PL_CHILD_SEGMENT_START,
+    PL_CHILD_COEFFICIENT,
+    PL_CHILD_JUMP,
+    PL_CHILD_LOOK,
+    PL_CHILD_LOOK_U,
+    PL_CHILD_NOMINAL,
+    PL_CHILD_MIN,
+    PL_CHILD_MAX,
+    PL_CHILD_STATE,
+    PL_CHILD_N_GIVEN,
+    PL_CHILD_GO = 100
+};
+/* What comes back: a part of the recorded, a question for inputs (t and u), doubts about the pattern (status and state, to be
+ * answered by 1 or 0), the end (status and state), or a refusal (words). */
+enum { PL_CHILD_PART = 200, PL_CHILD_INPUTS, PL_CHILD_DOUBT, PL_CHILD_END, PL_CHILD_REFUSED };
+
+/* Head of a part; rows, log entries and events follow. */
+typedef struct pl_child_part {
+    int64_t first[3]; /* rows, log, events */
+    int64_t count[3];
+    pl_counters counters;
+    pl_real t_reached;
+    int method, handovers, started;
+    pl_stepper head;
+} pl_child_part;
+
+int pl_child_main(void);
+
 /* Sizes of the structures above and in pliant.h, for checking a foreign mirror of them. */
 size_t pl_host_sizeof(int what);
 

@@ -181,13 +181,18 @@ void pl_simulation_state(pl_simulation *s, pl_real *x);
 /* The same with algebraic unknowns that fit other inputs; a jump of the inputs must follow. work: 4 n_x */
 pl_status pl_simulation_state_with(pl_simulation *s, const pl_real *u, pl_real *x, pl_real *work);
 
-/* Flat memory with all that a simulation changes, without pointers; whole: with rows, log, events and incidents, else with
- * their numbers only. 0: it cannot be saved. To be restored by the same simulation, or by one of the same setup anywhere. */
-size_t pl_simulation_save_size(const pl_simulation *s, int whole);
-pl_status pl_simulation_save(const pl_simulation *s, int whole, void *to);
+/* What may be saved besides all that stepping changes. */
+enum { PL_SAVE_ROWS = 1, PL_SAVE_LOG = 2, PL_SAVE_EVENTS = 4, PL_SAVE_INCIDENTS = 8, PL_SAVE_ALL = 15 };
+
+/* Flat memory with all that a simulation changes, without pointers; `what`: with these, of others their numbers only. 0: it
+ * cannot be saved. To be restored by the same simulation, or by one of the same setup in any process on this kind of machine. */
+size_t pl_simulation_save_size(const pl_simulation *s, int what);
+pl_status pl_simulation_save(const pl_simulation *s, int what, void *to);
 /* PL_ARGUMENT: not of this simulation. */
 pl_status pl_simulation_restore(pl_simulation *s, const void *from);
-/* `to` becomes what `from` is; room: pl_simulation_save_size(from, 1) bytes. */
+/* Rows, log entries or events (PL_SAVE_...) number `first` on, which came another way. */
+pl_status pl_simulation_append(pl_simulation *s, int what, int64_t first, int64_t count, const void *from);
+/* `to` becomes what `from` is; room: pl_simulation_save_size(from, PL_SAVE_ALL) bytes. */
 pl_status pl_simulation_copy(pl_simulation *to, const pl_simulation *from, void *room);
 
 #endif

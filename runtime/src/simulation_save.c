@@ -8,7 +8,7 @@
 typedef struct image {
     int64_t magic;
     int64_t bytes; /* of the whole */
-    int whole;
+    int what;
     int n_x, n_u, degree;
     int begun, ended, fresh, leg, status;
     int next_jump, passed;
@@ -27,8 +27,8 @@ static size_t segment_bytes(const pl_simulation *s) {
 }
 
 /* The last row is kept in any case: it may be replaced. */
-static int64_t rows_kept(int64_t used, int whole) {
-    return whole || used == 0 ? used : 1;
+static int64_t rows_kept(int64_t used, int what) {
+    return what & PL_SAVE_ROWS || used == 0 ? used : 1;
 }
 
 static size_t state_bytes(const pl_simulation *s) {
@@ -37,19 +37,19 @@ static size_t state_bytes(const pl_simulation *s) {
            pl_round_up(segment_bytes(s)) + pl_round_up(5 * n * sizeof(int64_t));
 }
 
-static size_t record_bytes(const pl_simulation *s, int whole) {
-    size_t rows = pl_round_up((size_t)rows_kept(s->out.used, whole) * pl_row_bytes(&s->out));
-    if (!whole) return rows;
-    return rows + pl_round_up((size_t)s->out.log_used * 4 * sizeof(pl_real)) +
-           pl_round_up((size_t)s->n_events * s->event_bytes) +
-           pl_round_up((size_t)s->record.used * sizeof(pl_incident));
+static size_t record_bytes(const pl_simulation *s, int what) {
+    size_t bytes = pl_round_up((size_t)rows_kept(s->out.used, what) * pl_row_bytes(&s->out));
+    if (what & PL_SAVE_LOG) bytes += pl_round_up((size_t)s->out.log_used * 4 * sizeof(pl_real));
+    if (what & PL_SAVE_EVENTS) bytes += pl_round_up((size_t)s->n_events * s->event_bytes);
+    if (what & PL_SAVE_INCIDENTS) bytes += pl_round_up((size_t)s->record.used * sizeof(pl_incident));
+    return bytes;
 }
 
-size_t pl_simulation_save_size(const pl_simulation *s, int whole) {
+size_t pl_simulation_save_size(const pl_simulation *s, int what) {
     int can;
     size_t instance = pl_round_up(pl_instance_save_size(s, &can));
     size_t engine = pl_round_up(s->setup.engine->save_size(s));
-    return can ? pl_round_up(sizeof(image)) + state_bytes(s) + engine + instance + record_bytes(s, whole) : 0;
+    return can ? pl_round_up(sizeof(image)) + state_bytes(s) + engine + instance + record_bytes(s, what) : 0;
 }
 
 static void put(char **at, const void *from, size_t bytes) {
@@ -62,15 +62,15 @@ static void get(const char **at, void *to, size_t bytes) {
     *at += pl_round_up(bytes);
 }
 
-pl_status pl_simulation_save(const pl_simulation *s, int whole, void *to) {
+pl_status pl_simulation_save(const pl_simulation *s, int what, void *to) {
     int can;
     char *at = to;
     image *head = pl_take(&at, sizeof *head);
     size_t n = (size_t)s->record.n, width = pl_row_bytes(&s->out);
     memset(head, 0, sizeof *head);
     head->magic = MAGIC;
-    head->bytes = (int64_t)pl_simulation_save_size(s, whole);
-    head->whole = whole;
+    head->bytes = (int64_t)pl_simulation_save_size(s, what);
+    head->what = what;
     head->n_x = s->record.n;
     head->n_u = s->n_u;
     head->degree = s->inputs.degree;
@@ -105,12 +105,11 @@ pl_status pl_simulation_save(const pl_simulation *s, int whole, void *to) {
     pl_status status = pl_instance_save(s, at);
     if (status != PL_OK) return status;
     at += pl_round_up(head->instance);
-    int64_t kept = rows_kept(s->out.used, whole);
+    int64_t kept = rows_kept(s->out.used, what);
     put(&at, (const char *)s->out.row + (size_t)(s->out.used - kept) * width, (size_t)kept * width);
-    if (!whole) return PL_OK;
-    put(&at, s->out.log, (size_t)s->out.log_used * 4 * sizeof(pl_real));
-    put(&at, s->event, (size_t)s->n_events * s->event_bytes);
-    put(&at, s->record.incident, (size_t)s->record.used * sizeof(pl_incident));
+    if (what & PL_SAVE_LOG) put(&at, s->out.log, (size_t)s->out.log_used * 4 * sizeof(pl_real));
+    if (what & PL_SAVE_EVENTS) put(&at, s->event, (size_t)s->n_events * s->event_bytes);
+    if (what & PL_SAVE_INCIDENTS) put(&at, s->record.incident, (size_t)s->record.used * sizeof(pl_incident));
     return PL_OK;
 }
 
@@ -119,35 +118,82 @@ static void *room_for(pl_simulation *s, int what, void *old, size_t used, size_t
     return bytes > s->capacity[what] ? pl_simulation_grow(s, what, old, used, bytes) : old;
 }
 
-static pl_status restore_whole(pl_simulation *s, const image *head, const char **at) {
-    size_t log = (size_t)head->log * 4 * sizeof(pl_real), events = (size_t)head->events * head->event_bytes;
-    size_t incidents = (size_t)head->incidents * sizeof(pl_incident);
-    void *block = room_for(s, PL_GROW_LOG, s->out.log, 0, log);
-    if (!block && log > 0) return PL_MEMORY;
+static pl_status room_for_log(pl_simulation *s, int64_t count) {
+    size_t each = 4 * sizeof(pl_real);
+    void *block = room_for(s, PL_GROW_LOG, s->out.log, (size_t)s->out.log_used * each, (size_t)count * each);
+    if (!block && count > 0) return PL_MEMORY;
     s->out.log = block;
-    if (s->out.log_capacity < head->log) s->out.log_capacity = head->log;
-    get(at, s->out.log, log);
-    block = room_for(s, PL_GROW_EVENTS, s->event, 0, events);
-    if (!block && events > 0) return PL_MEMORY;
+    if (s->out.log_capacity < count) s->out.log_capacity = count;
+    return PL_OK;
+}
+
+static pl_status room_for_events(pl_simulation *s, int64_t count) {
+    size_t each = s->event_bytes;
+    void *block = room_for(s, PL_GROW_EVENTS, s->event, (size_t)s->n_events * each, (size_t)count * each);
+    if (!block && count > 0) return PL_MEMORY;
     s->event = block;
-    if (s->event_capacity < head->events) s->event_capacity = head->events;
-    get(at, s->event, events);
-    block = room_for(s, PL_GROW_INCIDENTS, s->record.incident, 0, incidents);
-    if (!block && incidents > 0) return PL_OK; /* they are counted */
+    if (s->event_capacity < count) s->event_capacity = count;
+    return PL_OK;
+}
+
+static pl_status room_for_rows(pl_simulation *s, int64_t count) {
+    size_t each = pl_row_bytes(&s->out);
+    void *block = room_for(s, PL_GROW_ROWS, s->out.row, (size_t)s->out.used * each, (size_t)count * each);
+    if (!block && count > 0) return PL_MEMORY;
+    s->out.row = block;
+    if (s->out.capacity < count) s->out.capacity = count;
+    return PL_OK;
+}
+
+/* Twice as much as is needed, where something grows bit by bit. */
+static int64_t amply(int64_t needed, int64_t capacity) {
+    return needed > capacity ? 2 * needed : needed;
+}
+
+pl_status pl_simulation_append(pl_simulation *s, int what, int64_t first, int64_t count, const void *from) {
+    int64_t last = first + count;
+    pl_status status = PL_ARGUMENT;
+    if (what == PL_SAVE_ROWS) {
+        status = room_for_rows(s, amply(last, s->out.capacity));
+        if (status != PL_OK) return status;
+        memcpy((char *)s->out.row + (size_t)first * pl_row_bytes(&s->out), from,
+               (size_t)count * pl_row_bytes(&s->out));
+        s->out.used = s->out.checked = last;
+    } else if (what == PL_SAVE_LOG) {
+        status = room_for_log(s, amply(last, s->out.log_capacity));
+        if (status != PL_OK) return status;
+        memcpy(s->out.log + 4 * first, from, 4 * sizeof(pl_real) * (size_t)count);
+        s->out.log_used = last;
+    } else if (what == PL_SAVE_EVENTS) {
+        status = room_for_events(s, amply(last, s->event_capacity));
+        if (status != PL_OK) return status;
+        memcpy(s->event + (size_t)first * s->event_bytes, from, (size_t)count * s->event_bytes);
+        s->n_events = last;
+    }
+    return status;
+}
+
+static pl_status restore_record(pl_simulation *s, const image *head, const char **at) {
+    pl_status status = room_for_log(s, head->log);
+    if (status == PL_OK) status = room_for_events(s, head->events);
+    if (status != PL_OK) return status;
+    if (head->what & PL_SAVE_LOG) get(at, s->out.log, (size_t)head->log * 4 * sizeof(pl_real));
+    if (head->what & PL_SAVE_EVENTS) get(at, s->event, (size_t)head->events * head->event_bytes);
+    if (!(head->what & PL_SAVE_INCIDENTS)) return PL_OK;
+    size_t bytes = (size_t)head->incidents * sizeof(pl_incident);
+    void *block = room_for(s, PL_GROW_INCIDENTS, s->record.incident, 0, bytes);
+    if (!block && bytes > 0) return PL_OK; /* they are counted */
     s->record.incident = block;
     if (s->record.capacity < head->incidents) s->record.capacity = head->incidents;
-    get(at, s->record.incident, incidents);
+    get(at, s->record.incident, bytes);
     s->record.used = head->incidents;
     return PL_OK;
 }
 
 static pl_status restore_rows(pl_simulation *s, const image *head, const char **at) {
-    int64_t kept = rows_kept(head->rows, head->whole);
-    size_t bytes = (size_t)head->rows * head->row_bytes;
-    pl_real *row = room_for(s, PL_GROW_ROWS, s->out.row, (size_t)s->out.used * head->row_bytes, bytes);
-    if (!row && bytes > 0) return PL_MEMORY;
-    s->out.row = row;
-    if (s->out.capacity < head->rows) s->out.capacity = head->rows;
+    int64_t kept = rows_kept(head->rows, head->what);
+    pl_status status = room_for_rows(s, head->rows);
+    if (status != PL_OK) return status;
     get(at, (char *)s->out.row + (size_t)(head->rows - kept) * head->row_bytes,
         (size_t)kept * head->row_bytes);
     s->out.used = head->rows;
@@ -187,7 +233,7 @@ pl_status pl_simulation_restore(pl_simulation *s, const void *from) {
     s->problem.failure = head.failure;
     s->count = head.count;
     memcpy(s->record.seen, head.seen, sizeof head.seen);
-    if (head.whole) status = restore_whole(s, &head, &at);
+    status = restore_record(s, &head, &at);
     s->out.log_used = head.log;
     s->n_events = head.events;
     if (s->record.used > head.incidents) s->record.used = head.incidents;
@@ -195,6 +241,6 @@ pl_status pl_simulation_restore(pl_simulation *s, const void *from) {
 }
 
 pl_status pl_simulation_copy(pl_simulation *to, const pl_simulation *from, void *room) {
-    pl_status status = pl_simulation_save(from, 1, room);
+    pl_status status = pl_simulation_save(from, PL_SAVE_ALL, room);
     return status == PL_OK ? pl_simulation_restore(to, room) : status;
 }

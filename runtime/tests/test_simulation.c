@@ -298,7 +298,7 @@ static void test_copies(void) {
         pl_simulation *whole = started(&of), *first = started(&other), *second = started(&third);
         CHECK(finish(whole, 1000) == PL_TERMINATED);
         CHECK(pl_simulation_advance(first, whole->count.n_steps / 2) == PL_PAUSED);
-        size_t bytes = pl_simulation_save_size(first, 1);
+        size_t bytes = pl_simulation_save_size(first, PL_SAVE_ALL);
         void *room = malloc(bytes);
         CHECK(pl_simulation_copy(second, first, room) == PL_OK);
         CHECK(finish(second, 5) == PL_TERMINATED && same_rows(second, whole));

@@ -18,6 +18,7 @@
     │   ├── PatternError                the pattern of the Jacobian lacks an entry; names it
     │   ├── ChatterError                events pile up without progress in time
     │   ├── ModelEvaluationError        the model refused to be evaluated; carries its own words
+    │   ├── ProcessError                the child process of a simulation died, or cannot simulate the model
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
     └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
@@ -128,6 +129,10 @@ class PatternError(SolverError):
 
 class ModelEvaluationError(SolverError):
     """The model refused to be evaluated."""
+
+
+class ProcessError(SolverError):
+    """The child process of a simulation died, or cannot simulate the model; ``result`` holds what had arrived."""
 
 
 class SimulationTimeout(SolverError, TimeoutError):

@@ -150,6 +150,23 @@ def load_library(
     raise _no_peace(source.name)
 
 
+def build_program(source: Path) -> Path:
+    """A program of one C file, unless the cache has it. It may load libraries."""
+    if not source.is_file():
+        raise CompileError(f"there is no file {source}", hint="install the package again")
+    compiler, flags = find_compiler(), ("-std=c99", "-O2")
+    key = b"\0".join((source.read_bytes(), " ".join((*compiler, *flags)).encode(), _version(compiler)))
+    folder, stem = cache_folder(), f"{source.stem}-{hashlib.sha256(key).hexdigest()[:24]}"
+    path = find_library(folder, stem)
+    if path is None:
+        libraries = () if sys.platform == "win32" else ("-ldl",)
+        with new_file(folder, source.stem, SUFFIX) as (stream, place):
+            stream.close()  # a file that is open for writing cannot be run
+            _call([*compiler, *flags, "-o", str(place), str(source), *libraries], source.name)
+            path = keep_library(folder, stem, place)
+    return path
+
+
 def _no_peace(name: str) -> CompileError:
     return CompileError(
         f"the library of {name} disappears from the cache folder {cache_folder()} as soon as it is made",

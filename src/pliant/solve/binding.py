@@ -471,7 +471,8 @@ _SIZES = (
 )
 
 
-def _library_path() -> Path:
+def library_path() -> Path:
+    """The compiled runtime."""
     suffix = ".dll" if sys.platform == "win32" else ".so"
     return runtime_folder() / f"libpliant_runtime{suffix}"
 
@@ -488,7 +489,7 @@ def runtime_folder() -> Path:
 
 
 def _load() -> ctypes.CDLL:
-    lib = ctypes.CDLL(str(_library_path()))
+    lib = ctypes.CDLL(str(library_path()))
     lib.pl_host_sizeof.restype = c_size_t
     signatures: dict[str, tuple[Any, list[Any]]] = {
         "pl_status_text": (c_char_p, [c_int]),

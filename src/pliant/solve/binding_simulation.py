@@ -20,6 +20,8 @@ from pliant.solve.binding import lib
 # what may have to grow, as in PL_GROW_...
 GROW_FACTORS, GROW_ROWS, GROW_LOG, GROW_EVENTS, GROW_INCIDENTS = range(5)
 N_GROW = 5
+# what may be saved besides all that stepping changes, as in PL_SAVE_...
+SAVE_ROWS, SAVE_LOG, SAVE_EVENTS, SAVE_INCIDENTS = 1, 2, 4, 8
 
 
 class Plan(Structure):
@@ -132,6 +134,7 @@ binding.declare(
         "pl_simulation_save_size": (c_size_t, [c_void_p, c_int]),
         "pl_simulation_save": (c_int, [c_void_p, c_int, c_void_p]),
         "pl_simulation_restore": (c_int, [c_void_p, c_void_p]),
+        "pl_simulation_append": (c_int, [c_void_p, c_int, c_int64, c_int64, c_void_p]),
         "pl_host_release": (None, [POINTER(HostMemory)]),
     },
 )

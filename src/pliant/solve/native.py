@@ -36,6 +36,11 @@ class NativeModel(NumericModel):
         """The text travels. So does the choice of the Jacobian's source: measuring again may end otherwise."""
         return _rebuilt, self.origin, {"measured_source": self.measured_source}
 
+    @property
+    def library_path(self) -> str:
+        """The file that it was loaded from."""
+        return str(self.keep[0]._name)
+
     @cached_property
     def bare(self) -> bool:
         """Are its equations all there is: no memory, no parameters, nothing to open?"""

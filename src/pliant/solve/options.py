@@ -43,6 +43,8 @@ class SolverOptions:
     restart                 "changed": begin anew after events that changed something; "always"
     root_samples            interior points of each step where root functions are looked at
     mask                    boolean array: Jacobian entries that lieuler uses
+    process                 "own": the steps are taken in this process; "child": in one of their own, so that a model
+                            whose code crashes ends the simulation only
     """
 
     first_step: float = 0.0
@@ -61,6 +63,7 @@ class SolverOptions:
     restart: str = "changed"
     root_samples: int = 4
     mask: Any = field(default=None, repr=False)
+    process: str = "own"
 
     CHOICES = {  # noqa: RUF012
         "jacobian": tuple(binding.SOURCES),
@@ -69,6 +72,7 @@ class SolverOptions:
         "at_jump": tuple(binding.AT_JUMP),
         "initial": ("check", "solve"),
         "restart": ("changed", "always"),
+        "process": ("own", "child"),
     }
 
     @classmethod

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pliant.errors import PatternError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.solve.child import ChildSimulation
 from pliant.solve.collect import collect
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
@@ -76,7 +77,12 @@ def _simulate(
     inputs: Mapping[str, Typed],
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
-    sim = Simulation(model.for_jumps(request, inputs), request, inputs)
+    kind = ChildSimulation if request.options.process == "child" else Simulation
+    with contextlib.closing(kind(model.for_jumps(request, inputs), request, inputs)) as sim:
+        return _run(sim, progress)
+
+
+def _run(sim: Simulation, progress: bool | Callable[[Progress], object] | None) -> Result:
     try:
         with Reporter(progress) as reporter:
             run_to_end(sim, reporter)

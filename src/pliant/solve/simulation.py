@@ -300,6 +300,9 @@ class Simulation:
         binding.lib.pl_simulation_flush(self.place)
         self.instance.raised = None  # what went wrong before is what matters
 
+    def close(self) -> None:
+        """End what only stepping needs."""
+
     # ------------------------------------------------------------------------------------------------ looking
 
     @property
