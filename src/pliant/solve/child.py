@@ -1,8 +1,8 @@
 """A simulation in a process of its own: ``options={"process": "child"}``.
 
-The child (runtime/host/child.c) loads the same runtime and the same compiled model, takes the steps, and sends rows, steps
-and events as they come; in the end its whole state, which the simulation here takes over: results and errors are the same
-to the last bit. A child that dies takes nothing with it but itself.
+The child (runtime/host/child.c) loads the same runtime and the same compiled model, takes the steps, and sends rows,
+steps and events as they come; in the end its whole state, which the simulation here takes over: results and errors are
+the same to the last bit. A child that dies takes nothing with it but itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pliant.codegen.compiler import build_program
 from pliant.errors import ArgumentError, ProcessError
 from pliant.solve import binding
-from pliant.solve.binding_simulation import SAVE_EVENTS, SAVE_LOG, SAVE_ROWS, Head, Setup
+from pliant.solve.binding_simulation import SAVE_EVENTS, SAVE_LOG, SAVE_ROWS, Head
 from pliant.solve.native import NativeModel
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request

@@ -83,10 +83,11 @@ class FunctionModel(NumericModel):
         structure = sp.csc_array(parts.pattern + more)
         structure.sort_indices()
         structure.data[:] = 1.0
-        self.set_pattern(structure)
-        self.plans.clear()
-        self.ready.clear()
-        self.blocks.clear()
+        with self.lock:
+            self.set_pattern(structure)
+            self.plans.clear()
+            self.ready.clear()
+            self.blocks.clear()
         return True
 
     def set_pattern(self, structure: sp.csc_array) -> None:

@@ -119,10 +119,12 @@ class GeneratedModel(NativeModel):
         """
         if self.has_taylor:
             return self
-        if self._with_taylor is None:
-            generated = generate(self.generated.program.sorted, self.generated.form, taylor=True)
-            self._with_taylor = GeneratedModel.compile(generated, self.digest)
-            self._with_taylor._with_taylor = self._with_taylor  # also where there are none: asked once only
+        with self.lock:
+            if self._with_taylor is None:
+                generated = generate(self.generated.program.sorted, self.generated.form, taylor=True)
+                found = GeneratedModel.compile(generated, self.digest)
+                found._with_taylor = found  # also where there are none: asked once only
+                self._with_taylor = found
         return self._with_taylor
 
     def with_tangents(self) -> GeneratedModel:
