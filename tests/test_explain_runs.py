@@ -425,10 +425,10 @@ def test_an_explained_result_keeps_no_matrices() -> None:
     assert result.record is not None
     assert result.record(result).cost()["factor"] > 0.0
     # The block that was measured with lies ready for the next run, once.
-    (ready,) = model._numeric.blocks.values()
-    assert len(ready) == 1
+    (plan,) = model._numeric.plans.values()
+    assert len(plan.ready) == 1
     result.explain()
-    assert len(ready) == 1
+    assert len(plan.ready) == 1
 
 
 def test_threads_may_explain_one_result() -> None:

@@ -87,7 +87,6 @@ class FunctionModel(NumericModel):
             self.set_pattern(structure)
             self.plans.clear()
             self.ready.clear()
-            self.blocks.clear()
         return True
 
     def set_pattern(self, structure: sp.csc_array) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +24,13 @@ COMPLEX = ("auto", "radau5")  # methods that may factorise complex matrices
 
 @dataclass(frozen=True)
 class Planned:
-    """A ``pl_plan``, where the Jacobian comes from, and the key that both are kept under."""
+    """A ``pl_plan``, where the Jacobian comes from, and a block of matrices that lies ready to be used again."""
 
     source: str
-    key: Any
     struct: Plan
     address: int
     keep: tuple[Any, ...]
+    ready: list[NDArray[np.float64]] = field(default_factory=list)
 
 
 def planned(model: NumericModel, request: Request, instance: Instance, u: Vector) -> Planned:
@@ -82,7 +82,7 @@ def _plan_of(model: NumericModel, request: Request, source: str) -> Planned:
     if found is None:
         struct = Plan(options=wanted)
         work = _plan(model, request, struct)
-        found = Planned(source, key, struct, ctypes.addressof(struct), (curvature, work))
+        found = Planned(source, struct, ctypes.addressof(struct), (curvature, work))
         model.plans[key] = found
     return found
 

@@ -72,9 +72,8 @@ class NumericModel(ABC):
         self.all_x = np.arange(self.n_x, dtype=np.int32)
         self.columns: dict[str, int] | None = None  # of a result with all variables
         self.all_y = np.arange(struct.n_y, dtype=np.int32)
-        # plans of the linear algebra by options, made by the first simulation, and blocks ready to be used again
+        # plans of the linear algebra by options, made by the first simulation
         self.plans: dict[Any, Any] = {}
-        self.blocks: dict[Any, list[Any]] = {}
         # what runs without options need, by the method's need of complex factors, and for the step loop by method
         self.ready: dict[bool | None, Any] = {}
         self.run_options: dict[tuple[str, bool], binding.RunOptions] = {}

@@ -193,7 +193,7 @@ class Simulation:
         self.planned = plan = planned(self.model, self.request, self.instance, self.inputs.u)
         self.source = plan.source
         try:
-            self.lent = self.model.blocks.setdefault(plan.key, []).pop()
+            self.lent = plan.ready.pop()
         except IndexError:
             self.lent = linear_memory(plan.struct.layout.size)
             return plan, False
@@ -227,9 +227,8 @@ class Simulation:
         """Give back what only stepping needs; the equations stay callable."""
         if self.model.has_mass or self.lent is None or self.planned is None:
             return
-        ready = self.model.blocks[self.planned.key]
-        if not ready:
-            ready.append(self.lent)
+        if not self.planned.ready:
+            self.planned.ready.append(self.lent)
         binding.lib.pl_simulation_set_linear(self.place, None, None, 0)
         self.lent = None
 
