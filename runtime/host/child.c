@@ -155,6 +155,10 @@ static void link_setup(child *c) {
     s->host = &c->memory;
     s->grow = pl_host_grow;
     s->plan = NULL;
+    s->start_work = NULL;
+    s->request.x_given = c->given[PL_CHILD_X_GIVEN];
+    s->request.given = c->given[PL_CHILD_GIVEN];
+    s->request.value = c->given[PL_CHILD_VALUE];
     if (c->given[PL_CHILD_INPUT_SET]) link_inputs(c);
 }
 
@@ -228,10 +232,28 @@ static int trusted(child *c) {
            get(c->in, &answer, sizeof answer) && answer == 1;
 }
 
+/* Start values; what the parent needs to tell of them. */
+static int start(child *c, pl_status *status) {
+    pl_simulation *s = c->sim;
+    const pl_start_report *report = &s->report;
+    *status = pl_simulation_initialise(s);
+    while (*status == PL_PATTERN && trusted(c)) {
+        pl_simulation_trust(s);
+        *status = pl_simulation_initialise(s);
+    }
+    int64_t word = (int64_t)*status, each = (int64_t)sizeof(int);
+    int64_t lists = each * (report->n_undetermined + report->n_redundant);
+    return put_head(c, PL_CHILD_STARTED, (int64_t)(sizeof word + sizeof *report) + lists) &&
+           put(c->out, &word, sizeof word) && put(c->out, report, sizeof *report) &&
+           put(c->out, report->undetermined, each * report->n_undetermined) &&
+           put(c->out, report->redundant, each * report->n_redundant);
+}
+
 static int run(child *c) {
     pl_simulation *s = c->sim;
     int64_t steps = 64;
-    pl_status status = (pl_status)s->status;
+    pl_status status;
+    if (!start(c, &status)) return 5;
     while (status >= 0 && status != PL_FINISHED && status != PL_TERMINATED) {
         double begin = seconds();
         status = pl_simulation_advance(s, steps);
@@ -266,9 +288,6 @@ static int simulate(child *c) {
     if (!block) return refuse(c, "there is not enough memory", NULL);
     c->sim = pl_simulation_init(block, &c->setup, &status);
     if (!c->sim) return refuse(c, "the model could not be opened: ", pl_simulation_words(block));
-    if (pl_simulation_restore(c->sim, c->given[PL_CHILD_STATE]) != PL_OK)
-        return refuse(c, "the state of the start does not fit", NULL);
-    c->sim->status = PL_PAUSED;
     int code = run(c);
     pl_simulation_close(c->sim);
     return code;

@@ -58,13 +58,23 @@ enum {
     PL_CHILD_NOMINAL,
     PL_CHILD_MIN,
     PL_CHILD_MAX,
-    PL_CHILD_STATE,
+    PL_CHILD_X_GIVEN,
+    PL_CHILD_GIVEN,
+    PL_CHILD_VALUE,
     PL_CHILD_N_GIVEN,
     PL_CHILD_GO = 100
 };
 /* What comes back: a part of the recorded, a question for inputs (t and u), doubts about the pattern (status and state, to be
- * answered by 1 or 0), the end (status and state), or a refusal (words). */
-enum { PL_CHILD_PART = 200, PL_CHILD_INPUTS, PL_CHILD_DOUBT, PL_CHILD_END, PL_CHILD_REFUSED };
+ * answered by 1 or 0), the end (status and state), a refusal (words); or that the start is done (status, its report and the
+ * two lists of that). */
+enum {
+    PL_CHILD_PART = 200,
+    PL_CHILD_INPUTS,
+    PL_CHILD_DOUBT,
+    PL_CHILD_END,
+    PL_CHILD_REFUSED,
+    PL_CHILD_STARTED
+};
 
 /* Head of a part; rows, log entries and events follow. */
 typedef struct pl_child_part {

@@ -103,7 +103,7 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_plan);
     case 20:
         return sizeof(pl_host_memory);
-    case 18:
+    case 21:
         return sizeof(pl_child_part);
     default:
         return 0;

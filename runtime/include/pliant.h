@@ -96,8 +96,7 @@ enum {
     PL_IN_INPUTS,
     PL_IN_LINEAR,
     PL_IN_INITIAL,
-    PL_IN_GROWTH, /* memory had to grow and must not, or cannot: index is PL_GROW_... */
-    PL_IN_START   /* a start value that was given does not hold: index is the state */
+    PL_IN_GROWTH /* memory had to grow and must not, or cannot: index is PL_GROW_... */
 };
 
 typedef struct pl_linear pl_linear;

@@ -75,18 +75,21 @@ struct pl_setup {
     const pl_unit *unit;
     int open; /* 1: the instance lies in the block and is opened by init; 0: it is `self` */
     void *self;
-    const pl_real *parameters; /* n_p, for such an instance; NULL: its own */
+    const pl_real *parameters; /* n_p; NULL: p_start */
     const pl_inputs *inputs;   /* NULL: all keep u */
     const pl_real *u;          /* n_u, at the start; NULL: u_start, or what `inputs` says */
     const pl_real *x;          /* n_x: start values or guesses; NULL: x_start */
     const pl_real *atol;       /* n_x; copied */
+    int atol_follows;          /* 1: it is a share of rtol and the nominal values, and follows them */
     pl_real rtol;
     pl_real start, stop;
     pl_run_options run;
     const pl_plan *plan; /* NULL: explicit methods */
     void *linear;        /* block of plan->layout.size bytes; NULL: part of the block */
     int linear_used;     /* 1: it was used before with this plan */
-    int check_start;     /* 1: algebraic start values must hold; 0: they are guesses */
+    /* of the start: held, check, x_given, n_given, given, value; the rest is filled in */
+    pl_start_request request;
+    void *start_work; /* pl_start_size bytes until the simulation has begun; NULL: part of the block */
     int degree; /* >= 0: inputs are set on the way, see pl_simulation_set_inputs; `inputs` is not used */
     const uint8_t *mask;  /* pl_linear_mask */
     int64_t n_points;     /* requested times, ascending; < 0: every step */
@@ -117,10 +120,13 @@ struct pl_simulation {
     pl_counters count;
     pl_record record;
     pl_output out;
-    pl_run *run;  /* NULL: not this engine's */
-    void *method; /* its state */
-    pl_real *x;   /* n_x: start values */
-    pl_real t;    /* everything up to here is final, for engines without a run */
+    pl_run *run;            /* NULL: not this engine's */
+    void *method;           /* its state */
+    pl_real *x;             /* n_x: start values */
+    pl_real *x_first;       /* n_x: ... before the first event */
+    pl_real *p;             /* n_p: parameters, with those that the start determines */
+    pl_start_report report; /* how start values were found, or why not */
+    pl_real t;              /* everything up to here is final, for engines without a run */
     pl_real t_stop;
     int status; /* of the last call */
     int begun;  /* start values are found */
@@ -146,7 +152,7 @@ size_t pl_simulation_size(const pl_setup *setup);
 /* `memory`: that many bytes, aligned for doubles. NULL and *status: the instance could not be opened, or refuses its
  * parameters; setup->model->error of `memory` as the instance tells why. */
 pl_simulation *pl_simulation_init(void *memory, const pl_setup *setup, pl_status *status);
-/* Start values, then pl_simulation_begin. */
+/* Start values, then pl_simulation_begin. Failed: with s->begun 0 there are none, and s->report says why. */
 pl_status pl_simulation_initialise(pl_simulation *s);
 /* Start values are in s->x, inputs in problem.u, the instance is ready; next_time: first time event. */
 pl_status pl_simulation_begin(pl_simulation *s, pl_real next_time);
@@ -163,8 +169,6 @@ const char *pl_simulation_words(const pl_simulation *s);
 /* Closes an instance that lies in the block. */
 void pl_simulation_close(pl_simulation *s);
 
-/* Algebraic unknowns of s->x solved at the start, states kept. */
-pl_status pl_simulation_algebraic(pl_simulation *s);
 /* Linear algebra given later, or taken away (NULL). */
 void pl_simulation_set_linear(pl_simulation *s, const pl_plan *plan, void *block, int used);
 

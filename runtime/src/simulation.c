@@ -31,7 +31,8 @@ size_t pl_simulation_size(const pl_setup *setup) {
     pl_sizes n = pl_setup_sizes(setup);
     size_t reals = sizeof(pl_real);
     size_t bytes = pl_round_up(sizeof(pl_simulation)) + setup->engine->size(setup);
-    bytes += 2 * pl_round_up((size_t)n.n_x * reals) + pl_round_up((size_t)(n.n_u + 1) * reals);
+    bytes += 3 * pl_round_up((size_t)n.n_x * reals) + pl_round_up((size_t)(n.n_u + 1) * reals);
+    bytes += pl_round_up((size_t)n.n_p * reals);
     bytes += pl_round_up(segment_reals(setup, &n) * reals) + pl_round_up(2);
     bytes += pl_round_up(5 * (size_t)n.n_x * sizeof(int64_t));
     if (setup->open) bytes += pl_round_up(n.memory);
@@ -197,6 +198,14 @@ static void first_inputs(pl_simulation *s, const pl_setup *setup, int n_u) {
     if (u && n_u > 0) memcpy(s->problem.u, u, (size_t)n_u * sizeof(pl_real));
 }
 
+static void first_parameters(pl_simulation *s, const pl_setup *setup, int n_p) {
+    const pl_real *p = setup->parameters;
+    if (!p && setup->model) p = setup->model->p_start;
+    if (n_p == 0) return;
+    memset(s->p, 0, (size_t)n_p * sizeof(pl_real));
+    if (p) memcpy(s->p, p, (size_t)n_p * sizeof(pl_real));
+}
+
 pl_simulation *pl_simulation_init(void *memory, const pl_setup *setup, pl_status *status) {
     pl_sizes n = pl_setup_sizes(setup);
     size_t reals = sizeof(pl_real), states = (size_t)n.n_x * reals;
@@ -217,13 +226,18 @@ pl_simulation *pl_simulation_init(void *memory, const pl_setup *setup, pl_status
     s->problem.failure.index = -1;
     s->problem.inputs = setup->inputs;
     s->x = pl_take(&at, states);
+    s->x_first = pl_take(&at, states);
     pl_real *atol = pl_take(&at, states);
+    s->p = pl_take(&at, (size_t)n.n_p * reals);
     s->problem.u = pl_take(&at, (size_t)(n.n_u + 1) * reals);
     s->problem.atol = atol;
+    if (setup->atol_follows) s->problem.atol_room = atol;
     if (n.n_x > 0) {
         memcpy(s->x, setup->x ? setup->x : setup->model->x_start, states);
+        memcpy(s->x_first, s->x, states);
         memcpy(atol, setup->atol, states);
     }
+    first_parameters(s, setup, n.n_p);
     first_inputs(s, setup, n.n_u);
     make_segments(s, setup, &n, &at);
     make_record(s, setup, n.n_x, &at);
@@ -266,6 +280,7 @@ void pl_simulation_set_linear(pl_simulation *s, const pl_plan *plan, void *block
 }
 
 pl_status pl_simulation_initialise(pl_simulation *s) {
+    if (s->begun) return PL_ARGUMENT;
     return (pl_status)(s->status = (int)s->setup.engine->initialise(s));
 }
 

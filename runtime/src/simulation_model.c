@@ -5,21 +5,22 @@
 #include <math.h>
 #include <string.h>
 
-#define CONSISTENT 1.0 /* tolerance units by which algebraic start values may miss their equations */
 #define FIRST_ROOM 1.3
 #define MOST_ROOM  1e6 /* beyond this, factors fill up without end */
 
-static size_t model_size(const pl_setup *setup) {
-    return pl_round_up(pl_run_size(setup->model)) +
-           pl_round_up(pl_run_method_size(&setup->run, setup->model->n_x)) +
-           4 * pl_round_up((size_t)setup->model->n_x * sizeof(pl_real)) +
-           pl_round_up((size_t)setup->model->n_x * sizeof(pl_real));
+static size_t start_bytes(const pl_setup *setup) {
+    return setup->start_work ? 0 : pl_start_size(setup->model);
 }
 
-/* Work of start values: where they began, and that of pl_consistent. */
-static pl_real *given_of(const pl_simulation *s) {
-    const char *method = s->method;
-    return (pl_real *)(void *)(method + pl_round_up(pl_run_method_size(&s->setup.run, s->setup.model->n_x)));
+static size_t model_size(const pl_setup *setup) {
+    return pl_round_up(pl_run_size(setup->model)) +
+           pl_round_up(pl_run_method_size(&setup->run, setup->model->n_x)) + pl_round_up(start_bytes(setup));
+}
+
+/* Work memory of the start, if it is part of the block. */
+static void *work_of(const pl_simulation *s) {
+    char *method = s->method;
+    return method + pl_round_up(pl_run_method_size(&s->setup.run, s->setup.model->n_x));
 }
 
 static pl_status model_init(pl_simulation *s, const pl_setup *setup, char *memory) {
@@ -55,46 +56,29 @@ static pl_status more_factors(pl_simulation *s) {
 
 /* ------------------------------------------------------------------------------------- start values */
 
-pl_status pl_simulation_algebraic(pl_simulation *s) {
-    size_t n = (size_t)s->setup.model->n_x, bytes = n * sizeof(pl_real);
-    pl_real *given = given_of(s), *work = given + pl_round_up(bytes) / sizeof(pl_real);
-    memcpy(given, s->x, bytes);
-    for (;;) {
-        pl_status status = pl_consistent(&s->problem, s->setup.start, s->x, work);
-        if (status != PL_MEMORY && status != PL_PATTERN) return status;
-        memcpy(s->x, given, bytes);
-        if (status == PL_PATTERN || (status = more_factors(s)) != PL_OK) return status;
-    }
-}
-
-/* Are the values that were given what the equations say? */
-static pl_status check_start(pl_simulation *s) {
-    const pl_real *given = given_of(s);
-    pl_real most = CONSISTENT;
-    int worst = -1;
-    for (int i = 0; i < s->setup.model->n_x; i++) {
-        pl_real scale = s->problem.rtol * fabs(given[i]) + s->problem.atol[i];
-        pl_real miss = fabs(s->x[i] - given[i]) / (scale > 0.0 ? scale : 1.0);
-        if (miss > most) most = miss, worst = i;
-    }
-    if (worst < 0) return PL_OK;
-    return pl_simulation_fail(s, PL_INCONSISTENT, PL_IN_START, worst, s->setup.start);
+/* pl_start_request.relinearise */
+static pl_status relinearise(void *host, pl_problem *p, pl_status why) {
+    (void)p;
+    return why == PL_MEMORY ? more_factors(host) : why;
 }
 
 static pl_status model_initialise(pl_simulation *s) {
     const pl_setup *setup = &s->setup;
-    const pl_model *m = setup->model;
+    size_t bytes = (size_t)setup->model->n_x * sizeof(pl_real);
+    pl_start_request request = setup->request;
+    request.t = setup->start;
+    request.p = s->p;
+    request.x_first = s->x_first;
+    request.host = s;
+    request.relinearise = relinearise;
+    if (bytes > 0) memcpy(s->x_first, s->x, bytes);
     pl_status status = setup->u ? PL_OK : pl_set_inputs(&s->problem, setup->start);
-    pl_event_info info = {.next_time = HUGE_VAL};
-    if (status == PL_OK && m->initialise) {
-        status = m->initialise(s->problem.self, setup->start, s->x, s->problem.u, &info);
-        if (status != PL_OK) pl_simulation_fail(s, status, PL_IN_INITIAL, -1, setup->start);
-    } else if (status == PL_OK && m->mass.start && s->problem.linear &&
-               pl_linear_has_algebraic(s->problem.linear)) {
-        status = pl_simulation_algebraic(s);
-        if (status == PL_OK && setup->check_start) status = check_start(s);
-    }
-    return status == PL_OK ? pl_simulation_begin(s, info.next_time) : status;
+    if (status != PL_OK) return status;
+    status =
+        pl_start(&s->problem, &request, s->x, &s->report, setup->start_work ? setup->start_work : work_of(s));
+    if (status == PL_OK) return pl_simulation_begin(s, s->report.next_time);
+    if (status == PL_PATTERN && bytes > 0) memcpy(s->x, s->x_first, bytes); /* to be called again */
+    return status;
 }
 
 pl_status pl_simulation_begin(pl_simulation *s, pl_real next_time) {

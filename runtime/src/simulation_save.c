@@ -9,7 +9,7 @@ typedef struct image {
     int64_t magic;
     int64_t bytes; /* of the whole */
     int what;
-    int n_x, n_u, degree;
+    int n_x, n_u, n_p, degree;
     int begun, ended, fresh, leg, status;
     int next_jump, passed;
     pl_real t, t_stop;
@@ -31,10 +31,15 @@ static int64_t rows_kept(int64_t used, int what) {
     return what & PL_SAVE_ROWS || used == 0 ? used : 1;
 }
 
+static size_t parameter_bytes(const pl_simulation *s) {
+    return (size_t)pl_setup_sizes(&s->setup).n_p * sizeof(pl_real);
+}
+
 static size_t state_bytes(const pl_simulation *s) {
     size_t n = (size_t)s->record.n;
-    return pl_round_up(n * sizeof(pl_real)) + pl_round_up((size_t)(s->n_u + 1) * sizeof(pl_real)) +
-           pl_round_up(segment_bytes(s)) + pl_round_up(5 * n * sizeof(int64_t));
+    return 3 * pl_round_up(n * sizeof(pl_real)) + pl_round_up(parameter_bytes(s)) +
+           pl_round_up((size_t)(s->n_u + 1) * sizeof(pl_real)) + pl_round_up(segment_bytes(s)) +
+           pl_round_up(5 * n * sizeof(int64_t));
 }
 
 static size_t record_bytes(const pl_simulation *s, int what) {
@@ -73,6 +78,7 @@ pl_status pl_simulation_save(const pl_simulation *s, int what, void *to) {
     head->what = what;
     head->n_x = s->record.n;
     head->n_u = s->n_u;
+    head->n_p = pl_setup_sizes(&s->setup).n_p;
     head->degree = s->inputs.degree;
     head->begun = s->begun;
     head->ended = s->ended;
@@ -97,6 +103,9 @@ pl_status pl_simulation_save(const pl_simulation *s, int what, void *to) {
     head->instance = pl_instance_save_size(s, &can);
     if (!can) return PL_ARGUMENT;
     put(&at, s->x, n * sizeof(pl_real));
+    put(&at, s->x_first, n * sizeof(pl_real));
+    put(&at, s->problem.atol, n * sizeof(pl_real));
+    put(&at, s->p, parameter_bytes(s));
     put(&at, s->problem.u, (size_t)(s->n_u + 1) * sizeof(pl_real));
     put(&at, s->inputs.start, segment_bytes(s));
     put(&at, s->record.limits, 5 * n * sizeof(int64_t));
@@ -207,11 +216,14 @@ pl_status pl_simulation_restore(pl_simulation *s, const void *from) {
     size_t n = (size_t)s->record.n;
     memcpy(&head, from, sizeof head);
     if (head.magic != MAGIC || head.n_x != s->record.n || head.n_u != s->n_u ||
-        head.degree != s->inputs.degree || head.row_bytes != pl_row_bytes(&s->out) ||
-        head.event_bytes != s->event_bytes)
+        head.n_p != pl_setup_sizes(&s->setup).n_p || head.degree != s->inputs.degree ||
+        head.row_bytes != pl_row_bytes(&s->out) || head.event_bytes != s->event_bytes)
         return PL_ARGUMENT;
     at += pl_round_up(sizeof head);
     get(&at, s->x, n * sizeof(pl_real));
+    get(&at, s->x_first, n * sizeof(pl_real));
+    get(&at, (pl_real *)s->problem.atol, n * sizeof(pl_real));
+    get(&at, s->p, parameter_bytes(s));
     get(&at, s->problem.u, (size_t)(s->n_u + 1) * sizeof(pl_real));
     get(&at, (void *)s->inputs.start, segment_bytes(s));
     get(&at, s->record.limits, 5 * n * sizeof(int64_t));

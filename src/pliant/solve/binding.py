@@ -71,8 +71,7 @@ INCONSISTENT, TOO_ACCURATE, PATTERN = -13, -14, -15
     IN_LINEAR,
     IN_INITIAL,
     IN_GROWTH,
-    IN_START,
-) = range(12)
+) = range(11)
 
 METHODS = {"bdf": 0, "radau5": 1, "dopri5": 2, "lieuler": 3, "euler": 4, "rk4": 5, "auto": 100}
 METHOD_NAMES = {number: name for name, number in METHODS.items()}
@@ -509,7 +508,6 @@ def _load() -> ctypes.CDLL:
         "pl_derivative": (c_int, [c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p]),
         "pl_shim_install": (None, [c_void_p, c_void_p]),
         "pl_start_size": (c_size_t, [c_void_p]),
-        "pl_start": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     }
     declare(lib, signatures)
     return lib

@@ -16,6 +16,7 @@ from ctypes import (
 
 from pliant.solve import binding
 from pliant.solve.binding import lib
+from pliant.solve.binding_start import StartReport, StartRequest
 
 # what may have to grow, as in PL_GROW_...
 GROW_FACTORS, GROW_ROWS, GROW_LOG, GROW_EVENTS, GROW_INCIDENTS = range(5)
@@ -44,6 +45,7 @@ class Setup(Structure):
         ("u", c_void_p),
         ("x", c_void_p),
         ("atol", c_void_p),
+        ("atol_follows", c_int),
         ("rtol", c_double),
         ("start", c_double),
         ("stop", c_double),
@@ -51,7 +53,8 @@ class Setup(Structure):
         ("plan", c_void_p),
         ("linear", c_void_p),
         ("linear_used", c_int),
-        ("check_start", c_int),
+        ("request", StartRequest),
+        ("start_work", c_void_p),
         ("degree", c_int),
         ("mask", c_void_p),
         ("n_points", c_int64),
@@ -80,6 +83,9 @@ class Head(Structure):
         ("run", c_void_p),
         ("method", c_void_p),
         ("x", c_void_p),
+        ("x_first", c_void_p),
+        ("p", c_void_p),
+        ("report", StartReport),
         ("t", c_double),
         ("t_stop", c_double),
         ("status", c_int),
@@ -124,7 +130,6 @@ binding.declare(
         "pl_simulation_flush": (c_int, [c_void_p]),
         "pl_simulation_trust": (None, [c_void_p]),
         "pl_simulation_words": (c_char_p, [c_void_p]),
-        "pl_simulation_algebraic": (c_int, [c_void_p]),
         "pl_simulation_set_linear": (None, [c_void_p, c_void_p, c_void_p, c_int]),
         "pl_simulation_set_inputs": (None, [c_void_p, c_double, c_void_p]),
         "pl_simulation_go": (c_int, [c_void_p, c_double, c_int64]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char, c_double, c_int, c_void_p
 
-from pliant.solve.binding import check_sizes, each, lib
+from pliant.solve.binding import check_sizes, each
 
 # why there are no start values, as in PL_START_...
 (
@@ -36,7 +36,6 @@ class Initial(Structure):
     )
 
 
-RELINEARISE_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int)
 CHOSEN_CALL = CFUNCTYPE(c_void_p, c_void_p, POINTER(c_void_p))
 STATES_CALL = CFUNCTYPE(c_void_p, c_void_p, c_int)
 
@@ -95,5 +94,3 @@ class StartReport(Structure):
 
 
 check_sizes({14: Initial, 15: StartRequest, 16: StartReport})
-start = lib.pl_start
-start_size = lib.pl_start_size

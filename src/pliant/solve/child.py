@@ -27,6 +27,7 @@ from pliant.codegen.compiler import build_program
 from pliant.errors import ArgumentError, ProcessError
 from pliant.solve import binding
 from pliant.solve.binding_simulation import SAVE_EVENTS, SAVE_LOG, SAVE_ROWS, Head
+from pliant.solve.binding_start import StartReport
 from pliant.solve.native import NativeModel
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
@@ -56,11 +57,13 @@ from pliant.solve.simulation import LOG_WIDTH, Simulation
     NOMINAL,
     MIN,
     MAX,
-    STATE,
-) = range(23)
+    X_GIVEN,
+    GIVEN,
+    VALUE,
+) = range(25)
 GO = 100
 #: what comes back
-PART, INPUTS, DOUBT, END, REFUSED = 200, 201, 202, 203, 204
+PART, INPUTS, DOUBT, END, REFUSED, STARTED = 200, 201, 202, 203, 204, 205
 HEAD = struct.Struct("=qq")
 WORD = struct.Struct("=q")
 CHUNK = 1 << 20
@@ -82,7 +85,7 @@ class Part(ctypes.Structure):
     )
 
 
-binding.check_sizes(binding.lib, ((18, Part),))
+binding.check_sizes({21: Part})
 
 
 def program() -> Path:
@@ -116,10 +119,11 @@ class ChildSimulation(Simulation):
     # ------------------------------------------------------------------------------------------------ sending
 
     def begin(self) -> None:
-        """Start values here, then the child goes on from them."""
+        """Send the child what to simulate: it finds the start values, too."""
         if self.request.timeout is not None:
             self.deadline = time.perf_counter() + self.request.timeout
-        super().begin()
+        self.search = self.prepare_start()
+        self._check_copies()
         self.process = subprocess.Popen(
             [str(program()), str(binding.library_path())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
@@ -134,7 +138,7 @@ class ChildSimulation(Simulation):
         setup, model, request, options = self.head.setup, self.model, self.request, self.request.options
         run: binding.RunOptions = setup.run
         number = {address: binding.METHODS[name] for name, address in binding.METHOD_ADDRESSES.items()}
-        curvature = options.curvature_of(model)
+        curvature, asked = options.curvature_of(model), setup.request
         said: dict[int, Any] = {
             LIBRARY: os.fsencode(self.native.library_path),
             SETUP: bytes(setup),
@@ -142,7 +146,7 @@ class ChildSimulation(Simulation):
             LINEAR: None if self.planned is None else bytes(self.planned.struct.options),
             PARAMETERS: _plain(request.parameters),
             X: _plain(request.x),
-            U: _plain(self.inputs.u),
+            U: _plain(self.u),
             ATOL: _plain(request.atol),
             POINTS: None if request.points is None else _plain(request.points),
             X_INDEX: np.ascontiguousarray(self.x_index, dtype=np.int32),
@@ -152,7 +156,9 @@ class ChildSimulation(Simulation):
             NOMINAL: self._scale(model.struct.x_nominal),
             MIN: self._scale(model.struct.x_min),
             MAX: self._scale(model.struct.x_max),
-            STATE: self._state(),
+            X_GIVEN: ctypes.string_at(asked.x_given, model.n_x) if asked.x_given else None,
+            GIVEN: ctypes.string_at(asked.given, 4 * asked.n_given) if asked.n_given else None,
+            VALUE: _at(asked.value, asked.n_given),
         }
         given = self.inputs.struct
         if given is not None:
@@ -171,15 +177,12 @@ class ChildSimulation(Simulation):
         """Nominal values or bounds, which parameters may have changed."""
         return None if address is None else binding.doubles_at(address, self.model.n_x)
 
-    def _state(self) -> NDArray[np.float64]:
-        size = binding.lib.pl_simulation_save_size(self.place, 0)
-        image = np.empty((size + 7) // 8)
-        if not size or binding.lib.pl_simulation_save(self.place, 0, binding.address_of(image)) != binding.OK:
+    def _check_copies(self) -> None:
+        if not binding.lib.pl_simulation_save_size(self.place, 0):
             raise ArgumentError(
                 f"option process: an instance of {self.model.name} cannot be copied into another process",
                 hint="leave process out",
             )
-        return image
 
     def _write(self, content: Any) -> None:
         assert self.process is not None
@@ -203,6 +206,9 @@ class ChildSimulation(Simulation):
         if kind == PART:
             self._take_part(content)
             return
+        if kind == STARTED:
+            self._take_start(content)
+            return
         if kind == REFUSED:
             words = content.decode(errors="replace")
             raise ProcessError(
@@ -218,7 +224,25 @@ class ChildSimulation(Simulation):
                 self._write(WORD.pack(1))
             return
         self.ended = True
+        self.search.finish()
         self.went(int(status))
+
+    def _take_start(self, content: bytes) -> None:
+        """How start values were found; why there are none is found out here, once more."""
+        status = WORD.unpack_from(content)[0]
+        if status != binding.OK:
+            super().begin()
+            raise ProcessError(
+                f"the child process finds no start values of {self.model.name}, but this one does",
+                hint="the model depends on what happened before: look at the foreign code that it calls",
+            )
+        report = StartReport.from_buffer_copy(content, WORD.size)
+        lists = np.frombuffer(content, dtype=np.int32, offset=WORD.size + ctypes.sizeof(report)).copy()
+        self.lists = np.append(lists, 0)
+        report.undetermined = binding.address_of(self.lists)
+        report.redundant = report.undetermined + 4 * report.n_undetermined
+        report.loop = -1
+        ctypes.memmove(ctypes.addressof(self.head.report), ctypes.addressof(report), ctypes.sizeof(report))
 
     def _restore(self, image: NDArray[np.uint8]) -> None:
         status = binding.lib.pl_simulation_restore(self.place, binding.address_of(image))

@@ -143,24 +143,6 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     return SolverError(f"{binding.status_text(status)} {at}", **common)
 
 
-def start_error(sim: Simulation, status: int) -> PliantError | None:
-    """The exception for start values that were not found, or do not hold; None: for another reason."""
-    failure, t, model = sim.problem.failure, sim.request.start, sim.model
-    if failure.what == binding.IN_START:
-        i = int(failure.index)
-        return InitialValueError(
-            f"the algebraic start values do not satisfy their equations at t = {t:g}: "
-            f"{model.names.x[i]} = {sim.request.x[i]:.10g}, but {sim.x[i]:.10g} would be consistent",
-            hint="correct the start values, or pass options={'initial': 'solve'} to take them as guesses",
-        )
-    if failure.what == binding.IN_INITIAL and status != binding.INCONSISTENT:
-        return InitialValueError(
-            f"{model.name}: initialisation failed at t = {t:g}: {model.error_text(sim.instance)}",
-            hint="give better start values",
-        )
-    return None
-
-
 def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
     """An output is not a number; the rows before stay in the result."""
     failure = sim.problem.failure

@@ -17,7 +17,7 @@ from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.expr.signed import signed_variable
 from pliant.ir import Equation, FlatModel, Graph, Kind, Op, Variable
 from pliant.solve import binding, binding_start
-from pliant.solve.initial import Start, StartSearch
+from pliant.solve.initial import GeneratedStart, Start
 from pliant.solve.inputs import count_jumps
 from pliant.solve.names import suggestion
 from pliant.solve.native import NativeModel, check_struct
@@ -73,7 +73,6 @@ class GeneratedModel(NativeModel):
         )
         model.generated = generated
         model.initial = binding_start.Initial.from_address(struct.initial)
-        model.start_bytes = int(binding_start.start_size(model.address))
         variables = system.variables
         model.has_open_parameters = any(variables[v].initial for v in generated.program.p)
         visible = [i for i, name in enumerate(model.names.x) if not is_hidden(name)]
@@ -83,7 +82,6 @@ class GeneratedModel(NativeModel):
         return model
 
     initial: binding_start.Initial
-    start_bytes: int  # work memory of the search for start values
     has_open_parameters: bool  # the start determines some
     numbers: dict[int, float]
     moving: dict[str, dict[int, int]]  # nominal, min, max: place in x -> expression, where parameters are in it
@@ -257,12 +255,9 @@ class GeneratedModel(NativeModel):
         tight = rtol <= TIGHT and self.n_x <= SMALL and not self.names.algebraic
         return bool(self.generated.program.sorted.sets) or tight
 
-    def consistent_start(self, sim: Simulation) -> float | None:
-        """Initial equations, fixed start values and algebraic equations solved."""
-        next_time, self.last_start = StartSearch(self, sim).run()
-        if self.reports_to is not None:
-            self.reports_to.last_start = self.last_start
-        return next_time
+    def start_search(self, sim: Simulation) -> GeneratedStart:
+        """Initial equations, fixed start values and algebraic equations."""
+        return GeneratedStart(self, sim)
 
     def check_runnable(self) -> None:
         """Refuse what pliant reads but cannot simulate yet."""

@@ -13,6 +13,7 @@ from pliant.errors import ArgumentError, InitialValueError, PliantError
 from pliant.expr.text import text
 from pliant.solve import binding, binding_start
 from pliant.solve.failure import event_hint
+from pliant.solve.start import StartSearch
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Generated
@@ -41,49 +42,36 @@ class Start:
     homotopy_steps: int = 0
 
 
-class StartSearch:
-    """One call of the runtime; works on ``sim.x`` in place."""
+class GeneratedStart(StartSearch):
+    """One search for the start values of a generated model."""
 
     def __init__(self, model: GeneratedModel, sim: Simulation) -> None:
-        self.model, self.sim = model, sim
-        self.generated = model.generated
-        self.report = binding_start.StartReport()
-        self.raised: PliantError | None = None
+        super().__init__(sim)
+        self.model, self.generated = model, model.generated
+        self.keep: tuple[object, ...] = ()
 
-    def run(self) -> tuple[float, Start]:
-        """The time of the next time event, and how values were found."""
-        sim, asked = self.sim, self.sim.request
-        p, x_first = asked.parameters.copy(), np.empty(self.model.n_x)
-        request = binding_start.StartRequest(
-            t=asked.start, held=asked.held, p=binding.address_of(p), x_first=binding.address_of(x_first)
-        )
-        keep = self._given(request)
-        if self.model.names.algebraic:
-            if sim.linear is None:
-                sim.make_linear()
-            more = binding_start.RELINEARISE_CALL(self._relinearise)
-            request.relinearise = ctypes.cast(more, ctypes.c_void_p)
-            keep = (*keep, more)
-        work = np.empty((self.model.start_bytes + 7) // 8)
-        status = binding_start.start(
-            ctypes.byref(sim.problem),
-            ctypes.byref(request),
-            binding.address_of(sim.x),
-            ctypes.byref(self.report),
-            binding.address_of(work),
-        )
-        del keep
-        if self.raised is not None:
-            raise self.raised
-        sim.raise_user_error()
-        if status != binding.OK:
-            raise self._error()
-        sim.x_first = x_first
-        if self.model.has_memory:
-            sim.memories_first = self.model.chosen_memories(sim.instance)
-        if self.model.has_open_parameters:
-            sim.request = replace(asked, parameters=p)
-        return float(self.report.next_time), self._found()
+    def prepare(self) -> None:
+        """Values of the user, and linear algebra where there are algebraic equations."""
+        super().prepare()
+        self.keep = self._given(self.sim.head.setup.request)
+        if self.model.names.algebraic and self.sim.linear is None:
+            self.sim.make_linear()
+
+    def finish(self) -> None:
+        """What was found besides x."""
+        sim, model = self.sim, self.model
+        if model.has_memory:
+            sim.memories_first = model.chosen_memories(sim.instance)
+        if model.has_open_parameters:
+            found = binding.doubles_at(sim.head.p, len(model.names.p))
+            sim.request = replace(sim.request, parameters=found)
+        model.last_start = self._found()
+        if model.reports_to is not None:
+            model.reports_to.last_start = model.last_start
+
+    def error(self, status: int) -> PliantError | None:
+        """Conditions that do not hold, by name."""
+        return None if status == binding.MEMORY else self._error()
 
     def _given(self, request: binding_start.StartRequest) -> tuple[object, ...]:
         """Values of the user; what keeps them alive."""
@@ -109,15 +97,6 @@ class StartSearch:
         if variable.type != "real" and value != round(value):
             told = f"the start value of {variable.name} cannot be {value:g}: it is no Real variable"
             raise ArgumentError(told, hint="a whole number")
-
-    def _relinearise(self, _host: int | None, _problem: int, why: int) -> int:
-        """More room for the factors, or another look at the pattern."""
-        try:
-            self.sim.relinearise(why)
-        except PliantError as error:
-            self.raised = error
-            return why
-        return int(binding.OK)
 
     # ------------------------------------------------------------------ names
 

@@ -18,6 +18,7 @@ from pliant.solve import binding
 from pliant.solve.names import suggestion
 from pliant.solve.result import VariableInfo
 from pliant.solve.signal_kinds import Declared, Typed
+from pliant.solve.start import StartSearch
 
 if TYPE_CHECKING:
     from pliant.solve.options import Request
@@ -104,6 +105,11 @@ class NumericModel(ABC):
         return text.decode(errors="replace") if text else ""
 
     @cached_property
+    def start_bytes(self) -> int:
+        """Work memory of the search for start values."""
+        return int(binding.lib.pl_start_size(self.address))
+
+    @cached_property
     def may_have_events(self) -> bool:
         """Has it root functions, or a say after steps?"""
         return bool(self.struct.n_roots or self.struct.event or self.struct.step_done)
@@ -163,9 +169,9 @@ class NumericModel(ABC):
         """Should "auto" begin with Radau5? E.g. because the model makes its solver begin anew again and again."""
         return False
 
-    def consistent_start(self, sim: Simulation) -> float | None:
-        """Consistent start values into ``sim.x`` by the model's own means: the next time event, or None: no means."""
-        return None
+    def start_search(self, sim: Simulation) -> StartSearch:
+        """The start of a simulation: what is asked for, and what is said about it."""
+        return StartSearch(sim)
 
     def check_runnable(self) -> None:  # noqa: B027 (most models have nothing to say)
         """Raise where the model can be read but not simulated."""

@@ -1,7 +1,7 @@
 """One simulation as Python sees it: what a ``pl_simulation`` is made from, and views of what it holds.
 
-Start values of generated models are found here (initial.py); everything else is done in C. Python comes back often
-enough to show progress and to hear Ctrl-C, which may come at any time: the object in C is the only truth.
+All work is done in C. Python comes back often enough to show progress and to hear Ctrl-C, which may come at any time:
+the object in C is the only truth.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pliant.errors import ArgumentError, InitialValueError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.binding_simulation import GROW, MODEL_ENGINE, Head, Setup
-from pliant.solve.failure import failure_error, start_error
+from pliant.solve.failure import failure_error
 from pliant.solve.inputs import make_inputs
 from pliant.solve.linear import Planned, planned
 from pliant.solve.look import jacobian_places
@@ -27,10 +27,12 @@ from pliant.solve.options import DEFAULTS, Request
 from pliant.solve.pattern import missing_entries, pattern_error
 from pliant.solve.progress import Progress
 from pliant.solve.result import Event
+from pliant.solve.start import StartSearch
 
 LOG_WIDTH = 4
 #: room at first
 ROWS, LOG, EVENTS, INCIDENTS = 256, 256, 8, 512
+NO_NUMBERS = np.empty(0)
 
 
 class Simulation:
@@ -96,6 +98,7 @@ class Simulation:
         """What the simulation in C is told, but for its memory."""
         request, model = self.request, self.model
         points = request.points
+        self.start_work = np.empty((model.start_bytes + 7) // 8)
         every, live = points is None, degree >= 0
         return Setup(
             engine=MODEL_ENGINE,
@@ -105,11 +108,13 @@ class Simulation:
             u=binding.address_of(self.inputs.u),
             x=binding.address_of(request.x),
             atol=binding.address_of(request.atol),
+            atol_follows=not request.atol_given and bool(model.struct.nominal),
+            parameters=binding.address_of(request.parameters),
             rtol=request.rtol,
             start=request.start,
             stop=request.stop,
             run=self._run_options(),
-            check_start=request.options.initial == "check",
+            start_work=binding.address_of(self.start_work),
             degree=degree,
             n_points=0 if live else -1 if every else len(points),  # type: ignore[arg-type]
             point=None if every or live else binding.address_of(points),  # type: ignore[arg-type]
@@ -171,7 +176,7 @@ class Simulation:
         self.run = binding.Run.from_address(head.run)
         self.notes = Notes(head.record, self.memory)
         self.x = self.memory.reals(head.x, self.model.n_x)
-        self.x_first = self.x  # before the first event
+        self.x_first = self.memory.reals(head.x_first, self.model.n_x)  # before the first event
         self.u = self.memory.reals(self.problem.u, max(head.n_u, 1))
 
     # ------------------------------------------------------------------------------------------ linear algebra
@@ -236,29 +241,25 @@ class Simulation:
 
     def begin(self) -> None:
         """Consistent start values, first event, first values of the root functions."""
-        lib, model = binding.lib, self.model
-        if self.inputs.struct is not None:
-            self.u[: len(self.inputs.u)] = self.inputs.value(np.array([self.request.start]))[0]
-        own = model.consistent_start(self)
-        status = lib.pl_simulation_initialise(self.place) if own is None else lib.pl_simulation_begin(self.place, own)
+        search = self.prepare_start()
+        status = binding.lib.pl_simulation_initialise(self.place)
         while status == binding.PATTERN:
             self.raise_user_error()
             self.check_pattern()
-            status = lib.pl_simulation_initialise(self.place)
+            status = binding.lib.pl_simulation_initialise(self.place)
         self.raise_user_error()
         if status != binding.OK:
-            raise start_error(self, status) or failure_error(self, status, None)
+            raise (None if self.head.begun else search.error(status)) or failure_error(self, status, None)
+        search.finish()
+        self.start_work = NO_NUMBERS
 
-    def solve_algebraic(self) -> int:
-        """Newton for the algebraic unknowns, states kept; returns the status."""
-        while True:
-            status: int = binding.lib.pl_simulation_algebraic(self.place)
-            self.raise_user_error()
-            if status == binding.MEMORY:
-                raise failure_error(self, status, None)
-            if status != binding.PATTERN:
-                return status
-            self.check_pattern()
+    def prepare_start(self) -> StartSearch:
+        """What is known before."""
+        if self.inputs.struct is not None:
+            self.u[: len(self.inputs.u)] = self.inputs.value(np.array([self.request.start]))[0]
+        search = self.model.start_search(self)
+        search.prepare()
+        return search
 
     # ----------------------------------------------------------------------------------------------- stepping
 
