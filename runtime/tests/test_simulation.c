@@ -262,6 +262,55 @@ static void test_failures(void) {
     dismiss(&of, s);
 }
 
+/* A line of heat: x_i' = x_{i-1} - 2 x_i + x_{i+1}. Sparse factors that were given too little room get more. */
+enum { LINE = 50 };
+
+static pl_status line_rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *f) {
+    (void)self, (void)t, (void)u;
+    for (int i = 0; i < LINE; i++)
+        f[i] = (i > 0 ? x[i - 1] : 0.0) - 2.0 * x[i] + (i + 1 < LINE ? x[i + 1] : 0.0);
+    return PL_OK;
+}
+
+static void test_factors_grow(void) {
+    static pl_real start[LINE], atol[LINE];
+    static int column[LINE + 1], row[3 * LINE], index[LINE];
+    int at = 0;
+    for (int j = 0; j < LINE; j++) {
+        start[j] = j == LINE / 2;
+        atol[j] = 1e-8;
+        column[j] = at;
+        index[j] = j;
+        for (int i = j > 0 ? j - 1 : 0; i <= j + 1 && i < LINE; i++) row[at++] = i;
+    }
+    column[LINE] = at;
+    const pl_model line = {
+        .abi = PL_ABI, .n_x = LINE, .x_start = start, .rhs = line_rhs, .jac = {LINE, LINE, column, row}};
+    pl_real ends[2];
+    for (int small = 0; small < 2; small++) {
+        setting of;
+        prepare(&of, &line);
+        of.plan.options =
+            (pl_linear_options){.storage = PL_SPARSE, .lu = &pl_sparse_table, .lu_room = small ? 0.05 : 4.0};
+        CHECK(pl_linear_plan(&line, &of.plan.options, &of.plan.layout, of.work) == PL_OK);
+        of.setup.atol = atol;
+        of.setup.x_index = index;
+        of.setup.stop = 1.0;
+        of.memory.forbidden = small;
+        pl_simulation *s = started(&of);
+        if (small) {
+            CHECK(finish(s, 100) == PL_MEMORY && s->problem.failure.what == PL_IN_GROWTH);
+            CHECK(s->problem.failure.index == PL_GROW_FACTORS);
+            of.memory.forbidden = 0;
+        }
+        CHECK(finish(s, 100) == PL_FINISHED);
+        CHECK((s->grown[PL_GROW_FACTORS] > 0) == small);
+        ends[small] = s->out.row[(s->out.used - 1) * (1 + LINE) + 1 + LINE / 2];
+        dismiss(&of, s);
+    }
+    CHECK(fabs(ends[0] - ends[1]) < 1e-5);
+}
+
 /* The first 50 000 incidents of a run are kept, and at least as many of its end. */
 static void test_incidents(void) {
     enum { MANY = 400000, FIRST = 50000 };
@@ -480,6 +529,7 @@ int main(void) {
     test_growth_forbidden();
     test_failures();
     test_incidents();
+    test_factors_grow();
     test_copies();
     test_live();
     test_unit();

@@ -1,8 +1,8 @@
 """A simulation in a process of its own: ``options={"process": "child"}``.
 
-The child (runtime/host/child.c) loads the same runtime and the same compiled model, takes the steps, and sends rows,
-steps and events as they come; in the end its whole state, which the simulation here takes over: results and errors are
-the same to the last bit. A child that dies takes nothing with it but itself.
+The child (runtime/host/child.c) loads the same runtime and the same compiled model, finds the start values, takes the
+steps, and sends rows, steps and events as they come; in the end its whole state, which the simulation here takes over:
+results and errors are the same to the last bit. A child that dies takes nothing with it but itself.
 """
 
 from __future__ import annotations
