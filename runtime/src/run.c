@@ -90,10 +90,6 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     return r->n_watched > 0 ? pl_event_reset(r, p, t, x) : PL_OK;
 }
 
-void pl_run_relinearise(pl_run *r, void *method_state) {
-    if (r->started) pl_run_method(r)->forget(method_state);
-}
-
 static void log_step(const pl_run *r, const pl_stepper *head, pl_output *out) {
     if (out->log_used >= out->log_capacity) return;
     pl_real *entry = out->log + 4 * out->log_used++;

@@ -1,4 +1,4 @@
-/* The memory of a run: how much it needs, and where its events are found. */
+/* The memory of a run: how much it needs, where its events are found, and that its matrices were made anew. */
 #include "run.h"
 
 size_t pl_run_size(const pl_model *m) {
@@ -14,6 +14,10 @@ size_t pl_run_size(const pl_model *m) {
 size_t pl_run_method_size(const pl_run_options *opt, int n) {
     size_t first = opt->method->size(n), second = opt->other ? opt->other->size(n) : 0;
     return first > second ? first : second;
+}
+
+void pl_run_relinearise(pl_run *r, void *method_state) {
+    if (r->started) pl_run_method(r)->forget(method_state);
 }
 
 const pl_real *pl_run_event_before(const pl_run *r) {
