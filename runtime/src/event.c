@@ -21,11 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-#define AWAY     10.0 /* times what a root is held by: it has got away from zero */
-#define MAX_HELD 100  /* events of held roots in a row that did not */
-#define HOLD                                                                                                 \
-    1e-3 /* of the tolerances of states: what they make of roots that repeat without progress is no event */
-
 /* What a function may have left of its value where it can no longer be evaluated, to be on the way to zero: */
 #define LEFT_OF_STEP  0.5  /* ... of the value at the beginning of the step */
 #define LEFT_OF_MOST  1e-6 /* ... of the largest value since the last restart */
@@ -122,35 +117,6 @@ pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) 
     for (int i = 0; i < r->n_roots; i++) pl_run_g(r, RUN_G_OLD)[i] = pl_run_g(r, RUN_G_MOST)[i] = fabs(g[i]);
     r->t_past = t;
     return status;
-}
-
-void pl_event_hold(pl_run *r, pl_problem *p, pl_real t, const pl_real *x) {
-    pl_real *hold = pl_run_g(r, RUN_G_HOLD), *here = pl_run_g(r, RUN_G_TRY), *g = pl_run_g(r, RUN_G_KEPT);
-    pl_real *moved = pl_run_x(r, RUN_TRY);
-    const int8_t *fired = pl_run_fired(r);
-    for (int i = 0; i < r->n_x;
-         i++) /* by different amounts: differences of states are not to stay as they are */
-        moved[i] = x[i] + HOLD * (p->rtol * fabs(x[i]) + p->atol[i]) * ((pl_real)(7 * i % 5) - 2.3);
-    if (pl_roots(p, t, x, here) != PL_OK || pl_roots(p, t, moved, g) != PL_OK) return;
-    for (int i = 0; i < r->n_roots; i++)
-        if (fired[i]) hold[i] = fmax(hold[i], fabs(g[i] - here[i]));
-    r->held_roots = 1;
-}
-
-int pl_event_held(pl_run *r) {
-    pl_real *hold = pl_run_g(r, RUN_G_HOLD);
-    const pl_real *most = pl_run_g(r, RUN_G_MOST);
-    const int8_t *fired = pl_run_fired(r);
-    int again = 0;
-    for (int i = 0; r->held_roots && i < r->n_roots; i++) {
-        if (!fired[i] || hold[i] == 0.0) continue;
-        if (most[i] > AWAY * hold[i])
-            hold[i] = 0.0;
-        else
-            again = 1;
-    }
-    r->held_events = again ? r->held_events + 1 : 0;
-    return r->held_events >= MAX_HELD;
 }
 
 void pl_event_put_back(pl_run *r) {

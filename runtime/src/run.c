@@ -15,17 +15,12 @@
 #include <math.h>
 #include <string.h>
 
-#define WINDOW              40
-#define WINDOW_FAILS        30
-#define MAX_HANDOVERS       50
-#define MAX_EVENTS_IN_PLACE 100
-#define HOLD_AFTER          10   /* ... after which roots are held (event.c) */
-#define MAX_EVENTS_CLOSE    1000 /* state events in a row with hardly any progress between them */
-#define CLOSE               1e-9 /* ... relative to the length of the run, */
-#define CLOSE_STEPS         1e-5 /* ... and to the largest step: a far end alone makes no event close */
-#define GROWTH_AFTER_LOOK   2.0  /* of the step that ended before content of a function of time */
-#define ROUNDED             1e-9 /* of the gap before: nearer to each other, time events, jumps and the end are one */
-#define MAX_SETTLE          20
+#define WINDOW            40
+#define WINDOW_FAILS      30
+#define MAX_HANDOVERS     50
+#define GROWTH_AFTER_LOOK 2.0 /* of the step that ended before content of a function of time */
+#define ROUNDED           1e-9 /* of the gap before: nearer to each other, time events, jumps and the end are one */
+#define MAX_SETTLE        20
 
 static void find_next_jump(pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
@@ -232,17 +227,6 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
     return status;
 }
 
-/* Do events pile up at t? Those at times known before do not, unless these times do not advance. */
-static int piles_up(pl_run *r, pl_real t, int found) {
-    pl_real close = fmin(CLOSE * (r->t_stop - r->t_start), CLOSE_STEPS * r->h_largest);
-    r->event_gap = t - r->t_event;
-    r->events_in_place = r->event_gap <= 100.0 * DBL_EPSILON * fabs(t) ? r->events_in_place + 1 : 0;
-    if (!r->events_in_place) r->sets_x = 0;
-    if (found) r->events_close = r->event_gap <= close ? r->events_close + 1 : 0;
-    r->t_event = t;
-    return r->events_in_place >= MAX_EVENTS_IN_PLACE || r->events_close >= MAX_EVENTS_CLOSE;
-}
-
 /* Settle the event at t with x in RUN_AFTER. found: roots within a step; root: these, or relations of time; else time
  * event, input jump or model's request. */
 static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int found, int root, pl_event_info *info) {
@@ -250,19 +234,13 @@ static pl_status settle(pl_run *r, pl_problem *p, pl_real t, int found, int root
     memset(info, 0, sizeof *info);
     info->next_time = r->next_time > t ? r->next_time : HUGE_VAL;
     p->count->n_events++;
-    if (piles_up(r, t, found)) {
+    if (pl_event_piles_up(r, t, found)) {
         p->failure.t = t;
         return PL_CHATTER;
     }
     if (!m->event) return PL_OK;
-    if (found && pl_event_held(r)) {
-        p->failure.t = t;
-        return PL_CHATTER;
-    }
     pl_status status = call_event(r, p, t, pl_run_x(r, RUN_AFTER), root ? pl_run_fired(r) : NULL, info);
-    if (info->x_changed) r->sets_x = 1; /* states that are set anew again and again are no rounding */
-    if (status == PL_OK && found && r->events_in_place >= HOLD_AFTER && !r->sets_x)
-        pl_event_hold(r, p, t, pl_run_x(r, RUN_AFTER));
+    if (status == PL_OK) pl_event_repeats(r, p, t, found, info->x_changed);
     return status;
 }
 

@@ -62,11 +62,10 @@ static inline int pl_root_watched(const pl_model *m, int i) {
 
 /* Take the signs of the root functions at (t, x) as the state to compare with. */
 pl_status pl_event_reset(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
-/* Events repeat at t without progress: roots that fired do not turn back by less than what states below their tolerances
- * make of them. Before pl_event_reset. */
-void pl_event_hold(pl_run *r, pl_problem *p, pl_real t, const pl_real *x);
-/* Roots fire: those that were held and got away from zero since are held no longer. 1: others fire again and again. */
-int pl_event_held(pl_run *r);
+/* Do events pile up at t? Those at times known before do not, unless these times do not advance (event_repeat.c). */
+int pl_event_piles_up(pl_run *r, pl_real t, int found);
+/* After an event at t, before pl_event_reset: roots that repeat without progress are held. */
+void pl_event_repeats(pl_run *r, pl_problem *p, pl_real t, int found, int x_changed);
 /* After a restart: a root that fired and was set to zero exactly counts as not yet crossed, so that it fires again
  * if the states go on in the same direction (a ball that falls through the floor it was put on). */
 void pl_event_put_back(pl_run *r);
