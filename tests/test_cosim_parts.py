@@ -9,7 +9,6 @@ import pytest
 from support_cosim import THROUGH, example, spring_damper, text_model, through_loop
 
 import pliant
-from pliant.cosim.feedthrough import direct_inputs
 from pliant.cosim.graph import components
 from pliant.cosim.model_part import ModelPart
 from pliant.cosim.part import Part, PartSettings
@@ -108,11 +107,11 @@ def test_a_part_of_ones_own() -> None:
 
 
 def test_direct_inputs_are_structural() -> None:
-    spring = direct_inputs(example("pendulum_spring")._numeric)
+    spring = example("pendulum_spring")._numeric.known.feedthrough
     assert spring["dx"] == {0, 2}
     assert spring["dy"] == {1, 3}
     assert spring["pull1"] == {0, 1, 2, 3}
-    pendulum = direct_inputs(example("pendulum_part")._numeric)
+    pendulum = example("pendulum_part")._numeric.known.feedthrough
     assert "s" not in pendulum
     assert pendulum["der(omega)"] == {0, 1}
 

@@ -55,8 +55,8 @@ class Model:
 
     @property
     def variables(self) -> dict[str, VariableInfo]:
-        """Everything known about each variable: kind, unit, start, nominal, min, max, description, source span."""
-        return self._numeric.variables()
+        """Everything known about each variable: kind, type, unit, start, nominal, min, max, description, place."""
+        return dict(self._numeric.known.variables)
 
     @property
     def structure(self) -> Structure:
@@ -71,12 +71,12 @@ class Model:
     @property
     def code(self) -> str:
         """The C text that was made from a Modelica model."""
-        if not isinstance(self._numeric, GeneratedModel):
+        if self._numeric.equations is None:
             raise NotSupportedError(
                 f"{self.name}: pliant made no C text for this model",
                 hint="model.code is for models loaded from Modelica",
             )
-        return self._numeric.generated.text
+        return self._numeric.equations.text
 
     @property
     def last_start(self) -> Start | None:
@@ -88,7 +88,7 @@ class Model:
         >>> model.last_start.undetermined  # no `fixed`, no initial equation
         ['x']
         """
-        return self._numeric.last_start if isinstance(self._numeric, GeneratedModel) else None
+        return self._numeric.last_start
 
     def __repr__(self) -> str:
         n = self._numeric.names

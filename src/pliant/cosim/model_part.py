@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.cosim.feedthrough import direct_inputs, held_variables
 from pliant.cosim.live import LiveSimulation, Token
 from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, Port, Vector
 from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
 from pliant.solve import binding
 from pliant.solve.collect import METHOD_ARRAY, collect_stats
-from pliant.solve.generated import GeneratedModel, is_hidden
-from pliant.solve.names import suggestion
+from pliant.solve.names import is_hidden, suggestion
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request, check_request
 from pliant.solve.result import Event, Stats, StepRecord
@@ -45,7 +43,6 @@ class ModelPart:
         self.numeric = self.given = numeric
         self.sim: LiveSimulation | None = None
         self.request: Request | None = None
-        self._direct: dict[str, frozenset[int]] | None = None
         self._ports: dict[str, Port] | None = None
         self.degree = DEGREE
         self._counted = Stats()
@@ -65,22 +62,17 @@ class ModelPart:
 
     def _all_ports(self) -> dict[str, Port]:
         if self._ports is None:
-            types: dict[str, str] = {}
-            held: frozenset[str] = frozenset()
-            if isinstance(self.given, GeneratedModel):
-                variables = self.given.generated.program.sorted.system.variables
-                types = {v.name: v.type for v in variables}
-                held = held_variables(self.given)
+            known = self.given.known
             constant = self.given.constants(self.given.p_start)
             declared = self.given.declared_inputs(None)
             self._ports = {}
-            for name, info in self.given.variables().items():
+            for name, info in known.variables.items():
                 causality = "input" if info.kind == "input" else "output"
                 if name in constant or info.kind == "parameter":
                     causality = "constant"
-                kind = types.get(name, "real")
+                is_held = name in known.held or info.type != "real"
                 self._ports[name] = Port(
-                    name, causality, info.unit, kind, info.start, name in held or kind != "real", declared.get(name)
+                    name, causality, info.unit, info.type, info.start, is_held, declared.get(name)
                 )
         return self._ports
 
@@ -132,9 +124,7 @@ class ModelPart:
     def _numeric_for(self, settings: PartSettings) -> NumericModel:
         """With Taylor coefficients where the correction of the history can use them."""
         model = self.given
-        if not isinstance(model, GeneratedModel) or not model.names.u:
-            return model
-        return model.for_correction(settings.at_jump, settings.method)
+        return model.for_correction(settings.at_jump, settings.method) if model.names.u else model
 
     def about(self) -> PartAbout:
         """Names and descriptions."""
@@ -148,7 +138,7 @@ class ModelPart:
             tuple(name for name in visible if name not in names.algebraic),
             names.aliases,
             self.numeric.constants(self.request.parameters),
-            self.numeric.variables(),
+            self.numeric.known.variables,
         )
 
     def begin(self, t: float, inputs: Vector) -> None:
@@ -184,7 +174,7 @@ class ModelPart:
     @property
     def reacts(self) -> bool:
         """Has the model when-clauses, which a jump of an input may set off?"""
-        return isinstance(self.numeric, GeneratedModel) and self.numeric.has_memory
+        return self.numeric.known.has_memory
 
     def settle(self, inputs: Vector) -> bool:
         """What waits here takes place with these inputs; False if it ends the part."""
@@ -238,15 +228,14 @@ class ModelPart:
 
     def feedthrough(self) -> Pattern:
         """Which chosen outputs depend on which inputs directly."""
-        if self._direct is None:
-            self._direct = direct_inputs(self.given)
+        direct = self.given.known.feedthrough
         out = np.zeros((len(self.sources), len(self.given.names.u)), dtype=bool)
         for k, (name, source) in enumerate(zip(self.chosen, self.sources, strict=True)):
             if source.vector == "u":
                 out[k, source.place] = True
                 continue
             target = self.given.names.behind(name)[0]
-            out[k, sorted(self._direct.get(target, ()))] = True
+            out[k, sorted(direct.get(target, ()))] = True
         return out
 
     def sensitivity(self, inputs: Vector) -> Matrix:
@@ -267,10 +256,9 @@ class ModelPart:
 
     def _exact_sensitivity(self, inputs: Vector, pattern: Pattern) -> Matrix | None:
         model, sim = self.numeric, self._running()
-        if not isinstance(model, GeneratedModel) or model.names.algebraic:
+        if not model.has_tangents or model.names.algebraic:
             return None
-        variables = model.generated.program.sorted.system.variables
-        declared = [v.name for v in variables if v.is_output]
+        declared = model.known.outputs
         needed = [k for k in range(len(self.chosen)) if pattern[k].any()]
         if any(self.chosen[k] not in declared for k in needed):
             return None

@@ -21,8 +21,7 @@ from pliant.arguments import is_number
 from pliant.errors import ArgumentError, ModelEvaluationError, PliantError, SimulationInterrupted, UnknownNameError
 from pliant.realtime.linearise import Matrix, Trace, Walker
 from pliant.realtime.scenario import Scenario
-from pliant.solve.generated import GeneratedModel, is_hidden
-from pliant.solve.names import suggestion
+from pliant.solve.names import is_hidden, suggestion
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import ATOL_SHARE, check_request
 from pliant.solve.result import Result
@@ -78,12 +77,6 @@ def _limit(what: str, value: Any) -> float:
     return float(value)
 
 
-def _declared_outputs(model: NumericModel) -> list[str]:
-    if isinstance(model, GeneratedModel):
-        return [one.name for one in model.generated.program.sorted.system.variables if one.is_output]
-    return list(model.names.y)
-
-
 def _find(model: NumericModel, name: str) -> tuple[bool, int, int] | None:
     """(in x?, place, sign) of a name; None where it is no variable that moves by the equations."""
     names = model.names
@@ -120,7 +113,7 @@ def check_accuracy(model: NumericModel, accuracy: Any, judged: Any) -> Accuracy:
     usual = DEFAULT if is_mapping else _limit("accuracy", accuracy)
     if judged is None:
         states = [name for name in model.names.x if name not in model.names.algebraic and not is_hidden(name)]
-        wanted = [*states, *(name for name in _declared_outputs(model) if _find(model, name)), *limits]
+        wanted = [*states, *(name for name in model.known.outputs if _find(model, name)), *limits]
     else:
         wanted = list(judged)
         outside = [name for name in limits if name not in wanted]
@@ -129,7 +122,7 @@ def check_accuracy(model: NumericModel, accuracy: Any, judged: Any) -> Accuracy:
                 f"accuracy names {outside[0]}, which is not among judged",
                 hint="name it in judged=, too, or leave it out",
             )
-    info = model.variables()
+    info = model.known.variables
     names = []
     for name in dict.fromkeys(wanted):
         found = _find(model, name)
@@ -215,7 +208,7 @@ def accurate_run(model: NumericModel, scenario: Scenario, step: float, names: Se
     result = _simulated(model, scenario, float(points[-1]), points, columns)
     t, values = result.time, _columns(result, seen)
     jumps: tuple[Matrix, Matrix, Matrix] = (np.zeros(0), values[:0], values[:0])
-    if model.struct.n_roots or scenario.inputs or getattr(model, "has_memory", False):
+    if model.struct.n_roots or scenario.inputs or model.known.has_memory:
         jumps = _jumps(_simulated(model, scenario, float(points[-1]), None, columns), seen)
     low, high, at = _stretches(t, values, jumps, scenario.start, step, count)
     everything = np.vstack([values, *jumps[1:]])

@@ -16,7 +16,7 @@ from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.stepper.make import StartValues, StepCode, StepperOptions, make_stepper
 from pliant.realtime.stepper.run import Stepper
 from pliant.realtime.stepper.start import start_of
-from pliant.solve.generated import GeneratedModel
+from pliant.solve.equations import Equations
 from pliant.solve.numeric import NumericModel
 
 NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
@@ -40,14 +40,14 @@ class Drive:
     flags: NDArray[np.uint32] | None  # (N,) bits of the monitor, None without one
 
 
-def generated(model: NumericModel) -> GeneratedModel:
-    """The model, if C can be made from its equations."""
-    if not isinstance(model, GeneratedModel):
+def equations_of(model: NumericModel) -> Equations:
+    """The equations that C can be made from."""
+    if model.equations is None:
         raise NotSupportedError(
             f"{model.name}: no C code can be written, because the model is a function, not equations",
             hint="real-time code is made from Modelica; pattern and evidence work for every model",
         )
-    return model
+    return model.equations
 
 
 def write_code(
@@ -58,14 +58,14 @@ def write_code(
     relation_passes: int | None = None,
 ) -> StepCode:
     """The C text of the plan's step."""
-    model = generated(outcome.model)
+    equations = equations_of(outcome.model)
     options = outcome.request.options
-    walker = Walker(model, outcome.request.step)
+    walker = Walker(outcome.model, outcome.request.step)
     walker.begin(outcome.request.scenarios[0])
     watched = options.monitor != "off"
     return make_stepper(
-        model.generated.program.sorted,
-        model.generated.form,
+        equations.sorted,
+        equations.form,
         outcome.request.step,
         outcome.elimination,
         StepperOptions(

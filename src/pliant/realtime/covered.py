@@ -10,7 +10,6 @@ from pliant.realtime.evidence import Evidence
 from pliant.realtime.linearise import Matrix, Walker
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario
-from pliant.solve.generated import GeneratedModel
 
 Pair = tuple[Matrix, Matrix]  # lowest and highest values
 
@@ -79,14 +78,13 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         "the model itself: whether its equations describe the plant",
         "the target: timing there, its compiler, its arithmetic beyond the precision named above",
     ]
-    if isinstance(outcome.model, GeneratedModel):
-        if outcome.model.generated.program.sorted.checks:
-            out.append("assertions of the model: accurate simulations heed them, the generated code does not")
-        if outcome.model.has_memory:
-            out.append(
-                "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
-                "variables, only the runs show what they do; events between steps take place at the end of the step"
-            )
+    if outcome.model.known.has_checks:
+        out.append("assertions of the model: accurate simulations heed them, the generated code does not")
+    if outcome.model.known.has_memory:
+        out.append(
+            "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
+            "variables, only the runs show what they do; events between steps take place at the end of the step"
+        )
     if e.lyapunov is None or not e.lyapunov.found:
         out.append("arbitrary sequences of the linearisations: no common Lyapunov function is known")
     return out

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pliant.codegen.emit import generate
 from pliant.errors import NotSupportedError, PliantError
 from pliant.realtime.evidence import Evidence
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.tune import Compiled, Tuned
-from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
 
@@ -68,13 +66,12 @@ def choose_form(wanted: str, tried: list[Candidate | Failed]) -> tuple[Candidate
 
 
 def in_form(model: NumericModel, wanted: str) -> NumericModel:
-    """The same model in another form, compiled anew if it was loaded in another one."""
+    """The same model in another form."""
     if wanted == "auto":
         return model
-    if not isinstance(model, GeneratedModel):
+    found = model.in_form(wanted)
+    if found is None:
         raise NotSupportedError(
             f"{model.name}: only models made of equations have another form", hint="leave the option form out"
         )
-    if model.generated.form == wanted:
-        return model
-    return GeneratedModel.compile(generate(model.generated.program.sorted, wanted), model.digest)
+    return found

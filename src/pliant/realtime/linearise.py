@@ -23,7 +23,6 @@ from pliant.expr.evaluate import parameter_values
 from pliant.realtime.rests import STILL, WINDOW, level, rests
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.solve import binding
-from pliant.solve.generated import GeneratedModel
 from pliant.solve.look import jacobian_places, mass_matrix
 from pliant.solve.numeric import NumericModel
 from pliant.solve.operating import Point
@@ -92,15 +91,15 @@ class Walker:
         self._values = np.ctypeslib.as_array((ctypes.c_double * count).from_address(address))
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
         self._levels = self._resting()
-        self._settle = self.model.settle if isinstance(self.model, GeneratedModel) and self.model.has_memory else None
+        self._has_memory = self.model.known.has_memory
 
     def _resting(self) -> list[tuple[int, float]]:
         """States that may come to rest at a level, with it."""
         self._crossed: dict[int, int] = {}
-        if not isinstance(self.model, GeneratedModel) or not self._has_relations:
+        equations = self.model.equations
+        if equations is None or not self._has_relations:
             return []
-        program = self.model.generated.program
-        s = program.sorted
+        s, program = equations.sorted, equations.program
         number = {one.name: v for v, one in enumerate(s.system.variables)}
         given = zip(self.model.names.p, self.sim.request.parameters.tolist(), strict=False)
         values = parameter_values(s.system, {number[name]: value for name, value in given})
@@ -140,8 +139,8 @@ class Walker:
         self._set_inputs(t, self.inputs_from(self._steps_at(t)) if u is None else u)
         if not self._has_relations:
             return
-        if self._settle is not None:
-            self._settle(sim.instance, t, x, sim.u)
+        if self._has_memory:
+            self.model.settle(sim.instance, t, x, sim.u)
             return
         info = binding.EventInfo()
         call = binding.EVENT_CALL(self.model.struct.event)
@@ -150,19 +149,17 @@ class Walker:
 
     def hold(self, memories: Matrix) -> None:
         """Give discrete variables these values."""
-        if self._settle is not None and isinstance(self.model, GeneratedModel):
+        if self._has_memory:
             self.model.set_memories(self.sim.instance, memories)
 
     @property
     def memories(self) -> Matrix:
         """Discrete variables as they are now."""
-        if self._settle is None or not isinstance(self.model, GeneratedModel):
-            return np.zeros(0)
         return np.array(self.model.memories(self.sim.instance))
 
     def _event(self, t: float, x: Matrix) -> Matrix:
         """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
-        if self._settle is None:
+        if not self._has_memory:
             return x
         self._set_inputs(t, self.inputs_from(self._steps_at(t)))
         after, info = x.copy(), binding.EventInfo()

@@ -22,7 +22,6 @@ from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.stepper.events import check_events
 from pliant.realtime.stepper.make import StepCode
-from pliant.solve.generated import GeneratedModel
 from pliant.solve.names import suggestion
 from pliant.solve.result import Result
 
@@ -270,8 +269,8 @@ class Plan:
                 f"{rows:.3g} steps of {len(self.names)} unknowns do not fit into memory: every step is kept",
                 hint="a run in pieces: start_values= from the end of the one before, or the written code by itself",
             )
-        if isinstance(self.outcome.model, GeneratedModel):
-            check_events(self.outcome.model.generated.program.sorted, self.step, start)
+        if self.outcome.model.equations is not None:
+            check_events(self.outcome.model.equations.sorted, self.step, start)
         code = self.code
         if precision not in (None, code.precision):
             code = write_code(self.outcome, precision, *fixed_counts(code))
@@ -317,7 +316,7 @@ class Plan:
     @property
     def can_write(self) -> bool:
         """Is the model made of equations, so that C can be written?"""
-        return isinstance(self.outcome.model, GeneratedModel)
+        return self.outcome.model.equations is not None
 
     def baselines(self) -> list[Baseline]:
         """Other ways to choose a pattern, measured on the same linearisations."""

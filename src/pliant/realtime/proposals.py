@@ -25,7 +25,6 @@ from pliant.realtime.form import in_form
 from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario
-from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
 SAFE = 0.8  # share of the accuracy that a proposal may take: other scenarios will take more
@@ -96,7 +95,7 @@ class Trials:
     def _runner(self, form: str, order: int, n: int, judge: Judge) -> Callable[[Scenario], Steps]:
         """Runs of a scenario: the steps of the analysis, or where there are many the compiled step."""
         o, request, step = self.outcome, self.outcome.request, judge.step
-        if form or self.steps * n < COMPILED or not isinstance(o.model, GeneratedModel):
+        if form or self.steps * n < COMPILED or o.model.equations is None:
             walker = judge.walker(order)
             return lambda scenario: take_steps(walker, scenario.seen(request.options.inputs, step))
         options = replace(request.options, monitor="off", precision="double")
@@ -190,12 +189,10 @@ def propose(outcome: Outcome) -> list[Proposal]:
 
 def _other_form(outcome: Outcome) -> str:
     """The form that the model does not have now; empty where it has no loops, or where the user named the form."""
-    model = outcome.model
-    if not isinstance(model, GeneratedModel):
-        return ""
-    if model.generated.form == "dae":
+    known = outcome.model.known
+    if known.form == "dae":
         return "ode" if outcome.frame.algebraic.any() else ""
-    return "dae" if model.generated.program.loops else ""
+    return "dae" if known.loops else ""
 
 
 def _proposal(outcome: Outcome, key: tuple[str, int, int], attempt: Attempt) -> Proposal:

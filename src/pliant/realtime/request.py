@@ -16,7 +16,6 @@ from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.stepper.events import check_events
 from pliant.realtime.stepper.lower import check_supported
-from pliant.solve.generated import GeneratedModel
 from pliant.solve.numeric import NumericModel
 
 MOST_NUMBERS = 500_000_000  # in a run
@@ -87,9 +86,9 @@ def request_of(model: NumericModel, wish: Wish) -> Request:
                 f"{one.name}: {count:.3g} steps of {wish.step:g} do not fit into memory",
                 hint="an earlier stop, or a larger step",
             )
-    if isinstance(model, GeneratedModel):
-        check_supported(model.generated.program.sorted)
+    if model.equations is not None:
+        check_supported(model.equations.sorted)
         for one in wish.scenarios:
-            check_events(model.generated.program.sorted, wish.step, one.start)
+            check_events(model.equations.sorted, wish.step, one.start)
     accuracy = check_accuracy(model, wish.accuracy, wish.judged)
     return Request(wish.step, wish.scenarios, wish.rule, wish.order, wish.options, accuracy)

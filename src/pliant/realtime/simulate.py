@@ -39,7 +39,7 @@ def run_result(model: NumericModel, run: Drive) -> Result:
         columns,
         stats=stats,
         manifest=lambda: make_manifest(model.name, model.digest, options, created),
-        info=model.variables,
+        info=lambda: model.known.variables,
         parameters=model.constants(run.walker.sim.request.parameters),
         aliases=names.aliases,
         lazy=lambda: lazy,

@@ -18,7 +18,6 @@ from pliant.errors import NotSupportedError
 from pliant.realtime.code import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, Drive, drive, outputs_apart, write_code
 from pliant.realtime.outcome import Outcome
 from pliant.realtime.stepper.make import StepCode
-from pliant.solve.generated import GeneratedModel
 
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges
@@ -50,14 +49,14 @@ Tuned = Compiled | NotSupportedError | None  # compiled; why it cannot be writte
 def compile_step(outcome: Outcome) -> Tuned:
     """The step of a pattern."""
     model, request = outcome.model, outcome.request
-    if not isinstance(model, GeneratedModel):
+    if model.equations is None:
         return None
-    has_loops = any(block.kind == "nonlinear" for block in model.generated.program.loops)
+    has_loops = "nonlinear" in model.known.loops
     limit = SAME[request.options.precision]
     if has_loops:
         limit = max(limit, LOOP_SHARE * request.rule.tolerance)
     try:
-        code, compared = _tuned(outcome, has_loops, model.has_memory, limit)
+        code, compared = _tuned(outcome, has_loops, model.known.has_memory, limit)
     except NotSupportedError as error:
         return error
     return Compiled(code, compared, limit, has_loops)

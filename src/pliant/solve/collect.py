@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pliant.solve import binding
 from pliant.solve.failure import failure_error
 from pliant.solve.manifest import make_manifest
-from pliant.solve.native import NativeModel
 from pliant.solve.numeric import Vector
 from pliant.solve.result import Result, Stats
 from pliant.solve.story import run_record
@@ -61,7 +60,7 @@ def collect(sim: Simulation) -> Result:
         stats=collect_stats(sim),
         manifest=lambda: _manifest(sim, created),
         events=tuple(sim.events),
-        info=sim.model.variables,
+        info=lambda: sim.model.known.variables,
         parameters=sim.model.constants(sim.request.parameters),
         aliases=names.aliases,
         lazy=lambda: _lazy_columns(sim),
@@ -82,8 +81,8 @@ def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]
     """Columns that are computed when somebody asks for them: derivatives and inputs."""
     lazy: dict[str, Callable[[], NDArray[np.float64]]] = {}
     names = sim.model.names
-    # with discrete memory the equations of an earlier time are gone
-    if sim.model.lazy_derivatives and len(sim.x_index) == len(names.x) and not _has_memory(sim):
+    # what events and steps have changed since is lost: the equations of an earlier time are gone
+    if sim.model.lazy_derivatives and len(sim.x_index) == len(names.x) and not sim.model.known.has_past:
         derivative = _Derivative(sim)
         for i, name in enumerate(names.x):
             lazy[f"der({name})"] = derivative.column(i)
@@ -96,11 +95,6 @@ def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]
 def _after_jumps(times: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Rows that show what holds from their time on: the last of each time."""
     return np.append(times[1:] != times[:-1], True)
-
-
-def _has_memory(sim: Simulation) -> bool:
-    struct = sim.model.struct
-    return isinstance(sim.model, NativeModel) and bool(struct.event or struct.step_done)
 
 
 def _manifest(sim: Simulation, created: float) -> dict[str, Any]:

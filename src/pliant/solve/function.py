@@ -18,9 +18,10 @@ from pliant.arguments import as_names, is_number
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.jacobian.detect import detect
 from pliant.solve import binding
+from pliant.solve.known import Names
 from pliant.solve.manifest import hash_bytes
 from pliant.solve.mass import make_explicit
-from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names
+from pliant.solve.numeric import Instance, NumericModel, Vector, check_names
 
 Function = Callable[[float, Vector], ArrayLike]
 FLOAT = np.dtype(np.float64)

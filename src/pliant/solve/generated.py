@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +15,16 @@ from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.expr.signed import signed_variable
-from pliant.ir import Equation, FlatModel, Graph, Kind, Op, Variable
+from pliant.ir import FlatModel, Graph, Kind, Op, Variable
 from pliant.solve import binding, binding_start
-from pliant.solve.initial import GeneratedStart, Start
+from pliant.solve.equations import Equations, known_from, names_from
+from pliant.solve.initial import GeneratedStart
 from pliant.solve.inputs import count_jumps
-from pliant.solve.names import suggestion
+from pliant.solve.known import Known
+from pliant.solve.names import is_hidden, suggestion
 from pliant.solve.native import NativeModel, check_struct
-from pliant.solve.numeric import Instance, Names, NumericModel, Vector
-from pliant.solve.result import VariableInfo, VariableKind
+from pliant.solve.numeric import Instance, NumericModel, Vector
 from pliant.solve.signal_kinds import Declared
-from pliant.structure.diagnosis import describe_equation
 
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
 OFTEN = 5  # input jumps that are worth compiling Taylor coefficients for
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from pliant.solve.options import Request
     from pliant.solve.signal_kinds import Typed
     from pliant.solve.simulation import Simulation
-
-
-def is_hidden(name: str) -> bool:
-    """Variables that pliant made for itself."""
-    return name.startswith("$")
 
 
 class GeneratedModel(NativeModel):
@@ -69,7 +64,7 @@ class GeneratedModel(NativeModel):
         struct = binding.Model.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
         model = cls(
-            struct, name=system.name, digest=digest, names=_names(generated, _root_names(struct)), keep=(library,)
+            struct, name=system.name, digest=digest, names=names_from(generated, _root_names(struct)), keep=(library,)
         )
         model.generated = generated
         model.initial = binding_start.Initial.from_address(struct.initial)
@@ -90,7 +85,6 @@ class GeneratedModel(NativeModel):
     _with_taylor: GeneratedModel | None = None
     _with_tangents: GeneratedModel | None = None
     reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
-    last_start: Start | None = None  # how the last simulation found its start values
     scaled_from: tuple[GeneratedModel, Vector] | None = None  # see `scaled_for`
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -134,10 +128,21 @@ class GeneratedModel(NativeModel):
             self._with_tangents = GeneratedModel.compile(generated, self.digest)
         return self._with_tangents
 
-    @property
-    def has_memory(self) -> bool:
-        """Events set discrete variables or states."""
-        return bool(self.generated.program.sorted.events)
+    @cached_property
+    def known(self) -> Known:
+        """Everything that follows from the equations."""
+        return known_from(self.generated, self.names, self.numbers, self._has_past)
+
+    @cached_property
+    def equations(self) -> Equations:
+        """Those that the text was made from."""
+        return Equations.of(self.generated, self.names)
+
+    def in_form(self, form: str) -> GeneratedModel:
+        """The same model in another form, compiled anew if it was loaded in another one."""
+        if self.generated.form == form:
+            return self
+        return GeneratedModel.compile(generate(self.generated.program.sorted, form), self.digest)
 
     def memories(self, instance: Instance) -> tuple[float, ...]:
         """Values of discrete variables in the order of the model's events."""
@@ -185,6 +190,26 @@ class GeneratedModel(NativeModel):
             instance.address, of, t, at[0].ctypes.data, at[1].ctypes.data, ctypes.addressof(along), out.ctypes.data
         )
         return out[:-1] if status == binding.OK else None
+
+    @property
+    def has_tangents(self) -> bool:
+        """They come from the equations."""
+        return True
+
+    def take_anew(self, instance: Instance, t: float, x: Vector, u: Vector) -> bool:
+        """Relations and state sets, as after a step."""
+        changed = False
+        if self.struct.initialise:
+            info = binding.EventInfo()
+            call = binding.INITIALISE_CALL(self.struct.initialise)
+            status = call(instance.address, t, x.ctypes.data, u.ctypes.data, ctypes.byref(info))
+            changed = status == binding.OK and bool(info.f_changed)
+        if self.struct.step_done:
+            request = ctypes.c_int()
+            call = binding.STEP_CALL(self.struct.step_done)
+            call(instance.address, t, x.ctypes.data, u.ctypes.data, ctypes.byref(request))
+            changed = changed or bool(request.value)
+        return changed
 
     def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
         """Types of Modelica; bounds and start values may follow the parameters."""
@@ -299,44 +324,6 @@ class GeneratedModel(NativeModel):
             self._constants = out
         return out
 
-    def variables(self) -> dict[str, VariableInfo]:
-        """Everything known about each variable, by name."""
-        program = self.generated.program
-        system = program.sorted.system
-        states = set(program.x[: program.n_states])
-        out: dict[str, VariableInfo] = {}
-        for v, variable in enumerate(system.variables):
-            if variable.kind in (Kind.SELECTION, Kind.BEFORE) or is_hidden(variable.name.removeprefix("der(")):
-                continue
-            out[variable.name] = self._info(v, variable, v in states)
-        return out
-
-    def _info(self, v: int, variable: Variable, is_state: bool) -> VariableInfo:
-        kind: VariableKind = "algebraic"
-        if variable.kind == Kind.INPUT:
-            kind = "input"
-        elif variable.kind in (Kind.PARAMETER, Kind.CONSTANT):
-            kind = "parameter"
-        elif variable.kind == Kind.DISCRETE:
-            kind = "discrete"
-        elif variable.kind == Kind.DERIVATIVE:
-            kind = "derivative"
-        elif is_state:
-            kind = "state"
-        elif variable.is_output:
-            kind = "output"
-        return VariableInfo(
-            variable.name,
-            kind,
-            unit=variable.unit,
-            description=variable.description,
-            start=self.numbers.get(v) if kind == "parameter" else self._number(variable.start),
-            nominal=self._number(variable.nominal),
-            min=self._number(variable.min),
-            max=self._number(variable.max),
-            span=variable.span,
-        )
-
     def _number(self, e: int | None) -> float | None:
         if e is None:
             return None
@@ -383,47 +370,6 @@ class GeneratedModel(NativeModel):
                 for slot, j in zip(slots, chosen, strict=True):
                     out[place[slot]] = variables[one.candidates[level][j]].name
         return out
-
-    def place_of(self, name: str) -> str:
-        """The equation that a variable, or the derivative of a state, is computed from."""
-        s, equation = self.generated.program.sorted, self._equation_of(name)
-        if equation is None:
-            return ""
-        told = describe_equation(s.system.graph, equation, lambda w: s.system.variables[w].name, relations=s.relations)
-        return f"\n  from the equation  {told}"
-
-    def line_of(self, name: str) -> str:
-        """File and line of that equation."""
-        equation = self._equation_of(name)
-        if equation is None or equation.span is None:
-            return ""
-        return f" ({Path(equation.span.file).name}, line {equation.span.line})"
-
-    def _equation_of(self, name: str) -> Equation | None:
-        s = self.generated.program.sorted
-        variables = s.system.variables
-        wanted = {name, f"der({name})"}
-        for one in (name, f"der({name})"):
-            wanted.add(self.names.aliases.get(one, ("", 1))[0])
-        for block in s.blocks:
-            for v, e in zip(block.variables, block.equations, strict=True):
-                if variables[v].name not in wanted:
-                    continue
-                step = [one.equation for one in block.steps if one.variable == v]
-                return s.equations[step[0] if step else e]
-        return self._alias_equation(f"der({name})") or self._alias_equation(name)
-
-    def _alias_equation(self, name: str) -> Equation | None:
-        """The equation that made an alias of a variable: of those as written that contain it, the shortest."""
-        system = self.generated.program.sorted.system
-        number = next((v for v, variable in enumerate(system.variables) if variable.name == name), None)
-        sizes = [variables_of(system.graph, equation.residual) for equation in system.equations]
-        found = [(len(known), k) for k, known in enumerate(sizes) if number in known]
-        return system.equations[min(found)[1]] if found else None
-
-    def is_boolean(self, name: str) -> bool:
-        """By its declaration."""
-        return any(one.name == name and one.type == "boolean" for one in self.generated.program.sorted.system.variables)
 
     def check_parameter(self, name: str, value: float) -> None:
         """Integers must be whole, min and max hold."""
@@ -504,30 +450,3 @@ def _root_names(struct: binding.Model) -> tuple[str, ...]:
 def _is_signed_number(g: Graph, e: int) -> bool:
     node = g.nodes[e]
     return bool((g.nodes[node[1]] if node[0] == Op.NEG else node)[0] == Op.CONST)
-
-
-def _names(generated: Generated, roots: tuple[str, ...]) -> Names:
-    program = generated.program
-    system = program.sorted.system
-    variables, g = system.variables, system.graph
-    aliases: dict[str, tuple[str, int]] = {}
-    for v, e in program.sorted.replaced.items():
-        root = signed_variable(g, e)
-        if root is None or is_hidden(variables[v].name):
-            continue
-        if variables[root[0]].kind not in (Kind.PARAMETER, Kind.CONSTANT):
-            aliases[variables[v].name] = (variables[root[0]].name, root[1])
-    for v, e in program.sorted.derivatives.items():
-        root, name = signed_variable(g, e), f"der({variables[v].name})"
-        if root is not None and variables[root[0]].name != name:
-            aliases.setdefault(name, (variables[root[0]].name, root[1]))
-    x = tuple(variables[v].name for v in program.x)
-    return Names(
-        x=x,
-        u=tuple(variables[v].name for v in program.u),
-        p=tuple(variables[v].name for v in program.p),
-        y=tuple(variables[v].name for v in generated.y),
-        roots=roots,
-        algebraic=frozenset(x[program.n_states :]),
-        aliases=aliases,
-    )

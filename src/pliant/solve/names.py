@@ -1,9 +1,14 @@
-"""Suggestions for names that do not exist."""
+"""Names: those that pliant keeps to itself, and suggestions for those that do not exist."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+
+def is_hidden(name: str) -> bool:
+    """Is this a variable that pliant made for itself?"""
+    return name.startswith("$")
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:

@@ -18,7 +18,8 @@ from pliant.arguments import as_path, by_name
 from pliant.codegen.compiler import load_again, load_library
 from pliant.errors import ModelError, NotSupportedError
 from pliant.solve import binding
-from pliant.solve.numeric import Instance, Names, NumericModel, Vector, check_names, mass_rows
+from pliant.solve.known import Names
+from pliant.solve.numeric import Instance, NumericModel, Vector, check_names, mass_rows
 
 #: times that an exact Jacobian may cost of differences: it spares trouble; and what is not worth the question
 FAR_DEARER = 4.0
@@ -46,6 +47,11 @@ class NativeModel(NumericModel):
         """Are its equations all there is: no memory, no parameters, nothing to open?"""
         s = self.struct
         return not (s.memory_size or s.open or s.close or (s.set_parameters and s.n_p))
+
+    @property
+    def _has_past(self) -> bool:
+        """Events and steps may leave something in the instance."""
+        return bool(self.struct.event or self.struct.step_done)
 
     @property
     def doubtful_pattern(self) -> bool:

@@ -6,7 +6,7 @@ import ctypes
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, ModelError, UnknownNameError
 from pliant.solve import binding
+from pliant.solve.known import Known, Late, Names, everything_through
 from pliant.solve.names import suggestion
 from pliant.solve.result import VariableInfo
 from pliant.solve.signal_kinds import Declared, Typed
 from pliant.solve.start import StartSearch
 
 if TYPE_CHECKING:
+    from pliant.solve.equations import Equations
+    from pliant.solve.initial import Start
     from pliant.solve.options import Request
     from pliant.solve.simulation import Simulation
 
@@ -36,25 +39,14 @@ class Instance:
     raised: BaseException | None = None  # exception of a Python callback, to be raised again in the caller
 
 
-@dataclass
-class Names:
-    """Names of all variables of a model, in the order of the numeric vectors."""
-
-    x: tuple[str, ...]
-    u: tuple[str, ...] = ()
-    p: tuple[str, ...] = ()
-    y: tuple[str, ...] = ()
-    roots: tuple[str, ...] = ()
-    algebraic: frozenset[str] = field(default_factory=frozenset)
-    aliases: dict[str, tuple[str, int]] = field(default_factory=dict)  # name -> (name of a variable, sign)
-
-    def behind(self, name: str) -> tuple[str, int]:
-        """The variable that holds the values of a name, and the sign between the two."""
-        return self.aliases.get(name, (name, 1))
-
-
 class NumericModel(ABC):
-    """A constant description (``struct``) plus a way to make instances."""
+    """A constant description (``struct``) plus a way to make instances.
+
+    What is known of it stands in ``known``. What only some models can do has a method here, too, which says so by its
+    answer: nobody has to ask what a model was made from.
+    """
+
+    last_start: Start | None = None  # how the last simulation found its start values, where the model looks for them
 
     def __init__(self, struct: binding.Model, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]) -> None:
         self.struct = struct
@@ -113,6 +105,87 @@ class NumericModel(ABC):
     def may_have_events(self) -> bool:
         """Has it root functions, or a say after steps?"""
         return bool(self.struct.n_roots or self.struct.event or self.struct.step_done)
+
+    # ------------------------------------------------------------------ what is known
+
+    @cached_property
+    def known(self) -> Known:
+        """Everything that is known; here what the struct says."""
+        names = self.names
+        return Known(
+            names,
+            Late(self._variables),
+            outputs=names.y,
+            feedthrough=Late(lambda: everything_through(names)),
+            has_past=self._has_past,
+        )
+
+    @property
+    def _has_past(self) -> bool:
+        """May f depend on the events and steps before?"""
+        return False
+
+    def _variables(self) -> dict[str, VariableInfo]:
+        """What the struct says about each variable, by name."""
+        out: dict[str, VariableInfo] = {}
+        for i, name in enumerate(self.names.x):
+            out[name] = VariableInfo(
+                name,
+                "algebraic" if name in self.names.algebraic else "state",
+                start=float(self.x_start[i]),
+                nominal=float(self.x_nominal[i]) if self.x_nominal is not None and self.nominal_entered[i] else None,
+                min=None if self.x_min is None else float(self.x_min[i]),
+                max=None if self.x_max is None else float(self.x_max[i]),
+            )
+        for j, name in enumerate(self.names.u):
+            out[name] = VariableInfo(name, "input", start=float(self.u_start[j]))
+        for k, name in enumerate(self.names.p):
+            out[name] = VariableInfo(name, "parameter", start=float(self.p_start[k]))
+        for name in self.names.y:
+            out[name] = VariableInfo(name, "output")
+        return out
+
+    # ------------------------------------------------------------------ what only some models can do
+
+    @property
+    def equations(self) -> Equations | None:
+        """Its equations, to write other code from; None: it is a function."""
+        return None
+
+    def in_form(self, form: str) -> NumericModel | None:
+        """The same model with its loops in another place, see ``Known.form``; None: it has one form only."""
+        return None
+
+    def for_correction(self, at_jump: str, method: str) -> NumericModel:
+        """The same model, made ready for a solver whose history is corrected where inputs jump."""
+        return self
+
+    @property
+    def has_tangents(self) -> bool:
+        """Has it exact derivatives of f and of its declared outputs by states and inputs?"""
+        return False
+
+    def tangent(self, instance: Instance, of: int, t: float, at: tuple[Vector, Vector], column: int) -> Vector | None:
+        """Those of what ``of`` says at ``at`` = (x, u) along one state or, behind these, one input; None: there are none."""
+        return None
+
+    def memories(self, instance: Instance) -> tuple[float, ...]:
+        """Values of discrete variables in the order of the model's events."""
+        return ()
+
+    def set_memories(self, instance: Instance, values: Vector) -> None:  # noqa: B027 (most models have none)
+        """Give discrete variables other values."""
+
+    def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:  # noqa: B027 (see above)
+        """Relations anew at (t, x, u); discrete variables hold."""
+
+    def take_anew(self, instance: Instance, t: float, x: Vector, u: Vector) -> bool:
+        """Relations and choices of states anew at (t, x, u), as after a step; True if f has changed by that."""
+        return False
+
+    def chosen_states(self, self_: int | None) -> dict[int, str]:
+        """Place in x -> name of the variable that stands there now, where states are chosen during a run."""
+        return {}
 
     @property
     def lazy_derivatives(self) -> bool:
@@ -190,15 +263,11 @@ class NumericModel(ABC):
 
     def place_of(self, name: str) -> str:
         """Where a variable (or the derivative of a state) comes from, as the end of a sentence; "" if not known."""
-        return ""
+        return "" if self.equations is None else self.equations.place_of(name)
 
     def line_of(self, name: str) -> str:
         """File and line of the equation of a variable, as " (file.mo, line 12)"; "" if not known."""
-        return ""
-
-    def is_boolean(self, name: str) -> bool:
-        """Is this a variable that is true or false?"""
-        return False
+        return "" if self.equations is None else self.equations.line_of(name)
 
     def check_parameter(self, name: str, value: float) -> None:  # noqa: B027 (most models know no bounds)
         """Refuse a value that the parameter cannot have."""
@@ -210,26 +279,6 @@ class NumericModel(ABC):
                 f"start_values: the model has no state {name!r}", hint=suggestion(name, self.names.x)
             )
         return self.names.x.index(name), 1
-
-    def variables(self) -> dict[str, VariableInfo]:
-        """Everything known about each variable, by name."""
-        out: dict[str, VariableInfo] = {}
-        for i, name in enumerate(self.names.x):
-            out[name] = VariableInfo(
-                name,
-                "algebraic" if name in self.names.algebraic else "state",
-                start=float(self.x_start[i]),
-                nominal=float(self.x_nominal[i]) if self.x_nominal is not None and self.nominal_entered[i] else None,
-                min=None if self.x_min is None else float(self.x_min[i]),
-                max=None if self.x_max is None else float(self.x_max[i]),
-            )
-        for j, name in enumerate(self.names.u):
-            out[name] = VariableInfo(name, "input", start=float(self.u_start[j]))
-        for k, name in enumerate(self.names.p):
-            out[name] = VariableInfo(name, "parameter", start=float(self.p_start[k]))
-        for name in self.names.y:
-            out[name] = VariableInfo(name, "output")
-        return out
 
 
 def mass_rows(struct: binding.Model) -> NDArray[np.bool_]:

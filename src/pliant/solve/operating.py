@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from pliant.arguments import as_numbers
 from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
 from pliant.solve import binding
-from pliant.solve.generated import GeneratedModel, is_hidden
 from pliant.solve.look import jacobian, mass_matrix
+from pliant.solve.names import is_hidden
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import check_parameters, check_request
 from pliant.solve.signals import constant_inputs, typed_inputs
@@ -177,9 +177,8 @@ class Point:
     def state_names(self) -> tuple[str, ...]:
         """Names of x, those of a state set by the candidates that are states now."""
         names = list(self.model.names.x)
-        if isinstance(self.model, GeneratedModel):
-            for place, name in self.model.chosen_states(self.sim.instance.address).items():
-                names[place] = name
+        for place, name in self.model.chosen_states(self.sim.instance.address).items():
+            names[place] = name
         return tuple(names)
 
     def all_values(self, x: Matrix) -> dict[str, float]:
@@ -272,7 +271,7 @@ def states_by_name(model: NumericModel, x: Any) -> Mapping[str, float]:
 def _input_jacobian(point: Point, x: Matrix) -> Matrix:
     n_u = len(point.model.names.u)
     out = np.zeros((len(x), n_u))
-    if isinstance(point.model, GeneratedModel):
+    if point.model.has_tangents:
         for k in range(n_u):
             out[:, k] = _along(point, binding.OF_RHS, x, len(x) + k)
         return out
@@ -283,12 +282,13 @@ def _input_jacobian(point: Point, x: Matrix) -> Matrix:
 
 def _along(point: Point, of: int, x: Matrix, column: int) -> Matrix:
     """Derivatives along one state or, behind these, one input."""
-    assert isinstance(point.model, GeneratedModel)
     found = point.model.tangent(point.sim.instance, of, point.t, (x, point.sim.u), column)
     if found is None:
-        words = point.model.error_text(point.sim.instance)
         raise ModelEvaluationError(
-            f"{point.model.name}: the derivatives cannot be evaluated at t = {point.t:g}: {words}", time=point.t
+            f"{point.model.name}: the derivatives cannot be evaluated at t = {point.t:g}: "
+            f"{point.model.error_text(point.sim.instance)}",
+            hint="linearise at another point, at which the equations are defined and smooth",
+            time=point.t,
         )
     return found
 
@@ -306,23 +306,22 @@ def _central(point: Point, vector: Matrix, k: int, value: Any) -> Matrix:
 
 
 def _output_jacobian(point: Point, x: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
-    """(names, dy/dx, dy/du): exact for outputs of a Modelica model, central differences for others."""
+    """(names, dy/dx, dy/du): exact where the model has such derivatives, central differences for others."""
     model, n_u = point.model, len(point.model.names.u)
-    if isinstance(model, GeneratedModel):
-        system = model.generated.program.sorted.system
-        names = tuple(variable.name for variable in system.variables if variable.is_output)
+    names = model.known.outputs
+    if model.has_tangents:
         rows = np.zeros((len(names), len(x) + n_u))
         for k in range(rows.shape[1] if names else 0):
             rows[:, k] = _along(point, binding.OF_INTERFACE, x, k)
         return names, rows[:, : len(x)], rows[:, len(x) :]
-    names = model.names.y
+    places = [model.names.y.index(name) for name in names]
     jy, jyu = np.zeros((len(names), len(x))), np.zeros((len(names), n_u))
     if names:
         moved = x.copy()
         for k in range(len(x)):
-            jy[:, k] = _central(point, moved, k, lambda: point.outputs(moved))
+            jy[:, k] = _central(point, moved, k, lambda: point.outputs(moved)[places])
         for k in range(n_u):
-            jyu[:, k] = _central(point, point.sim.u, k, lambda: point.outputs(x))
+            jyu[:, k] = _central(point, point.sim.u, k, lambda: point.outputs(x)[places])
     return names, jy, jyu
 
 
@@ -404,19 +403,7 @@ def _rate(f: Matrix, x: Matrix, nominal: Matrix) -> float:
 
 def self_consistent(point: Point, x: Matrix, f: Matrix) -> tuple[Matrix, Matrix]:
     """Relations and state sets taken anew at x, as after a step; f again if anything changed."""
-    model, sim = point.model, point.sim
-    changed = False
-    if isinstance(model, GeneratedModel):
-        if model.struct.initialise:
-            info = binding.EventInfo()
-            call = binding.INITIALISE_CALL(model.struct.initialise)
-            status = call(sim.instance.address, point.t, x.ctypes.data, sim.u.ctypes.data, ctypes.byref(info))
-            changed = status == binding.OK and bool(info.f_changed)
-        if model.struct.step_done:
-            request = ctypes.c_int()
-            call = binding.STEP_CALL(model.struct.step_done)
-            call(sim.instance.address, point.t, x.ctypes.data, sim.u.ctypes.data, ctypes.byref(request))
-            changed = changed or bool(request.value)
+    changed = point.model.take_anew(point.sim.instance, point.t, x, point.sim.u)
     return x, point.rhs(x) if changed else f
 
 

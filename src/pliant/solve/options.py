@@ -330,7 +330,8 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
     others: dict[int, float] = {}
     for name, value in given.items():
         place, sign = model.start_place(name)
-        number = sign * _number(f"start_values[{name!r}]", value, _is_truth(value) and model.is_boolean(name))
+        is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
+        number = sign * _number(f"start_values[{name!r}]", value, is_boolean)
         if place >= model.n_x:
             others[place - model.n_x] = number
             continue
@@ -349,6 +350,7 @@ def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
     out = model.p_start.copy()
     for name, value in given.items():
         place = model.parameter_place(name)
-        out[place] = number = _number(f"parameters[{name!r}]", value, _is_truth(value) and model.is_boolean(name))
+        is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
+        out[place] = number = _number(f"parameters[{name!r}]", value, is_boolean)
         model.check_parameter(name, number)
     return out

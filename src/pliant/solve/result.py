@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 VariableKind = Literal["state", "algebraic", "output", "input", "parameter", "derivative", "discrete"]
+VariableType = Literal["real", "integer", "boolean", "enumeration", "string"]
 
 _HTML_ROWS = 12
 _ON_DEMAND = ("_info", "_lazy", "manifest", "steps")
@@ -129,6 +130,8 @@ class VariableInfo:
     min: float | None = None
     max: float | None = None
     span: object | None = None
+    type: VariableType = "real"
+    literals: tuple[str, ...] = ()  # of an enumeration: the names of its values 1, 2, ..., where known
 
 
 StepRecord: TypeAlias = Mapping[str, NDArray[Any]]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pliant.explain import KINDS, Incidents, RunRecord
 from pliant.solve import binding
-from pliant.solve.driven import driven_by_time
 
 if TYPE_CHECKING:
     from pliant.solve.numeric import NumericModel
@@ -76,30 +75,14 @@ def run_record(sim: Simulation, result: Result) -> RunRecord:
         place=lambda name: _choice(model, name) or model.line_of(name),
         near_zero=notes.near_zero,
         crossing=_crossing(sim),
-        driven=lambda: _driven(model),
+        driven=lambda: dict(model.known.timed_roots),
     )
 
 
 def _choice(model: NumericModel, name: str) -> str:
     """What a state stands for that pliant chooses during the run: " (one of x, y)"."""
-    generated = getattr(model, "generated", None)
-    if generated is None or not name.startswith("$set"):
-        return ""
-    told = generated.program.sorted
-    variables = told.system.variables
-    for one in told.sets:
-        for candidates, slots in zip(one.candidates, one.slots, strict=True):
-            if any(variables[v].name == name for v in slots):
-                return f" (one of {', '.join(variables[v].name for v in candidates)})"
-    return ""
-
-
-def _driven(model: NumericModel) -> dict[str, bool]:
-    """Root functions that time drives, by name."""
-    generated = getattr(model, "generated", None)
-    if generated is None:
-        return {}
-    return {model.names.roots[k]: alone for k, alone in driven_by_time(generated.program).items()}
+    choices = model.known.choices.get(name)
+    return f" (one of {', '.join(choices)})" if choices else ""
 
 
 def _crossing(sim: Simulation) -> NDArray[np.bool_]:

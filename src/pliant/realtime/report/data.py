@@ -97,7 +97,7 @@ def page_data(plan: Plan, extras: Extras) -> Data:
 
 def units(plan: Plan) -> list[str]:
     """Units of the states as far as they are known."""
-    known = plan.outcome.model.variables()
+    known = plan.outcome.model.known.variables
     return [known[name].unit if name in known else "" for name in plan.names]
 
 

@@ -8,16 +8,14 @@ from pliant.expr.evaluate import evaluate
 from pliant.realtime.elimination import assign_rows
 from pliant.realtime.stepper.events import steps_to_tick
 from pliant.realtime.stepper.types import StartValues
-from pliant.solve.generated import GeneratedModel
 from pliant.solve.operating import Point
 
 
 def start_of(point: Point, tau: float) -> StartValues:
     """Start values of a stepper from a consistent point."""
     model = point.model
-    assert isinstance(model, GeneratedModel)
-    program = model.generated.program
-    s = program.sorted
+    assert model.equations is not None
+    s, program = model.equations.sorted, model.equations.program
     named = point.all_values(point.x)
     parameters = point.sim.request.parameters
     values = {v: named[one.name] for v, one in enumerate(s.system.variables) if one.name in named}

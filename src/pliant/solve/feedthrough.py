@@ -12,17 +12,10 @@ from collections.abc import Iterable
 from pliant.codegen.program import Assign, Newton, Program, Solve, Statement
 from pliant.expr.build import reachable, variables_of
 from pliant.ir import Kind, Op
-from pliant.solve.generated import GeneratedModel
-from pliant.solve.numeric import NumericModel
 
 
-def direct_inputs(model: NumericModel) -> dict[str, frozenset[int]]:
+def direct_inputs(program: Program) -> dict[str, frozenset[int]]:
     """Name of a variable -> places of the inputs that it depends on directly; states are left out."""
-    n_u = len(model.names.u)
-    if not isinstance(model, GeneratedModel):  # nothing is known about the equations
-        everything = frozenset(range(n_u))
-        return dict.fromkeys((*model.names.y, *model.names.algebraic), everything) if n_u else {}
-    program = model.generated.program
     variables = program.sorted.system.variables
     found = _of_program(program)
     return {variables[v].name: places for v, places in found.items() if places}
@@ -58,11 +51,8 @@ def _read(statement: Statement) -> tuple[list[int], list[int]]:
     return [], []
 
 
-def held_variables(model: NumericModel) -> frozenset[str]:
+def held_variables(program: Program) -> frozenset[str]:
     """Variables that change at events only: discrete ones, and what is computed from them and parameters alone."""
-    if not isinstance(model, GeneratedModel):
-        return frozenset()
-    program = model.generated.program
     s = program.sorted
     g, variables = s.system.graph, s.system.variables
     discrete = {v for one in s.events.memories for v in (one.variable, one.before)}
