@@ -233,7 +233,7 @@ def describe(plan: Plan, stored: Recorded) -> dict[str, Any]:
 
 def code_form(plan: Plan) -> str:
     """ode or dae: where the unknowns of loops are."""
-    return str(getattr(getattr(plan.outcome.model, "generated", None), "form", ""))
+    return plan.outcome.model.known.form
 
 
 def _scenario(one: Scenario, model: NumericModel, tau: float) -> dict[str, Any]:
