@@ -212,7 +212,7 @@ class Variable:
     state_select: StateSelect = StateSelect.DEFAULT
     is_output: bool = False  # output of the whole model
     is_discrete: bool = False  # declared so, or by its type: changes at events only
-    literals: tuple[str, ...] = ()  # inputs that are enumerations: their values, where known
+    literals: tuple[str, ...] = ()  # enumerations that are no parameters: their values, where known
     tunable: bool = True  # parameters: may be set before a simulation
     initial: bool = False  # parameters with fixed=false: unknowns of the initial equations
     span: Span | None = None

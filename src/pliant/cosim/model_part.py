@@ -71,9 +71,7 @@ class ModelPart:
                 if name in constant or info.kind == "parameter":
                     causality = "constant"
                 is_held = name in known.held or info.type != "real"
-                self._ports[name] = Port(
-                    name, causality, info.unit, info.type, info.start, is_held, declared.get(name)
-                )
+                self._ports[name] = Port(name, causality, info.unit, info.type, info.start, is_held, declared.get(name))
         return self._ports
 
     def port(self, name: str) -> Port:

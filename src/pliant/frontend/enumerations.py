@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 
-def add_literals(inputs: list[dict[str, Any]], flat: dict[str, Any]) -> None:
+def add_literals(enumerations: list[dict[str, Any]], flat: dict[str, Any]) -> None:
     """Add the key ``literals`` to variables whose values are known for certain."""
     groups = _groups(flat["enum_literal_ordinals"])
     roots = flat["enumeration_type_roots"]
     if len(groups) != len(roots):
         return
     by_root = dict(zip(roots, groups, strict=True))
-    for raw in inputs:
+    for raw in enumerations:
         variable = flat["variables"].get(raw["name"], {})
         effective = flat["effective_types"].get(str(variable.get("type_id")), {})
         raw["literals"] = by_root.get(effective.get("canonical_type"), [])

@@ -313,10 +313,10 @@ def _with_names(dae: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _enumerations(dae: dict[str, Any]) -> list[dict[str, Any]]:
-    """Inputs that are enumerations."""
+    """Enumerations that a simulation shows or takes values for: all but parameters, of which libraries have many."""
     types = dae["storage"]["value_types"]
-    inputs = [raw for raw in dae["storage"]["variables"] if raw["role"] == "input"]
-    return [raw for raw in inputs if types[raw["value_type"]]["scalar"] == "enumeration"]
+    moving = [raw for raw in dae["storage"]["variables"] if raw["role"] not in ("parameter", "constant")]
+    return [raw for raw in moving if types[raw["value_type"]]["scalar"] == "enumeration"]
 
 
 def _complex(model: Source) -> list[str]:

@@ -357,6 +357,20 @@ class Result:
         inner = _inside_der(target)
         return _unit_per_second(self._info[inner].unit) if inner in self._info else ""
 
+    def type(self, name: str) -> VariableType:
+        """The type that a variable was declared with; "real" where nothing is known.
+
+        `result[name]` gives floats all the same; tables and files hold truth values and whole numbers.
+
+        >>> info = {"n": VariableInfo("n", "discrete", type="integer")}
+        >>> r = Result([0], [[1]], ["n"], stats=Stats(), manifest={}, info=info, aliases={"m": ("n", -1)})
+        >>> r.type("m")
+        'integer'
+        """
+        target, _ = self.resolve(name)
+        known = self._info.get(name) or self._info.get(target)
+        return "real" if known is None else known.type
+
     def _resolve(self, name: str) -> tuple[str, int] | None:
         if self._is_own(name):
             return name, 1
@@ -470,11 +484,18 @@ class Result:
         return plot_steps(self, show=show, file=file, log=log)
 
     def to_pandas(self, names: Sequence[str] | None = None) -> Any:
-        """A pandas DataFrame indexed by time: the columns `names`, by default all."""
+        """A pandas DataFrame indexed by time: the columns `names`, by default all, in the types of their variables."""
+        from pliant.solve.typed import typed  # it imports this module
+
         pandas = import_optional("pandas", "result.to_pandas()", "result[names] gives numpy arrays")
         chosen = self.names if names is None else tuple(as_names("names", names))
         index = pandas.Index(self._time, name="time")
-        return pandas.DataFrame(self[chosen], index=index, columns=list(chosen))
+        if all(self.type(name) == "real" for name in chosen):
+            return pandas.DataFrame(self[chosen], index=index, columns=list(chosen))
+        columns = {k: typed(self[name], self.type(name)) for k, name in enumerate(chosen)}  # a name may stand twice
+        frame = pandas.DataFrame(columns, index=index)
+        frame.columns = list(chosen)
+        return frame
 
     def save(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> Path:
         """Write a .csv, .parquet or .mat file (as Dymola and OpenModelica do); `names` selects columns.

@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 from pliant.arguments import as_names, as_path
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
-from pliant.solve.result import FloatArray, Result, VariableInfo
+from pliant.solve.result import FloatArray, Result, VariableInfo, VariableType
 from pliant.solve.stored import Table, build, build_from_columns, fits, kind_of, make_meta, make_table
+from pliant.solve.typed import MODELICA
 from pliant.textfile import read_text
 
 _CHUNK = 1 << 20  # numbers gathered at a time while writing rows
@@ -173,13 +174,19 @@ def _row_blocks(time: FloatArray, columns: Sequence[FloatArray]) -> Iterator[Flo
 
 
 def _csv_writer(table: Table) -> Writer:
-    columns = table.expanded()
+    columns = table.shown()
+    # Truth values as 1 and 0: every tool reads a table of numbers.
+    whole = [j for j, column in enumerate(columns.values(), start=1) if column.dtype.kind in "bi"]
 
     def write(file: BinaryIO) -> None:
         file.write((",".join(map(_csv_quote, ["time", *columns])) + "\n").encode("utf-8"))
         for block in _row_blocks(table.time, list(columns.values())):
+            rows = block.tolist()
+            for row in rows if whole else ():
+                for j in whole:
+                    row[j] = int(row[j])
             # repr() is the shortest text that reads back as the same number.
-            lines = [",".join(map(repr, row)) + "\n" for row in block.tolist()]
+            lines = [",".join(map(repr, row)) + "\n" for row in rows]
             file.write("".join(lines).encode("ascii"))
 
     return write
@@ -233,15 +240,17 @@ def _parquet_writer(table: Table, meta: Mapping[str, Any]) -> Writer:
     purpose, otherwise = "saving .parquet", "save as .csv or .mat"
     arrow = import_optional("pyarrow", purpose, otherwise)
     parquet = import_optional("pyarrow.parquet", purpose, otherwise)
-    columns = {"time": table.time, **table.expanded()}
+    columns = {"time": table.time, **table.shown()}
 
     def write(file: BinaryIO) -> None:
         fields = []
-        for name in columns:
+        for name, column in columns.items():
             info = table.info.get(name)
             texts = {"unit": info.unit, "description": info.description, "kind": info.kind} if info else {}
+            if info and info.type != "real":
+                texts |= {"type": info.type, "literals": json.dumps(info.literals) if info.literals else ""}
             texts = {key: text for key, text in texts.items() if text}
-            fields.append(arrow.field(name, arrow.float64(), metadata=texts))
+            fields.append(arrow.field(name, arrow.from_numpy_dtype(column.dtype), metadata=texts))
         schema = arrow.schema(fields, metadata={_PARQUET_KEY: json.dumps(meta).encode("utf-8")})
         data = arrow.Table.from_arrays([arrow.array(column) for column in columns.values()], schema=schema)
         parquet.write_table(data, file, compression="zstd")
@@ -268,7 +277,7 @@ def _read_parquet(path: Path) -> Result:
 
 _MAT_TYPES = {0: "f8", 1: "f4", 2: "i4", 3: "i2", 4: "u2", 5: "u1"}
 # The unit at the end of a description: "[K]", and as Dymola writes it "[K|degC]" or "[K:#(type=Real)]".
-_UNIT = re.compile(r"\s*\[([^\[\]|:]*)(?:\|[^\[\]]*)?(?::#\([^\[\]]*\))?\]$")
+_UNIT = re.compile(r"\s*\[([^\[\]|:]*)(?:\|[^\[\]]*)?(?::#\(([^\[\]]*)\))?\]$")
 
 
 class _MatRow(NamedTuple):
@@ -295,7 +304,15 @@ def _mat_text(table: Table, name: str) -> str:
     info = table.info.get(name)
     if info is None:
         return ""
-    return f"{info.description} [{info.unit}]".strip() if info.unit else info.description
+    declared = "" if info.type == "real" else f":#(type={MODELICA[info.type]})"  # as Dymola writes it
+    unit = f"{info.unit}{declared}"
+    return f"{info.description} [{unit}]".strip() if unit else info.description
+
+
+def _mat_type(text: str | None) -> VariableType:
+    """What Dymola writes behind a unit: "type=Boolean", perhaps with more."""
+    found = re.search(r"\btype=(\w+)", text or "")
+    return next((kind for kind, name in MODELICA.items() if found and found[1] == name), "real")
 
 
 def _mat_writer(table: Table, meta: Mapping[str, Any]) -> Writer:
@@ -411,5 +428,7 @@ def _build_from_mat(rows: list[_MatRow], matrices: Mapping[str, NDArray[Any]], m
         description = row.text[: unit.start()] if unit else row.text
         if row.text:
             kind = "parameter" if row.matrix == 1 else kind_of(row.name)
-            info[row.name] = VariableInfo(row.name, kind, unit[1] if unit else "", description)
+            info[row.name] = VariableInfo(
+                row.name, kind, unit[1] if unit else "", description, type=_mat_type(unit[2] if unit else None)
+            )
     return build(data[:, 0], columns, aliases, parameters, info, meta)

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from pliant.ir import Span
 from pliant.solve.manifest import to_json
-from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind
+from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo, VariableKind, VariableType
+from pliant.solve.typed import type_of, typed
 
 
 @dataclass(slots=True)
@@ -48,6 +49,14 @@ class Table:
             column = self.columns[target] if target in self.columns else self._constant(target)
             full[alias] = column if sign > 0 else -column
         return full
+
+    def shown(self) -> dict[str, NDArray[Any]]:
+        """The same in the types of their variables."""
+        return {name: typed(column, self.type(name)) for name, column in self.expanded().items()}
+
+    def type(self, name: str) -> VariableType:
+        """Of a column."""
+        return self.info[name].type if name in self.info else "real"
 
     def _constant(self, name: str) -> FloatArray:
         return np.full(self.time.shape, self.parameters[name])
@@ -76,7 +85,8 @@ def _info_of(result: Result, name: str) -> VariableInfo | None:
     known = result.info.get(name)
     unit = result.unit(name)
     if known is None:
-        return VariableInfo(name, kind_of(name), unit) if unit else None
+        declared = result.type(name)
+        return VariableInfo(name, kind_of(name), unit, type=declared) if unit or declared != "real" else None
     return dataclasses.replace(known, unit=unit)
 
 
@@ -143,7 +153,8 @@ def _info_to_json(info: VariableInfo) -> dict[str, Any]:
     fields = {field.name: getattr(info, field.name) for field in dataclasses.fields(info)[1:]}  # not the name
     if info.span is not None and not isinstance(info.span, Span):
         fields["span"] = str(info.span)
-    return {key: value for key, value in fields.items() if value not in (None, "")}
+    usual = {"type": "real", "literals": ()}
+    return {key: value for key, value in fields.items() if value not in (None, "") and value != usual.get(key)}
 
 
 # -- what was read -----------------------------------------------------------------------------------------
@@ -207,14 +218,19 @@ def _info_from_json(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, Var
         for key in ("start", "nominal", "min", "max"):
             if key in kept:
                 kept[key] = float(kept[key])
+        if "literals" in kept:
+            kept["literals"] = tuple(kept["literals"])
         if isinstance(kept.get("span"), dict):
             kept["span"] = Span(**kept["span"])
         info[name] = VariableInfo(name, **kept)
     return info
 
 
-def build_from_columns(time: FloatArray, columns: dict[str, FloatArray], meta: Mapping[str, Any]) -> Result:
+def build_from_columns(time: FloatArray, read: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Result:
     """For formats that store aliases as columns: turn them back into aliases where they still are."""
+    types = {name: type_of(column.dtype) for name, column in read.items()}
+    info = {name: VariableInfo(name, kind_of(name), type=one) for name, one in types.items() if one != "real"}
+    columns = {name: np.asarray(column, dtype=np.float64) for name, column in read.items()}
     extra = meta.get("result", {})
     parameters = {name: float(value) for name, value in extra.get("parameters", {}).items()}
     aliases = {}
@@ -226,7 +242,7 @@ def build_from_columns(time: FloatArray, columns: dict[str, FloatArray], meta: M
         if same:  # a file that was edited may say otherwise: then the file is right
             aliases[alias] = (target, sign)
     kept = {name: column for name, column in columns.items() if name not in aliases}
-    return build(time, kept, aliases, parameters, {}, meta)
+    return build(time, kept, aliases, parameters, info, meta)
 
 
 def fits(meta: Mapping[str, Any], columns: Sequence[str], path: Path) -> bool:
