@@ -324,11 +324,6 @@ class GeneratedModel(NativeModel):
             self._constants = out
         return out
 
-    def _number(self, e: int | None) -> float | None:
-        if e is None:
-            return None
-        return evaluate(self.generated.program.sorted.system.graph, [e], self.numbers)[0]
-
     def parameter_place(self, name: str) -> int:
         """Place of a parameter; explains why one cannot be set."""
         names = self.names.p
@@ -370,18 +365,6 @@ class GeneratedModel(NativeModel):
                 for slot, j in zip(slots, chosen, strict=True):
                     out[place[slot]] = variables[one.candidates[level][j]].name
         return out
-
-    def check_parameter(self, name: str, value: float) -> None:
-        """Integers must be whole, min and max hold."""
-        variable = self.generated.program.sorted.system.variables[self.generated.program.p[self.names.p.index(name)]]
-        if variable.type == "integer" and not value.is_integer():
-            raise ArgumentError(f"the parameter {name} is an Integer and cannot be {value:g}", hint="a whole number")
-        low, high = self._number(variable.min), self._number(variable.max)
-        if (low is not None and value < low) or (high is not None and value > high):
-            bound = f"min = {low:g}" if low is not None and value < low else f"max = {high:g}"
-            raise ArgumentError(
-                f"the parameter {name} cannot be {value:g}: it has {bound}", hint=f"declared at {variable.span}"
-            )
 
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set; from n_x on, n_x + number of the variable."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -228,7 +229,13 @@ class NumericModel(ABC):
 
         None: the parameters are not known, and bounds that depend on them are left open.
         """
-        return {name: Declared(start=float(start)) for name, start in zip(self.names.u, self.u_start, strict=True)}
+        out = {}
+        for name, start in zip(self.names.u, self.u_start.tolist(), strict=True):
+            info = self.known.variables[name]
+            held = name in self.known.held or info.type != "real"
+            low, high = (-math.inf if info.min is None else info.min), (math.inf if info.max is None else info.max)
+            out[name] = Declared(info.type, held, low, high, info.literals, start, str(info.span or ""))
+        return out
 
     def for_jumps(self, request: Request, inputs: Mapping[str, Typed]) -> NumericModel:
         """The same model, made ready for a run whose inputs jump often."""
@@ -269,8 +276,20 @@ class NumericModel(ABC):
         """File and line of the equation of a variable, as " (file.mo, line 12)"; "" if not known."""
         return "" if self.equations is None else self.equations.line_of(name)
 
-    def check_parameter(self, name: str, value: float) -> None:  # noqa: B027 (most models know no bounds)
-        """Refuse a value that the parameter cannot have."""
+    def check_parameter(self, name: str, value: float) -> None:
+        """Refuse a value that the parameter cannot have: Integers must be whole, min and max hold."""
+        info = self.known.variables.get(name)
+        if info is None:
+            return
+        if info.type == "integer" and not value.is_integer():
+            raise ArgumentError(f"the parameter {name} is an Integer and cannot be {value:g}", hint="a whole number")
+        low, high = info.min, info.max
+        if (low is not None and value < low) or (high is not None and value > high):
+            bound = f"min = {low:g}" if low is not None and value < low else f"max = {high:g}"
+            raise ArgumentError(
+                f"the parameter {name} cannot be {value:g}: it has {bound}",
+                hint=f"declared at {info.span}" if info.span else "give a value inside",
+            )
 
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set."""
