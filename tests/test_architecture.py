@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,22 @@ def test_lowest_rooms_import_nothing_heavy() -> None:
             assert not {part for part in named if part.split(".")[0] in ("numpy", "scipy", "pliant")} - {
                 "pliant.errors"
             }
+
+
+# -------------------------------------------------------------------------------------- what a model was made from
+
+KINDS = re.compile(r"\b(GeneratedModel|NativeModel|FunctionModel)\b")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nobody_asks_what_a_model_was_made_from(path: Path) -> None:
+    """`model.known` and the methods of NumericModel say what is known and what can be done."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"isinstance\([^)]*\b(GeneratedModel|NativeModel|FunctionModel)\b", text)
+    if path != PACKAGE / "model.py" and room_of(module_of(path)) not in ("solve", "codegen"):
+        assert not KINDS.search(text)
+        assert not re.search(r"\.program\.sorted\b|\.generated\.|\bsolve\.generated\b", text)
+        assert not re.search(r'attr\([^)]*"generated"', text)
 
 
 # --------------------------------------------------------------------------------------------- public names

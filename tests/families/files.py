@@ -2,7 +2,7 @@
 
 Names hold blanks, quotes, commas, line breaks, brackets, letters of many scripts; numbers are any of IEEE 754; events
 have messages, roots and long states; some columns are computed on demand, some are names of time or of parameters; some
-results have flags.
+results have flags. Variables are of all types; most Booleans and Integers have such values, some have any.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ LETTERS = [
 ]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1.7976931348623157e308, 0.1, 1 / 3]
 KINDS = ("state", "algebraic", "output", "input", "discrete")
+TYPES = ("real", "real", "integer", "boolean", "enumeration")
 
 
 class Maker:
@@ -54,7 +55,8 @@ class Maker:
         if names and chance.random() < 0.5:
             lazy.append(self.taken(f"der({names[0]})"))
         parameters = {self.name(): self.number() for _ in range(chance.integers(0, 4))}
-        computed = {name: self.numbers(rows) for name in lazy}
+        types = {name: str(chance.choice(TYPES)) for name in (*names, *lazy)}
+        computed = {name: self.column(types[name], rows) for name in lazy}
         targets = [*names, *lazy, *parameters, "time"]
         aliases = {
             self.name(): (str(targets[chance.integers(len(targets))]), int(chance.choice([-1, 1])))
@@ -63,12 +65,14 @@ class Maker:
         known = [*names, *lazy, *parameters, *aliases, self.name()]
         result = Result(
             np.sort(chance.uniform(-1e3, 1e9, rows)),
-            np.column_stack([self.numbers(rows) for _ in names]) if names else np.empty((rows, 0)),
+            np.column_stack([self.column(types[name], rows) for name in names]) if names else np.empty((rows, 0)),
             names,
             stats=Stats(*(int(n) for n in chance.integers(0, 10**6, 9)), method="bdf", seconds=self.finite()),
             manifest={"model": {"name": self.text(), "sha256": "0" * 64}, "options": {"rtol": self.finite(), "a": [1]}},
             events=[self.event(len(names)) for _ in range(chance.integers(0, 4))],
-            info={name: self.info(name, name in parameters) for name in known if chance.random() < 0.7},
+            info={
+                name: self.info(name, name in parameters, types.get(name)) for name in known if chance.random() < 0.7
+            },
             aliases=aliases,
             parameters=parameters,
             lazy={name: (lambda column=column: column) for name, column in computed.items()},
@@ -104,6 +108,15 @@ class Maker:
     def numbers(self, n: int) -> np.ndarray:
         return np.array([self.number() for _ in range(n)], dtype=float)
 
+    def column(self, kind: str, n: int) -> np.ndarray:
+        """Values of a variable; those of Integers have no negative zero, which no file of Integers can hold."""
+        if kind == "real":
+            return self.numbers(n)
+        if self.chance.random() < 0.3:
+            return self.numbers(n) + 0.0
+        least, most = {"boolean": (0, 2), "integer": (-(2**53), 2**53), "enumeration": (1, 5)}[kind]
+        return self.chance.integers(least, most, n).astype(float)
+
     def event(self, n: int) -> Event:
         roots = tuple(self.text() for _ in range(self.chance.integers(0, 3)))
         directions = tuple(int(d) for d in self.chance.choice([-1, 1], len(roots)))
@@ -111,16 +124,19 @@ class Maker:
         n = n if self.chance.random() < 0.8 else 1500  # longer than what the manifest keeps of an array
         return Event(self.finite(), roots, directions, self.numbers(n), self.numbers(n), is_last, self.text())
 
-    def info(self, name: str, is_parameter: bool) -> VariableInfo:
+    def info(self, name: str, is_parameter: bool, declared: str | None) -> VariableInfo:
         chance = self.chance
+        declared = declared or str(chance.choice(TYPES))
         more: dict[str, Any] = {
             key: self.number() for key in ("start", "nominal", "min", "max") if chance.random() < 0.4
         }
         if chance.random() < 0.4:
             more["span"] = Span(self.text(), int(chance.integers(1, 999)), int(chance.integers(1, 99)), self.text())
+        if declared == "enumeration" and chance.random() < 0.5:
+            more["literals"] = tuple(self.text() for _ in range(4))
         kind = "parameter" if is_parameter else str(chance.choice(KINDS))
         unit = str(chance.choice(["", "m", "m/s2", "kg.m2", "1", "degC"]))
-        return VariableInfo(name, kind, unit, self.text(), **more)  # type: ignore[arg-type]
+        return VariableInfo(name, kind, unit, self.text(), type=declared, **more)  # type: ignore[arg-type]
 
 
 def check(seed: int) -> Outcome:
