@@ -12,6 +12,7 @@ import pytest
 
 import pliant
 from pliant.cosim.model_part import ModelPart
+from pliant.solve import binding
 from pliant.solve.known import Known, Late
 from pliant.solve.native import NativeModel, load_native
 from pliant.solve.numeric import NumericModel
@@ -157,9 +158,9 @@ def test_a_function_knows_little() -> None:
     assert model.equations is None
     assert model.in_form("dae") is None
     assert model.for_correction("correct", "bdf") is model
-    assert (model.has_tangents, model.tangent(instance, 0.0, (x, u), 0)) == (False, None)
+    assert (model.has_tangents, model.tangent(instance, binding.OF_RHS, 0.0, (x, u), 0)) == (False, None)
     assert (model.memories(instance), model.chosen_states(instance.address)) == ((), {})
-    assert model.flat_memory(instance) is None
+    assert model.library_path is None
     assert not model.take_anew(instance, 0.0, x, u)
     model.settle(instance, 0.0, x, u)
     assert (model.last_start, model.place_of("x[0]"), model.line_of("x[0]")) == (None, "", "")
@@ -171,10 +172,7 @@ def test_a_c_file_says_more() -> None:
     assert model.known.feedthrough == {"i": {0}}
     assert model.known.variables["R"].start == 1.0
     assert model.equations is None
-    memory = model.flat_memory(model.instance(model.p_start))
-    assert memory is not None
-    assert memory.nbytes == 16
-    assert memory.view(np.float64).tolist() == [1.0, 0.5]
+    assert model.library_path is not None
 
 
 # ----------------------------------------------------------------------------------- a kind that nobody thought of
@@ -185,7 +183,7 @@ class Foreign(NativeModel):
 
     @cached_property
     def known(self) -> Known:
-        variables = self._variables()
+        variables = dict(super().known.variables)
         variables["v"] = replace(variables["v"], unit="V")
         variables["u"] = replace(variables["u"], unit="V", type="integer", min=-1.0)
         variables["C"] = replace(variables["C"], unit="F", min=0.1)
@@ -224,3 +222,19 @@ def test_parts_take_what_is_known() -> None:
     plain.choose(["i"])
     assert plain.feedthrough().all()
     assert not plain.reacts
+
+
+def test_a_c_file_may_say_types_units_and_bounds(tmp_path: Path) -> None:
+    text = (EXAMPLES / "rc_input.c").read_text()
+    text = text.replace(
+        "const pl_model",
+        'static const char *const units[] = {"V"};\nstatic const int8_t whole[] = {PL_TYPE_INTEGER};\n'
+        "static const pl_real low[] = {-1.0};\n\nconst pl_model",
+    ).replace(".n_x = 1,", ".n_x = 1, .x_unit = units, .u_unit = units, .u_type = whole, .u_min = low,")
+    (tmp_path / "told.c").write_text(text)
+    model = pliant.native(tmp_path / "told.c")
+    told = model.variables["u"]
+    assert (told.type, told.unit, told.min, told.max) == ("integer", "V", -1.0, None)
+    assert model.simulate(stop=1).unit("v") == "V"
+    with pytest.raises(pliant.ArgumentError, match="an Integer"):
+        model.simulate(stop=1, inputs={"u": 0.5})

@@ -28,7 +28,6 @@ from pliant.errors import ArgumentError, ProcessError
 from pliant.solve import binding
 from pliant.solve.binding_simulation import SAVE_EVENTS, SAVE_LOG, SAVE_ROWS, Head
 from pliant.solve.binding_start import StartReport
-from pliant.solve.native import NativeModel
 from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request
 from pliant.solve.simulation import LOG_WIDTH, Simulation
@@ -106,13 +105,14 @@ class ChildSimulation(Simulation):
     ended = False  # the child has sent its state
 
     def __init__(self, model: NumericModel, request: Request, inputs: Any) -> None:
-        if not isinstance(model, NativeModel):
+        path = model.library_path
+        if path is None:
             raise ArgumentError(
                 f"option process: {model.name} is made of Python functions, which no other process can call",
                 hint="leave process out, or write the model in Modelica or C",
             )
         super().__init__(model, request, inputs)
-        self.native = model
+        self.library_path = path
         self.part = Part()
         self.deadline: float | None = None
 
@@ -140,7 +140,7 @@ class ChildSimulation(Simulation):
         number = {address: binding.METHODS[name] for name, address in binding.METHOD_ADDRESSES.items()}
         curvature, asked = options.curvature_of(model), setup.request
         said: dict[int, Any] = {
-            LIBRARY: os.fsencode(self.native.library_path),
+            LIBRARY: os.fsencode(self.library_path),
             SETUP: bytes(setup),
             METHODS: np.array([number[run.method], number.get(run.other, -1)], dtype=np.int32),
             LINEAR: None if self.planned is None else bytes(self.planned.struct.options),

@@ -60,7 +60,7 @@ class GeneratedStart(StartSearch):
     def finish(self) -> None:
         """What was found besides x."""
         sim, model = self.sim, self.model
-        if model.has_memory:
+        if model.known.has_memory:
             sim.memories_first = model.chosen_memories(sim.instance)
         if model.has_open_parameters:
             found = binding.doubles_at(sim.head.p, len(model.names.p))

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, ModelError, UnknownNameError
 from pliant.solve import binding
+from pliant.solve.described import described
 from pliant.solve.known import Known, Late, Names, everything_through
 from pliant.solve.names import suggestion
-from pliant.solve.result import VariableInfo
 from pliant.solve.signal_kinds import Declared, Typed
 from pliant.solve.start import StartSearch
 
@@ -115,7 +115,8 @@ class NumericModel(ABC):
         names = self.names
         return Known(
             names,
-            Late(self._variables),
+            variables := Late(lambda: described(self.struct, names)),
+            types=Late(lambda: {name: one.type for name, one in variables.items() if one.type != "real"}),
             outputs=names.y,
             feedthrough=Late(lambda: everything_through(names)),
             has_past=self._has_past,
@@ -125,26 +126,6 @@ class NumericModel(ABC):
     def _has_past(self) -> bool:
         """May f depend on the events and steps before?"""
         return False
-
-    def _variables(self) -> dict[str, VariableInfo]:
-        """What the struct says about each variable, by name."""
-        out: dict[str, VariableInfo] = {}
-        for i, name in enumerate(self.names.x):
-            out[name] = VariableInfo(
-                name,
-                "algebraic" if name in self.names.algebraic else "state",
-                start=float(self.x_start[i]),
-                nominal=float(self.x_nominal[i]) if self.x_nominal is not None and self.nominal_entered[i] else None,
-                min=None if self.x_min is None else float(self.x_min[i]),
-                max=None if self.x_max is None else float(self.x_max[i]),
-            )
-        for j, name in enumerate(self.names.u):
-            out[name] = VariableInfo(name, "input", start=float(self.u_start[j]))
-        for k, name in enumerate(self.names.p):
-            out[name] = VariableInfo(name, "parameter", start=float(self.p_start[k]))
-        for name in self.names.y:
-            out[name] = VariableInfo(name, "output")
-        return out
 
     # ------------------------------------------------------------------ what only some models can do
 
@@ -167,7 +148,12 @@ class NumericModel(ABC):
         return False
 
     def tangent(self, instance: Instance, of: int, t: float, at: tuple[Vector, Vector], column: int) -> Vector | None:
-        """Those of what ``of`` says at ``at`` = (x, u) along one state or, behind these, one input; None: there are none."""
+        """Those of what ``of`` says at ``at`` = (x, u) along one state or, behind these, one input; None: none."""
+        return None
+
+    @property
+    def library_path(self) -> str | None:
+        """The file that another process can load it from; None: it lives in this process only."""
         return None
 
     def memories(self, instance: Instance) -> tuple[float, ...]:
