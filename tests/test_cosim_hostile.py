@@ -226,5 +226,5 @@ def test_exit_codes_of_a_comparison(tmp_path: Path) -> None:
     assert len(json.loads(found.stdout)["strategies"]) == 5
     assert CliRunner().invoke(app, ["cosim", str(file), "--compare", "--stop", "0.4"]).exit_code == 0
     found = CliRunner().invoke(app, ["cosim", str(file), "--stop", "0.4", "--steps-file", str(tmp_path / "s.png")])
-    assert found.exit_code == 1
+    assert found.exit_code == 2
     assert "--compare" in found.stderr

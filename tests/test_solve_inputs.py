@@ -446,12 +446,12 @@ def test_the_command_line(tmp_path: Path) -> None:
         ([f"u={table}", "u=1"], 2, "given twice"),
         (["u=x"], 2, "neither a number nor a file"),
         (["u"], 2, "not of the form name=value"),
-        (["nowhere.csv"], 1, "there is no file nowhere.csv"),
-        (["w=nowhere.csv"], 1, "input w: there is no file nowhere.csv"),
-        (["m=fats"], 1, "did you mean 'fast'"),
-        (["u=nowhere.csv"], 1, "there is no file nowhere.csv"),
-        (["b=0.5"], 1, "is a Boolean"),
-        (["u=nan"], 1, "not a finite number"),
+        (["nowhere.csv"], 2, "there is no file nowhere.csv"),
+        (["w=nowhere.csv"], 2, "input w: there is no file nowhere.csv"),
+        (["m=fats"], 2, "did you mean 'fast'"),
+        (["u=nowhere.csv"], 2, "there is no file nowhere.csv"),
+        (["b=0.5"], 2, "is a Boolean"),
+        (["u=nan"], 2, "not a finite number"),
         (["w=1"], 1, "no input 'w'"),
     ):
         code, text = run(*start, *(part for one in inputs for part in ("--input", one)))
