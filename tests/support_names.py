@@ -98,7 +98,8 @@ def model_texts() -> list[str]:
 
 def written_texts() -> list[str]:
     """C files of written folders, and the programs that measure them."""
-    out = [PROGRAM.replace("@N@", MODEL).replace("@WATCH@", "2").replace("@FIRST@", "m.x[0]"), fixed("count_instructions.c")]
+    timing = PROGRAM.replace("@N@", MODEL).replace("@WATCH@", "2").replace("@FIRST@", "m.x[0]")
+    out = [timing, fixed("count_instructions.c")]
     model = pliant.load(text_of(STEPS, MODEL))
     plan = model.realtime(step=1e-2, stop=0.2, options={"monitor": "fallback", "reference": False})
     out += [text for name, text in make_files(plan).items() if name.endswith((".c", ".h"))]
