@@ -121,13 +121,14 @@ end Stateless;
 
     def answers(t: Vector) -> dict[str, Vector]:
         last = np.floor((t - first) / period + 1e-9)
+        tick = first + np.maximum(last, 0) * period + 1e-10  # a jump on a tick is one, whatever rounding says: after it
         a = of(t)
         return {
             "a": a,
             "l": p * a + q,
             "s": (t > turn) * 1.0,
             "r": (np.sin(v * t) > level) * 1.0,
-            "h": np.where(last >= 0, of(first + np.maximum(last, 0) * period), 0.0),
+            "h": np.where(last >= 0, of(tick), 0.0),
             "n": np.maximum(last + 1, 0.0),
             "c": np.searchsorted(up, t).astype(float),
             "m": np.where(u(t) > limit, a, 0.0),
