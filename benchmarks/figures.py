@@ -28,6 +28,7 @@ import realtime_figures
 import stiff_vdp
 import structure
 import trust_figures
+import waist_figures
 from peers import ROOT
 from problems import problem
 from workprecision import (
@@ -372,6 +373,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "jumps": lambda _: [Figure(*row) for row in jumps_figures.rows()],
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
+    "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
     "trust": lambda quick: [Figure(*row) for row in trust_figures.rows(quick)],
 }
 
