@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from families import RIGHT, guards, modes
 from scipy.integrate import solve_ivp
 from support_modelica import flat, model_of
 
@@ -180,3 +182,16 @@ def test_relations_inside_relations_are_named_as_the_model_says_them() -> None:
     body += "  y = if (if x > 0.5 then 1 else y) > 0 then -1 else 1;"
     with pytest.raises(pliant.ModelEvaluationError, match=r"0 < if 0\.5 < x then 1 else y"):
         model_of(body).simulate(stop=1)
+
+
+@pytest.mark.parametrize(("family", "seed"), [(modes, 159), (modes, 234), (guards, 378)], ids=["159", "234", "378"])
+def test_rounding_and_infinite_slopes_after_events(family: ModuleType, seed: int) -> None:
+    """Bodies that stick, with speeds of rounding error; lieuler that begins at an event where J is all but infinite."""
+    outcome = family.check(seed)
+    assert outcome.verdict == RIGHT, outcome.detail
+
+
+def test_a_relay_without_hysteresis_is_not_held_for_ever() -> None:
+    model = model_of("Real x(start = 1, fixed = true);\nequation\n  der(x) = if x > 0 then -1 else 1;")
+    with pytest.raises(pliant.ChatterError):
+        model.simulate(stop=3.0)

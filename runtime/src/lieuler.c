@@ -24,7 +24,7 @@ typedef struct pl_lieuler {
     pl_real tau;
 } pl_lieuler;
 
-enum { X, X_OLD, F, DX, END, F_END, N_ARRAYS };
+enum { X, X_OLD, F, DX, END, F_END, CHANGE, N_ARRAYS };
 
 static pl_real *array(pl_lieuler *s, int k) {
     return (pl_real *)(void *)(s + 1) + (size_t)k * (size_t)s->head.n;
@@ -67,20 +67,17 @@ static pl_status solve(pl_lieuler *s, pl_problem *p, pl_real t, pl_real tau, con
     return PL_OK;
 }
 
-/* Does f at the end of the step, F_END, say that f + J dx went wrong? */
+/* Does f at the end of the step, F_END, say that f + J dx, that is L dx / tau, went wrong? */
 static int is_far(pl_lieuler *s, const pl_problem *p, pl_real tau) {
     const pl_real *x = array(s, X), *f = array(s, F), *d = array(s, DX), *f_end = array(s, F_END);
-    const pl_pattern *mass = &p->model->mass;
     const int8_t *algebraic = pl_linear_algebraic(p->linear);
-    for (int i = 0; i < s->head.n; i++) {
-        pl_real rate = mass->start ? 0.0 : d[i]; /* row i of L dx */
-        for (int j = 0; mass->start && j < s->head.n; j++)
-            for (int k = mass->start[j]; k < mass->start[j + 1]; k++)
-                if (mass->row[k] == i) rate += p->model->mass_value[k] * d[j];
-        if (!algebraic[i] && fabs(rate) > FAR * tau * fmax(fabs(f[i]), fabs(f_end[i])) &&
+    const int n = s->head.n;
+    pl_real *change = array(s, CHANGE); /* L dx */
+    pl_mass_times(p->model, d, change);
+    for (int i = 0; i < n; i++)
+        if (!algebraic[i] && fabs(change[i]) > FAR * tau * fmax(fabs(f[i]), fabs(f_end[i])) &&
             fabs(d[i]) > p->rtol * fabs(x[i]) + p->atol[i])
             return 1;
-    }
     return 0;
 }
 

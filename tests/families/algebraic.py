@@ -172,6 +172,6 @@ FAMILY = Family(
     what="algebraic unknowns between steps",
     asked=f"<= {LIMIT:g} tolerances (stiff followers {LIMIT_STIFF:g}) at 1001 points, every crossing",
     count=300,
-    part=20,
+    part=14,
     check=check,
 )

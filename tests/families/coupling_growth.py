@@ -155,5 +155,5 @@ FAMILY = Family(
     asked="noticed beyond 10x the true range, no false alarm, remedies that work",
     check=case,
     count=300,
-    part=6,
+    part=4,
 )

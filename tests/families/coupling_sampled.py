@@ -125,5 +125,5 @@ FAMILY = Family(
     asked="as in one model, 1e-5 of the range",
     check=case,
     count=200,
-    part=6,
+    part=4,
 )

@@ -163,6 +163,6 @@ FAMILY = Family(
     what="random results saved and loaded as CSV, Parquet and MAT",
     asked="all right",
     count=2000,
-    part=60,
+    part=40,
     check=check,
 )

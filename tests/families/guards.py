@@ -261,6 +261,6 @@ FAMILY = Family(
     what="guarded expressions at their crossing",
     asked="all end, within tolerance",
     count=500,
-    part=12,
+    part=8,
     check=check,
 )

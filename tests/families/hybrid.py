@@ -506,6 +506,6 @@ FAMILY = Family(
     what="hybrid models with when, elsewhen, reinit and algorithm sections",
     asked="0 wrong",
     count=1000,
-    part=6,
+    part=4,
     check=check,
 )

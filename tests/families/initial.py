@@ -269,6 +269,6 @@ FAMILY = Family(
     what="random initial equations over parameters, states, derivatives, algebraic and discrete variables",
     asked="all right",
     count=400,
-    part=8,
+    part=6,
     check=check,
 )

@@ -227,6 +227,6 @@ FAMILY = Family(
     what="discrete variables tied before the start: the event iteration in Python",
     asked="all",
     count=500,
-    part=8,
+    part=6,
     check=check,
 )
