@@ -1,20 +1,11 @@
 /* Difference Jacobians: second looks at increments, wrong patterns, bounds, and a source that gives no numbers. */
 #include "pliant.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int checks, failures;
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        checks++;                                                                                            \
-        if (!(condition)) {                                                                                  \
-            failures++;                                                                                      \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                   \
-        }                                                                                                    \
-    } while (0)
 
 /* A problem with its linear algebra, ready for pl_jacobian. */
 typedef struct bench {
@@ -184,6 +175,6 @@ int main(void) {
     test_second_look();
     test_pattern();
     test_bounds_and_fallback();
-    printf("test_jacobian: %d checks, %d failed\n", checks, failures);
-    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+    printf("test_jacobian: %d checks, %d failed\n", n_checks, n_failed);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -2,22 +2,12 @@
  * Dense LU, colouring, difference Jacobians, orders of the methods, and states copied in the middle of a run.
  * Prints what failed, exits 1 if anything did. */
 #include "pliant.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int n_checks, n_failed;
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        n_checks++;                                                                                          \
-        if (!(condition)) {                                                                                  \
-            n_failed++;                                                                                      \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                   \
-        }                                                                                                    \
-    } while (0)
 
 static uint64_t seed = 88172645463325252ULL;
 

@@ -1,22 +1,12 @@
 /* Whole simulations as one object: events, growth counted and forbidden, states saved, moved and copied, inputs set on the
  * way, and an engine that steps itself. Prints what failed, exits 1 if anything did. */
 #include "pliant.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int n_checks, n_failed;
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        n_checks++;                                                                                          \
-        if (!(condition)) {                                                                                  \
-            n_failed++;                                                                                      \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                   \
-        }                                                                                                    \
-    } while (0)
 
 /* ------------------------------------------------------------------------------------------------ memory */
 

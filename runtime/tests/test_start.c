@@ -1,20 +1,11 @@
 /* Start values: the solution of least norm for matrices of known rank, and searches of models written by hand. */
 #include "pliant.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int checks, failures;
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        checks++;                                                                                            \
-        if (!(condition)) {                                                                                  \
-            failures++;                                                                                      \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                   \
-        }                                                                                                    \
-    } while (0)
 
 static unsigned state = 1;
 static double uniform(void) {
@@ -303,6 +294,6 @@ int main(void) {
     test_least_norm();
     test_least_norm_by_hand();
     test_searches();
-    printf("%d checks, %d failed\n", checks, failures);
-    return failures != 0;
+    printf("%d checks, %d failed\n", n_checks, n_failed);
+    return n_failed != 0;
 }

@@ -97,6 +97,19 @@ def render_report(plan: Plan, extras: Extras) -> str:
         f'<section id="{key}"><h2><span>{k}</span>{title}</h2>\n{text}</section>\n'
         for k, ((key, title), text) in enumerate(zip(shown, bodies, strict=True), 1)
     )
+    main = f"""{_head(plan)}
+<nav aria-label="Contents"><ul>{links}</ul></nav>
+{body}"""
+    after = f"""<div id="tip" hidden></div>
+<noscript><p class="warning">The pictures need JavaScript; figures, tables and evidence do not.</p></noscript>
+<script type="application/json" id="data">{to_json(page_data(plan, extras))}</script>
+<script>{program}</script>
+"""
+    return _document(name, style, main, after)
+
+
+def _document(name: str, style: str, main: str, after: str = "") -> str:
+    """What stands around every page."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -107,15 +120,9 @@ def render_report(plan: Plan, extras: Extras) -> str:
 </head>
 <body>
 <main>
-{_head(plan)}
-<nav aria-label="Contents"><ul>{links}</ul></nav>
-{body}<footer>Written by pliant. The page needs nothing from outside and can be filed as it is.</footer>
+{main}<footer>Written by pliant. The page needs nothing from outside and can be filed as it is.</footer>
 </main>
-<div id="tip" hidden></div>
-<noscript><p class="warning">The pictures need JavaScript; figures, tables and evidence do not.</p></noscript>
-<script type="application/json" id="data">{to_json(page_data(plan, extras))}</script>
-<script>{program}</script>
-</body>
+{after}</body>
 </html>
 """
 
@@ -123,27 +130,14 @@ def render_report(plan: Plan, extras: Extras) -> str:
 def _plain(plan: Plan, style: str) -> str:
     """The page of a model without states: there is nothing to draw of a step that integrates nothing."""
     name = escape(plan.name)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name}: real-time plan</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<header><h1>{name}</h1>
+    main = f"""<header><h1>{name}</h1>
 <p>Real-time plan with a fixed step of {escape(seconds(plan.step))}. The model has no states: a step is a plain
 evaluation of its outputs and sampled parts. Error of the run: {escape(plan.accuracy_text.strip())}.</p>
 {_verdict(plan)}</header>
 <section id="evidence"><h2><span>1</span>Evidence</h2>
 {_evidence(plan)}</section>
-<footer>Written by pliant. The page needs nothing from outside and can be filed as it is.</footer>
-</main>
-</body>
-</html>
 """
+    return _document(name, style, main)
 
 
 # --------------------------------------------------------------------------------------------------- helpers
