@@ -16,11 +16,11 @@ import peers  # noqa: F401  (puts the problem set on the path)
 import scipy.sparse as sp
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.solve.options import check_request
-from pliant.solve.simulation import Simulation
+from pliant.solve.run.simulation import Simulation
 
-lib = binding.lib
+lib = runtime.lib
 lib.pl_linear_factor.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_double]
 lib.pl_linear_solve.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 

@@ -34,7 +34,7 @@ from pliant.codegen.program import Assign, Solve
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import Kind, Op
-from pliant.solve.generated import GeneratedModel
+from pliant.solve.models.generated import GeneratedModel
 from pliant.structure.pipeline import sort_system
 
 POINTS = 8  # a power of two

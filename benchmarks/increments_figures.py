@@ -29,8 +29,8 @@ from problems import problem
 from stiff_vdp import SPREAD
 
 import pliant
-from pliant.solve import binding
-from pliant.solve.colouring import colour
+from pliant.solve.binding import runtime
+from pliant.solve.binding.colouring import colour
 
 Row = tuple[str, str, str, bool, str]
 COMMAND = "python benchmarks/increments_figures.py"
@@ -422,13 +422,13 @@ def seconds_of_colours(pattern: sp.csc_array) -> tuple[float, int]:
 def seconds_to_plan(pattern: sp.csc_array) -> float:
     """Seconds of all that the runtime plans for a model with this pattern: colours and elimination order."""
     model = pliant.ode(lambda t, x: -x, np.ones(pattern.shape[0]), pattern=pattern)._numeric
-    wanted = binding.LinearOptions(
-        storage=binding.STORAGE["auto"], source=binding.SOURCES["differences"], lu=binding.SPARSE_LU
+    wanted = runtime.LinearOptions(
+        storage=runtime.STORAGE["auto"], source=runtime.SOURCES["differences"], lu=runtime.SPARSE_LU
     )
-    layout, work = binding.LinearLayout(), np.empty(binding.lib.pl_linear_work_size(model.address), np.uint8)
+    layout, work = runtime.LinearLayout(), np.empty(runtime.lib.pl_linear_work_size(model.address), np.uint8)
     begin = time.process_time()
-    status = binding.lib.pl_linear_plan(model.address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
-    assert status == binding.OK
+    status = runtime.lib.pl_linear_plan(model.address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
+    assert status == runtime.OK
     return time.process_time() - begin
 
 

@@ -19,7 +19,7 @@ from matplotlib.ticker import NullFormatter
 from PIL import Image
 
 import pliant
-from pliant.solve.plot import COLOURS
+from pliant.solve.results.plot import COLOURS
 
 GREY = "#777777"
 NAMES = {"radau5": "Radau5", "bdf": "BDF"}

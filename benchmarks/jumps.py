@@ -18,9 +18,9 @@ from peers import ROOT
 from scipy.integrate import solve_ivp
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.solve.options import check_request
-from pliant.solve.simulation import Simulation
+from pliant.solve.run.simulation import Simulation
 
 STRATEGIES = ("restart", "proceed", "x1", "x2", "correct")
 TOLERANCE = 1e-6
@@ -290,7 +290,7 @@ def smooth_steps(stop: float = 2.0) -> int:
 def columns_at(case: Case, at: float, state: str = "w", piece: float = 0.05) -> dict[str, np.ndarray]:
     """Coefficients of the predictor of one state at a jump: as it was, and corrected by the strategies."""
     out: dict[str, np.ndarray] = {}
-    history = binding.lib.pl_bdf_history
+    history = runtime.lib.pl_bdf_history
     history.restype, history.argtypes = ctypes.c_void_p, [ctypes.c_void_p] * 3
     for name, how in (("before", "proceed"), ("x1", "x1"), ("x2", "x2"), ("correct", "correct")):
         request = check_request(
@@ -302,11 +302,11 @@ def columns_at(case: Case, at: float, state: str = "w", piece: float = 0.05) -> 
         sim.begin()
         while sim.run.t_reached < at - 1e-12:
             if sim.run.t_reached > at - piece + 1e-9:  # the jumps before are the same for all
-                sim.run.opt.at_jump = binding.AT_JUMP[how]
+                sim.run.opt.at_jump = runtime.AT_JUMP[how]
             sim.advance(1)
         order, h = ctypes.c_int(), ctypes.c_double()
         address = history(sim.head.method, ctypes.addressof(order), ctypes.addressof(h))
-        columns = binding.doubles_at(address, (order.value + 1) * numeric.n_x).reshape(-1, numeric.n_x)
+        columns = runtime.doubles_at(address, (order.value + 1) * numeric.n_x).reshape(-1, numeric.n_x)
         out[name] = columns[:, numeric.names.x.index(state)] / h.value ** np.arange(order.value + 1)
     return out
 

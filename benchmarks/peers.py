@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from problems import Problem
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 
 
 @dataclass
@@ -47,7 +47,7 @@ def compiled_rhs(model: pliant.Model) -> Callable[[float, np.ndarray, np.ndarray
     """f(t, x, out) of a compiled model, for peers that take a Python function."""
     numeric = model._numeric
     instance = numeric.instance(numeric.p_start)
-    call = binding.POINT_CALL(numeric.struct.rhs)
+    call = runtime.POINT_CALL(numeric.struct.rhs)
     u = np.zeros(max(numeric.struct.n_u, 1))
 
     def f(t: float, x: np.ndarray, out: np.ndarray) -> None:

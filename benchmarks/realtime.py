@@ -22,13 +22,13 @@ from threadpoolctl import threadpool_limits
 
 import pliant
 from pliant.codegen.compiler import load_library
-from pliant.realtime import criteria
-from pliant.realtime.accuracy import reference_run
-from pliant.realtime.code import drive, write_code
-from pliant.realtime.linearise import Walker, trace
+from pliant.realtime.code.factor import FactorSolve
+from pliant.realtime.code.step import drive, write_code
+from pliant.realtime.evidence.accuracy import reference_run
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import make_scenarios
-from pliant.realtime.stepper.factor import FactorSolve
+from pliant.realtime.sparsing import criteria
+from pliant.realtime.sparsing.linearise import Walker, trace
 
 UNSEEN = {"t1": 0.05, "T1": 0.8, "t2": 0.95, "T2": 0.9, "ripple": 0.02}
 UNSEEN |= {f"qb[{k + 1}]": value for k, value in enumerate((-1.5, 0.6, -0.3, 2.0, 0.9, -2.0))}
@@ -250,7 +250,7 @@ def full_step(out: Numbers, model: pliant.Model) -> float:
     """The straight-line step with all entries."""
     from dataclasses import replace
 
-    from pliant.realtime.search import Found
+    from pliant.realtime.sparsing.search import Found
 
     o = out.plan.outcome
     everything = Found(np.ones_like(o.mask), {}, 0, [])
@@ -285,8 +285,8 @@ def pipe() -> dict[str, float]:
 
 
 def _pipe_criteria(out: dict[str, float], walker: Walker, exact: object, mask: np.ndarray) -> None:
-    from pliant.realtime.certificates import best_lyapunov
-    from pliant.realtime.elimination import eliminate
+    from pliant.realtime.evidence.certificates import best_lyapunov
+    from pliant.realtime.sparsing.elimination import eliminate
 
     square = np.zeros((25, 25), dtype=bool)
     square[walker.rows[mask], walker.columns[mask]] = True
@@ -306,7 +306,7 @@ def _pipe_criteria(out: dict[str, float], walker: Walker, exact: object, mask: n
     out["gamma"] = found.gamma if found is not None else np.inf
     order = eliminate(25, list(zip(walker.rows[mask].tolist(), walker.columns[mask].tolist(), strict=True)))
     out["bidiagonal_lu"] = order.lu_entries
-    from pliant.solve.colouring import colour
+    from pliant.solve.binding.colouring import colour
 
     out["bidiagonal_colours"] = colour(25, 25, walker.rows[mask], walker.columns[mask]).n_colours
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import realtime
 
-from pliant.realtime.code import drive
-from pliant.realtime.stepper.instructions import count_instructions
+from pliant.realtime.code.instructions import count_instructions
+from pliant.realtime.code.step import drive
 
 COMMAND = "python benchmarks/realtime.py"
 

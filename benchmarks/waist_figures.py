@@ -15,9 +15,9 @@ import numpy as np
 from peers import ROOT
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.solve.options import check_request
-from pliant.solve.simulation import Simulation
+from pliant.solve.run.simulation import Simulation
 
 Row = tuple[str, str, str, bool, str]
 EXAMPLES = ROOT / "examples"
@@ -78,9 +78,9 @@ def microseconds(model: pliant.Model, repeats: int = 200) -> float:
         sim = Simulation(numeric, check_request(numeric, **USUAL), {})
         sim.prepare_start()
         begin = time.perf_counter()
-        status = binding.lib.pl_simulation_initialise(sim.place)
+        status = runtime.lib.pl_simulation_initialise(sim.place)
         best = min(best, time.perf_counter() - begin)
-        if status != binding.OK:
+        if status != runtime.OK:
             return np.inf
     return 1e6 * float(best)
 

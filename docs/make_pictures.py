@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import pliant
-from pliant.solve.plot import COLOURS, plot_steps
+from pliant.solve.results.plot import COLOURS, plot_steps
 
 FOLDER = Path(__file__).with_name("pictures")
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.solve.manifest import hash_bytes, make_manifest
-from pliant.solve.result import Event, Result, Stats, VariableInfo
+from pliant.solve.results.manifest import hash_bytes, make_manifest
+from pliant.solve.results.result import Event, Result, Stats, VariableInfo
 
 FORMATS = [".csv", ".parquet", ".mat"]
 

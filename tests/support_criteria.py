@@ -9,7 +9,7 @@ from numpy.linalg import eigvals, inv, solve
 from scipy.linalg import block_diag
 from scipy.optimize import linear_sum_assignment
 
-from pliant.realtime import criteria as c
+from pliant.realtime.sparsing import criteria as c
 
 Array = np.ndarray
 SEEDS = range(6)

@@ -21,10 +21,10 @@ from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import Kind, Op, System
-from pliant.solve import binding
-from pliant.solve.generated import GeneratedModel
-from pliant.solve.look import jacobian_places
-from pliant.solve.operating import Point
+from pliant.solve.binding import runtime
+from pliant.solve.matrices import jacobian_places
+from pliant.solve.models.generated import GeneratedModel
+from pliant.solve.run.operating import Point
 from pliant.structure.diagnosis import describe_equation
 
 Array = NDArray[np.float64]
@@ -181,8 +181,8 @@ def jacobian_errors(model: pliant.Model, t: float = 0.3, seed: int = 0, spread: 
     n, address, u = generated.n_x, point.sim.instance.address, point.sim.u
     rng = np.random.default_rng(seed)
     x = point.x + spread * rng.standard_normal(n) * np.maximum(1.0, np.abs(point.x))
-    rhs = binding.POINT_CALL(generated.struct.rhs)
-    values = binding.POINT_CALL(generated.struct.jac_value)
+    rhs = runtime.POINT_CALL(generated.struct.rhs)
+    values = runtime.POINT_CALL(generated.struct.jac_value)
 
     def f(at: Array) -> Array:
         out = np.empty(n)
@@ -199,7 +199,7 @@ def jacobian_errors(model: pliant.Model, t: float = 0.3, seed: int = 0, spread: 
         unit = np.zeros(n)
         unit[j] = h
         by_difference[:, j] = (f(x + unit) - f(x - unit)) / (2 * h)
-        found = generated.tangent(point.sim.instance, binding.OF_RHS, t, (x, u), j)
+        found = generated.tangent(point.sim.instance, runtime.OF_RHS, t, (x, u), j)
         assert found is not None
         along[:, j] = found
     scale = 1e-6 + np.abs(by_difference).max(axis=1, keepdims=True)

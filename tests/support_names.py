@@ -14,9 +14,9 @@ from pliant.codegen.emit import generate
 from pliant.codegen.names import _FILES, _KEYWORDS, _listed
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
+from pliant.realtime.code.fixed import fixed
 from pliant.realtime.delivery.measure_text import PROGRAM
 from pliant.realtime.delivery.write import make_files
-from pliant.realtime.stepper.fixed import fixed
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system
 

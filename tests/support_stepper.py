@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-from pliant.realtime.elimination import Elimination, assign_rows, eliminate
-from pliant.realtime.stepper.make import StepCode, StepperOptions, make_stepper
-from pliant.realtime.stepper.start import start_of
-from pliant.solve import binding
-from pliant.solve.generated import GeneratedModel
-from pliant.solve.look import mass_matrix
-from pliant.solve.operating import Point
+from pliant.realtime.code.make import StepCode, StepperOptions, make_stepper
+from pliant.realtime.code.start import start_of
+from pliant.realtime.sparsing.elimination import Elimination, assign_rows, eliminate
+from pliant.solve.binding import runtime
+from pliant.solve.matrices import mass_matrix
+from pliant.solve.models.generated import GeneratedModel
+from pliant.solve.run.operating import Point
 
 Array = NDArray[np.float64]
 
@@ -68,10 +68,10 @@ class Case:
         point.t = t
         point.sim.u[: len(u)] = u
         if self.model.generated.n_relations:
-            info = binding.EventInfo(next_time=math.inf)
-            call = binding.INITIALISE_CALL(self.model.struct.initialise)
+            info = runtime.EventInfo(next_time=math.inf)
+            call = runtime.INITIALISE_CALL(self.model.struct.initialise)
             u_at = point.sim.u.ctypes.data
-            assert call(point.sim.instance.address, t, x.ctypes.data, u_at, ctypes.byref(info)) == binding.OK
+            assert call(point.sim.instance.address, t, x.ctypes.data, u_at, ctypes.byref(info)) == runtime.OK
         f = point.rhs(x)
         return f, point.jacobian(x, f)
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pliant.solve import binding
-from pliant.solve.generated import GeneratedModel
+from pliant.solve.binding import runtime
+from pliant.solve.models.generated import GeneratedModel
 
 Array = NDArray[np.float64]
 Circle = NDArray[np.complex128]
@@ -48,15 +48,15 @@ class Subject:
     def rhs(self, t: float, x: Array, u: Array) -> Array:
         f = np.full(self.n, np.nan)
         x, u = np.ascontiguousarray(x), np.ascontiguousarray(u)
-        call = binding.POINT_CALL(self.model.struct.rhs)
+        call = runtime.POINT_CALL(self.model.struct.rhs)
         status = call(self.self.address, t, x.ctypes.data, u.ctypes.data, f.ctypes.data)
-        return f if status == binding.OK else np.full(self.n, np.nan)
+        return f if status == runtime.OK else np.full(self.n, np.nan)
 
     def settle(self, t: float, x: Array, u: Array) -> None:
         """Relations as they are at this point."""
         if self.model.struct.initialise:
-            info = binding.EventInfo()
-            call = binding.INITIALISE_CALL(self.model.struct.initialise)
+            info = runtime.EventInfo()
+            call = runtime.INITIALISE_CALL(self.model.struct.initialise)
             call(self.self.address, t, x.ctypes.data, u.ctypes.data, ctypes.byref(info))
 
     def status(self, order: int, t: float, x: Array, u: Array, out: Array) -> int:
@@ -72,7 +72,7 @@ class Subject:
         rows = np.atleast_2d(np.asarray(u, dtype=float))[:needed] if self.n_u else np.zeros((0, 1))
         given[: len(rows)] = rows
         out = np.full((7, self.n), 1e300)
-        assert self.status(order, t, x, given, out) == binding.OK
+        assert self.status(order, t, x, given, out) == runtime.OK
         assert np.all(out[order + 1 :] == 1e300)
         assert np.array_equal(out[0], x)
         return out[: order + 1]

@@ -37,7 +37,7 @@ MAX_LINES = 600
 
 
 def room_of(module: str) -> str:
-    """pliant.solve.result -> solve"""
+    """pliant.solve.results.result -> solve"""
     return module.split(".")[1] if "." in module else ""
 
 

@@ -15,11 +15,11 @@ from pliant.codegen.compiler import load_text
 from pliant.codegen.emit import generate
 from pliant.codegen.places import Argument, Array, Field, IsZero, Kind, Layout, Number, Owner, Record
 from pliant.model import sorted_model
-from pliant.realtime.stepper.fixed import fixed
-from pliant.realtime.stepper.make import StepperOptions, make_stepper
-from pliant.realtime.stepper.places import INPUTS, PARAMETERS, StepLayout
-from pliant.realtime.stepper.run import STEP_FLAGS, Stepper
-from pliant.realtime.stepper.write import helpers
+from pliant.realtime.code.fixed import fixed
+from pliant.realtime.code.make import StepperOptions, make_stepper
+from pliant.realtime.code.places import INPUTS, PARAMETERS, StepLayout
+from pliant.realtime.code.run import STEP_FLAGS, Stepper
+from pliant.realtime.code.write import helpers
 from pliant.structure.options import StructureOptions
 
 # ---------------------------------------------------------------------------------------------- what a layout prints

@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 
 import pliant
-from pliant.solve import binding
-from pliant.solve.generated import GeneratedModel
+from pliant.solve.binding import runtime
+from pliant.solve.models.generated import GeneratedModel
 
 FUNCTIONS = [
     "sin(3*time)",
@@ -76,7 +76,7 @@ def test_ranges_enclose_their_functions() -> None:
     result = model.simulate(4, points=np.linspace(0, 4, N + 1))
     instance = ctypes.create_string_buffer(numeric.struct.memory_size)
     place = ctypes.addressof(instance)
-    binding.OPEN_CALL(numeric.struct.open)(place)
+    runtime.OPEN_CALL(numeric.struct.open)(place)
     call = RANGE_CALL(numeric.struct.root_range)
     rng = np.random.default_rng(1)
     for k, text in enumerate(FUNCTIONS):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support_modelica import model_of, numeric
 
-from pliant.solve import binding
-from pliant.solve.operating import Point
+from pliant.solve.binding import runtime
+from pliant.solve.run.operating import Point
 
 BODIES = {
     "explicit": """  parameter Real a = 2, b = 0.5;
@@ -47,19 +47,19 @@ def test_tangents_are_derivatives(name: str, form: str) -> None:
     n, n_u = model.n_x, len(model.names.u)
 
     def look() -> dict[int, np.ndarray]:
-        binding.PARAMETER_CALL(struct.set_parameters)(instance.address, p.ctypes.data)
+        runtime.PARAMETER_CALL(struct.set_parameters)(instance.address, p.ctypes.data)
         f, y = np.empty(n), np.empty(max(struct.n_y, 1))
         at = (instance.address, t, x.ctypes.data, u.ctypes.data)
-        assert binding.POINT_CALL(struct.rhs)(*at, f.ctypes.data) == binding.OK
+        assert runtime.POINT_CALL(struct.rhs)(*at, f.ctypes.data) == runtime.OK
         if struct.n_y:
-            assert binding.OUTPUT_CALL(struct.outputs)(*at, struct.n_y, None, y.ctypes.data) == binding.OK
-        found = {binding.OF_RHS: f, binding.OF_OUTPUTS: y[: struct.n_y]}
+            assert runtime.OUTPUT_CALL(struct.outputs)(*at, struct.n_y, None, y.ctypes.data) == runtime.OK
+        found = {runtime.OF_RHS: f, runtime.OF_OUTPUTS: y[: struct.n_y]}
         if struct.n_roots:
             g = np.empty(struct.n_roots)
-            assert binding.POINT_CALL(struct.roots)(*at, g.ctypes.data) == binding.OK
-            found[binding.OF_ROOTS] = g
+            assert runtime.POINT_CALL(struct.roots)(*at, g.ctypes.data) == runtime.OK
+            found[runtime.OF_ROOTS] = g
         if struct.n_interface:
-            found[binding.OF_INTERFACE] = np.array([y[model.names.y.index("w")]])
+            found[runtime.OF_INTERFACE] = np.array([y[model.names.y.index("w")]])
         return found
 
     for column in range(n + n_u + len(p)):
@@ -72,7 +72,7 @@ def test_tangents_are_derivatives(name: str, form: str) -> None:
         vector[k] = at
         look()
         for of, value in high.items():
-            if of == binding.OF_INTERFACE and column >= n + n_u:
+            if of == runtime.OF_INTERFACE and column >= n + n_u:
                 continue
             found = model.tangent(instance, of, t, (x, u), column)
             assert found is not None
@@ -81,8 +81,8 @@ def test_tangents_are_derivatives(name: str, form: str) -> None:
 
 def test_parameters_only_where_they_were_asked_for() -> None:
     model = numeric(model_of(BODIES["explicit"]))
-    assert not model.struct.tangents & (binding.BY_PARAMETERS | binding.OF_OUTPUTS)
+    assert not model.struct.tangents & (runtime.BY_PARAMETERS | runtime.OF_OUTPUTS)
     point = Point(model, 0.3, {}, {}, {})
-    assert model.tangent(point.sim.instance, binding.OF_RHS, 0.3, (point.x, point.sim.u), model.n_x) is not None
-    assert model.tangent(point.sim.instance, binding.OF_RHS, 0.3, (point.x, point.sim.u), model.n_x + 1) is None
-    assert model.tangent(point.sim.instance, binding.OF_ROOTS, 0.3, (point.x, point.sim.u), 0) is None
+    assert model.tangent(point.sim.instance, runtime.OF_RHS, 0.3, (point.x, point.sim.u), model.n_x) is not None
+    assert model.tangent(point.sim.instance, runtime.OF_RHS, 0.3, (point.x, point.sim.u), model.n_x + 1) is None
+    assert model.tangent(point.sim.instance, runtime.OF_ROOTS, 0.3, (point.x, point.sim.u), 0) is None

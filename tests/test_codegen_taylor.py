@@ -20,7 +20,7 @@ import pliant
 from pliant.codegen.emit import generate
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system
 
@@ -227,7 +227,7 @@ def test_early_return(source: str) -> None:
 def test_orders_that_do_not_exist() -> None:
     subject = Subject(numeric(model_of(FIELD)))
     x, u, out = np.zeros(3), np.zeros((9, 2)), np.zeros((9, 3))
-    assert [subject.status(k, 0.0, x, u, out) for k in (-1, 6)] == [binding.ARGUMENT] * 2
+    assert [subject.status(k, 0.0, x, u, out) for k in (-1, 6)] == [runtime.ARGUMENT] * 2
 
 
 def test_result_may_begin_with_x() -> None:
@@ -235,7 +235,7 @@ def test_result_may_begin_with_x() -> None:
     u = np.ones((5, 2))
     out = np.zeros((6, 3))
     out[0] = (0.4, -0.2, 0.7)
-    assert subject.status(5, 0.1, out[0], u, out) == binding.OK
+    assert subject.status(5, 0.1, out[0], u, out) == runtime.OK
     assert np.array_equal(out, subject.taylor(0.1, (0.4, -0.2, 0.7), u))
 
 

@@ -13,8 +13,8 @@ from scipy.constants import R as GAS_CONSTANT
 from scipy.constants import Stefan_Boltzmann
 
 import pliant
-from pliant.solve.look import jacobian_places, mass_matrix
-from pliant.solve.operating import Point
+from pliant.solve.matrices import jacobian_places, mass_matrix
+from pliant.solve.run.operating import Point
 
 Array = NDArray[np.float64]
 EXAMPLES = Path(__file__).parents[1] / "examples"

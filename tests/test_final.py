@@ -19,8 +19,8 @@ from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
 from pliant.ir import FinalGraph, Graph, SortedSystem
 from pliant.model import sorted_model
-from pliant.realtime.elimination import eliminate
-from pliant.realtime.stepper.make import StepperOptions, make_stepper
+from pliant.realtime.code.make import StepperOptions, make_stepper
+from pliant.realtime.sparsing.elimination import eliminate
 from pliant.structure.options import structure_options
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.errors import ArgumentError
-from pliant.solve.colouring import Colouring, colour
+from pliant.solve.binding.colouring import Colouring, colour
 
 Pattern = np.ndarray
 

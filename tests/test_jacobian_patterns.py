@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import pliant
-from pliant.solve.colouring import colour
+from pliant.solve.binding.colouring import colour
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,10 +12,10 @@ import pytest
 
 import pliant
 from pliant.cosim.model_part import ModelPart
-from pliant.solve import binding
-from pliant.solve.known import Known, Late
-from pliant.solve.native import NativeModel, load_native
-from pliant.solve.numeric import NumericModel
+from pliant.solve.binding import runtime
+from pliant.solve.models.known import Known, Late
+from pliant.solve.models.native import NativeModel, load_native
+from pliant.solve.models.numeric import NumericModel
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MACHINE = """
@@ -158,7 +158,7 @@ def test_a_function_knows_little() -> None:
     assert model.equations is None
     assert model.in_form("dae") is None
     assert model.for_correction("correct", "bdf") is model
-    assert (model.has_tangents, model.tangent(instance, binding.OF_RHS, 0.0, (x, u), 0)) == (False, None)
+    assert (model.has_tangents, model.tangent(instance, runtime.OF_RHS, 0.0, (x, u), 0)) == (False, None)
     assert (model.memories(instance), model.chosen_states(instance.address)) == ((), {})
     assert model.library_path is None
     assert not model.take_anew(instance, 0.0, x, u)

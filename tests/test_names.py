@@ -13,9 +13,9 @@ from support_names import MODEL, identifiers, model_texts, ours, pool, written_t
 
 import pliant
 from pliant.codegen import names
+from pliant.codegen.c_text import c_comment, c_escaped
 from pliant.codegen.names import Identifiers, member_names, model_prefix
-from pliant.codegen.shells import c_comment, c_escaped
-from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.code.run import Stepper
 
 FAST = {"reference": False, "certificate": False}
 

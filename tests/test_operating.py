@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from support_modelica import model_of, numeric
 
 import pliant
-from pliant.solve.operating import Point
+from pliant.solve.run.operating import Point
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from problems.exact import ExactProblem, all_exact
 from problems.heat2d import make
 from scipy.integrate import solve_ivp
 
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 
 INCLUDE = Path(__file__).parents[1] / "runtime" / "include"
 NAMES = [p.name for p in all_problems()]
@@ -124,7 +124,7 @@ def test_twin_agrees(name: str, tmp_path: Path) -> None:
     p = problem(name)
     assert p.c_file
     twin = Twin(p.c_file, p.n, tmp_path)
-    assert ctypes.c_int.in_dll(twin.library, "pliant_model").value == binding.PL_ABI  # exported as data
+    assert ctypes.c_int.in_dll(twin.library, "pliant_model").value == runtime.PL_ABI  # exported as data
     assert twin.library.twin_name(-1).decode() == name
     assert [twin.library.twin_name(i).decode() for i in range(p.n)] == list(p.names)
     np.testing.assert_allclose(twin.x_start, p.x0, rtol=1e-15)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
-from pliant.realtime.accept import Checker, Rule
-from pliant.realtime.accuracy import AccurateRun, _stretches
-from pliant.realtime.points import LARGEST_ROUNDING, ON_CIRCLE, Frame, Origin, Points
+from pliant.realtime.evidence.accuracy import AccurateRun, _stretches
+from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.linearisations import LARGEST_ROUNDING, ON_CIRCLE, Frame, Origin, Points
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 QUICK = {"certificate": False}

@@ -27,8 +27,8 @@ from support_criteria import (
 )
 
 from pliant.errors import ArgumentError, NonFiniteError, SingularError
-from pliant.realtime import clusters as clusters_module
-from pliant.realtime import criteria as c
+from pliant.realtime.sparsing import clusters as clusters_module
+from pliant.realtime.sparsing import criteria as c
 
 # --- the step map ---------------------------------------------------------------------------------------------------
 

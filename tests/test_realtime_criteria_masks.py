@@ -22,7 +22,7 @@ from support_criteria import (
 )
 
 from pliant.errors import ArgumentError, NonFiniteError, SingularError
-from pliant.realtime import criteria as c
+from pliant.realtime.sparsing import criteria as c
 
 # --- single entries -------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.realtime.elimination import assign_rows, eliminate
-from pliant.realtime.static_lu import StaticLU, quality
+from pliant.realtime.sparsing.elimination import assign_rows, eliminate
+from pliant.realtime.sparsing.static_lu import StaticLU, quality
 
 
 def dense_elimination(n: int, entries: set[tuple[int, int]], pivots: list[tuple[int, int]]) -> tuple[set, int]:

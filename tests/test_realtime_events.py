@@ -11,9 +11,9 @@ import pytest
 import pliant
 from pliant.errors import NotSupportedError
 from pliant.ir import Clock
-from pliant.realtime.code import drive
-from pliant.realtime.stepper.events import steps_to_tick
-from pliant.realtime.stepper.instructions import count_instructions
+from pliant.realtime.code.events import steps_to_tick
+from pliant.realtime.code.instructions import count_instructions
+from pliant.realtime.code.step import drive
 
 FULL = {"search": "full"}
 

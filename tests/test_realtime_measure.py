@@ -14,9 +14,9 @@ from support_written import pipe_plan, small_plan
 
 from pliant.codegen.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, SimulationTimeout
+from pliant.realtime.code.run import Stepper
 from pliant.realtime.delivery import measure
 from pliant.realtime.delivery.measure import Timing, measure_plan, repeated_maximum, run_program
-from pliant.realtime.stepper.run import Stepper
 
 STEPS = 20_000
 TOLD = {

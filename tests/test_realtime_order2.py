@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.realtime.bias import predicted_error
-from pliant.realtime.linearise import Walker, trace
-from pliant.realtime.points import Frame, Origin, Points
 from pliant.realtime.scenario import make_scenarios
-from pliant.realtime.stepmap import lasting_error, step_map
+from pliant.realtime.sparsing.bias import predicted_error
+from pliant.realtime.sparsing.linearisations import Frame, Origin, Points
+from pliant.realtime.sparsing.linearise import Walker, trace
+from pliant.realtime.sparsing.stepmap import lasting_error, step_map
 
 
 def model_of(A: np.ndarray, b: np.ndarray) -> pliant.Model:

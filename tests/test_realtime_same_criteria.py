@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from support_criteria import SEEDS, SYSTEMS, TAU, dae, ode
 
-from pliant.realtime import criteria
-from pliant.realtime.accept import Checker, Rule
-from pliant.realtime.bias import predicted_error
-from pliant.realtime.effects import cluster_effects
-from pliant.realtime.linearise import Trace
-from pliant.realtime.points import Frame, Origin, Points
 from pliant.realtime.scenario import Scenario
-from pliant.realtime.search import Search
-from pliant.realtime.spectrum import spectrum_of
+from pliant.realtime.sparsing import criteria
+from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.bias import predicted_error
+from pliant.realtime.sparsing.effects import cluster_effects
+from pliant.realtime.sparsing.linearisations import Frame, Origin, Points
+from pliant.realtime.sparsing.linearise import Trace
+from pliant.realtime.sparsing.search import Search
+from pliant.realtime.sparsing.spectrum import spectrum_of
 
 Array = np.ndarray
 THETA, TOLERANCE, HORIZON = 0.5, 0.1, 64

@@ -7,15 +7,15 @@ import pytest
 
 import pliant
 from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, SingularError, UnknownNameError
-from pliant.realtime.accept import Checker, Rule
-from pliant.realtime.atoms import find_atoms
-from pliant.realtime.bias import largest, predicted_error
 from pliant.realtime.build import make_plan
-from pliant.realtime.certificates import common_lyapunov, infinity_bound, windows
-from pliant.realtime.linearise import Walker, trace
+from pliant.realtime.evidence.certificates import common_lyapunov, infinity_bound, windows
 from pliant.realtime.plan import Plan
-from pliant.realtime.points import Frame, Origin, Points, pick, ranges
 from pliant.realtime.scenario import Scenario, make_scenarios
+from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.bias import largest, predicted_error
+from pliant.realtime.sparsing.cancelling import find_atoms
+from pliant.realtime.sparsing.linearisations import Frame, Origin, Points, pick, ranges
+from pliant.realtime.sparsing.linearise import Walker, trace
 
 
 def linear_model(A: np.ndarray, b: np.ndarray, w: float = 3.0) -> pliant.Model:

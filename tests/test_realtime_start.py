@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.realtime.code import write_code
-from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.code.run import Stepper
+from pliant.realtime.code.step import write_code
 
 FAST = {"search": "full", "reference": False, "certificate": False}
 

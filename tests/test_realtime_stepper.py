@@ -17,11 +17,11 @@ from pliant.codegen.compiler import load_text
 from pliant.errors import ArgumentError, NotSupportedError
 from pliant.expr.evaluate import table_value
 from pliant.ir import Graph, Table
-from pliant.realtime.elimination import eliminate
-from pliant.realtime.stepper.make import StartValues, StepperOptions, make_stepper
-from pliant.realtime.stepper.places import StepLayout
-from pliant.realtime.stepper.run import STEP_FLAGS, Stepper
-from pliant.realtime.stepper.write import Context, helpers, table_functions
+from pliant.realtime.code.make import StartValues, StepperOptions, make_stepper
+from pliant.realtime.code.places import StepLayout
+from pliant.realtime.code.run import STEP_FLAGS, Stepper
+from pliant.realtime.code.write import Context, helpers, table_functions
+from pliant.realtime.sparsing.elimination import eliminate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CASES = [

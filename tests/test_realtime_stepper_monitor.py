@@ -8,8 +8,8 @@ from support_modelica import text_of
 from support_stepper import Case, relative
 
 from pliant.errors import ArgumentError
-from pliant.realtime.stepper.make import MonitorLimits, StepCode, StepperOptions, make_stepper
-from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.code.make import MonitorLimits, StepCode, StepperOptions, make_stepper
+from pliant.realtime.code.run import Stepper
 
 PIVOT, RINGING, ERROR, DROPPED, NOT_FINITE, RANGE = 1, 2, 4, 8, 16, 32
 

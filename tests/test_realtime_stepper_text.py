@@ -15,11 +15,11 @@ from support_stepper import Case
 from test_realtime_stepper import BRANCHING, CHOICES, LOOP, RELATIONS, example
 
 from pliant.errors import NotSupportedError
-from pliant.realtime.elimination import eliminate
-from pliant.realtime.stepper.factor import FactorSolve
-from pliant.realtime.stepper.instructions import count_instructions
-from pliant.realtime.stepper.make import StepCode
-from pliant.realtime.stepper.run import STEP_FLAGS, Stepper
+from pliant.realtime.code.factor import FactorSolve
+from pliant.realtime.code.instructions import count_instructions
+from pliant.realtime.code.make import StepCode
+from pliant.realtime.code.run import STEP_FLAGS, Stepper
+from pliant.realtime.sparsing.elimination import eliminate
 
 
 def random_matrix(n: int, density: float, seed: int) -> tuple[set[tuple[int, int]], np.ndarray[Any, Any]]:

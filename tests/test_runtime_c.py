@@ -19,9 +19,9 @@ from problems.heat2d import make
 from support import RUNTIME, compiled, compiled_file
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.solve.options import check_request
-from pliant.solve.simulation import Simulation
+from pliant.solve.run.simulation import Simulation
 
 SOURCES = sorted((RUNTIME / "src").glob("*.c"))
 C_TESTS = sorted(path for path in (RUNTIME / "tests").glob("test_*.c"))
@@ -188,7 +188,7 @@ def open_simulation(model: pliant.Model, method: str, stop: float, **more: Any) 
         "rtol": 1e-6,
         "atol": None,
         "points": 50,
-        "step": stop / 400 if method in binding.FIXED_STEP else None,
+        "step": stop / 400 if method in runtime.FIXED_STEP else None,
         "parameters": {},
         "start_values": {},
         "outputs": None,
@@ -209,10 +209,10 @@ def finish(simulation: Simulation, steps: int = 1 << 30) -> None:
 
 def copy_state(source: Simulation, target: Simulation) -> None:
     """All that a simulation changes, through flat memory."""
-    room = np.empty(binding.lib.pl_simulation_save_size(source.place, ALL) // 8 + 1)
-    assert binding.lib.pl_simulation_save(source.place, ALL, room.ctypes.data) == binding.OK
+    room = np.empty(runtime.lib.pl_simulation_save_size(source.place, ALL) // 8 + 1)
+    assert runtime.lib.pl_simulation_save(source.place, ALL, room.ctypes.data) == runtime.OK
     source.memory.block[:] = np.nan
-    assert binding.lib.pl_simulation_restore(target.place, room.ctypes.data) == binding.OK
+    assert runtime.lib.pl_simulation_restore(target.place, room.ctypes.data) == runtime.OK
 
 
 ALL = 15  # PL_SAVE_ALL
@@ -236,7 +236,7 @@ PAIRS = [
     (case, method)
     for case in CASES
     for method in ("bdf", "radau5", "auto", "lieuler", "dopri5", "rk4")
-    if method in binding.IMPLICIT or case in ("vdpol_mild", "circuit")
+    if method in runtime.IMPLICIT or case in ("vdpol_mild", "circuit")
 ]
 
 
@@ -266,5 +266,5 @@ def test_pausing_changes_nothing() -> None:
 
 
 def test_header_in_the_package_is_the_header_of_the_runtime() -> None:
-    shipped = binding.runtime_folder() / "include" / "pliant.h"
+    shipped = runtime.runtime_folder() / "include" / "pliant.h"
     assert shipped.read_text() == (RUNTIME / "include" / "pliant.h").read_text()

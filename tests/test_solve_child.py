@@ -17,7 +17,7 @@ from support import compiled, compiled_file
 
 import pliant
 from pliant.errors import PliantError
-from pliant.solve import child
+from pliant.solve.run import child
 
 CHILD = {"process": "child"}
 BALL = """

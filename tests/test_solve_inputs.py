@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app
 from pliant.realtime.scenario import Scenario
-from pliant.solve.signal_kinds import Declared, TableSignal
-from pliant.solve.signals import read_inputs, typed_inputs
+from pliant.solve.signals.given import read_inputs, typed_inputs
+from pliant.solve.signals.kinds import Declared, TableSignal
 
 TYPES = """
 package P

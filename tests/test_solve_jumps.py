@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import jumps as cases
@@ -215,7 +215,7 @@ def test_segments_as_inputs(tank: pliant.Model) -> None:
 def test_unknown_strategies_are_refused(tank: pliant.Model) -> None:
     with pytest.raises(pliant.ArgumentError, match="at_jump"):
         simulate(tank, {"u": 1.0}, "jump")
-    assert set(binding.AT_JUMP) == {"restart", "proceed", "x1", "x2", "correct"}
+    assert set(runtime.AT_JUMP) == {"restart", "proceed", "x1", "x2", "correct"}
 
 
 def test_inputs_and_methods_of_the_wrong_kind(tank: pliant.Model) -> None:

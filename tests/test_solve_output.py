@@ -19,7 +19,7 @@ from support import MODELS, compiled, compiled_file
 
 import pliant
 from pliant import Progress, SimulationInterrupted, SimulationTimeout
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 
 METHODS = ["auto", "bdf", "radau5", "dopri5", "rk4", "lieuler", "euler"]
 
@@ -401,10 +401,10 @@ def test_equidistant_points_are_those_of_linspace(start: float, stop: float, cou
 
 def test_address_of_any_array() -> None:
     for array in (np.zeros(3), np.zeros((2, 4)), np.zeros(0), np.arange(4, dtype=np.int32)):
-        assert binding.address_of(array) == array.ctypes.data
+        assert runtime.address_of(array) == array.ctypes.data
     frozen = np.zeros(3)
     frozen.flags.writeable = False
-    assert binding.address_of(frozen) == frozen.ctypes.data
+    assert runtime.address_of(frozen) == frozen.ctypes.data
 
 
 def test_settings_of_one_run_do_not_reach_the_next() -> None:

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from support import compiled, geometric_mean, rms, units
 
 import pliant
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 
 NAMES = [p.name for p in all_problems()]
 RTOL = 1e-6
@@ -129,7 +129,7 @@ def run_cvode(p: Problem, rtol: float) -> tuple[Array, int]:
     cvode = pytest.importorskip("sksundae.cvode")
     numeric = compiled(p.name)._numeric
     instance = numeric.instance(numeric.p_start)
-    call = binding.POINT_CALL(numeric.struct.rhs)
+    call = runtime.POINT_CALL(numeric.struct.rhs)
 
     def f(t: float, x: Array, out: Array) -> None:
         call(instance.address, t, x.ctypes.data, None, out.ctypes.data)

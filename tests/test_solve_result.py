@@ -17,9 +17,9 @@ import pytest
 from results import make_result
 
 from pliant.errors import ArgumentError, OutputError, UnknownNameError
-from pliant.solve.manifest import hash_bytes, make_manifest, to_json
-from pliant.solve.plot import plot_steps
-from pliant.solve.result import Event, FloatArray, Result, Stats, VariableInfo
+from pliant.solve.results.manifest import hash_bytes, make_manifest, to_json
+from pliant.solve.results.plot import plot_steps
+from pliant.solve.results.result import Event, FloatArray, Result, Stats, VariableInfo
 
 # -- reading by name ---------------------------------------------------------------------------------------
 
@@ -402,7 +402,7 @@ def test_hashes_of_parts() -> None:
 def test_docstring_examples() -> None:
     import doctest
 
-    from pliant.solve import manifest, result
+    from pliant.solve.results import manifest, result
 
     check: Callable[..., doctest.TestResults] = doctest.testmod
     for module in (manifest, result):

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from results import FORMATS, assert_same, make_result
 
 from pliant.errors import ArgumentError, OutputError, UnknownNameError
-from pliant.solve import save
-from pliant.solve.result import FloatArray, Result, Stats, VariableInfo
-from pliant.solve.save import load_result, side_car, write_files
+from pliant.solve.results import save
+from pliant.solve.results.result import FloatArray, Result, Stats, VariableInfo
+from pliant.solve.results.save import load_result, side_car, write_files
 
 # -- files -------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ import pytest
 from results import FORMATS, assert_same
 
 import pliant
-from pliant.solve.result import Result, Stats, VariableInfo
-from pliant.solve.typed import typed
+from pliant.solve.results.result import Result, Stats, VariableInfo
+from pliant.solve.results.typed import typed
 
 TEXT = """
 model Counter

@@ -13,7 +13,7 @@ from support_modelica import model_of
 import pliant
 from pliant.expr.build import add, apply, const, div, mul, neg, power, sub, var
 from pliant.ir import Graph, Op
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.structure.signs import Signs
 
 PENDULUM = """
@@ -215,7 +215,7 @@ def columns_without_pivot(g: Any, wanted: Any = ()) -> set[int]:
     flags = np.array(wanted if len(wanted) else [False] * n, dtype=np.int8)
     state, work = np.zeros(n, dtype=np.int8), np.zeros(n, dtype=np.int32)
     places = [ctypes.c_void_p(one.ctypes.data) for one in (a, flags, state, work)]
-    binding.lib.pl_set_states(m, n, *places)
+    runtime.lib.pl_set_states(m, n, *places)
     return set(np.flatnonzero(state).tolist())
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pliant
-from pliant.solve.plot import COLOURS
+from pliant.solve.results.plot import COLOURS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"

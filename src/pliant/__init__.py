@@ -40,32 +40,32 @@ from pliant.model import Model, inspect, load, native, ode
 from pliant.realtime.flags import Flag
 from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.scenario import Scenario
-from pliant.solve.function import Root
-from pliant.solve.initial import Start
-from pliant.solve.jacobian import Jacobian
-from pliant.solve.manifest import pliant_version
-from pliant.solve.operating import Linearization, SteadyState
+from pliant.solve.models.function import Root
 from pliant.solve.options import SolverOptions
 from pliant.solve.progress import Progress
-from pliant.solve.result import Event, Result, Stats, VariableInfo
-from pliant.solve.save import load_result
-from pliant.solve.signal_kinds import Segments
+from pliant.solve.results.manifest import pliant_version
+from pliant.solve.results.result import Event, Result, Stats, VariableInfo
+from pliant.solve.results.save import load_result
+from pliant.solve.run.jacobian import Jacobian
+from pliant.solve.run.operating import Linearization, SteadyState
+from pliant.solve.signals.kinds import Segments
+from pliant.solve.start.explained import Start
 from pliant.structure.options import StructureOptions
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.cosim.coupling import Coupling
-    from pliant.realtime import criteria
     from pliant.realtime.delivery.measure import Timing
-    from pliant.realtime.evidence import Evidence
+    from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.plan import Plan
+    from pliant.realtime.sparsing import criteria
 
 __version__ = pliant_version()
 
 _LATER = {  # slow to load
     "Coupling": ("pliant.cosim.coupling", "Coupling"),
-    "criteria": ("pliant.realtime.criteria", None),
-    "Evidence": ("pliant.realtime.evidence", "Evidence"),
+    "criteria": ("pliant.realtime.sparsing.criteria", None),
+    "Evidence": ("pliant.realtime.evidence.evidence", "Evidence"),
     "Plan": ("pliant.realtime.plan", "Plan"),
     "Timing": ("pliant.realtime.delivery.measure", "Timing"),
 }

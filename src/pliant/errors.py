@@ -32,7 +32,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pliant.solve.result import Result
+    from pliant.solve.results.result import Result
 
 
 class PliantError(Exception):

@@ -18,17 +18,17 @@ from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
-from pliant.solve.function import Function, function_model
-from pliant.solve.generated import GeneratedModel
-from pliant.solve.initial import Start
-from pliant.solve.jacobian import Jacobian, check_jacobian, jacobian_at
-from pliant.solve.native import load_native
-from pliant.solve.numeric import NumericModel
-from pliant.solve.operating import Linearization, SteadyState, linearize, steady_state
+from pliant.solve.models.function import Function, function_model
+from pliant.solve.models.generated import GeneratedModel
+from pliant.solve.models.native import load_native
+from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import check_request
 from pliant.solve.progress import Progress
-from pliant.solve.result import Result, VariableInfo
-from pliant.solve.simulate import simulate
+from pliant.solve.results.result import Result, VariableInfo
+from pliant.solve.run.jacobian import Jacobian, check_jacobian, jacobian_at
+from pliant.solve.run.operating import Linearization, SteadyState, linearize, steady_state
+from pliant.solve.run.simulate import simulate
+from pliant.solve.start.explained import Start
 from pliant.structure.options import StructureOptions, structure_options
 from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure

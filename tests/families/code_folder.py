@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-import pliant.realtime.code
+import pliant.realtime.code.step
 from families import RIGHT, WRONG, Family, Outcome, all_right
-from pliant.realtime.linearise import Walker
+from pliant.realtime.code.types import StepperOptions
 from pliant.realtime.scenario import StepInputs, make_scenarios
-from pliant.realtime.stepper.types import StepperOptions
+from pliant.realtime.sparsing.linearise import Walker
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 STEPS = (0.01, 0.02, 0.003)
@@ -297,7 +297,7 @@ def planned(one: Random, r: np.random.Generator) -> tuple[pliant.Plan, dict[str,
     def styled(**given: Any) -> StepperOptions:
         return StepperOptions(**given, style=style)
 
-    with patch.object(pliant.realtime.code, "StepperOptions", styled):
+    with patch.object(pliant.realtime.code.step, "StepperOptions", styled):
         plan = model.realtime(
             step=one.step, stop=n * one.step, order=int(r.integers(1, 3)), scenarios=[scenario], options=options
         )

@@ -16,7 +16,7 @@ from results import FORMATS, assert_same
 
 from families import RIGHT, WRONG, Family, Outcome
 from pliant.ir import Span
-from pliant.solve.result import Event, Result, Stats, VariableInfo
+from pliant.solve.results.result import Event, Result, Stats, VariableInfo
 
 LETTERS = [
     *"abcxyzABC019_.[],;:'\"`|\\/ ()",

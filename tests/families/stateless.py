@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 import pliant
 from families import RIGHT, WRONG, Family, Outcome
-from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.code.run import Stepper
 
 Vector = NDArray[np.float64]
 STOP = 2.0

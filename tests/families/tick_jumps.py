@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import pliant
 from families import RIGHT, WRONG, Family, Outcome
-from pliant.realtime.stepper.run import Stepper
+from pliant.realtime.code.run import Stepper
 
 STEPS = (0.1, 0.01, 0.003, 0.07, 0.125, 1e-4, 0.3)
 ON, BEFORE, AFTER = "on", "before", "after"

@@ -18,8 +18,8 @@ from rich.table import Table
 
 import pliant
 from pliant.drawing import picture_kind
-from pliant.solve.manifest import to_json
-from pliant.solve.save import check_format
+from pliant.solve.results.manifest import to_json
+from pliant.solve.results.save import check_format
 
 EXIT_ERROR = 1
 EXIT_USAGE = 2  # the parser's own code, too

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 import pliant
-from pliant.solve.signal_files import TABLE_SUFFIXES
-from pliant.solve.signals import read_inputs
+from pliant.solve.signals.files import TABLE_SUFFIXES
+from pliant.solve.signals.given import read_inputs
 
 # ------------------------------------------------------------------------------------- options of Modelica
 

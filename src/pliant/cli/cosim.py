@@ -15,7 +15,7 @@ import pliant
 from pliant.cli.answer import EXIT_ERROR, EXIT_USAGE, Report, stats_line
 from pliant.cli.app import app
 from pliant.cli.arguments import AsJson, Plot, PlotFile, Save
-from pliant.solve.manifest import to_json
+from pliant.solve.results.manifest import to_json
 
 if TYPE_CHECKING:
     from pliant.cosim.compare import Trial

@@ -30,7 +30,7 @@ from pliant.cli.arguments import (
     pairs,
     structure_options,
 )
-from pliant.solve.manifest import to_json
+from pliant.solve.results.manifest import to_json
 
 
 @app.command()

@@ -32,7 +32,7 @@ from pliant.cli.arguments import (
     pairs,
     structure_options,
 )
-from pliant.solve.manifest import to_json
+from pliant.solve.results.manifest import to_json
 from pliant.textfile import read_text
 
 ModelFile = Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")]

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import EXTENT, RELATION, SLACK, of_instance
+from pliant.codegen.c_text import filled
 from pliant.codegen.places import Field
 from pliant.codegen.places import Kind as Type
 from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
-from pliant.codegen.shells import filled
 from pliant.expr.build import add, apply, const, div, mul, operands, reachable, sub, variables_of
 from pliant.expr.walk import memoised
 from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, OP_NAME, Kind, Op

@@ -31,15 +31,7 @@ from pliant.codegen.arrays import (
     of_instance,
 )
 from pliant.codegen.bends import bent_inputs
-from pliant.codegen.described import describe, nominal_text, tangent_room, tangent_text
-from pliant.codegen.function import FunctionWriter
-from pliant.codegen.hybrid import events_text, hybrid_fields
-from pliant.codegen.hybrid import messages as hybrid_messages
-from pliant.codegen.modes import RESTLESS, defined, flag_array, relation_text
-from pliant.codegen.places import Argument, Field, Kind, number
-from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
-from pliant.codegen.program import Newton
-from pliant.codegen.shells import (
+from pliant.codegen.c_text import (
     ALWAYS,
     ASSERTIONS,
     CHOOSE,
@@ -59,6 +51,14 @@ from pliant.codegen.shells import (
     wrap,
     wrapped,
 )
+from pliant.codegen.described import describe, nominal_text, tangent_room, tangent_text
+from pliant.codegen.function import FunctionWriter
+from pliant.codegen.hybrid import events_text, hybrid_fields
+from pliant.codegen.hybrid import messages as hybrid_messages
+from pliant.codegen.modes import RESTLESS, defined, flag_array, relation_text
+from pliant.codegen.places import Argument, Field, Kind, number
+from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
+from pliant.codegen.program import Newton
 from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
 from pliant.expr.evaluate import evaluate

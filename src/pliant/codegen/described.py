@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import given
+from pliant.codegen.c_text import c_string, filled
 from pliant.codegen.places import Place, number
 from pliant.codegen.plan import Target
-from pliant.codegen.shells import c_string, filled
 from pliant.expr.build import sub, value_of, var
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pliant.codegen.ahead import Ahead
 from pliant.codegen.arrays import SELECT, F, G, P, U, X, Y, given
+from pliant.codegen.c_text import c_comment, c_place
 from pliant.codegen.cfile import File
 from pliant.codegen.described import moving_nominals, tangent_targets
 from pliant.codegen.entries import split_entries
@@ -21,7 +22,6 @@ from pliant.codegen.places import Argument, Array, Kind, Layout, Place, Source
 from pliant.codegen.plan import Item, Plan, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
 from pliant.codegen.series import UnsupportedError
-from pliant.codegen.shells import c_comment, c_place
 from pliant.codegen.starts import StartText
 from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pliant.codegen.arrays import KEPT_ENTRIES, VALUE
+from pliant.codegen.c_text import wrapped
 from pliant.codegen.places import Array, Layout, Owner, Place
 from pliant.codegen.plan import Shared, Target
-from pliant.codegen.shells import wrapped
 from pliant.ir import Op
 
 

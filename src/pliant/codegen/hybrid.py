@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TICK, VALUE, of_instance
+from pliant.codegen.c_text import c_place
 from pliant.codegen.modes import defined, flag_array, mode_fields, read_by_f, relation_data
 from pliant.codegen.places import Argument, Field, Number, Source, number
 from pliant.codegen.places import Kind as Type
 from pliant.codegen.plan import Target
 from pliant.codegen.program import reset_place
-from pliant.codegen.shells import c_place
 from pliant.ir import Kind
 
 if TYPE_CHECKING:

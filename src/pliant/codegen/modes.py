@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import EXTENT, RELATION, SLACK, of_instance
+from pliant.codegen.c_text import c_place, c_string, wrapped
 from pliant.codegen.places import Field, Kind, number
 from pliant.codegen.plan import inner_nodes, nodes_of
 from pliant.codegen.program import Newton
-from pliant.codegen.shells import c_place, c_string, wrapped
 from pliant.expr.build import reachable
 from pliant.expr.text import text as modelica
 from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, Op

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pliant.codegen.arrays import loop_matrix
-from pliant.codegen.copies import Copies
 from pliant.codegen.places import Array, Place
 from pliant.codegen.program import Assign, Columns, Newton, Solve, Statement
+from pliant.codegen.same_values import Copies
 from pliant.expr.build import operands, reachable
 from pliant.ir import PLAIN, Graph, Kind, Op, Variable
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import VALUE, G, given
+from pliant.codegen.c_text import filled, wrapped
 from pliant.codegen.function import Context, FunctionWriter
 from pliant.codegen.places import Argument, Source
 from pliant.codegen.plan import Plan, Shared, Target
 from pliant.codegen.program import Assign, Statement
-from pliant.codegen.shells import filled, wrapped
 from pliant.expr.build import apply, binary, choose, const, reachable, var, variables_of
 from pliant.expr.evaluate import expand_relations
 from pliant.ir import Kind, Node, Op

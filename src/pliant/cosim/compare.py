@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.cosim.record import CouplingResult
 from pliant.errors import SimulationInterrupted, SolverError
-from pliant.solve.result import Stats
+from pliant.solve.results.result import Stats
 
 if TYPE_CHECKING:
     from pliant.cosim.coupling import Coupling

@@ -26,7 +26,7 @@ from pliant.cosim.request import (
     given_inputs,
 )
 from pliant.errors import ArgumentError, PliantError
-from pliant.solve.numeric import NumericModel
+from pliant.solve.models.numeric import NumericModel
 from pliant.solve.progress import Progress
 
 if TYPE_CHECKING:

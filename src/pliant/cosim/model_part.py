@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.cosim.live import LiveSimulation, Token
 from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, Port, Vector
+from pliant.cosim.part_simulation import LiveSimulation, Token
 from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
-from pliant.solve import binding
-from pliant.solve.collect import METHOD_ARRAY, collect_stats
+from pliant.solve.binding import runtime
+from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import is_hidden, suggestion
-from pliant.solve.numeric import NumericModel
 from pliant.solve.options import Request, check_request
-from pliant.solve.result import Event, Stats, StepRecord
+from pliant.solve.results.result import Event, Stats, StepRecord
+from pliant.solve.run.collect import METHOD_ARRAY, collect_stats
 
 STEP = 6e-6  # relative increment of central differences
 
@@ -264,7 +264,7 @@ class ModelPart:
         x, u, t = self._present(), np.append(inputs, 0.0), float(sim.run.t_reached)
         out = np.zeros(pattern.shape)
         for j in np.flatnonzero(pattern.any(axis=0)):
-            more = model.tangent(sim.instance, binding.OF_INTERFACE, t, (x, u), model.n_x + int(j))
+            more = model.tangent(sim.instance, runtime.OF_INTERFACE, t, (x, u), model.n_x + int(j))
             if more is None:
                 return None
             for k, row in rows.items():
@@ -282,7 +282,7 @@ class ModelPart:
         assert isinstance(token, Token)
         self._state = None
         sim = self._running()
-        before = {name: getattr(sim.count, name) for name in binding.Counters.NAMES}
+        before = {name: getattr(sim.count, name) for name in runtime.Counters.NAMES}
         sim.restore(token)
         for name, value in before.items():
             self._discarded[name] = self._discarded.get(name, 0) + value - getattr(sim.count, name)

@@ -22,8 +22,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.solve.result import Event, Stats, StepRecord, VariableInfo
-from pliant.solve.signal_kinds import Declared
+from pliant.solve.results.result import Event, Stats, StepRecord, VariableInfo
+from pliant.solve.signals.kinds import Declared
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

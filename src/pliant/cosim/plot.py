@@ -14,7 +14,7 @@ import numpy as np
 from pliant.cosim.record import CouplingResult
 from pliant.drawing import COLOURS, STYLE, import_optional
 from pliant.errors import ArgumentError
-from pliant.solve.plot import finish
+from pliant.solve.results.plot import finish
 from pliant.structure.blt import sort_blocks
 
 if TYPE_CHECKING:

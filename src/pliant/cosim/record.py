@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pliant.cosim.graph import Connection
 from pliant.cosim.part import Part, PartAbout, Vector
 from pliant.errors import ArgumentError
-from pliant.solve.manifest import hash_bytes, make_manifest
-from pliant.solve.result import Event, Result, Stats, StepRecord, VariableInfo
+from pliant.solve.results.manifest import hash_bytes, make_manifest
+from pliant.solve.results.result import Event, Result, Stats, StepRecord, VariableInfo
 
 MOST_NUMBERS = 2_000_000_000  # in the rows of a result
 

@@ -15,11 +15,11 @@ from pliant.cosim.loops import HOW
 from pliant.cosim.part import Part, PartSettings
 from pliant.cosim.signals import Given
 from pliant.errors import ArgumentError, UnknownNameError
-from pliant.solve import binding
+from pliant.solve.binding import runtime
 from pliant.solve.names import suggestion
 from pliant.solve.progress import Progress
-from pliant.solve.signal_kinds import Declared
-from pliant.solve.signals import read_inputs, typed_inputs
+from pliant.solve.signals.given import read_inputs, typed_inputs
+from pliant.solve.signals.kinds import Declared
 
 SCHEMES = ("jacobi", "gauss-seidel")
 MOST_STEPS = 10**8
@@ -191,14 +191,14 @@ def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:
     }
     if not isinstance(merged["method"], str):
         raise ArgumentError(f"method must be a name, not {merged['method']!r}", hint="use bdf, auto, radau5 or dopri5")
-    if merged["method"] in binding.FIXED_STEP:
+    if merged["method"] in runtime.FIXED_STEP:
         raise ArgumentError(
             f"{merged['method']} has a fixed step, but parts must reach every communication point",
             hint="use method bdf, auto, radau5 or dopri5",
         )
-    if not isinstance(merged["at_jump"], str) or merged["at_jump"] not in binding.AT_JUMP:
+    if not isinstance(merged["at_jump"], str) or merged["at_jump"] not in runtime.AT_JUMP:
         raise ArgumentError(
-            f"at_jump must be one of {', '.join(reversed(binding.AT_JUMP))}, not {merged['at_jump']!r}",
+            f"at_jump must be one of {', '.join(reversed(runtime.AT_JUMP))}, not {merged['at_jump']!r}",
             hint="leave it out for 'correct'",
         )
     part.configure(PartSettings(start=common.start, stop=common.stop, degree=common.degree, **merged))

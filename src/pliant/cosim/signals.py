@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from pliant.cosim.part import DEGREE, Matrix, Vector
 from pliant.errors import ArgumentError, NonFiniteError
-from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal
-from pliant.solve.signals import read_signal
+from pliant.solve.signals.given import read_signal
+from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal
 
 NEAR = 1e-9  # of the macro step: knots of tables nearer than this to its ends or to each other count as one
 

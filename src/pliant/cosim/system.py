@@ -20,7 +20,7 @@ from pliant.cosim.coupling import Coupling
 from pliant.cosim.request import PART_OPTIONS
 from pliant.errors import ArgumentError, ModelError
 from pliant.solve.names import suggestion
-from pliant.solve.signals import read_inputs
+from pliant.solve.signals.given import read_inputs
 from pliant.textfile import read_text
 
 SIMULATE = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
 from pliant.expr.build import binary, const, value_of
-from pliant.frontend.masks import PARAM
+from pliant.frontend.dependence import PARAM
 from pliant.frontend.values import Arr, Value, describe
 from pliant.ir import Op
 

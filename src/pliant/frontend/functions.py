@@ -17,8 +17,8 @@ from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
+from pliant.frontend.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.interpret import Interpreter
-from pliant.frontend.masks import PARAM, TIME, UNKNOWN
 from pliant.frontend.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_not, value_of
-from pliant.frontend.masks import PARAM, TIME, UNKNOWN, Masks
+from pliant.frontend.dependence import PARAM, TIME, UNKNOWN, Masks
 from pliant.frontend.nodes import FUNCTION_BIT, Nodes
 from pliant.frontend.steps import COMPARE, MAKERS, Step
 from pliant.frontend.values import Arr, Rec, Value, map2

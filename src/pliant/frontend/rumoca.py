@@ -22,7 +22,7 @@ from pliant.errors import ArgumentError, ModelError, NotSupportedError, PliantEr
 from pliant.frontend.clashes import real_for_integer
 from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
 from pliant.frontend.enumerations import add_literals
-from pliant.frontend.held_inputs import REFUSED, remembered_inputs
+from pliant.frontend.input_memory import REFUSED, remembered_inputs
 from pliant.frontend.messages import Source, fault_error, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 from pliant.frontend.samples import hide_ticks, named_samples

@@ -20,16 +20,16 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from pliant.errors import NotSupportedError, SimulationInterrupted, SolverError
-from pliant.realtime.checks import judge_pattern
-from pliant.realtime.exact import linearise
+from pliant.realtime.code.tune import Compiled, compile_step
+from pliant.realtime.evidence.checks import judge_pattern
+from pliant.realtime.evidence.proposals import with_proposals
 from pliant.realtime.form import Candidate, Failed, choose_form, in_forms
-from pliant.realtime.pattern import find_pattern
 from pliant.realtime.plan import Plan
 from pliant.realtime.progress import Clock, Report
-from pliant.realtime.proposals import with_proposals
 from pliant.realtime.request import Wish, check_wish, request_of
-from pliant.realtime.tune import Compiled, compile_step
-from pliant.solve.numeric import NumericModel
+from pliant.realtime.sparsing.exact import linearise
+from pliant.realtime.sparsing.pattern import find_pattern
+from pliant.solve.models.numeric import NumericModel
 
 
 def make_plan(model: NumericModel, *, report: Report, **asked: Any) -> Plan:

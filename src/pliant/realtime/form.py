@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from pliant.errors import NotSupportedError, PliantError
-from pliant.realtime.evidence import Evidence
+from pliant.realtime.code.tune import Compiled, Tuned
+from pliant.realtime.evidence.evidence import Evidence
 from pliant.realtime.outcome import Outcome
-from pliant.realtime.tune import Compiled, Tuned
-from pliant.solve.numeric import NumericModel
+from pliant.solve.models.numeric import NumericModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pliant.realtime.accuracy import Judge
-from pliant.realtime.elimination import Elimination
-from pliant.realtime.linearise import Mask, Trace
-from pliant.realtime.points import Frame, Points
+from pliant.realtime.evidence.accuracy import Judge
 from pliant.realtime.request import Request
-from pliant.realtime.search import Found
-from pliant.solve.numeric import NumericModel
+from pliant.realtime.sparsing.elimination import Elimination
+from pliant.realtime.sparsing.linearisations import Frame, Points
+from pliant.realtime.sparsing.linearise import Mask, Trace
+from pliant.realtime.sparsing.search import Found
+from pliant.solve.models.numeric import NumericModel
 
 
 @dataclass(frozen=True, eq=False)

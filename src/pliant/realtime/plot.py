@@ -10,8 +10,8 @@ import numpy as np
 from pliant.arguments import as_path
 from pliant.drawing import COLOURS
 from pliant.errors import OutputError
-from pliant.realtime.accept import Checker
-from pliant.realtime.bias import predicted_error
+from pliant.realtime.sparsing.accept import Checker
+from pliant.realtime.sparsing.bias import predicted_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

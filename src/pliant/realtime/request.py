@@ -10,13 +10,13 @@ import numpy as np
 
 from pliant.arguments import is_whole
 from pliant.errors import ArgumentError
-from pliant.realtime.accept import Rule
-from pliant.realtime.accuracy import DEFAULT, Accuracy, check_accuracy
+from pliant.realtime.code.events import check_events
+from pliant.realtime.code.lower import check_supported
+from pliant.realtime.evidence.accuracy import DEFAULT, Accuracy, check_accuracy
 from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
-from pliant.realtime.stepper.events import check_events
-from pliant.realtime.stepper.lower import check_supported
-from pliant.solve.numeric import NumericModel
+from pliant.realtime.sparsing.accept import Rule
+from pliant.solve.models.numeric import NumericModel
 
 MOST_NUMBERS = 500_000_000  # in a run
 

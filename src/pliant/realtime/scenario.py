@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from pliant.arguments import is_number
 from pliant.errors import ArgumentError
-from pliant.solve.inputs import InputSet, same_time
 from pliant.solve.names import suggestion
-from pliant.solve.signal_kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
-from pliant.solve.signals import read_inputs
+from pliant.solve.run.inputs import InputSet, same_time
+from pliant.solve.signals.given import read_inputs
+from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
 
 Vector = NDArray[np.float64]
 

@@ -7,11 +7,11 @@ import datetime as dt
 import numpy as np
 
 from pliant.errors import ModelEvaluationError, NonFiniteError
-from pliant.realtime.code import Drive
-from pliant.realtime.linearise import Matrix
-from pliant.solve.manifest import make_manifest
-from pliant.solve.numeric import NumericModel
-from pliant.solve.result import Result, Stats
+from pliant.realtime.code.step import Drive
+from pliant.realtime.sparsing.linearise import Matrix
+from pliant.solve.models.numeric import NumericModel
+from pliant.solve.results.manifest import make_manifest
+from pliant.solve.results.result import Result, Stats
 
 
 def run_result(model: NumericModel, run: Drive) -> Result:

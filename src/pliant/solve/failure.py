@@ -22,31 +22,31 @@ from pliant.errors import (
     StepLimitError,
     StepSizeError,
 )
-from pliant.solve import binding
-from pliant.solve.binding_simulation import GROW_FACTORS
-from pliant.solve.look import iteration_matrix
-from pliant.solve.memory import linear_error
+from pliant.solve.binding import runtime
+from pliant.solve.binding.memory import linear_error
+from pliant.solve.binding.simulation import GROW_FACTORS
+from pliant.solve.matrices import iteration_matrix
 
 if TYPE_CHECKING:
-    from pliant.solve.result import Result
-    from pliant.solve.simulation import Simulation
+    from pliant.solve.results.result import Result
+    from pliant.solve.run.simulation import Simulation
 
 WHERE = {
-    binding.IN_RHS: "the derivative of",
-    binding.IN_JACOBIAN: "the Jacobian row of",
-    binding.IN_ROOTS: "the root function",
-    binding.IN_INPUTS: "the input",
+    runtime.IN_RHS: "the derivative of",
+    runtime.IN_JACOBIAN: "the Jacobian row of",
+    runtime.IN_ROOTS: "the root function",
+    runtime.IN_INPUTS: "the input",
 }
 
 
 #: failures of the method rather than of the model
 STEPPING = (
-    binding.CONVERGENCE,
-    binding.ACCURACY,
-    binding.TOO_ACCURATE,
-    binding.STEP,
-    binding.MAX_STEPS,
-    binding.CHATTER,
+    runtime.CONVERGENCE,
+    runtime.ACCURACY,
+    runtime.TOO_ACCURATE,
+    runtime.STEP,
+    runtime.MAX_STEPS,
+    runtime.CHATTER,
 )
 
 
@@ -61,7 +61,7 @@ def event_hint(words: str) -> str:
 
 def _name(sim: Simulation, what: int, index: int) -> str:
     names = sim.model.names
-    pool = {binding.IN_ROOTS: names.roots, binding.IN_INPUTS: names.u}.get(what, names.x)
+    pool = {runtime.IN_ROOTS: names.roots, runtime.IN_INPUTS: names.u}.get(what, names.x)
     return pool[index] if 0 <= index < len(pool) else ""
 
 
@@ -85,15 +85,15 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     """The exception for a failed run."""
     failure = sim.problem.failure
     t = sim.run.t_reached
-    about = (binding.NONFINITE, binding.SINGULAR, binding.TOO_ACCURATE, binding.INCONSISTENT)
+    about = (runtime.NONFINITE, runtime.SINGULAR, runtime.TOO_ACCURATE, runtime.INCONSISTENT)
     name = _name(sim, failure.what, failure.index) if status in about else ""
     common: dict[str, Any] = {"result": result, "time": t, "names": (name,) if name else ()}
     at = f"at t = {t:.10g} (step size {failure.h:.3g})"
-    if status == binding.NONFINITE and failure.what == binding.IN_OUTPUTS:
+    if status == runtime.NONFINITE and failure.what == runtime.IN_OUTPUTS:
         return _output_error(sim, common)
-    if status == binding.MEMORY:
+    if status == runtime.MEMORY:
         return _memory_error(sim, common)
-    if status == binding.NONFINITE:
+    if status == runtime.NONFINITE:
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
         return NonFiniteError(
             f"{subject} is NaN or infinite at t = {failure.t:.10g}{sim.model.place_of(name)}",
@@ -101,7 +101,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             "its start values and parameters",
             **common,
         )
-    if status == binding.SINGULAR:
+    if status == runtime.SINGULAR:
         named = null_states(sim) or ((name,) if name else ())
         common["names"] = named
         listed = ", ".join(named) or "unknown states"
@@ -111,11 +111,11 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             "check the equations of these states",
             **common,
         )
-    if status in (binding.RETRY, binding.FATAL):
+    if status in (runtime.RETRY, runtime.FATAL):
         words = sim.model.error_text(sim.instance) or "it gave no reason"
-        if failure.what == binding.IN_EVENT:
+        if failure.what == runtime.IN_EVENT:
             common["time"] = failure.t
-        where = {binding.IN_EVENT: "an event", binding.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
+        where = {runtime.IN_EVENT: "an event", runtime.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
         hint = event_hint(words) or "check start values, parameters and inputs"
         return ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
@@ -124,23 +124,23 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         )
     if status in STEPPING:
         return _stepping_error(sim, status, common)
-    if status == binding.INCONSISTENT and t > sim.request.start:
+    if status == runtime.INCONSISTENT and t > sim.request.start:
         return ConvergenceError(
             f"no consistent algebraic values were found after the event or input jump at t = {failure.t:.10g}; "
             f"the equation of {name} does not hold",
             hint="check what the event sets: the algebraic equations may have no solution there",
             **common,
         )
-    if status == binding.INCONSISTENT:
+    if status == runtime.INCONSISTENT:
         return InitialValueError(
             f"no consistent algebraic values were found at t = {failure.t:.10g}; the equation of {name} does not hold",
             hint="give better start values for the algebraic unknowns",
         )
-    if status == binding.ARGUMENT:
+    if status == runtime.ARGUMENT:
         return ArgumentError(
-            f"the runtime refuses the request: {binding.status_text(status)}", hint="leave options out, one by one"
+            f"the runtime refuses the request: {runtime.status_text(status)}", hint="leave options out, one by one"
         )
-    return SolverError(f"{binding.status_text(status)} {at}", **common)
+    return SolverError(f"{runtime.status_text(status)} {at}", **common)
 
 
 def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
@@ -158,7 +158,7 @@ def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
 def _memory_error(sim: Simulation, common: dict[str, Any]) -> PliantError:
     """Something had to grow and could not."""
     failure = sim.problem.failure
-    if failure.what != binding.IN_GROWTH:
+    if failure.what != runtime.IN_GROWTH:
         return SolverError(
             "the sparse factorisation fills up without end", hint="options={'linear': 'dense'}", **common
         )
@@ -176,31 +176,31 @@ def _stepping_error(sim: Simulation, status: int, common: dict[str, Any]) -> Sol
     """The method could not take its steps."""
     failure, t = sim.problem.failure, sim.run.t_reached
     at = f"at t = {t:.10g} (step size {failure.h:.3g})"
-    if status == binding.CONVERGENCE:
+    if status == runtime.CONVERGENCE:
         return ConvergenceError(
             f"Newton's iteration does not converge {at}, even with the smallest steps",
             hint="f may be discontinuous here (give root functions), or jac wrong; try method='auto' or 'radau5'",
             **common,
         )
-    if status == binding.ACCURACY:
+    if status == runtime.ACCURACY:
         return AccuracyError(
             f"the error test fails repeatedly {at}",
             hint="f may be discontinuous here (give root functions); try looser tolerances or method='auto'",
             **common,
         )
-    if status == binding.TOO_ACCURATE:
+    if status == runtime.TOO_ACCURATE:
         return AccuracyError(
-            f"the tolerance of {_name(sim, binding.IN_RHS, failure.index)} is below the rounding of its value {at}",
+            f"the tolerance of {_name(sim, runtime.IN_RHS, failure.index)} is below the rounding of its value {at}",
             hint="use a larger rtol or a positive atol",
             **common,
         )
-    if status == binding.STEP:
+    if status == runtime.STEP:
         return StepSizeError(
             f"the step size collapsed {at}: time can no longer advance",
             hint="the solution may be infinite in finite time, or f discontinuous here",
             **common,
         )
-    if status == binding.MAX_STEPS:
+    if status == runtime.MAX_STEPS:
         return StepLimitError(
             f"max_steps = {sim.request.options.max_steps} steps were not enough: stopped at t = {t:.10g}",
             hint="raise options={'max_steps': ...}, or loosen the tolerances",

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from pliant.arguments import as_names, as_number, as_numbers, by_name, is_number, is_whole
 from pliant.errors import ArgumentError
-from pliant.solve import binding
+from pliant.solve.binding import runtime
+from pliant.solve.models.numeric import NumericModel, Vector
 from pliant.solve.names import suggestion
-from pliant.solve.numeric import NumericModel, Vector
 
 #: share of rtol * nominal that is the default absolute tolerance
 ATOL_SHARE = 1e-2
@@ -66,10 +66,10 @@ class SolverOptions:
     process: str = "own"
 
     CHOICES = {  # noqa: RUF012
-        "jacobian": tuple(binding.SOURCES),
-        "increments": tuple(binding.INCREMENTS),
-        "linear": tuple(binding.STORAGE),
-        "at_jump": tuple(binding.AT_JUMP),
+        "jacobian": tuple(runtime.SOURCES),
+        "increments": tuple(runtime.INCREMENTS),
+        "linear": tuple(runtime.STORAGE),
+        "at_jump": tuple(runtime.AT_JUMP),
         "initial": ("check", "solve"),
         "restart": ("changed", "always"),
         "process": ("own", "child"),
@@ -184,21 +184,21 @@ def check_request(
     start, stop = _number("start", start), _number("stop", stop)
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
-    if not isinstance(method, str) or method not in binding.METHODS:
+    if not isinstance(method, str) or method not in runtime.METHODS:
         raise ArgumentError(
             f"there is no method {method!r}",
-            hint=suggestion(str(method), binding.METHODS),
+            hint=suggestion(str(method), runtime.METHODS),
         )
-    if method in binding.FIXED_STEP and step is None:
+    if method in runtime.FIXED_STEP and step is None:
         raise ArgumentError(f"method {method!r} needs a fixed step", hint="give step=, e.g. step=1e-3")
-    if method not in binding.FIXED_STEP and step is not None:
+    if method not in runtime.FIXED_STEP and step is not None:
         raise ArgumentError(
             f"method {method!r} chooses its own steps",
             hint="leave step out; bound it by options={'max_step': ...}",
         )
     if step is not None and not _number("step", step) > 0:
         raise ArgumentError(f"step must be positive, not {step:g}", hint="a time in seconds, e.g. step=1e-3")
-    if method not in binding.IMPLICIT and model.has_mass:
+    if method not in runtime.IMPLICIT and model.has_mass:
         raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
     parameters, start_values = by_name("parameters", parameters), by_name("start_values", start_values)
     checked = SolverOptions.of(options)
@@ -210,7 +210,7 @@ def check_request(
     if timeout is not None and not _number("timeout", timeout) > 0:
         raise ArgumentError(f"timeout must be positive, not {timeout:g}", hint="seconds, or None for no limit")
     checked.curvature_of(model)
-    if checked.jacobian != "auto" and method in binding.IMPLICIT:
+    if checked.jacobian != "auto" and method in runtime.IMPLICIT:
         model.jacobian_source(checked.jacobian)
     chosen = check_parameters(model, parameters)
     model = model.scaled_for(chosen)

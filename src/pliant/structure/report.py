@@ -18,7 +18,7 @@ from pliant.expr.text import text
 from pliant.ir import Block, Equation, Kind, SortedSystem, Span
 from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients
 from pliant.structure.diagnosis import describe_equation, equation_text
-from pliant.structure.happenings import ActionInfo, ClockInfo, DiscreteInfo, Happenings
+from pliant.structure.event_report import ActionInfo, ClockInfo, DiscreteInfo, Happenings
 
 LONGEST = 300  # characters of an equation
 SHOWN = 20  # entries of a list in the summary

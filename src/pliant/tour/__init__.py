@@ -23,9 +23,9 @@ from pliant.tour.native import c_model, dae
 from pliant.tour.page import render_page
 from pliant.tour.realtime import realtime
 from pliant.tour.results import errors, files, manifest
+from pliant.tour.section import Section
 from pliant.tour.sparse import heat
 from pliant.tour.stiff import fixed_step, stiff
-from pliant.tour.story import Section
 from pliant.tour.terminal import print_end, print_section, print_title
 
 SECTIONS = (

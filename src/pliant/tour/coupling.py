@@ -7,7 +7,7 @@ from pathlib import Path
 import pliant
 from pliant.cosim.compare import compare
 from pliant.cosim.plot import plot_strategies
-from pliant.tour.story import MODELS, Code, Section, Table, count, picture, source
+from pliant.tour.section import MODELS, Code, Section, Table, count, picture, source
 
 STRATEGIES = ("restart", "x1", "x2", "correct")
 

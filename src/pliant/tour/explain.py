@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-from pliant.tour.story import Code, Section, Table, Text, count, picture, source
+from pliant.tour.section import Code, Section, Table, Text, count, picture, source
 
 NOMINALS = (1.0, 1e5, 1e6)
 MOST_STEPS = 5000

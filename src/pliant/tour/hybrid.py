@@ -6,7 +6,7 @@ from math import exp, sqrt
 from pathlib import Path
 
 import pliant
-from pliant.tour.story import MODELS, Code, Section, Table, Text, count, picture, source
+from pliant.tour.section import MODELS, Code, Section, Table, Text, count, picture, source
 
 
 def bouncing_ball() -> pliant.Model:

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from scipy.linalg import expm
 
 import pliant
-from pliant.tour.story import MODELS, Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import MODELS, Code, Section, Table, Text, count, picture, seconds, source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

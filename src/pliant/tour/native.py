@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import pliant
-from pliant.tour.story import MODELS, Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import MODELS, Code, Section, Table, Text, count, picture, seconds, source
 
 # HIRES at t = 321.8122, from the Test Set for IVP Solvers (Mazzia & Magherini 2008).
 HIRES_STOP = 321.8122

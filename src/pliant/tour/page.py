@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.solve.manifest import pliant_version
-from pliant.tour.story import Block, Code, Picture, Section, Table
+from pliant.solve.results.manifest import pliant_version
+from pliant.tour.section import Block, Code, Picture, Section, Table
 
 _LONG_CODE = 17  # lines from which on program text is folded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pliant
-from pliant.tour.story import MODELS, Block, Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import MODELS, Block, Code, Section, Table, Text, count, picture, seconds, source
 
 TIMED = 50_000  # steps that the tour times
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pliant
 from pliant.tour.hybrid import bouncing_ball
+from pliant.tour.section import Block, Code, Section, Table, Text, count, seconds, source
 from pliant.tour.stiff import van_der_pol
-from pliant.tour.story import Block, Code, Section, Table, Text, count, seconds, source
 
 READERS = {
     ".csv": "anything",

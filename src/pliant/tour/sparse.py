@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from matplotlib.figure import Figure
 
 import pliant
-from pliant.tour.story import Code, Section, Table, count, picture, seconds, source
+from pliant.tour.section import Code, Section, Table, count, picture, seconds, source
 
 GRIDS = (25, 50, 100)
 TIMES = (0.002, 0.01, 0.05, 0.2)

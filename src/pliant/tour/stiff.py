@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import pliant
-from pliant.solve.plot import plot_steps
-from pliant.tour.story import Code, Section, Table, Text, count, picture, seconds, source
+from pliant.solve.results.plot import plot_steps
+from pliant.tour.section import Code, Section, Table, Text, count, picture, seconds, source
 
 STOP = 3000.0
 EXPLICIT_STOP = 10.0

@@ -32,13 +32,13 @@ from numpy.typing import NDArray
 from pliant.arguments import is_whole
 from pliant.codegen.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, PliantError, SimulationTimeout
+from pliant.realtime.code.run import STEP_FLAGS
 from pliant.realtime.delivery.measure_text import PROGRAM
 from pliant.realtime.delivery.recorded import scenario_inputs
-from pliant.realtime.stepper.run import STEP_FLAGS
 
 if TYPE_CHECKING:
+    from pliant.realtime.code.make import StepCode
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper.make import StepCode
 
 FEW, MANY, WANTED = 100, 100_000_000, 1_000_000  # steps: least, most, from which on a maximum means something
 BINS = 120

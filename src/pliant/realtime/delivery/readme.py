@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pliant.codegen.names import member_names
 
 if TYPE_CHECKING:
+    from pliant.realtime.code.make import StepCode
     from pliant.realtime.delivery.recorded import Recorded
-    from pliant.realtime.evidence import Evidence
+    from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper.make import StepCode
 
 MOST_ROWS = 60
 INPUTS = {

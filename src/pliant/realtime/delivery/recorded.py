@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import NonFiniteError
-from pliant.realtime.linearise import Matrix, Walker
+from pliant.realtime.code.run import Stepper
 from pliant.realtime.scenario import StepInputs
-from pliant.realtime.stepper.run import Stepper
-from pliant.solve.signal_kinds import Declared
+from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.solve.signals.kinds import Declared
 
 if TYPE_CHECKING:
+    from pliant.realtime.code.make import StepCode
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper.make import StepCode
 
 MOST_STEPS = 5000
 MOST_NUMBERS = 200_000  # stored inputs

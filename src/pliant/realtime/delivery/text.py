@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.codegen.shells import wrapped
+from pliant.codegen.c_text import wrapped
 
 if TYPE_CHECKING:
+    from pliant.realtime.code.make import StepCode
     from pliant.realtime.delivery.recorded import OtherStart, Recorded
-    from pliant.realtime.stepper.make import StepCode
 
 STEP_FLAGS = "-std=c99 -ffp-contract=off -fno-math-errno -fno-tree-slp-vectorize"
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.codegen.c_text import c_escaped
 from pliant.codegen.names import member_names
-from pliant.codegen.shells import c_escaped
 from pliant.errors import ArgumentError, OutputError
+from pliant.realtime.code.run import Stepper
 from pliant.realtime.delivery.readme import readme
 from pliant.realtime.delivery.recorded import Recorded, record
 from pliant.realtime.delivery.text import (
@@ -34,15 +35,14 @@ from pliant.realtime.delivery.text import (
     step_call,
 )
 from pliant.realtime.scenario import Scenario
-from pliant.realtime.stepper.run import Stepper
-from pliant.solve.manifest import pliant_version
-from pliant.solve.numeric import NumericModel
+from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import check_parameters
-from pliant.solve.signals import typed_inputs
+from pliant.solve.results.manifest import pliant_version
+from pliant.solve.signals.given import typed_inputs
 
 if TYPE_CHECKING:
+    from pliant.realtime.code.make import StepCode
     from pliant.realtime.plan import Plan
-    from pliant.realtime.stepper.make import StepCode
 
 FORMAT = 1  # of plan.json
 

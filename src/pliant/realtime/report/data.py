@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from pliant.errors import PliantError
-from pliant.realtime import criteria
-from pliant.realtime.accept import Checker
-from pliant.realtime.accuracy import AccurateRun
-from pliant.realtime.bias import predicted_error
-from pliant.realtime.elimination import Elimination
-from pliant.realtime.linearise import Matrix
+from pliant.realtime.evidence.accuracy import AccurateRun
+from pliant.realtime.sparsing import criteria
+from pliant.realtime.sparsing.accept import Checker
+from pliant.realtime.sparsing.bias import predicted_error
+from pliant.realtime.sparsing.elimination import Elimination
+from pliant.realtime.sparsing.linearise import Matrix
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from pliant.arguments import as_path
 from pliant.errors import OutputError
-from pliant.realtime.evidence import Item
+from pliant.realtime.evidence.evidence import Item
 from pliant.realtime.report.data import Extras, page_data, units, worst_of
 
 if TYPE_CHECKING:

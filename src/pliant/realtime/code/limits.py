@@ -1,0 +1,109 @@
+"""Limits of the monitor, from what the runs with the pattern showed.
+
+A pivot below a tenth of the smallest met, a local error, a share of the dropped entries or a ringing of three times the
+largest met raises a flag; so does an unknown, an input or a parameter outside the covered ranges. What the dropped
+entries do in a step is seen one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything
+(see stepper/monitor.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import ArgumentError, UnknownNameError
+from pliant.realtime.code.types import MonitorLimits
+from pliant.realtime.evidence.covered import Pair, covered
+from pliant.realtime.outcome import Outcome
+from pliant.realtime.sparsing.linearise import Matrix
+from pliant.realtime.sparsing.static_lu import StaticLU
+from pliant.solve.names import suggestion
+
+MARGIN = 3.0  # of what the runs showed
+PIVOT_MARGIN = 10.0
+SMALLEST = 1e-3  # of a range: a local error or dropped part of one step that is never flagged
+WIDEST, NARROWEST = 0.25, 0.02  # of a range: how far beyond it evidence is taken to hold, at most and at least
+ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
+
+
+def monitor_limits(outcome: Outcome) -> MonitorLimits:
+    """Limits from what the runs with the pattern showed."""
+    frame, mask = outcome.frame, outcome.mask
+    scale = np.where(np.isfinite(frame.scale), frame.scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
+    values = np.concatenate([outcome.points.values, outcome.masked_points.values])
+    matrices = frame.matrix(values, mask)
+    pivots = np.abs(StaticLU(outcome.elimination, matrices).pivots()).astype(np.float64)
+    error, dropped = SMALLEST / MARGIN, SMALLEST / MARGIN
+    for run in outcome.masked:
+        dx = run.dx
+        error = max(error, float((np.abs(np.diff(dx, axis=0)) / 2.0 / scale).max(initial=0.0)))
+        if len(run.kept) == len(run.t):
+            dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
+    given = outcome.request.options.limits
+    margin = given.get("margin", _margin(outcome))
+    met = covered(outcome)
+    known = (*outcome.model.names.x, *outcome.model.names.u)
+    for name in given.get("ranges", {}):
+        if name not in known:
+            raise UnknownNameError(
+                f"limits: the step has no unknown or input {name!r}", hint=suggestion(str(name), known)
+            )
+    return MonitorLimits(
+        pivot_low=pivots.min(axis=1) / PIVOT_MARGIN,
+        pivot_high=pivots.max(axis=1) * PIVOT_MARGIN,
+        scale=scale,
+        ringing=np.full(frame.n, 1e-3) * scale,
+        ringing_steps=given.get("ringing_steps", MonitorLimits.ringing_steps),
+        error=given.get("error", MARGIN * error),
+        dropped=given.get("dropped", MARGIN * dropped),
+        row_scale=scale,
+        x_range=_widened(met.x, margin * scale, outcome.model.names.x, given),
+        u_range=_widened(met.u, margin * (met.u[1] - met.u[0]), outcome.model.names.u, given),
+        p_range=_widened(met.p, np.zeros_like(met.p[0]), outcome.model.names.p, {}),
+        hold=given.get("hold", MonitorLimits.hold),
+    )
+
+
+def _margin(outcome: Outcome) -> float:
+    """Half of what would take the largest error, growing with the range, up to the accuracy."""
+    judge = outcome.judge
+    if judge is None or not judge.accuracy.is_judged:
+        return WIDEST
+    found = [judge.found(k, run) for k, run in enumerate(outcome.masked)]
+    largest = max((one.ratio for one in found if one is not None), default=0.0)
+    return float(np.clip(0.5 * (1.0 / max(largest, 1e-9) - 1.0), NARROWEST, WIDEST))
+
+
+def _widened(met: Pair, by: Matrix, names: Sequence[str], given: Mapping[str, Any]) -> Pair:
+    """Ranges with room for rounding and a margin; those that the user gave instead."""
+    low, high = met
+    room = by + ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    low, high = low - room, high + room
+    for name, (lowest, highest) in given.get("ranges", {}).items():
+        if name not in names:
+            continue
+        k = names.index(name)
+        if lowest > met[0][k] or highest < met[1][k]:
+            raise ArgumentError(
+                f"limits: the range {lowest:g} .. {highest:g} of {name} does not hold what the scenarios cover, "
+                f"{met[0][k]:g} .. {met[1][k]:g}: the monitor would raise its flag in them",
+                hint="a wider range, or narrower scenarios",
+            )
+        low[k], high[k] = lowest, highest
+    return low, high
+
+
+def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> float:
+    """Largest |L dx_k - tau f_(k+1)| of the differential rows, where tau f_(k+1) = Bs_(k+1) dx_(k+1)."""
+    frame, mask = outcome.frame, outcome.mask
+    rows = ~frame.algebraic
+    worst = 0.0
+    for first in range(0, len(values) - 1, 500):
+        part = slice(first + 1, min(first + 501, len(values)))
+        matrices = frame.matrix(values[part], mask)
+        after = np.einsum("kij,kj->ki", matrices, dx[part])
+        before = dx[first : first + len(after)] @ frame.mass.T
+        worst = max(worst, float((np.abs(before - after) / scale)[:, rows].max(initial=0.0)))
+    return worst

@@ -1,0 +1,1 @@
+"""What was checked about a pattern and its step: stability, coverage, accuracy, proposals."""

@@ -1,0 +1,90 @@
+"""What the scenarios of a plan cover: ranges of unknowns, inputs and parameters that its runs went through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.realtime.evidence.evidence import Evidence
+from pliant.realtime.outcome import Outcome
+from pliant.realtime.scenario import Scenario
+from pliant.realtime.sparsing.linearise import Matrix, Walker
+
+Pair = tuple[Matrix, Matrix]  # lowest and highest values
+
+
+@dataclass(frozen=True, eq=False)
+class Covered:
+    """Lowest and highest values met, of unknowns in the order of x, of inputs and of parameters."""
+
+    x: Pair
+    u: Pair
+    p: Pair
+
+
+def covered(outcome: Outcome) -> Covered:
+    """The ranges of all runs of the analysis, with all entries and with the pattern."""
+    runs = [*outcome.exact, *outcome.masked]
+    states = (np.min([one.x.min(axis=0) for one in runs], axis=0), np.max([one.x.max(axis=0) for one in runs], axis=0))
+    walker = Walker(outcome.model, outcome.request.step)
+    seen = [input_range(walker, one.scenario) for one in outcome.exact]
+    inputs = (np.min([low for low, _ in seen], axis=0), np.max([high for _, high in seen], axis=0))
+    given = np.array([one.parameters for one in outcome.exact])
+    return Covered(states, inputs, (given.min(axis=0), given.max(axis=0)))
+
+
+def input_range(walker: Walker, scenario: Scenario) -> Pair:
+    """Of the inputs at the start and at the ends of the steps, before and after jumps there."""
+    walker.begin(scenario)
+    values = np.vstack([walker.inputs.rows, walker.inputs.before])
+    return values.min(axis=0), values.max(axis=0)
+
+
+def add_coverage(outcome: Outcome, e: Evidence) -> None:
+    """Over which states, inputs and parameters the evidence speaks, and what was not checked."""
+    names, walker, bounds = outcome.model.names.u, Walker(outcome.model, outcome.request.step), []
+    for exact in outcome.exact:
+        scenario = exact.scenario
+        given = ", ".join(f"{name} = {value:g}" for name, value in scenario.parameters.items()) or "the defaults"
+        low, high = input_range(walker, scenario)
+        bounds.append((low, high))
+        inputs = ", ".join(
+            f"{name} = {low[j]:.6g}" + (f" .. {high[j]:.6g}" if high[j] > low[j] else "")
+            for j, name in enumerate(names)
+        )
+        e.runs.append(
+            f"{scenario.name}: t = {scenario.start:g} .. {exact.t[-1]:g}, {len(exact.t)} steps of "
+            f"{outcome.request.step:g}; parameters: {given}"
+        )
+        e.covered.append(f"{e.runs[-1]}; inputs: {inputs or 'the model has none'}")
+    low = np.min([one.x.min(axis=0) for one in outcome.exact], axis=0)
+    high = np.max([one.x.max(axis=0) for one in outcome.exact], axis=0)
+    states = list(zip(outcome.frame.names, low.tolist(), high.tolist(), strict=True))
+    e.covered += [f"{name}: {low:.6g} .. {high:.6g}" for name, low, high in states]
+    seen = np.array(bounds)  # (runs, 2, inputs)
+    e.ranges += zip(names, seen[:, 0].min(axis=0).tolist(), seen[:, 1].max(axis=0).tolist(), strict=True)
+    # states of the largest errors first, those that are not judged last
+    e.ranges += sorted(states, key=lambda one: -e.errors.get(one[0], -1.0))
+    e.not_checked += _not_checked(outcome, e)
+
+
+def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
+    out = [
+        "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
+        "linearisations between the checked ones (a sample of the steps was looked at, windows look at all)",
+        "that eigenvalues inside the unit circle at every step make the whole run decay: only a common Lyapunov "
+        "function or the windows say so, where they hold",
+        "the model itself: whether its equations describe the plant",
+        "the target: timing there, its compiler, its arithmetic beyond the precision named above",
+    ]
+    if outcome.model.known.has_checks:
+        out.append("assertions of the model: accurate simulations heed them, the generated code does not")
+    if outcome.model.known.has_memory:
+        out.append(
+            "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
+            "variables, only the runs show what they do; events between steps take place at the end of the step"
+        )
+    if e.lyapunov is None or not e.lyapunov.found:
+        out.append("arbitrary sequences of the linearisations: no common Lyapunov function is known")
+    return out

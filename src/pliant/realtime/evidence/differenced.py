@@ -1,0 +1,41 @@
+"""The derivative of the step itself by its states, J changing with them: central differences of whole steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pliant.realtime.scenario import Scenario
+from pliant.realtime.sparsing.linearisations import Frame
+from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, Walker
+
+DIFFERENCED = 8  # points of each run
+
+
+def differenced_radius(
+    walker: Walker, frame: Frame, scenarios: Sequence[Scenario], runs: Sequence[Trace], mask: Mask | None
+) -> float:
+    """Largest |eigenvalue| along these runs."""
+    radius = 0.0
+    for scenario, run in zip(scenarios, runs, strict=True):
+        walker.begin(scenario)
+        for k in np.linspace(0, len(run.t) - 1, DIFFERENCED).astype(int):
+            matrix = _differenced(walker, frame, float(run.t[k]), run.x[k], mask)
+            radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
+    return radius
+
+
+def _differenced(walker: Walker, frame: Frame, t: float, x: Matrix, mask: Mask | None) -> Matrix:
+    def step(x: Matrix) -> Matrix:
+        return x + walker.step(t, x, mask)[0]
+
+    scale = np.where(np.isfinite(frame.scale), frame.scale, 1.0)
+    h = 1e-6 * np.maximum(np.abs(x), scale)
+    out = np.empty((len(x), len(x)))
+    for j in range(len(x)):
+        up, down = x.copy(), x.copy()
+        up[j] += h[j]
+        down[j] -= h[j]
+        out[:, j] = (step(up) - step(down)) / (up[j] - down[j])
+    return out

@@ -1,0 +1,139 @@
+"""The part of the evidence that counts accuracy: errors against accurate runs, and of the compiled step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
+from pliant.realtime.code.step import Drive
+from pliant.realtime.code.tune import Compiled, Tuned
+from pliant.realtime.evidence.accuracy import Found, worst_name
+from pliant.realtime.evidence.evidence import MISSED, Evidence
+from pliant.realtime.outcome import Outcome
+
+Line = tuple[str, bool | None, str]  # name, holds, text of an item
+MOST_NAMES = 10
+EVALUATION: Line = (
+    "stability",
+    None,
+    "the model has no states: a step is a plain evaluation of its outputs and sampled parts, and nothing is carried on "
+    "from step to step but discrete variables",
+)
+
+
+def accuracy_line(outcome: Outcome, k: int, errors: dict[str, float]) -> Line | None:
+    """The verdict on scenario k; ``errors`` gets the largest error of each name. None without an accurate run."""
+    judge = outcome.judge
+    if judge is None:
+        return None
+    found, full = judge.found(k, outcome.masked[k]), judge.found(k, outcome.exact[k])
+    if found is None or full is None:
+        return None
+    for one, error in zip(judge.accuracy.names, found.errors, strict=True):
+        errors[one.name] = max(errors.get(one.name, 0.0), float(error))
+    holds = found.ratio <= 1.0 if judge.accuracy.is_judged else None
+    name = f"error against an accurate simulation, {outcome.exact[k].scenario.name}"
+    return name, holds, _text(outcome, found, full)
+
+
+def _text(outcome: Outcome, found: Found, full: Found) -> str:
+    accuracy = outcome.request.accuracy
+    if not accuracy.names:
+        return "nothing to compare: the model has no states"
+    i, j = worst_name(accuracy, found.errors), worst_name(accuracy, full.errors)
+    one = accuracy.names[i]
+    allowed = f"{100 * one.limit:.3g} % are allowed" if np.isfinite(one.limit) else "not judged: accuracy is None"
+    entries = "" if outcome.mask.all() else f"; with all entries {100 * full.errors[j]:.3g} %"
+    return (
+        f"{100 * found.errors[i]:.3g} % of the range of {one.name} at t = {found.at[i]:.6g}, moved by up to one step "
+        f"in time; {allowed}{entries}"
+    )
+
+
+def compiled_line(outcome: Outcome, runs: Sequence[Drive], errors: dict[str, float]) -> Line | None:
+    """The verdict on runs of the compiled step in float, whose rounding the analysis does not have."""
+    judge = outcome.judge
+    if judge is None:
+        return None
+    holds, worst, where = True, 0.0, ""
+    for k, run in enumerate(runs):
+        steps = replace(outcome.masked[k], x=run.x, memories=run.memories[1:])
+        found = judge.found(k, steps)
+        if found is None:
+            continue
+        share = np.nan_to_num(found.errors, nan=np.inf)
+        for one, error in zip(judge.accuracy.names, share, strict=True):
+            errors[one.name] = max(errors.get(one.name, 0.0), float(error))
+        holds &= bool((share <= judge.accuracy.limits).all())
+        if share.max(initial=0.0) > worst:
+            worst, where = float(share.max()), judge.accuracy.names[int(np.argmax(share))].name
+    if not where:
+        return None
+    advice = "" if holds else "; precision='double' has none of this rounding"
+    words = f"{100 * worst:.3g} % of the range of {where}{advice}"
+    return "error of the compiled step in float", holds if judge.accuracy.is_judged else None, words
+
+
+def missing_line(name: str, error: PliantError, grows: bool) -> Line:
+    """An accurate run that was not to be had.
+
+    A run that the model does not get through says more than that a number is missing; a solver that gives up for
+    reasons of its own does not.
+    """
+    fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (grows and isinstance(error, StepSizeError))
+    words = "the accurate simulation fails" if fails else "not available, accuracy is not judged in this scenario"
+    return f"accurate reference, {name}", False if fails else None, f"{words}: {str(error).splitlines()[0]}"
+
+
+def conclude(outcome: Outcome, e: Evidence) -> Line | None:
+    """What was asked for into the evidence; a last line where something is missing or fails."""
+    accuracy, judge = outcome.request.accuracy, outcome.judge
+    e.accuracy, e.judged = accuracy.given, tuple(one.name for one in accuracy.names)
+    e.limits = {one.name: one.limit if np.isfinite(one.limit) else None for one in accuracy.names}
+    if judge is None:
+        return "accuracy", None, "not judged: accurate simulations were switched off (option reference)"
+    if judge.rests:
+        more = f" and {len(judge.rests) - MOST_NAMES} more" if len(judge.rests) > MOST_NAMES else ""
+        e.not_checked.append(
+            f"accuracy by range of {', '.join(judge.rests[:MOST_NAMES])}{more}: no scenario moves them by more than "
+            "the accurate simulation resolves; their nominal values stand for the ranges"
+        )
+    if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
+        return None
+    return MISSED, None, "no other settings were tried"
+
+
+def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
+    """The compiled step against the runs of the analysis: same states, no flag of its monitor."""
+    if tuned is None:
+        return []
+    if not isinstance(tuned, Compiled):
+        return [("generated code", None, f"cannot be written: {tuned.message}")]
+    code, found = tuned.code, tuned.compared
+    e.code_difference = found.worst
+    same, lines = found.worst <= tuned.limit, []
+    if code.precision == "float" and (line := compiled_line(outcome, found.runs, e.errors)) is not None:
+        lines.append(line)
+        same |= line[1] is True
+    options = code.options
+    how = f", {options.newton_steps} Newton iterations per loop" * tuned.has_loops
+    how += f", switches inside loops settled in {options.relation_passes}" * bool(options.relation_passes)
+    how += f", {options.event_rounds} rounds of events" * (options.event_rounds > 1)
+    what = "runs of this analysis" if code.n_x else "outputs of the model"
+    words = (
+        f"the compiled step ({code.style}, {code.precision}{how}) gives the {what} "
+        f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
+    )
+    words += f"; discrete variables differ in {found.other} steps" if found.other else ""
+    return [*lines, ("generated code", same, words + ("" if same else _advice(tuned)))]
+
+
+def _advice(tuned: Compiled) -> str:
+    if tuned.has_loops:
+        return "; form='dae' or more newton_steps may help where loops are nonlinear"
+    if tuned.code.precision == "float":
+        return "; states that change by less than their last digit in a step need precision='double'"
+    return ""

@@ -1,0 +1,1 @@
+"""Which entries of the Jacobian may go: linearisations, criteria, search."""

@@ -1,0 +1,146 @@
+"""Is a pattern acceptable at a linearisation?
+
+Cheapest first:
+    bias       |e_i| <= tolerance in every state (see points.py), at all points
+    singular   Bs = L - tau J can be inverted
+    radius     max |lambda~| <= 1 - theta (1 - max |lambda|): the share theta of the stability margin stays
+    ringing    Re lambda~ >= -1/2: no oscillation that the step size makes
+    shift      |lambda~_i - lambda_i| <= (1 - theta) (1 - |lambda_i|), eigenvalues matched by assignment
+    loops      algebraic rows: eigenvalues of I - (mask o g_y)^-1 g_y within 1/2 (assignment hides slow ones)
+
+The per-eigenvalue bound replaces C1 and C2 of Loderer & Heuveline, eqs. (12)-(15), which are far too strict for systems
+with slow modes. Eigenvalues beyond the unit circle with the exact Jacobian belong to the model: they may stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.realtime.sparsing.linearisations import Points
+from pliant.realtime.sparsing.linearise import Mask, Matrix
+from pliant.realtime.sparsing.spectrum import change_ratio, ringing, spectrum_of
+from pliant.realtime.sparsing.stepmap import algebraic_map, lasting_error, step_map
+
+LOOP_LIMIT = 0.5
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the user asks for."""
+
+    tolerance: float
+    theta: float = 0.5
+    smallest_real: float = -0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The test that a pattern failed, or the last one; ``value`` > 1 means refused, in units of what is allowed."""
+
+    test: str
+    value: float
+    point: int
+
+    @property
+    def accepted(self) -> bool:
+        """Nothing speaks against it here."""
+        return self.value <= 1.0
+
+
+class Checker:
+    """Tests patterns against linearisations."""
+
+    def __init__(self, points: Points, rule: Rule) -> None:
+        self.points, self.rule = points, rule
+        self.frame = points.frame
+        self.limits = points.limits(rule.theta)
+        self.largest = np.where(
+            points.outside,
+            points.radius + points.slack + points.rounding,
+            1.0 - rule.theta * (1.0 - points.radius) + 1e-12 + points.rounding,
+        )
+        self.algebraic = np.flatnonzero(self.frame.algebraic)
+        self._exact_error: dict[int, Matrix] = {}
+
+    def step_map(self, p: int, mask: Mask) -> Matrix | None:
+        """The map of a step with the pattern, or None where it cannot be solved."""
+        frame, points = self.frame, self.points
+        try:
+            found = step_map(frame.mass, frame.masked(points.values[p], mask), points.Df[p], frame.tau, frame.order)
+        except np.linalg.LinAlgError:
+            return None
+        return found if np.isfinite(found).all() else None
+
+    def spectrum(self, p: int, mask: Mask) -> NDArray[np.complex128] | None:
+        """Eigenvalues of Ss."""
+        Ss = self.step_map(p, mask)
+        if Ss is None:
+            return None
+        return spectrum_of(Ss)
+
+    def judge(self, p: int, mask: Mask) -> Verdict:
+        """All tests of the spectrum at one point."""
+        if len(self.algebraic):
+            verdict = self._loops(p, mask)
+            if not verdict.accepted:
+                return verdict
+        found = self.spectrum(p, mask)
+        if found is None:
+            return Verdict("singular", np.inf, p)
+        modulus = np.abs(found)
+        allowed = self.largest[p]
+        if modulus.max() > allowed:
+            points = self.points
+            room = max(allowed - points.radius[p], 1e-12)
+            return Verdict("radius", float(max((modulus.max() - points.radius[p]) / room, 1.0 + 1e-9)), p)
+        smallest = min(self.rule.smallest_real, ringing(self.points.eigenvalues[p]))
+        if ringing(found) < smallest - 1e-9:
+            return Verdict("ringing", 1.0 + smallest - ringing(found), p)
+        verdict = Verdict("shift", change_ratio(self.points.eigenvalues[p], found, self.limits[p]), p)
+        if self.frame.order == 1 or not verdict.accepted:
+            return verdict
+        error = Verdict("bias", float(np.abs(self._added(p, mask)).max() / self.rule.tolerance), p)
+        return max(verdict, error, key=lambda one: one.value)
+
+    def _added(self, p: int, mask: Mask) -> Matrix:
+        """Order 2: lasting error with the pattern minus that with all entries, in units of the range."""
+        frame, points = self.frame, self.points
+        Df, dx = points.Df[p], points.dx[p]
+        if not points.origins[p].settled:
+            return np.zeros(frame.n)
+        try:
+            if p not in self._exact_error:
+                self._exact_error[p] = lasting_error(frame.mass, Df, Df, dx, frame.tau)
+            J = frame.masked(points.values[p], mask)
+            return (lasting_error(frame.mass, J, Df, dx, frame.tau) - self._exact_error[p]) / frame.scale
+        except np.linalg.LinAlgError:  # an integrator: the recursion along the run tells
+            return np.zeros(frame.n)
+
+    def _loops(self, p: int, mask: Mask) -> Verdict:
+        """The algebraic block by itself: how fast its errors die out."""
+        index = self.algebraic
+        frame, points = self.frame, self.points
+        inside = np.ix_(index, index)
+        exact, part = points.Df[p][inside], frame.masked(points.values[p], mask)[inside]
+        try:
+            shift = algebraic_map(part, exact)
+        except np.linalg.LinAlgError:
+            return Verdict("singular", np.inf, p)
+        if not np.isfinite(shift).all():
+            return Verdict("singular", np.inf, p)
+        return Verdict("loops", float(np.abs(np.linalg.eigvals(shift)).max() / LOOP_LIMIT), p)
+
+    def bias(self, mask: Mask) -> tuple[Matrix, Matrix]:
+        """Bias in units of the range at every point, (P, n): lasting, and of one step."""
+        points, frame = self.points, self.frame
+        if frame.order == 2:
+            added = np.array([self._added(p, mask) for p in range(len(points))])
+            return added, np.zeros_like(added)
+        dropped = np.zeros((len(points), frame.n))
+        gone = np.flatnonzero(~mask)
+        np.add.at(dropped.T, frame.rows[gone], points.K[:, gone].T)
+        lasting = np.einsum("pij,pj->pi", points.T, dropped)
+        return lasting, np.einsum("pij,pj->pi", points.T_step, dropped)

@@ -1,0 +1,133 @@
+"""Stage "linearise": scenarios -> runs with the exact Jacobian -> linearisations, and accurate runs to compare with.
+
+The exact method itself must be stable, and the index one: what fails here no pattern can mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from pliant.arguments import is_number
+from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, UnknownNameError
+from pliant.realtime.evidence.accuracy import Judge
+from pliant.realtime.outcome import Exact
+from pliant.realtime.progress import Clock
+from pliant.realtime.request import Request
+from pliant.realtime.sparsing.linearisations import Frame, Points, pick, ranges
+from pliant.realtime.sparsing.linearise import Mask, Trace, Walker, trace
+from pliant.realtime.sparsing.spectrum import Pencil
+from pliant.solve.models.numeric import NumericModel
+from pliant.solve.names import suggestion
+
+LARGEST = 600  # unknowns for which dense eigenvalues of hundreds of linearisations are affordable
+UNSTABLE_SHARE = 0.5
+GROWS = 3.0  # last quarter of a run against its first
+INDEX_POINTS = 6  # linearisations where the index is looked at
+
+
+def linearise(model: NumericModel, request: Request, clock: Clock) -> Exact:
+    """All scenarios with all entries; where wanted, also accurately."""
+    check_size(model, request)
+    walker = Walker(model, request.step, request.order)
+    runs = traces(walker, request, None, partial(clock.tell, "exact runs"))
+    frame = make_frame(walker, request, runs)
+    points = Points(frame, *pick(runs, request.options.points))
+    check_stable(model, points, runs)
+    clock.mark("exact runs")
+    judge = accurate(model, request, clock)
+    taken = 0.0 if judge is None else judge.ratio(runs)
+    clock.mark("accurate runs")
+    return Exact(model, request, frame, runs, points, judge, taken)
+
+
+def check_size(model: NumericModel, request: Request) -> None:
+    """Can this model be looked at?"""
+    if model.n_x > LARGEST and request.options.search != "full":
+        raise NotSupportedError(
+            f"{model.name} has {model.n_x} unknowns: a search with dense eigenvalues goes up to {LARGEST}",
+            hint="options={'search': 'full'} writes the step with all entries",
+        )
+    model.check_runnable()
+
+
+def traces(walker: Walker, request: Request, mask: Mask | None, tell: Callable[[float, str], object]) -> list[Trace]:
+    """Every scenario with the entries of the mask; None: with all."""
+    scenarios = request.scenarios
+    out = []
+    for k, scenario in enumerate(scenarios):
+
+        def share(part: float, k: int = k, name: str = scenario.name) -> None:
+            tell((k + part) / len(scenarios), name)
+
+        out.append(trace(walker, scenario.seen(request.options.inputs, request.step), mask, share))
+    return out
+
+
+def check_known(option: str, name: str, names: Sequence[str]) -> None:
+    """A name in an option must be a state."""
+    if name not in names:
+        raise UnknownNameError(f"{option}: the model has no state {name!r}", hint=suggestion(name, names))
+
+
+def make_frame(walker: Walker, request: Request, runs: list[Trace]) -> Frame:
+    """What all linearisations share; ranges of the states are those of the runs, divided by the user's weights."""
+    names = walker.model.names.x
+    scale = ranges(runs, walker.model.x_nominal)
+    for name, weight in request.options.weights.items():
+        check_known("weights", name, names)
+        if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
+            raise ArgumentError(
+                f"weights: {weight!r} of {name} is not a number from 0 up",
+                hint="2 halves the error that is allowed, 0 lets the state go",
+            )
+        i = names.index(name)
+        scale[i] = np.inf if weight == 0 else scale[i] / weight
+    horizon = max(len(one.t) for one in runs)
+    return Frame(tuple(names), walker.rows, walker.columns, walker.mass, request.step, scale, horizon, request.order)
+
+
+def check_stable(model: NumericModel, points: Points, runs: list[Trace]) -> None:
+    """The exact method itself must be stable, and the index one."""
+    frame = points.frame
+    if frame.algebraic.any():
+        for p in points.farthest(INDEX_POINTS):
+            pencil = Pencil(frame.mass, points.Df[p], frame.tau, frame.names)
+            if not pencil.index_is_one:
+                raise NotSupportedError(
+                    f"{model.name}: the index is above 1 at t = {points.origins[p].time:g} "
+                    f"({int(frame.algebraic.sum())} algebraic equations do not determine their unknowns)",
+                    hint="load the model with options={'form': 'ode'}, or reduce the index",
+                )
+    outside = points.radius > 1.0 + 1e-6
+    if outside.mean() > UNSTABLE_SHARE and grows(runs):
+        p = int(np.argmax(points.radius))
+        raise NonFiniteError(
+            f"{model.name}: even with the exact Jacobian the step of {frame.tau:g} is unstable at "
+            f"{int(outside.sum())} of {len(points)} linearisations (largest |eigenvalue| {points.radius[p]:.6g} at "
+            f"t = {points.origins[p].time:g})",
+            hint="the model grows by itself in this scenario, or the step is too large for it",
+            time=points.origins[p].time,
+        )
+
+
+def grows(runs: list[Trace]) -> bool:
+    """Does a run leave? Limit cycles and pendula have unstable linearisations, too, and stay."""
+    for run in runs:
+        quarter = max(1, len(run.x) // 4)
+        first, last = np.abs(run.x[:quarter]).max(axis=0), np.abs(run.x[-quarter:]).max(axis=0)
+        largest = np.maximum(np.abs(run.x).max(axis=0), 1e-300)
+        if (last / largest).max() > GROWS * (first / largest).max():
+            return True
+    return False
+
+
+def accurate(model: NumericModel, request: Request, clock: Clock) -> Judge | None:
+    """Accurate runs of the scenarios, if they are wanted."""
+    if not request.options.reference:
+        return None
+    scenarios = request.scenarios
+    judge = Judge(model, request.accuracy, scenarios, request.step)
+    return judge.prepare(lambda k: clock.tell("accurate runs", k / len(scenarios), scenarios[k].name))

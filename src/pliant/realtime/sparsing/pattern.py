@@ -1,0 +1,196 @@
+"""Stage "search": linearisations -> the pattern, with its runs and its order of elimination.
+
+    search -> runs with the pattern -> check there; the search goes on while something speaks against the pattern
+
+The bias that orders the search takes steps as lasting; the recursion along the run does not. Where the two differ, the
+search is given more or less room, and the cheapest pattern whose recursion holds is taken. Linearisations of the
+sparsed runs that refuse a pattern join the search (docs/theory/sparsing.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from pliant.errors import SimulationInterrupted, SolverError
+from pliant.realtime.outcome import Exact, Outcome
+from pliant.realtime.progress import Clock
+from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.bias import largest, predicted_error
+from pliant.realtime.sparsing.elimination import eliminate
+from pliant.realtime.sparsing.exact import check_known, traces
+from pliant.realtime.sparsing.linearisations import Frame, Points, pick
+from pliant.realtime.sparsing.linearise import Mask, Trace, Walker
+from pliant.realtime.sparsing.search import Found, Settings, Stage, restart_noise, search_pattern, violators
+from pliant.realtime.sparsing.static_lu import sound_order
+from pliant.solve.binding.colouring import colour
+
+AGAIN = 6  # how often the search goes on after a run with its pattern
+ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it
+MEASURED = 1.1  # by so much the measured error may exceed the tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A pattern and the runs with it."""
+
+    found: Found
+    runs: list[Trace]
+    points: Points
+    bad: list[tuple[float, int]]  # linearisations of these runs that refuse it
+    error: float  # largest, in units of the ranges
+
+
+def find_pattern(exact: Exact, clock: Clock) -> Outcome:
+    """The cheapest pattern that every test allows, or all entries."""
+    free = may_go(exact)
+    if exact.request.options.search == "full" or not exact.frame.n:
+        tried, points = full(exact), exact.points
+    else:
+        tried, points = search(exact, free, clock)
+    frame, mask = exact.frame, tried.found.mask
+    everything: Mask = np.ones(frame.n_entries, dtype=bool)
+    return Outcome(
+        exact.model,
+        exact.request,
+        frame,
+        exact.runs,
+        points,
+        tried.points,
+        tried.runs,
+        tried.found,
+        sound_order(points, mask, exact.model.name),
+        sound_order(points, everything, exact.model.name),
+        n_colours(frame, mask),
+        n_colours(frame, everything),
+        exact.judge,
+    )
+
+
+def full(exact: Exact, training: list[int] | None = None) -> Tried:
+    """Nothing goes."""
+    options = exact.request.options
+    everything: Mask = np.ones(exact.frame.n_entries, dtype=bool)
+    chosen = exact.points.farthest(options.training) if training is None else training
+    there = Points(exact.frame, *pick(exact.runs, options.points, masked=True))
+    return Tried(Found(everything, {}, 0, chosen), exact.runs, there, [], 0.0)
+
+
+def search(exact: Exact, free: Mask, clock: Clock) -> tuple[Tried, Points]:
+    """Searches and runs with what they find, in turn; the pattern, and the linearisations it was tested with."""
+    rule, points, widened = exact.request.rule, exact.points, False
+    tolerance = rule.tolerance
+    training = points.farthest(exact.request.options.training)
+    best: tuple[tuple[int, int, int], Tried] | None = None
+    for _ in range(AGAIN):
+        found = cheapest(exact, points, rule, Settings(free, training), clock)
+        clock.mark("search")
+        if found.mask.all():
+            break
+        try:
+            tried = run_with(exact, found, rule, clock)
+        except SimulationInterrupted:
+            raise
+        except SolverError:  # the run with this pattern fails, though every linearisation allows it
+            rule = replace(rule, tolerance=0.5 * rule.tolerance, theta=0.5 * (1.0 + rule.theta))
+            continue
+        training = found.training
+        if not tried.bad and tried.error <= tolerance:
+            price = cost(points.frame, found.mask)
+            if best is None or price < best[0]:
+                best = (price, tried)
+            room = ROOM * tolerance / max(tried.error, 1e-12)
+            if widened or room < WORTH:
+                break
+            widened = True
+            rule = replace(rule, tolerance=rule.tolerance * min(room, WIDEST))
+        elif tried.bad:
+            chosen = [p for _, p in tried.bad[:8]]
+            there = tried.points
+            points = points.extended(there.values[chosen], there.dx[chosen], [there.origins[p] for p in chosen])
+            training = [*training, *range(len(points) - len(chosen), len(points))]
+        else:
+            rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
+    return (full(exact, training) if best is None else best[1]), points
+
+
+def may_go(exact: Exact) -> Mask:
+    """Entries that may go: not those of protected rows."""
+    frame = exact.frame
+    free: Mask = np.ones(frame.n_entries, dtype=bool)
+    for name in exact.request.options.protected:
+        check_known("protected", name, frame.names)
+        free[frame.rows == frame.names.index(name)] = False
+    return free
+
+
+def run_with(exact: Exact, found: Found, rule: Rule, clock: Clock) -> Tried:
+    """Runs with a pattern: linearisations there, those that refuse it, the largest error.
+
+    The error is the predicted one, or the measured one where that is clearly larger: switches and strong
+    nonlinearities are beyond the prediction.
+    """
+    request, frame = exact.request, exact.frame
+    walker = Walker(exact.model, request.step, request.order)
+    runs = traces(walker, request, found.mask, partial(clock.tell, "sparsed runs"))
+    there = Points(frame, *pick(runs, request.options.points, masked=True))
+    bad = violators(Checker(there, rule), found.mask)
+    errors = [largest(predicted_error(frame, one, found.mask), frame).max() for one in exact.runs]
+    measured = [largest(one.x - other.x, frame).max() for one, other in zip(runs, exact.runs, strict=True)]
+    errors += [one / MEASURED for one in measured]
+    errors.append(beyond(exact, runs))
+    clock.mark("sparsed runs")
+    clock.tell("sparsed runs", 1.0, f"{len(bad)} linearisations refuse, error {100 * max(errors):.2g} %")
+    return Tried(found, runs, there, bad, float(max(errors)))
+
+
+def beyond(exact: Exact, runs: list[Trace]) -> float:
+    """A pattern must not spoil what all entries reach: the added error that stands for more than is allowed.
+
+    Where all entries take the share a of the accuracy and the pattern b > 1, the tolerance times (1 - a)/(b - a)
+    would have been right.
+    """
+    if exact.judge is None or exact.taken >= 1.0:
+        return 0.0
+    share = exact.judge.ratio(runs)
+    if share <= 1.0:
+        return 0.0
+    room = max((1.0 - exact.taken) / (share - exact.taken), 1e-3) if np.isfinite(share) else 1e-3
+    return exact.request.rule.tolerance * 1.01 / room
+
+
+def cheapest(exact: Exact, points: Points, rule: Rule, start: Settings, clock: Clock) -> Found:
+    """The search, and the cheapest of its restarts."""
+    options, frame = exact.request.options, points.frame
+
+    def tell(stage: Stage) -> None:
+        words = f"round {stage.round}, {stage.move}: {stage.entries} of {frame.n_entries} entries"
+        if stage.violators is not None:
+            words += f", {stage.violators} linearisations refuse"
+        clock.tell("search", stage.share, words)
+
+    settings = replace(start, rounds=options.rounds, cut=options.cluster_cut)
+    best = search_pattern(points, rule, settings, tell)
+    if not options.restarts or best.mask.all():
+        return best
+    price = cost(frame, best.mask)
+    for k in range(options.restarts):
+        noise = restart_noise(frame.n_entries, options.seed + k)
+        other = search_pattern(points, rule, replace(settings, training=best.training, noise=noise), tell)
+        if cost(frame, other.mask) < price:
+            best, price = other, cost(frame, other.mask)
+    return best
+
+
+def cost(frame: Frame, mask: Mask) -> tuple[int, int, int]:
+    """Operations, colours, entries."""
+    places = zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True)
+    found = eliminate(frame.n, places)
+    return found.factor_flops, n_colours(frame, mask), len(found.entries)
+
+
+def n_colours(frame: Frame, mask: Mask) -> int:
+    """Directions that a difference Jacobian of this pattern would need."""
+    return colour(frame.n, frame.n, frame.rows[mask], frame.columns[mask]).n_colours

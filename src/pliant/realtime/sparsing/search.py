@@ -1,0 +1,261 @@
+"""Which entries of the Jacobian can go: group moves, checked on all linearisations.
+
+    train = a few linearisations that differ most
+    repeat
+        effects of each entry: cluster criterion on train, bias at all points; cancelling entries make atoms
+        rows: all entries; all but the diagonal; all but the strongest atoms; single atoms
+        columns: all entries; all but the diagonal
+        single entries, those of the least effect first; then rows and columns again
+        check at all linearisations; train += the worst violators
+    until none violates
+
+Every trial is decided by :mod:`accept`, never by first-order effects, which only order the candidates. Ties are broken
+by number, so the result is the same in every run. Sources: the criterion is that of Schiela & Bornemann 2003, eq. (25)
+with its indices corrected; moves, bias and the loop over counterexamples are pliant's (docs/theory/sparsing.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.realtime.sparsing.accept import Checker, Rule, Verdict
+from pliant.realtime.sparsing.cancelling import Atom, Effects, find_atoms
+from pliant.realtime.sparsing.effects import signed_effects
+from pliant.realtime.sparsing.linearisations import Places, Points
+from pliant.realtime.sparsing.linearise import Mask, Matrix
+
+MORE = 4  # violators that join the training in each round
+PASSES = 3  # of rows, columns and singles
+NOISE = 0.5  # of the logarithm of the scores in a restart
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Why an entry stayed or went."""
+
+    kept: bool
+    move: str  # what was tried: "row 3", "atom", "column", "single", ...
+    size: int  # entries in that move
+    test: str  # the test that decided, or the closest one
+    value: float  # in units of what is allowed
+    time: float  # of the linearisation
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Progress of a search."""
+
+    round: int
+    move: str
+    entries: int
+    training: int
+    violators: int | None = None
+    share: float = 0.0  # of the round
+
+
+@dataclass(eq=False)
+class Found:
+    """What a search gives."""
+
+    mask: Mask  # of the entries of Df
+    decisions: dict[int, Decision]
+    rounds: int
+    training: list[int]
+    history: list[tuple[int, int, int]] = field(default_factory=list)  # entries, training points, violators
+
+
+Report = Callable[[Stage], object]
+
+
+class Search:
+    """One round: from the full pattern down."""
+
+    def __init__(self, checker: Checker, training: Sequence[int], free: Mask) -> None:
+        """``free``: entries that may go."""
+        self.c, self.points, self.frame = checker, checker.points, checker.frame
+        self.training = list(training)
+        self.free = free
+        self.mask: Mask = np.ones(self.frame.n_entries, dtype=bool)
+        self.lasting = np.zeros((len(self.points), self.frame.n))
+        self.step = np.zeros_like(self.lasting)
+        self.decisions: dict[int, Decision] = {}
+
+    def trial(self, group: Places, move: str) -> bool:
+        """Drop a group if every test allows it."""
+        group = group[self.mask[group] & self.free[group]]
+        if len(group) == 0:
+            return False
+        lasting, step = self._bias_with(group)
+        tolerance = self.c.rule.tolerance
+        worst = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1)
+        p = int(np.argmax(worst))
+        verdict = Verdict("bias", float(worst[p] / tolerance), p)
+        if verdict.accepted:
+            mask = self.mask.copy()
+            mask[group] = False
+            verdict = self._judge(mask, verdict)
+        self._note(group, move, verdict)
+        if not verdict.accepted:
+            return False
+        self.mask, self.lasting, self.step = mask, lasting, step
+        return True
+
+    def _bias_with(self, group: Places) -> tuple[Matrix, Matrix]:
+        lasting, step = self.lasting.copy(), self.step.copy()
+        if self.frame.order == 2:  # not linear in what is dropped: tested at the training points
+            return lasting, step
+        rows = self.frame.rows[group]
+        for i in np.unique(rows):
+            amount = self.points.K[:, group[rows == i]].sum(axis=1)[:, None]
+            lasting += self.points.T[:, :, i] * amount
+            step += self.points.T_step[:, :, i] * amount
+        return lasting, step
+
+    def _judge(self, mask: Mask, so_far: Verdict) -> Verdict:
+        """Training points, the one that refused last first."""
+        for k, p in enumerate(self.training):
+            verdict = self.c.judge(p, mask)
+            if not verdict.accepted:
+                self.training.insert(0, self.training.pop(k))
+                return verdict
+            if verdict.value > so_far.value:
+                so_far = verdict
+        return so_far
+
+    def _note(self, group: Places, move: str, verdict: Verdict) -> None:
+        time = self.points.origins[verdict.point].time
+        decision = Decision(not verdict.accepted, move, len(group), verdict.test, verdict.value, time)
+        for k in group:
+            old = self.decisions.get(int(k))
+            # of several refusals the one of the smallest group tells most
+            if old is None or not decision.kept or (old.kept and old.size >= decision.size):
+                self.decisions[int(k)] = decision
+
+
+class Moves:
+    """The moves of a round, in order."""
+
+    def __init__(self, search: Search, effects: Effects, noise: Matrix | None = None) -> None:
+        self.s, self.effects = search, effects
+        frame = search.frame
+        self.rows = [np.flatnonzero(frame.rows == i) for i in range(frame.n)]
+        self.columns = [np.flatnonzero(frame.columns == j) for j in range(frame.n)]
+        self.noise = np.ones(frame.n_entries) if noise is None else noise
+        self.atoms: list[list[Atom]] = [find_atoms(effects, entries) for entries in self.rows]
+        self.scores = np.abs(effects).max(axis=1, initial=0.0) * self.noise
+
+    def _ascending(self, groups: Sequence[Places]) -> list[int]:
+        size = [
+            float(np.abs(self.effects[g].sum(axis=0)).max(initial=0.0)) * float(self.noise[g].mean()) if len(g) else 0.0
+            for g in groups
+        ]
+        return sorted(range(len(groups)), key=lambda k: (size[k], k))
+
+    def by_rows(self, report: Callable[[float], object]) -> None:
+        """Rows as a whole, without their diagonal, without their strongest atoms, then atom by atom."""
+        frame, s = self.s.frame, self.s
+        order = self._ascending(self.rows)
+        for count, i in enumerate(order):
+            report(count / len(order))
+            entries, name = self.rows[i], frame.names[i]
+            if s.trial(entries, f"row of {name}"):
+                continue
+            if s.trial(entries[frame.columns[entries] != i], f"row of {name} but its diagonal"):
+                continue
+            atoms = self.atoms[i]
+            for keep in range(1, len(atoms)):
+                weak = np.concatenate([atom.entries for atom in atoms[:-keep]])
+                if s.trial(weak, f"row of {name} but its {keep} strongest parts"):
+                    break
+            for atom in atoms:
+                s.trial(atom.entries, f"part of the row of {name}")
+
+    def by_columns(self, report: Callable[[float], object]) -> None:
+        """Columns as a whole, or without their diagonal."""
+        frame, s = self.s.frame, self.s
+        order = self._ascending(self.columns)
+        for count, j in enumerate(order):
+            report(count / len(order))
+            entries, name = self.columns[j], frame.names[j]
+            if not s.trial(entries, f"column of {name}"):
+                s.trial(entries[frame.rows[entries] != j], f"column of {name} but its diagonal")
+
+    def by_singles(self, report: Callable[[float], object]) -> None:
+        """Single entries, those of the least effect first."""
+        order = np.argsort(self.scores, kind="stable")
+        for count, k in enumerate(order):
+            if count % 16 == 0:
+                report(count / len(order))
+            self.s.trial(np.array([k]), "single entry")
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """How a search goes about it."""
+
+    free: Mask  # entries that may go
+    training: Sequence[int]
+    rounds: int = 10
+    cut: float = 0.0  # of the clusters of eigenvalues
+    noise: Matrix | None = None  # on the scores, for restarts
+
+
+def one_round(
+    checker: Checker, training: Sequence[int], settings: Settings, report: Callable[[str, float, int], object]
+) -> Search:
+    """All moves until nothing more goes."""
+    search = Search(checker, training, settings.free)
+    moves = Moves(search, signed_effects(checker, training, settings.cut), settings.noise)
+    for turn in range(PASSES):
+        before = int(search.mask.sum())
+        moves.by_rows(lambda share: report("rows", share, int(search.mask.sum())))
+        moves.by_columns(lambda share: report("columns", share, int(search.mask.sum())))
+        if turn == 0 or int(search.mask.sum()) < before:
+            moves.by_singles(lambda share: report("single entries", share, int(search.mask.sum())))
+        if int(search.mask.sum()) == before:
+            break
+    return search
+
+
+def violators(checker: Checker, mask: Mask) -> list[tuple[float, int]]:
+    """(value, point) of every linearisation that refuses the pattern, the worst first."""
+    lasting, step = checker.bias(mask)
+    bias = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1) / checker.rule.tolerance
+    found = []
+    for p in range(len(checker.points)):
+        value = max(checker.judge(p, mask).value, float(bias[p]))
+        if value > 1.0 + 1e-9:
+            found.append((value, p))
+    return sorted(found, reverse=True)
+
+
+def restart_noise(n_entries: int, seed: int) -> Matrix:
+    """Factors on the scores of a restart."""
+    return np.asarray(np.exp(NOISE * np.random.default_rng(seed).standard_normal(n_entries)))
+
+
+def search_pattern(points: Points, rule: Rule, settings: Settings, report: Report) -> Found:
+    """Rounds until no linearisation violates; the full pattern if none is found."""
+    checker = Checker(points, rule)
+    train = list(settings.training)
+    history: list[tuple[int, int, int]] = []
+    for number in range(1, settings.rounds + 1):
+
+        def tell(move: str, share: float, entries: int, number: int = number, size: int = len(train)) -> None:
+            report(Stage(number, move, entries, size, None, share))
+
+        search = one_round(checker, train, settings, tell)
+        bad = violators(checker, search.mask)
+        history.append((int(search.mask.sum()), len(train), len(bad)))
+        report(Stage(number, "check", int(search.mask.sum()), len(train), len(bad), 1.0))
+        if not bad:
+            return Found(search.mask, search.decisions, number, train, history)
+        new = [p for _, p in bad if p not in train][:MORE]
+        if not new:  # refused at points known already: nothing left to learn
+            break
+        train += new
+    full: Mask = np.ones(points.frame.n_entries, dtype=bool)
+    return Found(full, {}, settings.rounds, train, history)

@@ -1,0 +1,1 @@
+"""Models as the solver sees them: from equations, from C, from Python functions."""

@@ -1,0 +1,1 @@
+"""What a simulation gives back: Result, its files, its pictures."""

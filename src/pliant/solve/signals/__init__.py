@@ -1,0 +1,1 @@
+"""Inputs as users give them: numbers, tables, files, segments, functions of time."""
