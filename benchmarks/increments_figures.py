@@ -422,10 +422,10 @@ def seconds_of_colours(pattern: sp.csc_array) -> tuple[float, int]:
 def seconds_to_plan(pattern: sp.csc_array) -> float:
     """Seconds of all that the runtime plans for a model with this pattern: colours and elimination order."""
     model = pliant.ode(lambda t, x: -x, np.ones(pattern.shape[0]), pattern=pattern)._numeric
-    wanted = runtime.LinearOptions(
+    wanted = runtime.LinearOptionsStruct(
         storage=runtime.STORAGE["auto"], source=runtime.SOURCES["differences"], lu=runtime.SPARSE_LU
     )
-    layout, work = runtime.LinearLayout(), np.empty(runtime.lib.pl_linear_work_size(model.address), np.uint8)
+    layout, work = runtime.LinearLayoutStruct(), np.empty(runtime.lib.pl_linear_work_size(model.address), np.uint8)
     begin = time.process_time()
     status = runtime.lib.pl_linear_plan(model.address, ctypes.byref(wanted), ctypes.byref(layout), work.ctypes.data)
     assert status == runtime.OK

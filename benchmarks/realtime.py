@@ -23,12 +23,12 @@ from threadpoolctl import threadpool_limits
 import pliant
 from pliant.codegen.compiler import load_library
 from pliant.realtime.code.factor import FactorSolve
-from pliant.realtime.code.step import drive, write_code
 from pliant.realtime.evidence.accuracy import reference_run
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import make_scenarios
 from pliant.realtime.sparsing import criteria
 from pliant.realtime.sparsing.linearise import Walker, trace
+from pliant.realtime.stages.step import drive, write_code
 
 UNSEEN = {"t1": 0.05, "T1": 0.8, "t2": 0.95, "T2": 0.9, "ripple": 0.02}
 UNSEEN |= {f"qb[{k + 1}]": value for k, value in enumerate((-1.5, 0.6, -0.3, 2.0, 0.9, -2.0))}
@@ -250,10 +250,10 @@ def full_step(out: Numbers, model: pliant.Model) -> float:
     """The straight-line step with all entries."""
     from dataclasses import replace
 
-    from pliant.realtime.sparsing.search import Found
+    from pliant.realtime.sparsing.search import SearchResult
 
     o = out.plan.outcome
-    everything = Found(np.ones_like(o.mask), {}, 0, [])
+    everything = SearchResult(np.ones_like(o.mask), {}, 0, [])
     code = write_code(replace(o, found=everything, elimination=o.full))
     stepper = drive(code, model._numeric, o.request.scenarios[0]).stepper
     stepper.reset()

@@ -6,7 +6,7 @@ import numpy as np
 import realtime
 
 from pliant.realtime.code.instructions import count_instructions
-from pliant.realtime.code.step import drive
+from pliant.realtime.stages.step import drive
 
 COMMAND = "python benchmarks/realtime.py"
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pliant.codegen.arrays import COMMON, HOMOTOPY, MEMORY, RELATION, T_GUESS, P, Y, given
 from pliant.codegen.compiler import FLAGS, load_text
 from pliant.codegen.emit import Emitter
-from pliant.codegen.places import Argument, Array, Field, Kind, Layout, Owner, Place, Record
+from pliant.codegen.places import Argument, Array, Field, Layout, Owner, Place, StructArray, ValueKind
 from pliant.ir import SortedSystem
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.code.places import StepLayout
@@ -79,8 +79,8 @@ class Lanes(Layout):
 class StepLanes(Lanes, StepLayout):
     """The same for a real-time step."""
 
-    def type(self, kind: Kind | Record | str) -> str:
-        return self.real if kind == Kind.REAL else super().type(kind)
+    def type(self, kind: ValueKind | StructArray | str) -> str:
+        return self.real if kind == ValueKind.REAL else super().type(kind)
 
     def member(self, field: Field, width: int = 0) -> str:
         record = field.array.record
@@ -88,7 +88,7 @@ class StepLanes(Lanes, StepLayout):
             field = Field(field.array, len(self.names[record]) or 1)
         return super().member(field)
 
-    def struct(self, record: Record, notes: Sequence[str]) -> str:
+    def struct(self, record: StructArray, notes: Sequence[str]) -> str:
         size, name = len(notes) or 1, self.type(record)
         return f"typedef struct {name} {{\n    {self.real} value[{size * LANES}];\n}} {name};\n"
 

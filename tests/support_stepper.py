@@ -68,7 +68,7 @@ class Case:
         point.t = t
         point.sim.u[: len(u)] = u
         if self.model.generated.n_relations:
-            info = runtime.EventInfo(next_time=math.inf)
+            info = runtime.EventInfoStruct(next_time=math.inf)
             call = runtime.INITIALISE_CALL(self.model.struct.initialise)
             u_at = point.sim.u.ctypes.data
             assert call(point.sim.instance.address, t, x.ctypes.data, u_at, ctypes.byref(info)) == runtime.OK

@@ -55,7 +55,7 @@ class Subject:
     def settle(self, t: float, x: Array, u: Array) -> None:
         """Relations as they are at this point."""
         if self.model.struct.initialise:
-            info = runtime.EventInfo()
+            info = runtime.EventInfoStruct()
             call = runtime.INITIALISE_CALL(self.model.struct.initialise)
             call(self.self.address, t, x.ctypes.data, u.ctypes.data, ctypes.byref(info))
 

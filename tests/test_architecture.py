@@ -210,3 +210,60 @@ def test_functions_are_short() -> None:
                 if length > 80:
                     long.append(f"{path.name}:{node.lineno} {node.name}: {length} lines")
     assert not long
+
+
+# ------------------------------------------------------------------------------------------- inside a room, and names
+
+SUB_ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "solve": (
+        ("names", "binding", "progress"),
+        ("results", "signals"),
+        ("options", "matrices"),
+        ("failure",),
+        ("start",),
+        ("models",),
+        ("run",),
+    ),
+    "realtime": (
+        ("flags", "options", "scenario", "progress"),
+        ("sparsing",),
+        ("evidence",),
+        ("code",),
+        ("stages",),
+        ("simulate", "delivery", "report", "plot"),
+        ("plan",),
+        ("build",),
+    ),
+}
+
+
+def under(module: str) -> str:
+    """pliant.solve.run.child -> run"""
+    return (module.split(".") + [""] * 3)[2]
+
+
+@pytest.mark.parametrize("room", SUB_ROOMS)
+def test_imports_inside_a_room_run_one_way(room: str) -> None:
+    place = {name: k for k, group in enumerate(SUB_ROOMS[room]) for name in group}
+    wrong = []
+    for path in MODULES:
+        module = module_of(path)
+        if room_of(module) != room or not under(module):
+            continue
+        here = under(module)
+        assert here in place, f"{room}/{here} has no place in the order of its room"
+        for name, line in imports_of(path):
+            there = under(name)
+            if room_of(name) == room and there and there != here and place[there] >= place[here]:
+                wrong.append(f"{module}:{line} imports {name}")
+    assert not wrong
+
+
+def test_one_name_has_one_meaning() -> None:
+    """No two classes of the package have the same name."""
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert not {name: places for name, places in found.items() if len(places) > 1}

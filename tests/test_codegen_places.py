@@ -13,7 +13,7 @@ from test_frontend_support import needs_msl
 
 from pliant.codegen.compiler import load_text
 from pliant.codegen.emit import generate
-from pliant.codegen.places import Argument, Array, Field, IsZero, Kind, Layout, Number, Owner, Record
+from pliant.codegen.places import Argument, Array, Field, IsZero, Layout, Number, Owner, StructArray, ValueKind
 from pliant.model import sorted_model
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.make import StepperOptions, make_stepper
@@ -33,7 +33,7 @@ def test_the_usual_layout_says_places_as_members_and_elements() -> None:
     assert layout.place(Array("homotopy", Owner.INSTANCE).at()) == "m->homotopy"
     assert layout.source(IsZero(kept.at(1))) == "(m->w[1] == 0)"
     assert layout.source(Number(0.1)) == "0.1"
-    assert layout.declared([Argument("m", Record.INSTANCE), Argument("x", is_const=True)]) == (
+    assert layout.declared([Argument("m", StructArray.INSTANCE), Argument("x", is_const=True)]) == (
         "model *restrict m, const pl_real *restrict x"
     )
     assert layout.member(Field(kept, 4, "crossing")) == "    pl_real w[4]; /* crossing */"
@@ -41,11 +41,11 @@ def test_the_usual_layout_says_places_as_members_and_elements() -> None:
 
 
 def test_the_layout_of_a_step_knows_names_of_members_and_precision() -> None:
-    layout = StepLayout("Pump", "float", {Record.INPUTS: ["voltage"], Record.PARAMETERS: ["R", "L"]})
+    layout = StepLayout("Pump", "float", {StructArray.INPUTS: ["voltage"], StructArray.PARAMETERS: ["R", "L"]})
     assert layout.place(INPUTS.at(0)) == "u->voltage"
     assert layout.place(PARAMETERS.at(1)) == "m->p.L"
-    assert (layout.literal(0.5), layout.literal(0.5, Kind.WIDE)) == ("0.5f", "0.5")
-    assert layout.declared([Argument("u", Record.INPUTS, is_const=True)], restrict=False) == "const Pump_inputs *u"
+    assert (layout.literal(0.5), layout.literal(0.5, ValueKind.WIDE)) == ("0.5f", "0.5")
+    assert layout.declared([Argument("u", StructArray.INPUTS, is_const=True)], restrict=False) == "const Pump_inputs *u"
 
 
 # ---------------------------------------------------------------------------------------------- text that is fixed

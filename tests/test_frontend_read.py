@@ -12,7 +12,7 @@ from test_frontend_support import needs_msl, solved
 from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend import rumoca as reader
 from pliant.frontend.classes import classes, line_of, within
-from pliant.frontend.messages import Source, translate
+from pliant.frontend.messages import SourceText, translate
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 
@@ -405,13 +405,13 @@ def test_another_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_other_messages(text: str, kind: type[ModelError], part: str) -> None:
-    error = translate(text, Source("M.mo", "model M\nend M;\n", "M"))
+    error = translate(text, SourceText("M.mo", "model M\nend M;\n", "M"))
     assert type(error) is kind
     assert part in str(error)
     assert error.hint
 
 
 def test_an_unknown_panic() -> None:
-    error = translate("index out of bounds", Source("M.mo", "", "M"), is_panic=True)
+    error = translate("index out of bounds", SourceText("M.mo", "", "M"), is_panic=True)
     assert isinstance(error, NotSupportedError)
     assert "stopped inside itself" in str(error)

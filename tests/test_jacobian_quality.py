@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csc_matrix
 
 from pliant.errors import ArgumentError, ModelEvaluationError
-from pliant.jacobian.evaluation import Evaluation
-from pliant.jacobian.judgement import Column, Finding, Quality
+from pliant.jacobian.evaluation import CountedFunction
+from pliant.jacobian.judgement import Column, Quality, QualityFinding
 from pliant.jacobian.quality import examine, misfit, sterbenz
 from pliant.jacobian.survey import Line, Survey, extrapolate, noise_of_table, survey
 
@@ -41,10 +41,10 @@ def check(f: Function, x: list[float] | Array, step: object, **options: object) 
 
 def along(f: Function, x: float, increment: float, scale: float = 1.0) -> Survey:
     point = np.array([x])
-    return survey(Line(Evaluation(f), point, 0, np.array(f(point), dtype=float)), increment, scale)
+    return survey(Line(CountedFunction(f), point, 0, np.array(f(point), dtype=float)), increment, scale)
 
 
-def found_kind(report: Quality, kind: str) -> list[Finding]:
+def found_kind(report: Quality, kind: str) -> list[QualityFinding]:
     return [finding for finding in report.findings if finding.kind == kind]
 
 
@@ -115,7 +115,7 @@ def test_badly_scaled_smooth_systems_are_fine_with_good_increments(seed: int) ->
 def test_the_extrapolated_reference_is_far_better_than_what_it_judges(seed: int) -> None:
     system = Scaled(seed)
     x, exact = system.x, system.jacobian(system.x)
-    evaluate = Evaluation(system.f)
+    evaluate = CountedFunction(system.f)
     surveys = [survey(Line(evaluate, x, j, system.f(x)), ROOT_U * x[j], abs(x[j])) for j in range(len(x))]
     own = np.array([found.derivative for found in surveys]).T
     doubt = np.array([found.error for found in surveys]).T

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app
 from pliant.realtime.evidence.accuracy import AccurateRun, _stretches
-from pliant.realtime.sparsing.accept import Checker, Rule
-from pliant.realtime.sparsing.linearisations import LARGEST_ROUNDING, ON_CIRCLE, Frame, Origin, Points
+from pliant.realtime.sparsing.accept import AcceptRule, Checker
+from pliant.realtime.sparsing.linearisations import LARGEST_ROUNDING, ON_CIRCLE, CommonData, PointOrigin, Points
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 QUICK = {"certificate": False}
@@ -190,9 +190,9 @@ def test_rounding_is_no_violation() -> None:
         A[k, 0], A[k, k] = A[k, 0] - d, A[k, k] - d
         rows, columns = np.nonzero(A)
         names = tuple(f"x{i}" for i in range(2 * k))
-        frame = Frame(names, rows, columns, np.eye(2 * k), 1e-3, np.ones(2 * k), 1000)
-        points = Points(frame, A[rows, columns][None], np.zeros((1, 2 * k)), [Origin(0, 0, 0.0)])
-        checker, everything = Checker(points, Rule(0.02)), np.ones(len(rows), dtype=bool)
+        frame = CommonData(names, rows, columns, np.eye(2 * k), 1e-3, np.ones(2 * k), 1000)
+        points = Points(frame, A[rows, columns][None], np.zeros((1, 2 * k)), [PointOrigin(0, 0, 0.0)])
+        checker, everything = Checker(points, AcceptRule(0.02)), np.ones(len(rows), dtype=bool)
         found = checker.spectrum(0, everything)
         assert found is not None
         kept = (1.0 - np.abs(found).max()) / (1.0 - points.radius[0])

@@ -13,7 +13,7 @@ from pliant.errors import NotSupportedError
 from pliant.ir import Clock
 from pliant.realtime.code.events import steps_to_tick
 from pliant.realtime.code.instructions import count_instructions
-from pliant.realtime.code.step import drive
+from pliant.realtime.stages.step import drive
 
 FULL = {"search": "full"}
 

@@ -8,7 +8,7 @@ import pytest
 import pliant
 from pliant.realtime.scenario import make_scenarios
 from pliant.realtime.sparsing.bias import predicted_error
-from pliant.realtime.sparsing.linearisations import Frame, Origin, Points
+from pliant.realtime.sparsing.linearisations import CommonData, PointOrigin, Points
 from pliant.realtime.sparsing.linearise import Walker, trace
 from pliant.realtime.sparsing.stepmap import lasting_error, step_map
 
@@ -60,7 +60,7 @@ def test_the_map_is_the_derivative_of_the_step(seed: int) -> None:
     walker.begin(make_scenarios(None, 1.0)[0])
     rng = np.random.default_rng(seed)
     mask = (rng.random(25) < 0.5) | (walker.rows == walker.columns)
-    frame = Frame(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.1, np.ones(5), 10, 2)
+    frame = CommonData(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.1, np.ones(5), 10, 2)
     J = walker.dense(np.where(mask, A[walker.rows, walker.columns], 0.0))
     columns = [e + walker.step(0.1, e, mask)[0] for e in np.eye(5)]
     assert np.abs(np.array(columns).T - step_map(frame.mass, J, A, frame.tau, frame.order)).max() < 1e-12
@@ -74,7 +74,7 @@ def test_recursion_is_exact_for_linear_models(seed: int) -> None:
     mask = (np.random.default_rng(seed).random(25) < 0.6) | (walker.rows == walker.columns)
     scenario = make_scenarios(None, 3.0)[0]
     exact, masked = trace(walker, scenario), trace(walker, scenario, mask)
-    frame = Frame(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.05, np.ones(5), 60, 2)
+    frame = CommonData(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.05, np.ones(5), 60, 2)
     error = predicted_error(frame, exact, mask)
     assert np.abs(error - (masked.x - exact.x)).max() < 1e-12
     assert np.abs(error).max() > 1e-5
@@ -87,7 +87,7 @@ def test_lasting_error_is_where_a_ramp_ends() -> None:
     model = pliant.ode(lambda t, x: A @ x + r * t, np.zeros(5), jac=lambda t, x: A, pattern=np.ones((5, 5)))
     walker = Walker(model._numeric, tau, 2)
     mask = (walker.rows + walker.columns) % 2 == 0
-    frame = Frame(model._numeric.names.x, walker.rows, walker.columns, np.eye(5), tau, np.ones(5), 100, 2)
+    frame = CommonData(model._numeric.names.x, walker.rows, walker.columns, np.eye(5), tau, np.ones(5), 100, 2)
     run = trace(walker, make_scenarios(None, 30.0)[0], mask)
     slope = -np.linalg.solve(A, r)
     exact = slope * 30.0 + np.linalg.solve(A, slope)
@@ -99,8 +99,8 @@ def test_lasting_error_is_where_a_ramp_ends() -> None:
 def test_points_of_order_two_have_the_eigenvalues_of_its_map() -> None:
     A = matrix(4)
     rows, columns = np.divmod(np.arange(25), 5)
-    frame = Frame(tuple("abcde"), rows, columns, np.eye(5), 0.3, np.ones(5), 10, 2)
-    points = Points(frame, A[rows, columns][None], np.ones((1, 5)), [Origin(0, 0, 0.0)])
+    frame = CommonData(tuple("abcde"), rows, columns, np.eye(5), 0.3, np.ones(5), 10, 2)
+    points = Points(frame, A[rows, columns][None], np.ones((1, 5)), [PointOrigin(0, 0, 0.0)])
     S = np.linalg.inv(np.eye(5) - 0.15 * A)
     R = 2 * S @ S - np.linalg.inv(np.eye(5) - 0.3 * A)
     assert np.sort_complex(points.eigenvalues[0]) == pytest.approx(np.sort_complex(np.linalg.eigvals(R)), abs=1e-12)

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app
 from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, UnknownNameError
-from pliant.realtime.code.step import drive
 from pliant.realtime.scenario import Scenario
+from pliant.realtime.stages.step import drive
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

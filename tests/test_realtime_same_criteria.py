@@ -10,12 +10,12 @@ from support_criteria import SEEDS, SYSTEMS, TAU, dae, ode
 
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.sparsing import criteria
-from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.bias import predicted_error
 from pliant.realtime.sparsing.effects import cluster_effects
-from pliant.realtime.sparsing.linearisations import Frame, Origin, Points
+from pliant.realtime.sparsing.linearisations import CommonData, PointOrigin, Points
 from pliant.realtime.sparsing.linearise import Trace
-from pliant.realtime.sparsing.search import Search
+from pliant.realtime.sparsing.search import EntrySearch
 from pliant.realtime.sparsing.spectrum import spectrum_of
 
 Array = np.ndarray
@@ -26,10 +26,10 @@ def looked_at(L: Array, Df: Array, rng: np.random.Generator) -> tuple[Points, Ch
     """Three linearisations near each other, all entries in the pattern."""
     n = len(L)
     rows, columns = (one.ravel() for one in np.indices((n, n)))
-    frame = Frame(tuple(f"x{i}" for i in range(n)), rows, columns, L, TAU, rng.uniform(0.5, 2.0, n), HORIZON)
+    frame = CommonData(tuple(f"x{i}" for i in range(n)), rows, columns, L, TAU, rng.uniform(0.5, 2.0, n), HORIZON)
     values = np.array([(Df * rng.uniform(0.95, 1.05, Df.shape)).ravel() for _ in range(3)])
-    points = Points(frame, values, rng.normal(size=(3, n)), [Origin(0, k, 0.1 * k) for k in range(3)])
-    return points, Checker(points, Rule(TOLERANCE, THETA))
+    points = Points(frame, values, rng.normal(size=(3, n)), [PointOrigin(0, k, 0.1 * k) for k in range(3)])
+    return points, Checker(points, AcceptRule(TOLERANCE, THETA))
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -87,7 +87,7 @@ def test_bias_of_a_pattern_and_in_steps_of_the_search(seed: int, singular: bool)
     points, checker = looked_at(L, Df, rng)
     frame = points.frame
     lasting, step = checker.bias(mask.ravel())
-    search = Search(checker, [0], np.ones(frame.n_entries, dtype=bool))
+    search = EntrySearch(checker, [0], np.ones(frame.n_entries, dtype=bool))
     for group in np.array_split(np.flatnonzero(~mask.ravel()), 3):
         search.lasting, search.step = search._bias_with(group)
     assert np.allclose(search.lasting, lasting, rtol=1e-9, atol=1e-12)

@@ -11,10 +11,10 @@ from pliant.realtime.build import make_plan
 from pliant.realtime.evidence.certificates import common_lyapunov, infinity_bound, windows
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import Scenario, make_scenarios
-from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
 from pliant.realtime.sparsing.cancelling import find_atoms
-from pliant.realtime.sparsing.linearisations import Frame, Origin, Points, pick, ranges
+from pliant.realtime.sparsing.linearisations import CommonData, PointOrigin, Points, pick, ranges
 from pliant.realtime.sparsing.linearise import Walker, trace
 
 
@@ -96,7 +96,7 @@ def test_recursion_is_exact_for_linear_models(seed: int) -> None:
     scenario = make_scenarios(None, 3.0)[0]
     mask = (rng.random(n * n) < 0.6) | (walker.rows == walker.columns)
     exact, masked = trace(walker, scenario), trace(walker, scenario, mask)
-    frame = Frame(model._numeric.names.x, walker.rows, walker.columns, walker.mass, tau, np.ones(n), len(exact.t))
+    frame = CommonData(model._numeric.names.x, walker.rows, walker.columns, walker.mass, tau, np.ones(n), len(exact.t))
     error = predicted_error(frame, exact, mask)
     assert np.abs(error - (masked.x - exact.x)).max() < 1e-12
     assert np.abs(error).max() > 1e-4
@@ -116,10 +116,10 @@ def test_lasting_bias_is_the_limit_of_the_recursion() -> None:
     model = pliant.ode(lambda t, x: A @ x + np.array([0.0, 0.0, t]), np.zeros(3), jac=lambda t, x: A, pattern=A != 0)
     walker = Walker(model._numeric, 0.1)
     exact = trace(walker, make_scenarios(None, 60.0)[0])
-    frame = Frame(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.1, np.ones(3), len(exact.t))
+    frame = CommonData(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.1, np.ones(3), len(exact.t))
     points = Points(frame, *pick([exact], 20))
     mask = ~((walker.rows == 1) & (walker.columns == 2))
-    lasting, _ = Checker(points, Rule(0.02)).bias(mask)
+    lasting, _ = Checker(points, AcceptRule(0.02)).bias(mask)
     error = predicted_error(frame, exact, mask)
     assert lasting[-1] == pytest.approx(error[-1], rel=1e-6, abs=1e-12)
     assert abs(error[-1][1]) > 1e-3
@@ -131,10 +131,10 @@ def test_singular_jacobians_get_the_error_of_the_run() -> None:
     model = pliant.ode(lambda t, x: A @ x + np.array([0.0, t]), np.zeros(2), jac=lambda t, x: A, pattern=A != 0)
     walker = Walker(model._numeric, 0.01)
     exact = trace(walker, make_scenarios(None, 2.56)[0])
-    frame = Frame(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.01, np.ones(2), len(exact.t))
+    frame = CommonData(model._numeric.names.x, walker.rows, walker.columns, walker.mass, 0.01, np.ones(2), len(exact.t))
     points = Points(frame, *pick([exact], 10))
     mask = walker.rows != 0
-    lasting, _ = Checker(points, Rule(0.02)).bias(mask)
+    lasting, _ = Checker(points, AcceptRule(0.02)).bias(mask)
     measured = trace(walker, make_scenarios(None, 2.56)[0], mask).x - exact.x
     assert abs(lasting[-1][0]) == pytest.approx(abs(measured[-1][0]), rel=0.1)
 
@@ -333,7 +333,7 @@ def test_points_keep_where_they_came_from() -> None:
     assert len(values) == len(dx) == len(origins)
     assert {one.scenario for one in origins} == {0, 1}
     last = origins[-1]
-    assert isinstance(last, Origin)
+    assert isinstance(last, PointOrigin)
     assert last.time == pytest.approx(runs[1].t[last.step])
     assert np.array_equal(dx[-1], runs[1].dx[last.step])
     assert not origins[0].settled
@@ -352,7 +352,7 @@ def test_points_reach_the_end_of_the_run(count: int) -> None:
 
 
 def test_largest_counts_the_start_up_half() -> None:
-    frame = Frame(("a",), np.array([0]), np.array([0]), np.eye(1), 1.0, np.array([2.0]), 100)
+    frame = CommonData(("a",), np.array([0]), np.array([0]), np.eye(1), 1.0, np.array([2.0]), 100)
     error = np.zeros((100, 1))
     error[0], error[50] = 4.0, -1.0
     assert largest(error, frame)[0] == 1.0

@@ -12,7 +12,7 @@ import pytest
 
 import pliant
 from pliant.realtime.code.run import Stepper
-from pliant.realtime.code.step import write_code
+from pliant.realtime.stages.step import write_code
 
 FAST = {"search": "full", "reference": False, "certificate": False}
 

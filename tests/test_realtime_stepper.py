@@ -20,7 +20,7 @@ from pliant.ir import Graph, Table
 from pliant.realtime.code.make import StartValues, StepperOptions, make_stepper
 from pliant.realtime.code.places import StepLayout
 from pliant.realtime.code.run import STEP_FLAGS, Stepper
-from pliant.realtime.code.write import Context, helpers, table_functions
+from pliant.realtime.code.write import StepContext, helpers, table_functions
 from pliant.realtime.sparsing.elimination import eliminate
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -258,7 +258,7 @@ def test_table_functions_against_the_interpreter(n: int, outside: str, tmp_path:
     rng = np.random.default_rng(n)
     knots = POINTS[n]
     table = Table("t", knots, [tuple(map(float, rng.normal(size=4))) for _ in knots[1:]], outside)  # type: ignore[misc]
-    context = Context(Graph(), [], StepLayout("table", "double"))
+    context = StepContext(Graph(), [], StepLayout("table", "double"))
     text = "#include <math.h>\n#include <stdint.h>\ntypedef double pl_real;\n" + helpers("double")
     text += table_functions(context, 0, table, range(5))
     text += "".join(f"double order_{k}(double u) {{ return table_0_{k}(u); }}\n" for k in range(5))

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError
+
+Vector = NDArray[np.float64]  #: numbers in a row, as every room hands them on
 
 
 def is_whole(value: Any) -> bool:

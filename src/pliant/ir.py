@@ -467,7 +467,7 @@ class StateSet:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watch:
+class PivotWatch:
     """Constraints that are solved for the same unknowns for ever, although their Jacobian may become singular."""
 
     unknowns: tuple[int, ...]
@@ -514,5 +514,5 @@ class SortedSystem:
     notes: tuple[str, ...]
     extras: tuple[Step, ...]  # discrete variables that follow from the others, for outputs only
     integrals: Mapping[int, int]  # derivative variable -> the variable it derives
-    watches: tuple[Watch, ...]
+    watches: tuple[PivotWatch, ...]
     events: Events

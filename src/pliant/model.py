@@ -35,7 +35,7 @@ from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
-    from pliant.realtime.progress import Progress as PlanProgress
+    from pliant.realtime.progress import PlanProgress
 
 
 class Model:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-import pliant.realtime.code.step
+import pliant.realtime.stages.step
 from families import RIGHT, WRONG, Family, Outcome, all_right
 from pliant.realtime.code.types import StepperOptions
 from pliant.realtime.scenario import StepInputs, make_scenarios
@@ -297,7 +297,7 @@ def planned(one: Random, r: np.random.Generator) -> tuple[pliant.Plan, dict[str,
     def styled(**given: Any) -> StepperOptions:
         return StepperOptions(**given, style=style)
 
-    with patch.object(pliant.realtime.code.step, "StepperOptions", styled):
+    with patch.object(pliant.realtime.stages.step, "StepperOptions", styled):
         plan = model.realtime(
             step=one.step, stop=n * one.step, order=int(r.integers(1, 3)), scenarios=[scenario], options=options
         )

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import EXTENT, RELATION, SLACK, of_instance
 from pliant.codegen.c_text import filled
-from pliant.codegen.places import Field
-from pliant.codegen.places import Kind as Type
+from pliant.codegen.places import Field, ValueKind
 from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
 from pliant.expr.build import add, apply, const, div, mul, operands, reachable, sub, variables_of
@@ -298,7 +297,7 @@ class Ahead:
         n = len(self.relations) if self.timed else 0
         return [
             Field(of_instance("turned_g"), n, "sides of relations of time when they turned"),
-            Field(of_instance("turned", Type.FLAG), n, "1: the relation turned at turned_at"),
+            Field(of_instance("turned", ValueKind.FLAG), n, "1: the relation turned at turned_at"),
             *([Field(of_instance("turned_at"), None, "time of the last such event")] if n else []),
         ]
 

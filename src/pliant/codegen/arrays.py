@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pliant.codegen.places import Argument, Array, Kind, Owner, Record
+from pliant.codegen.places import Argument, Array, Owner, StructArray, ValueKind
 
 
-def of_instance(name: str, kind: Kind = Kind.REAL, is_block: bool = False) -> Array:
+def of_instance(name: str, kind: ValueKind = ValueKind.REAL, is_block: bool = False) -> Array:
     """An array of the instance."""
     return Array(name, Owner.INSTANCE, kind, is_block=is_block)
 
 
-def given(name: str, kind: Kind = Kind.REAL) -> Array:
+def given(name: str, kind: ValueKind = ValueKind.REAL) -> Array:
     """An array of the caller."""
     return Array(name, Owner.ARGUMENT, kind)
 
@@ -18,13 +18,13 @@ def given(name: str, kind: Kind = Kind.REAL) -> Array:
 # what every function is given
 X, U, TIME = given("x"), given("u"), Array("t")
 COMMON = (
-    Argument("m", Record.INSTANCE),
+    Argument("m", StructArray.INSTANCE),
     Argument("t", is_array=False),
     Argument("x", is_const=True),
     Argument("u", is_const=True),
 )
 
-READ_ONLY = Argument("m", Record.INSTANCE, is_const=True)
+READ_ONLY = Argument("m", StructArray.INSTANCE, is_const=True)
 
 # what single functions give back
 F, VALUE, G = given("f"), given("value"), given("g")
@@ -37,11 +37,11 @@ WORK = of_instance("w")
 Y = of_instance("y")
 SELECT = of_instance("select")
 HOMOTOPY = of_instance("homotopy")
-RELATION = of_instance("relation", Kind.INTEGER)
+RELATION = of_instance("relation", ValueKind.INTEGER)
 MEMORY, BEFORE = of_instance("d"), of_instance("b")
 KEPT, TICK, INITIAL = of_instance("kept"), of_instance("tick"), of_instance("initial")
 EXTENT, SLACK = of_instance("extent"), of_instance("slack")
-ERROR = of_instance("error", Kind.INTEGER)
+ERROR = of_instance("error", ValueKind.INTEGER)
 
 # loops: tears at the last accepted step, at the last evaluation of f, and of everything else; residuals
 TEAR_GUESS, Z, ZZ = (
@@ -62,4 +62,4 @@ def loop_matrix(loop: int) -> Array:
 
 def loop_pivots(loop: int) -> Array:
     """Its order of pivots."""
-    return of_instance(f"v{loop}", Kind.INTEGER, is_block=True)
+    return of_instance(f"v{loop}", ValueKind.INTEGER, is_block=True)

@@ -56,14 +56,14 @@ from pliant.codegen.function import FunctionWriter
 from pliant.codegen.hybrid import events_text, hybrid_fields
 from pliant.codegen.hybrid import messages as hybrid_messages
 from pliant.codegen.modes import RESTLESS, defined, flag_array, relation_text
-from pliant.codegen.places import Argument, Field, Kind, number
-from pliant.codegen.plan import Plan, Target, inner_nodes, nodes_of
+from pliant.codegen.places import Argument, Field, ValueKind, number
+from pliant.codegen.plan import FunctionPlan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
 from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text as modelica
-from pliant.ir import Op, Watch
+from pliant.ir import Op, PivotWatch
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -130,7 +130,7 @@ class File:
             if size > 1 or self.program.loops[k].kind == "nonlinear":
                 fields += [Field(loop_matrix(k), size * (size + 3)), Field(loop_pivots(k), size)]
         for k, one in enumerate(self.s.sets):
-            state = of_instance(f"state{k}", Kind.FLAG)
+            state = of_instance(f"state{k}", ValueKind.FLAG)
             fields.append(Field(state, len(one.candidates[0]), "which candidates are states"))
         last = [
             Field(HOMOTOPY, None, "1: the actual model"),
@@ -194,7 +194,7 @@ class File:
 
     def _loop_helpers(self) -> list[str]:
         """What the functions of the model call where a loop has no solution, and where one begins."""
-        layout, at, whole = self.c.layout, self.c.layout.place, Kind.INTEGER
+        layout, at, whole = self.c.layout, self.c.layout.place, ValueKind.INTEGER
         error, out = at(ERROR.at()), []
         if self.program.loops:
             given = [COMMON[0], Argument("loop", whole, is_array=False)]
@@ -215,7 +215,7 @@ class File:
             )
         return out
 
-    def _watch_text(self, watch: Watch) -> str:
+    def _watch_text(self, watch: PivotWatch) -> str:
         names = ", ".join(self.variables[v].name for v in watch.unknowns[:6])
         places = ", ".join(sorted({c_place(span) for span in watch.spans if span}))
         return (
@@ -229,14 +229,14 @@ class File:
         starts: list[Target] = [(x0.at(i), e) for i, e in enumerate(self.initial.start)]
         tears = [v for block in self.program.loops for v in block.tears]
         starts += [(TEAR_GUESS.at(k), self._guess(v)) for k, v in enumerate(tears)]
-        plan = Plan(self.e.shared, [], [starts], hoist=False)
+        plan = FunctionPlan(self.e.shared, [], [starts], hoist=False)
         text = FunctionWriter(self.c, "start_values", plan, [Argument("x0")], attribute="PL_ONCE").write()
         holds: list[Target] = [
             (pivot.at(len(self.s.pivots) + k), one.condition) for k, one in enumerate(self.e.parameter_checks)
         ]
         pivots: list[Target] = [(pivot.at(k), e) for k, (e, _, _) in enumerate(self.s.pivots)]
         constants: list[Target] = [(CONSTANTS.at(k), e) for e, k in self.c.constants.items()]
-        plan = Plan(self.e.shared, [], [constants + self.e.kept_entries + pivots + holds], hoist=False)
+        plan = FunctionPlan(self.e.shared, [], [constants + self.e.kept_entries + pivots + holds], hoist=False)
         writer = FunctionWriter(self.c, "derived_parameters", plan, [Argument("pivot")], attribute="PL_ONCE")
         return text + writer.write()
 

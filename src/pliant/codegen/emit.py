@@ -15,11 +15,11 @@ from pliant.codegen.c_text import c_comment, c_place
 from pliant.codegen.cfile import File
 from pliant.codegen.described import moving_nominals, tangent_targets
 from pliant.codegen.entries import split_entries
-from pliant.codegen.function import Context, FunctionWriter
+from pliant.codegen.function import FunctionWriter, ModelContext
 from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
-from pliant.codegen.places import Argument, Array, Kind, Layout, Place, Source
-from pliant.codegen.plan import Item, Plan, Shared, Target, targets_of
+from pliant.codegen.places import Argument, Array, Layout, Place, Source, ValueKind
+from pliant.codegen.plan import FunctionPlan, PlanItem, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
 from pliant.codegen.series import UnsupportedError
 from pliant.codegen.starts import StartText
@@ -86,7 +86,7 @@ class Emitter:
         self.initial = initial_problem(self.program)
         self.tangent = Tangent(self.program)
         self.values = parameter_values(s.system)
-        self.c = Context(self.g, self.variables, self._places(), self.layout, comments=self._comments())
+        self.c = ModelContext(self.g, self.variables, self._places(), self.layout, comments=self._comments())
         offset = 0
         for k, block in enumerate(self.program.loops):
             self.c.loop_offset[k] = offset
@@ -139,11 +139,11 @@ class Emitter:
 
     # ------------------------------------------------------------------ functions
 
-    def plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = ()) -> Plan:
+    def plan(self, targets: Sequence[Sequence[Target]], more: Sequence[Statement] = ()) -> FunctionPlan:
         """What a function that gives these targets has to compute."""
-        return Plan(self.shared, [*self.program.statements, *more], targets)
+        return FunctionPlan(self.shared, [*self.program.statements, *more], targets)
 
-    def function(self, name: str, plan: Plan, extra: Sequence[Argument] = ()) -> None:
+    def function(self, name: str, plan: FunctionPlan, extra: Sequence[Argument] = ()) -> None:
         """Write a function of the model."""
         self.functions.append(FunctionWriter(self.c, name, plan, extra).write())
 
@@ -261,7 +261,7 @@ class Emitter:
         """Typical sizes of states that follow the parameters."""
         self.moving_nominals = moving_nominals(self)
         if self.moving_nominals:
-            plan = Plan(self.shared, [], [self.moving_nominals], hoist=False)
+            plan = FunctionPlan(self.shared, [], [self.moving_nominals], hoist=False)
             writer = FunctionWriter(self.c, "nominal_values", plan, [Argument("size")], attribute="PL_ONCE")
             self.functions.append(writer.write())
 
@@ -283,7 +283,7 @@ class Emitter:
         context, plan = self._split_values(name, groups, statements)
         for item, condition in zip((item for item in plan.items if item.kind == "stop"), stops, strict=True):
             item.condition = condition
-        plan.items += [Item("copy", copy=one) for one in copies]
+        plan.items += [PlanItem("copy", copy=one) for one in copies]
         attribute = "PL_COLD" if len(plan.items) > LONG else ""
         writer = FunctionWriter(context, name, plan, extra, attribute=attribute)
         self.functions.append(writer.write())
@@ -291,16 +291,16 @@ class Emitter:
 
     def _split_values(
         self, name: str, groups: Sequence[Sequence[Target]], statements: Sequence[Statement]
-    ) -> tuple[Context, Plan]:
+    ) -> tuple[ModelContext, FunctionPlan]:
         """Plan of a function of derivatives, with or without the values themselves."""
-        plan = Plan(self.shared, [*self.program.statements, *statements], groups)
+        plan = FunctionPlan(self.shared, [*self.program.statements, *statements], groups)
         derived = {targets_of(one)[0] for one in statements}
         n_own = sum(targets_of(one)[0] not in derived for one in plan.needed)
         if n_own <= LARGE or self.s.sets:
             return self.c, plan
         self.after_values.add(name)
         kept = self.memory_places()
-        return replace(self.c, places=self.c.places | kept), Plan(self.shared, statements, groups)
+        return replace(self.c, places=self.c.places | kept), FunctionPlan(self.shared, statements, groups)
 
     def _taylor(self) -> None:
         """Taylor coefficients of the solution, or a note that says why there are none."""
@@ -341,9 +341,9 @@ class Emitter:
         self.checks = [one for one in wanted if not self.shared.fixed[one.condition]]
         self.parameter_checks = [one for one in wanted if self.shared.fixed[one.condition]]
         if self.checks:
-            holds = given("holds", Kind.INTEGER)
+            holds = given("holds", ValueKind.INTEGER)
             targets = [(holds.at(k), one.condition) for k, one in enumerate(self.checks)]
-            self.function("assertions", self.plan([targets]), [Argument("holds", Kind.INTEGER)])
+            self.function("assertions", self.plan([targets]), [Argument("holds", ValueKind.INTEGER)])
 
     def _values(self) -> None:
         """All variables, then the residuals of the conditions at the start."""
@@ -362,7 +362,7 @@ class Emitter:
         discrete = {one.variable for one in self.s.events.memories}
         return {v: Y.at(k) for k, v in enumerate(self.y) if v not in discrete}
 
-    def _is_kept(self, item: Item, memory: dict[int, Place]) -> bool:
+    def _is_kept(self, item: PlanItem, memory: dict[int, Place]) -> bool:
         """The value is in its place already."""
         node = self.g.nodes[item.roots[0]]
         return node[0] == Op.VAR and memory.get(node[1]) == item.place

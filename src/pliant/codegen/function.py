@@ -24,8 +24,8 @@ from pliant.codegen.arrays import (
 from pliant.codegen.cprint import Printer
 from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
-from pliant.codegen.places import Argument, Array, Kind, Layout, Owner, Place, Source
-from pliant.codegen.plan import INLINE_SYSTEM, PART, Item, Key, Plan
+from pliant.codegen.places import Argument, Array, Layout, Owner, Place, Source, ValueKind
+from pliant.codegen.plan import INLINE_SYSTEM, PART, FunctionPlan, Key, PlanItem
 from pliant.codegen.program import Assign, Columns, Newton, Solve
 from pliant.expr.build import const, div, value_of
 from pliant.ir import Graph, Op, Variable
@@ -43,7 +43,7 @@ LARGEST_SYSTEM = 8  # unknowns up to which a linear system is solved without loo
 
 
 @dataclass(eq=False)
-class Context:
+class ModelContext:
     """What all functions of one model share."""
 
     g: Graph
@@ -99,9 +99,9 @@ class FunctionWriter:
 
     def __init__(
         self,
-        context: Context,
+        context: ModelContext,
         name: str,
-        plan: Plan,
+        plan: FunctionPlan,
         extra: Sequence[Argument] = (),
         memory: Mapping[int, Place] | None = None,
         attribute: str = "",
@@ -113,7 +113,7 @@ class FunctionWriter:
         self.attribute = attribute + " " if attribute else "PL_SCALAR " if scalar else ""
         self.slots: dict[Key, Place] = {("v", v): place for v, place in (memory or {}).items()}
         self.c, self.layout = context, context.layout
-        self.real = context.layout.type(Kind.REAL)
+        self.real = context.layout.type(ValueKind.REAL)
         self.name = name
         self.plan = plan
         self.arguments = (*COMMON, *extra)
@@ -123,7 +123,7 @@ class FunctionWriter:
         self.read = {key for item in self.plan.items for key in self.plan.reads(item)}
         self._find_crossings()
 
-    def _split(self) -> list[list[Item]]:
+    def _split(self) -> list[list[PlanItem]]:
         items = self.plan.items = order_on_demand(self.plan)
         if len(items) <= (WHOLE if self.name == "rhs" else 2 * PART):
             return [items]
@@ -169,7 +169,7 @@ class FunctionWriter:
             return f"_t{self.temp_number[number]}"
         return self.c.identifiers.of(number, self.c.variables[number].name)
 
-    def printer(self, plan: Plan, inner: Mapping[Key, Place] | None = None, skip: int = -1) -> Printer:
+    def printer(self, plan: FunctionPlan, inner: Mapping[Key, Place] | None = None, skip: int = -1) -> Printer:
         """A printer that knows the names; node ``skip`` is written out although it has a name."""
         nodes = self.c.g.nodes
 
@@ -194,7 +194,7 @@ class FunctionWriter:
         """Left side of a definition."""
         return self.reference(key) if key in self.slots else f"const {self.real} {self.reference(key)}"
 
-    def _leaves(self, plan: Plan, item: Item, defined: set[Key]) -> list[str]:
+    def _leaves(self, plan: FunctionPlan, item: PlanItem, defined: set[Key]) -> list[str]:
         """Declarations of the states, inputs and parameters that an item is the first to read."""
         used: set[int] = set()
         for key in plan.reads(item):
@@ -238,7 +238,7 @@ class FunctionWriter:
             )
         return "\n".join(out)
 
-    def _part(self, name: str, items: Sequence[Item], attribute: str) -> str:
+    def _part(self, name: str, items: Sequence[PlanItem], attribute: str) -> str:
         defined = {key for item in items for key in item.defines}
         head = f"static {attribute}{self.attribute}pl_status {name}({self.layout.declared(self.arguments)}) {{"
         lines = [head, f"    {self.layout.unused(self.arguments)}"]
@@ -248,7 +248,7 @@ class FunctionWriter:
         lines += ["    return PL_OK;", "}", ""]
         return "\n".join(lines)
 
-    def _item(self, item: Item) -> list[str]:
+    def _item(self, item: PlanItem) -> list[str]:
         statement = item.statement
         if item.kind == "stop":
             return [f"    if ({item.condition}) return PL_OK;"]
@@ -339,7 +339,7 @@ class FunctionWriter:
         """Where the factors of a linear loop are kept: in the function if it is whole and they are few."""
         own = {item.statement.loop for item in self.plan.items if isinstance(item.statement, Solve)}
         if k <= INLINE_SYSTEM and len(self.parts) == 1 and loop in own and self.name != "all_values":
-            return Array(f"_A{loop}"), Array(f"_v{loop}", kind=Kind.INTEGER)
+            return Array(f"_A{loop}"), Array(f"_v{loop}", kind=ValueKind.INTEGER)
         return loop_matrix(loop), loop_pivots(loop)
 
     def _results(self, targets: Sequence[int], array: Array, first: int = 0) -> list[str]:
@@ -375,7 +375,7 @@ class FunctionWriter:
         ]
         return lines + self._results(s.targets, array, offset)
 
-    def _loop_function(self, item: Item) -> str:
+    def _loop_function(self, item: PlanItem) -> str:
         """Residual and Jacobian of a nonlinear loop."""
         statement, plan = item.statement, item.inner
         assert isinstance(statement, Newton)

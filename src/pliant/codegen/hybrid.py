@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TICK, VALUE, of_instance
 from pliant.codegen.c_text import c_place
 from pliant.codegen.modes import defined, flag_array, mode_fields, read_by_f, relation_data
-from pliant.codegen.places import Argument, Field, Number, Source, number
-from pliant.codegen.places import Kind as Type
+from pliant.codegen.places import Argument, Field, Number, Source, ValueKind, number
 from pliant.codegen.plan import Target
 from pliant.codegen.program import reset_place
 from pliant.ir import Kind
@@ -55,11 +54,11 @@ def hybrid_fields(emitter: Emitter) -> list[Field]:
         Field(of_instance("ticks"), clocks, "ticks since the first"),
         Field(INITIAL, None, "1: the first round at the start"),
         Field(of_instance("chosen"), n, "values before the first event that were given"),
-        Field(of_instance("given", Type.FLAG), n, "1: such a value was given"),
-        Field(of_instance("quiet", Type.INTEGER), None, "1: start values are searched, nothing acts yet"),
-        Field(of_instance("starting", Type.INTEGER), None, "1: the event at the start"),
-        Field(of_instance("ended", Type.INTEGER), None, "number of the message that ended the run"),
-        Field(of_instance("changed", Type.INTEGER), None, "the first memory that the last round changed"),
+        Field(of_instance("given", ValueKind.FLAG), n, "1: such a value was given"),
+        Field(of_instance("quiet", ValueKind.INTEGER), None, "1: start values are searched, nothing acts yet"),
+        Field(of_instance("starting", ValueKind.INTEGER), None, "1: the event at the start"),
+        Field(of_instance("ended", ValueKind.INTEGER), None, "number of the message that ended the run"),
+        Field(of_instance("changed", ValueKind.INTEGER), None, "the first memory that the last round changed"),
     ]
 
 

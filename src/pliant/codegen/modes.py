@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import EXTENT, RELATION, SLACK, of_instance
 from pliant.codegen.c_text import c_place, c_string, wrapped
-from pliant.codegen.places import Field, Kind, number
+from pliant.codegen.places import Field, ValueKind, number
 from pliant.codegen.plan import inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.expr.build import reachable
@@ -41,7 +41,7 @@ def mode_fields(emitter: Emitter) -> list[Field]:
         Field(EXTENT, n, "largest size of the sides when they came to rest"),
         Field(SLACK, n, "what rounding had to be granted then"),
         Field(of_instance("shaken"), max(len(emitter.program.x), 1) if n else 0, "states changed in their last digits"),
-        Field(of_instance("said", Kind.TEXT), 800 if n else 0, "which relations do not come to rest"),
+        Field(of_instance("said", ValueKind.TEXT), 800 if n else 0, "which relations do not come to rest"),
     ]
 
 

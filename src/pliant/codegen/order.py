@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from pliant.codegen.plan import PART, Item, Key, Plan
+from pliant.codegen.plan import PART, FunctionPlan, Key, PlanItem
 from pliant.codegen.program import Columns, Newton, Solve
 
 
-def order_on_demand(plan: Plan) -> list[Item]:
+def order_on_demand(plan: FunctionPlan) -> list[PlanItem]:
     """Items in depth-first order from the targets; early returns stay between their groups."""
     items = plan.items
     needs = _needs(plan)
     height = _heights(needs)
     done = [False] * len(items)
-    out: list[Item] = []
+    out: list[PlanItem] = []
 
     def visit(first: int) -> None:
         if done[first]:
@@ -61,7 +61,7 @@ def _under(roots: list[int], needs: list[list[int]], done: list[bool]) -> list[i
     return sorted(found)
 
 
-def _needs(plan: Plan) -> list[list[int]]:
+def _needs(plan: FunctionPlan) -> list[list[int]]:
     """Item -> items that must come before."""
     items = plan.items
     definer: dict[Key, int] = {}

@@ -26,7 +26,7 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a value is: the usual C type. REAL has the model's precision, WIDE is double whatever that is."""
 
     REAL = "pl_real"
@@ -47,7 +47,7 @@ class Owner(Enum):
     INSTANCE = "the instance's: kept from call to call"
 
 
-class Record(Enum):
+class StructArray(Enum):
     """Structs, whose members have names."""
 
     INSTANCE = ""
@@ -62,8 +62,8 @@ class Array:
 
     name: str
     owner: Owner = Owner.LOCAL
-    kind: Kind = Kind.REAL
-    record: Record | None = None  # its values are named members
+    kind: ValueKind = ValueKind.REAL
+    record: StructArray | None = None  # its values are named members
     is_block: bool = False  # of the instance: handed to functions as a whole, so it stays in one piece
 
     def at(self, index: int | str | None = None) -> Place:
@@ -105,7 +105,7 @@ class Argument:
     """What a function is given: an array, a struct, or (``is_array`` False) a single value."""
 
     name: str
-    type: Kind | Record | str = Kind.REAL  # or the name of a type
+    type: ValueKind | StructArray | str = ValueKind.REAL  # or the name of a type
     is_const: bool = False
     is_array: bool = True
 
@@ -124,15 +124,15 @@ class Layout:
 
     instance = "model"  # type of the instance
 
-    def type(self, kind: Kind | Record | str) -> str:
+    def type(self, kind: ValueKind | StructArray | str) -> str:
         """C type of a value, or of a struct."""
-        if isinstance(kind, Kind):
+        if isinstance(kind, ValueKind):
             return kind.value
-        if isinstance(kind, Record):
+        if isinstance(kind, StructArray):
             return f"{self.instance}_{kind.value}" if kind.value else self.instance
         return kind
 
-    def literal(self, value: float, kind: Kind = Kind.REAL) -> str:
+    def literal(self, value: float, kind: ValueKind = ValueKind.REAL) -> str:
         """A number."""
         del kind
         return number(value)
@@ -170,7 +170,7 @@ class Layout:
     def argument(self, one: Argument, restrict: bool = True) -> str:
         """One of them."""
         pointer = "*restrict " if restrict else "*"
-        star = pointer if one.is_array or isinstance(one.type, Record) else ""
+        star = pointer if one.is_array or isinstance(one.type, StructArray) else ""
         return f"{'const ' if one.is_const else ''}{self.type(one.type)} {star}{one.name}"
 
     def passed(self, *given: str) -> str:

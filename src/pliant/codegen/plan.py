@@ -27,7 +27,7 @@ _FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
 
 
 @dataclass(eq=False, slots=True)
-class Item:
+class PlanItem:
     """``kind``: temp, assign, entry, solve, newton, columns, target, copy, stop (return early on its condition)."""
 
     kind: str
@@ -37,7 +37,7 @@ class Item:
     place: Place | None = None  # of a target or an entry
     copy: tuple[Place, Place, int] | None = None  # to, from, how many values
     condition: str = ""  # of a stop
-    inner: Plan | None = None
+    inner: FunctionPlan | None = None
     read: set[Key] | None = None  # made by Plan.reads
     calls: bool = False  # elementary functions; known after Plan.reads
     after: list[Key] = field(default_factory=list)  # what else must have been done before
@@ -112,7 +112,7 @@ class Shared:
         return found
 
 
-class Plan:
+class FunctionPlan:
     """Items of one C function."""
 
     def __init__(
@@ -131,7 +131,7 @@ class Plan:
         shared.extend()
         self.outer = outer or {}
         self.hoist = hoist
-        self.items: list[Item] = []
+        self.items: list[PlanItem] = []
         self.named: dict[int, Key] = {}  # node -> key of the value that holds it
         self.needed = self._needed(statements, targets)
         self.forced: set[int] = set()
@@ -141,10 +141,10 @@ class Plan:
             self._add(statement)
         for k, group in enumerate(targets):
             if k and group:
-                self.items.append(Item("stop"))
+                self.items.append(PlanItem("stop"))
             for place, e in group:
                 self._emit_temps([e])
-                self.items.append(Item("target", [], [e], None, place))
+                self.items.append(PlanItem("target", [], [e], None, place))
 
     # ------------------------------------------------------------------ what is needed
 
@@ -260,7 +260,7 @@ class Plan:
             stack.extend(operands(self.g, i))
         for i in sorted(new):
             self.named[i] = ("n", i)
-            self.items.append(Item("temp", [("n", i)], [i]))
+            self.items.append(PlanItem("temp", [("n", i)], [i]))
 
     def _add(self, statement: Statement) -> None:
         if isinstance(statement, Assign):
@@ -269,13 +269,13 @@ class Plan:
             self._emit_temps(operands(self.g, e) if fresh else [e])
             if fresh:  # the variable itself names the shared value
                 self.named[e] = ("v", statement.target)
-            self.items.append(Item("assign", [("v", statement.target)], [e], statement))
+            self.items.append(PlanItem("assign", [("v", statement.target)], [e], statement))
             return
         defines: list[Key] = [("v", v) for v in targets_of(statement)]
         if isinstance(statement, Newton):
             self._emit_temps(self._invariant(statement))
             inside = reachable(self.g, inner_nodes(statement))
-            inner = Plan(
+            inner = FunctionPlan(
                 self.shared,
                 list(statement.steps),
                 [
@@ -284,14 +284,14 @@ class Plan:
                 ],
                 outer={i: self.named[i] for i in inside if i in self.named},
             )
-            self.items.append(Item("newton", defines, [], statement, inner=inner))
+            self.items.append(PlanItem("newton", defines, [], statement, inner=inner))
             return
         if isinstance(statement, Solve) and len(statement.targets) > INLINE_SYSTEM:
-            self.items.append(Item("solve", defines, [], statement, after=self._entries(statement)))
+            self.items.append(PlanItem("solve", defines, [], statement, after=self._entries(statement)))
             return
         self._emit_temps(nodes_of(statement))
         kind = "solve" if isinstance(statement, Solve) else "columns"
-        self.items.append(Item(kind, defines, nodes_of(statement), statement))
+        self.items.append(PlanItem(kind, defines, nodes_of(statement), statement))
 
     def _entries(self, statement: Solve) -> list[Key]:
         """Matrix and right side, each entry stored as soon as it is known: what it is made of can be forgotten.
@@ -304,12 +304,12 @@ class Plan:
             e = nodes[place]
             self._emit_temps([e])
             keys.append(("e", len(self.items)))
-            self.items.append(Item("entry", [keys[-1]], [e], None, loop_matrix(statement.loop).at(place)))
+            self.items.append(PlanItem("entry", [keys[-1]], [e], None, loop_matrix(statement.loop).at(place)))
         return keys
 
     # ------------------------------------------------------------------ what an item reads
 
-    def reads(self, item: Item) -> set[Key]:
+    def reads(self, item: PlanItem) -> set[Key]:
         """Keys that an item needs: values computed elsewhere, and leaves of the model."""
         if item.read is not None:
             return item.read

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import VALUE, G, given
 from pliant.codegen.c_text import filled, wrapped
-from pliant.codegen.function import Context, FunctionWriter
+from pliant.codegen.function import FunctionWriter, ModelContext
 from pliant.codegen.places import Argument, Source
-from pliant.codegen.plan import Plan, Shared, Target
+from pliant.codegen.plan import FunctionPlan, Shared, Target
 from pliant.codegen.program import Assign, Statement
 from pliant.expr.build import apply, binary, choose, const, reachable, var, variables_of
 from pliant.expr.evaluate import expand_relations
@@ -66,7 +66,7 @@ class StartText:
 
     def _once(self, name: str, targets: Sequence[Target]) -> None:
         """A function of parameters alone."""
-        plan = Plan(self.e.shared, [], [targets], hoist=False)
+        plan = FunctionPlan(self.e.shared, [], [targets], hoist=False)
         argument = Argument(targets[0][0].array.name)
         writer = FunctionWriter(self.c, name, plan, [argument], attribute="PL_ONCE")
         self.e.functions.append(writer.write())
@@ -83,7 +83,7 @@ class StartText:
         context, plan = self.c, self.e.plan([targets])
         if not self.s.sets:
             context = replace(self.c, places=self.c.places | self.e.memory_places())
-            plan = Plan(self.e.shared, [], [targets])
+            plan = FunctionPlan(self.e.shared, [], [targets])
         writer = FunctionWriter(context, "condition_terms", plan, [Argument(SIZE.name)], attribute="PL_COLD")
         self.e.functions.append(writer.write())
         self.c.n_work = max(self.c.n_work, context.n_work)
@@ -190,8 +190,8 @@ class StartText:
     ) -> None:
         """A function of guesses: values of the model play no part in it."""
         parameters = {v: self.c.places[v] for v in self.program.p}
-        context = Context(self.g, self.variables, parameters | places, self.c.layout, loop_size=self.c.loop_size)
-        plan = Plan(Shared(self.g, self.variables), statements, [targets], hoist=False)
+        context = ModelContext(self.g, self.variables, parameters | places, self.c.layout, loop_size=self.c.loop_size)
+        plan = FunctionPlan(Shared(self.g, self.variables), statements, [targets], hoist=False)
         arguments = [Argument(GUESSED.name, is_const=True), Argument(out)]
         self.e.functions.append(FunctionWriter(context, name, plan, arguments, attribute="PL_ONCE").write())
         self.c.n_work = max(self.c.n_work, context.n_work)

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pliant.codegen.arrays import U, given, loop_matrix, loop_pivots
-from pliant.codegen.function import Context, FunctionWriter
-from pliant.codegen.places import Argument, Array, Kind, Source
-from pliant.codegen.plan import Item, Plan, Target, nodes_of
+from pliant.codegen.function import FunctionWriter, ModelContext
+from pliant.codegen.places import Argument, Array, Source, ValueKind
+from pliant.codegen.plan import FunctionPlan, PlanItem, Target, nodes_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement
 from pliant.codegen.series import Series, UnsupportedError
 from pliant.codegen.tangent import Tangent
@@ -32,7 +32,7 @@ from pliant.ir import Block, Graph, Op
 ORDER = 5
 LARGEST = 60_000  # operations of the function
 LARGEST_LOOP = 60  # unknowns of a loop outside f: its matrix is dense here
-ARGUMENTS = (Argument("_order", Kind.INTEGER, is_array=False), Argument("_taylor"))
+ARGUMENTS = (Argument("_order", ValueKind.INTEGER, is_array=False), Argument("_taylor"))
 COEFFICIENTS = given("_taylor")
 
 
@@ -200,7 +200,7 @@ class TaylorWriter(FunctionWriter):
 
     stops_all = False
 
-    def __init__(self, context: Context, plan: Plan, attribute: str, n_loops: int) -> None:
+    def __init__(self, context: ModelContext, plan: FunctionPlan, attribute: str, n_loops: int) -> None:
         order = 1
         for item in plan.items:
             if item.kind == "stop":
@@ -209,7 +209,7 @@ class TaylorWriter(FunctionWriter):
         self.n_loops = n_loops
         super().__init__(context, "taylor", plan, ARGUMENTS, attribute=attribute)
 
-    def _item(self, item: Item) -> list[str]:
+    def _item(self, item: PlanItem) -> list[str]:
         if item.kind == "stop":
             return [f"    if ({item.condition}) return PL_FINISHED;"]
         return super()._item(item)

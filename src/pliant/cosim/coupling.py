@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.cosim.graph import Connection, Graph, loops, needed
+from pliant.cosim.graph import Connection, PartGraph, loops, needed
 from pliant.cosim.master import Master, part_error
 from pliant.cosim.model_part import ModelPart
 from pliant.cosim.part import Part, PartSettings
 from pliant.cosim.record import CouplingResult, RunAbout
 from pliant.cosim.request import (
-    Run,
+    CouplingRequest,
     by_part,
     check_mapping,
     check_order,
@@ -56,7 +56,7 @@ class Coupling:
     """
 
     def __init__(self) -> None:
-        self._graph = Graph()
+        self._graph = PartGraph()
         self._options: dict[str, dict[str, Any]] = {}
 
     def __repr__(self) -> str:
@@ -157,7 +157,9 @@ class Coupling:
         graph = self._graph
         if not graph.parts:
             raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
-        run = Run(start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress, watch)
+        run = CouplingRequest(
+            start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress, watch
+        )
         check_run(run)
         places = check_order(graph, order)
         check_mapping("options", options or {})

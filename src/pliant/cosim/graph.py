@@ -43,7 +43,7 @@ class Wire:
     input: int
 
 
-class Graph:
+class PartGraph:
     """Parts by name and their connections, checked when they are made."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.cosim.part import Vector
+from pliant.arguments import Vector
 from pliant.cosim.stepping import PartFailed, Stepping
 from pliant.errors import AccuracyError, SolverError
 

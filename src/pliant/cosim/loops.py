@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pliant.arguments import Vector
 from pliant.cosim.graph import Wire, components, needed
-from pliant.cosim.part import Part, Vector
+from pliant.cosim.part import Part
 from pliant.errors import ArgumentError, ConvergenceError, SolverError
 
 HOW = ("newton", "relaxation", "none")

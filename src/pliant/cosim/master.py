@@ -19,12 +19,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from pliant.cosim.graph import Graph
+from pliant.arguments import Vector
+from pliant.cosim.graph import PartGraph
 from pliant.cosim.growth import Growth
 from pliant.cosim.loops import PointSolver
-from pliant.cosim.part import Matrix, Part, Vector
+from pliant.cosim.part import Matrix, Part
 from pliant.cosim.record import CouplingResult, Recorder, RunAbout
-from pliant.cosim.request import Run
+from pliant.cosim.request import CouplingRequest
 from pliant.cosim.signals import NEAR, Given, at, made_continuous, polynomial, shifted
 from pliant.cosim.start import find_start
 from pliant.cosim.stepping import Job, OutOfTime, PartFailed, Stepping
@@ -37,7 +38,9 @@ MOST_ROUNDS = 10  # of what happens at one communication point, for each part
 class Master:
     """One simulation of a coupling whose parts are configured."""
 
-    def __init__(self, graph: Graph, run: Run, given: Mapping[str, Given], order: Sequence[int]) -> None:
+    def __init__(
+        self, graph: PartGraph, run: CouplingRequest, given: Mapping[str, Given], order: Sequence[int]
+    ) -> None:
         self.graph, self.run, self.order = graph, run, list(order)
         self.parts: list[Part] = list(graph.parts.values())
         chosen, self.wires = graph.wires()

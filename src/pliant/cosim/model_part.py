@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, Port, Vector
-from pliant.cosim.part_simulation import LiveSimulation, Token
+from pliant.arguments import Vector
+from pliant.cosim.part import DEGREE, Matrix, PartAbout, PartSettings, Pattern, Port
+from pliant.cosim.part_simulation import PartSimulation, SavedState
 from pliant.errors import ArgumentError, NonFiniteError, UnknownNameError
 from pliant.solve.binding import runtime
 from pliant.solve.models.numeric import NumericModel
@@ -27,7 +28,7 @@ STEP = 6e-6  # relative increment of central differences
 
 
 @dataclass(frozen=True)
-class Source:
+class OutputSource:
     """Where an output is found: in x, y or u, with a sign."""
 
     vector: str
@@ -41,7 +42,7 @@ class ModelPart:
     def __init__(self, name: str, numeric: NumericModel) -> None:
         self.name = name
         self.numeric = self.given = numeric
-        self.sim: LiveSimulation | None = None
+        self.sim: PartSimulation | None = None
         self.request: Request | None = None
         self._ports: dict[str, Port] | None = None
         self.degree = DEGREE
@@ -81,12 +82,12 @@ class ModelPart:
             raise UnknownNameError(f"the part {self.name!r} has no variable {name!r}", hint=suggestion(name, ports))
         return ports[name]
 
-    def _source(self, name: str) -> Source:
+    def _source(self, name: str) -> OutputSource:
         names = self.given.names
         target, sign = names.behind(name)
         for vector, pool in (("x", names.x), ("y", names.y), ("u", names.u)):
             if target in pool:
-                return Source(vector, pool.index(target), sign)
+                return OutputSource(vector, pool.index(target), sign)
         raise ArgumentError(
             f"{self.name}.{name} cannot be read at communication points",
             hint="connect a state, an output or a variable that is computed from them",
@@ -144,12 +145,12 @@ class ModelPart:
         assert self.request is not None, "configure() comes first"
         assert t == self.request.start
         self.close()
-        sim = LiveSimulation(self.numeric, self.request, inputs, self.name, self.degree)
+        sim = PartSimulation(self.numeric, self.request, inputs, self.name, self.degree)
         sim.begin()
         self.sim, self._state = sim, None
         self._discarded = {}
 
-    def _running(self) -> LiveSimulation:
+    def _running(self) -> PartSimulation:
         assert self.sim is not None, "begin() comes first"
         return self.sim
 
@@ -279,10 +280,10 @@ class ModelPart:
 
     def restore(self, token: object) -> None:
         """Back to a saved state."""
-        assert isinstance(token, Token)
+        assert isinstance(token, SavedState)
         self._state = None
         sim = self._running()
-        before = {name: getattr(sim.count, name) for name in runtime.Counters.NAMES}
+        before = {name: getattr(sim.count, name) for name in runtime.CountersStruct.NAMES}
         sim.restore(token)
         for name, value in before.items():
             self._discarded[name] = self._discarded.get(name, 0) + value - getattr(sim.count, name)

@@ -22,10 +22,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.solve.results.result import Event, Stats, StepRecord, VariableInfo
 from pliant.solve.signals.kinds import Declared
 
-Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Pattern = NDArray[np.bool_]
 

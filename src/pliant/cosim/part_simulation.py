@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.cosim.part import DEGREE, Cancelled, Matrix, Vector
+from pliant.arguments import Vector
+from pliant.cosim.part import DEGREE, Cancelled, Matrix
 from pliant.errors import ModelEvaluationError, SolverError
 from pliant.solve.binding import runtime
 from pliant.solve.failure import failure_error
@@ -28,13 +29,13 @@ FIRST_STEPS = 256
 
 
 @dataclass(frozen=True)
-class Token:
+class SavedState:
     """Everything that a simulation changes, as flat memory."""
 
     image: NDArray[np.float64]
 
 
-class LiveSimulation(Simulation):
+class PartSimulation(Simulation):
     """One run in pieces."""
 
     def __init__(self, model: NumericModel, request: Request, u: Vector, part: str, degree: int = DEGREE) -> None:
@@ -145,7 +146,7 @@ class LiveSimulation(Simulation):
 
     # ------------------------------------------------------------------------------------------ save and restore
 
-    def save(self) -> Token:
+    def save(self) -> SavedState:
         """Everything that stepping changes."""
         size = runtime.lib.pl_simulation_save_size(self.place, 0)
         image = np.empty((size + 7) // 8)
@@ -155,9 +156,9 @@ class LiveSimulation(Simulation):
                 f"part {self.part!r} cannot be saved at t = {float(self.run.t_reached):.10g}",
                 hint="take a method of coupling that takes no steps back",
             )
-        return Token(image)
+        return SavedState(image)
 
-    def restore(self, token: Token) -> None:
+    def restore(self, token: SavedState) -> None:
         """Back to a saved state."""
         status = runtime.lib.pl_simulation_restore(self.place, runtime.address_of(token.image))
         if status != runtime.OK:

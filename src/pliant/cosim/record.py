@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.cosim.graph import Connection
-from pliant.cosim.part import Part, PartAbout, Vector
+from pliant.cosim.part import Part, PartAbout
 from pliant.errors import ArgumentError
 from pliant.solve.results.manifest import hash_bytes, make_manifest
 from pliant.solve.results.result import Event, Result, Stats, StepRecord, VariableInfo

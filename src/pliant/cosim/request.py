@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arguments import is_number, is_whole
-from pliant.cosim.graph import Graph
+from pliant.cosim.graph import PartGraph
 from pliant.cosim.loops import HOW
 from pliant.cosim.part import Part, PartSettings
 from pliant.cosim.signals import Given
@@ -27,7 +27,7 @@ PART_OPTIONS = ("method", "rtol", "atol", "at_jump", "parameters", "start_values
 
 
 @dataclass(frozen=True)
-class Run:
+class CouplingRequest:
     """What simulate was asked for."""
 
     start: float
@@ -53,7 +53,7 @@ class Run:
         return self.stop if i >= self.n_steps else self.start + i * self.step
 
 
-def check_run(run: Run) -> None:
+def check_run(run: CouplingRequest) -> None:
     """Refuse what makes no sense."""
     for name in ("start", "stop", "step"):
         value = getattr(run, name)
@@ -107,7 +107,7 @@ def check_mapping(what: str, value: Any) -> None:
         raise ArgumentError(f"{what} must be values by name, not {value!r}", hint="e.g. {'name': 1.0}")
 
 
-def check_order(graph: Graph, order: Any) -> list[int]:
+def check_order(graph: PartGraph, order: Any) -> list[int]:
     """Places of the parts in the order of Gauss-Seidel."""
     names = list(graph.parts)
     if order is None:
@@ -118,7 +118,7 @@ def check_order(graph: Graph, order: Any) -> list[int]:
     return [names.index(str(name)) for name in listed]
 
 
-def given_inputs(graph: Graph, inputs: Any, stop: float) -> dict[str, Given]:
+def given_inputs(graph: PartGraph, inputs: Any, stop: float) -> dict[str, Given]:
     """Inputs by full name; all others must be connected."""
     connected = {f"{one.target_part}.{one.target}": one for one in graph.connections}
     signals = read_inputs(inputs)
@@ -151,7 +151,7 @@ def given_inputs(graph: Graph, inputs: Any, stop: float) -> dict[str, Given]:
     return out
 
 
-def degree_of(graph: Graph, part: Part, run: Run, given: Mapping[str, Given]) -> int:
+def degree_of(graph: PartGraph, part: Part, run: CouplingRequest, given: Mapping[str, Given]) -> int:
     """Largest degree of the input polynomials of a part."""
     own = [given[path].degree for port in part.inputs if (path := f"{part.name}.{port.name}") in given]
     connected = any(one.target_part == part.name for one in graph.connections)
@@ -159,7 +159,7 @@ def degree_of(graph: Graph, part: Part, run: Run, given: Mapping[str, Given]) ->
     return max([0, *own, max(run.extrapolation, int(lines)) if connected else 0])
 
 
-def by_part(graph: Graph, what: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def by_part(graph: PartGraph, what: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """{"part.name": value} -> {"part": {"name": value}}"""
     check_mapping(what, given)
     out: dict[str, dict[str, Any]] = {name: {} for name in graph.parts}

@@ -19,7 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.cosim.part import DEGREE, Matrix, Vector
+from pliant.arguments import Vector
+from pliant.cosim.part import DEGREE, Matrix
 from pliant.errors import ArgumentError, NonFiniteError
 from pliant.solve.signals.given import read_signal
 from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal

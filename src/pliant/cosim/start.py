@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.arguments import Vector
 from pliant.cosim.graph import Wire
 from pliant.cosim.loops import PointSolver, newton, relaxed
-from pliant.cosim.part import Part, Vector
+from pliant.cosim.part import Part
 from pliant.cosim.stepping import PartFailed
 from pliant.errors import ConvergenceError
 

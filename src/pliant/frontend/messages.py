@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.frontend.classes import classes, line_and_column, line_of, without_comments
-from pliant.frontend.rules import LIBRARY, RULES, Rule
+from pliant.frontend.rules import LIBRARY, RULES, MessageRule
 from pliant.frontend.syntax import Fault, find_fault
 
 _PHASE = re.compile(
@@ -27,7 +27,7 @@ _NOISE = (
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """The text that was read, to find places in it."""
 
     file: str
@@ -37,7 +37,7 @@ class Source:
     is_library: bool = False  # the class is one of a library, which the user did not write
 
 
-def translate(text: str, source: Source, *, is_panic: bool = False) -> PliantError:
+def translate(text: str, source: SourceText, *, is_panic: bool = False) -> PliantError:
     """The error to raise for a message of rumoca."""
     place = ""
     plain = text.strip()
@@ -63,7 +63,7 @@ def translate(text: str, source: Source, *, is_panic: bool = False) -> PliantErr
     )
 
 
-def _apply(rule: Rule, match: re.Match[str], source: Source, place: str) -> PliantError:
+def _apply(rule: MessageRule, match: re.Match[str], source: SourceText, place: str) -> PliantError:
     parts = [part for part in match.groups() if part is not None] or ["?"]
     found = match.group()
     many = {"s": "" if parts[0] == "1" else "s", "t": "" if parts[-1] == "1" else "s"}
@@ -91,11 +91,11 @@ def _apply(rule: Rule, match: re.Match[str], source: Source, place: str) -> Plia
     return rule.error(f"{_where(place, source)}{message}", hint=hint)
 
 
-def _functions(source: Source) -> set[str]:
+def _functions(source: SourceText) -> set[str]:
     return {one.name.rpartition(".")[2] for one in classes(source.text) if one.kind == "function"}
 
 
-def _library_hint(name: str, source: Source) -> str:
+def _library_hint(name: str, source: SourceText) -> str:
     top = name.partition(".")[0]
     if "." not in name or any((Path(root) / top).exists() or Path(root).name == top for root in source.roots):
         return "look for a misspelt name"
@@ -104,7 +104,7 @@ def _library_hint(name: str, source: Source) -> str:
     return LIBRARY
 
 
-def _find(pattern: str, source: Source) -> str:
+def _find(pattern: str, source: SourceText) -> str:
     """file:line:column of the first place that fits, or nothing."""
     if source.is_library:
         return ""
@@ -116,7 +116,7 @@ def _find(pattern: str, source: Source) -> str:
     return f"{source.file}:{spot[0]}:{spot[1]}" if spot else ""
 
 
-def _where(place: str, source: Source) -> str:
+def _where(place: str, source: SourceText) -> str:
     return f"{place}: " if place else f"{source.file}: " if source.file else ""
 
 
@@ -125,7 +125,7 @@ def _short(text: str) -> str:
     return text if len(text) <= 300 else text[:299] + "…"
 
 
-def fault_error(fault: Fault, source: Source, what: str = "") -> ModelError:
+def fault_error(fault: Fault, source: SourceText, what: str = "") -> ModelError:
     """A fault that the text itself shows, with its line."""
     line, column = line_and_column(source.text, fault.at)
     shown = source.text.split("\n")[line - 1].strip()
@@ -133,7 +133,7 @@ def fault_error(fault: Fault, source: Source, what: str = "") -> ModelError:
     return ModelError(message, hint=_short(fault.hint))
 
 
-def syntax_error(report: str, source: Source) -> ModelError | None:
+def syntax_error(report: str, source: SourceText) -> ModelError | None:
     """The first syntax error in the report of ``rumoca.validate_source``; it draws the place as a picture.
 
     Where the text itself shows what is wrong, that is told: rumoca often points to the name of the class.

@@ -23,7 +23,7 @@ from pliant.frontend.clashes import real_for_integer
 from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
 from pliant.frontend.enumerations import add_literals
 from pliant.frontend.input_memory import REFUSED, remembered_inputs
-from pliant.frontend.messages import Source, fault_error, syntax_error, translate
+from pliant.frontend.messages import SourceText, fault_error, syntax_error, translate
 from pliant.frontend.nodes import SCHEMA_VERSION
 from pliant.frontend.samples import hide_ticks, named_samples
 from pliant.frontend.sections import split_sections
@@ -50,7 +50,7 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
     roots = [*own, *(root for root in roots if root not in own)]
     target, text = _target(text, file, name, bool(own))
     is_library = target == WRAPPER and not own
-    model = Source(str(name) if is_library else file, text, target, tuple(roots), is_library)
+    model = SourceText(str(name) if is_library else file, text, target, tuple(roots), is_library)
     dae = _on_deep_stack(lambda: _compile_somehow(model))
     if dae.get("schema_version") != SCHEMA_VERSION:
         raise ModelError(
@@ -187,7 +187,7 @@ def _choose(text: str, file: str, prefix: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _compile_somehow(model: Source) -> dict[str, Any]:
+def _compile_somehow(model: SourceText) -> dict[str, Any]:
     """As it stands, else with algorithm sections taken apart."""
     try:
         return _compile(model)
@@ -201,7 +201,7 @@ def _compile_somehow(model: Source) -> dict[str, Any]:
             raise error from None
 
 
-def _compile(model: Source) -> dict[str, Any]:
+def _compile(model: SourceText) -> dict[str, Any]:
     found = _attempt(model)
     if isinstance(found, dict):
         _check_terminate(model)
@@ -231,7 +231,7 @@ def _compile(model: Source) -> dict[str, Any]:
     raise _not_utf8(text, model) or translate(text, model, is_panic=is_panic)
 
 
-def _check_terminate(model: Source) -> None:
+def _check_terminate(model: SourceText) -> None:
     """rumoca drops what stands outside of when-clauses, without a word."""
     plain = without_comments(model.text)
     plain = re.sub(r"\bwhen\b.*?\bend\s+when\b", lambda found: re.sub(r"[^\n]", " ", found.group()), plain, flags=re.S)
@@ -244,19 +244,19 @@ def _check_terminate(model: Source) -> None:
         )
 
 
-def _mismatches(model: Source) -> bool:
+def _mismatches(model: SourceText) -> bool:
     found = _attempt(model)
     return not isinstance(found, dict) and MISMATCH in found[0]
 
 
-def _syntax_error(text: str, model: Source) -> PliantError:
+def _syntax_error(text: str, model: SourceText) -> PliantError:
     import rumoca
 
     report = "\n".join(str(entry) for entry in rumoca.validate_source(model.text))
     return syntax_error(report, model) or translate(text, model)
 
 
-def _not_utf8(text: str, model: Source) -> PliantError | None:
+def _not_utf8(text: str, model: SourceText) -> PliantError | None:
     """rumoca does not say which file of a library it cannot read."""
     if "Failed to load source root" not in text:
         return None
@@ -271,7 +271,7 @@ def _not_utf8(text: str, model: Source) -> PliantError | None:
     return None
 
 
-def _attempt(model: Source) -> dict[str, Any] | tuple[str, bool]:
+def _attempt(model: SourceText) -> dict[str, Any] | tuple[str, bool]:
     """rumoca's answer: the model, or its words and whether it panicked."""
     try:
         import rumoca
@@ -319,7 +319,7 @@ def _enumerations(dae: dict[str, Any]) -> list[dict[str, Any]]:
     return [raw for raw in moving if types[raw["value_type"]]["scalar"] == "enumeration"]
 
 
-def _complex(model: Source) -> list[str]:
+def _complex(model: SourceText) -> list[str]:
     """`Complex` is a file of its own beside the library, and rumoca does not look for it by itself."""
     if not re.search(r"\bComplex\b", model.text) or re.search(r"\bModelica\b", model.text):
         return []

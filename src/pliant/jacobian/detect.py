@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 from pliant.errors import ArgumentError
 from pliant.jacobian.evaluation import (
     BoolArray,
-    Evaluation,
+    CountedFunction,
     FloatArray,
     IndexArray,
     U,
@@ -81,7 +81,7 @@ def detect(
     point, sizes = point_and_scale(x, scale)
     if points < 1:
         raise ArgumentError(f"points is {points}", hint="at least one point is needed")
-    evaluate, rng = Evaluation(f), np.random.default_rng(rng_seed)
+    evaluate, rng = CountedFunction(f), np.random.default_rng(rng_seed)
     bases = [base for k in range(points) if (base := base_near(evaluate, point, sizes, SCATTER[k % len(SCATTER)], rng))]
     if not bases:
         raise ArgumentError("f refuses the point and all points around it", hint="choose a point where f is defined")
@@ -96,7 +96,7 @@ def detect(
     return rows, cols
 
 
-def probe_nan(evaluate: Evaluation, base: Base, found: BoolArray) -> None:
+def probe_nan(evaluate: CountedFunction, base: Base, found: BoolArray) -> None:
     """Which values become NaN with x_j?"""
     sound = ~np.isnan(base.values)
     for j in range(len(base.x)):
@@ -110,7 +110,7 @@ def probe_nan(evaluate: Evaluation, base: Base, found: BoolArray) -> None:
         found[j] |= np.isnan(values) & sound
 
 
-def returns_nan(evaluate: Evaluation, probe: FloatArray) -> bool:
+def returns_nan(evaluate: CountedFunction, probe: FloatArray) -> bool:
     """Whether the refusal is made of values, not of an exception: only values tell of arithmetic."""
     evaluate.count += 1
     try:
@@ -120,7 +120,7 @@ def returns_nan(evaluate: Evaluation, probe: FloatArray) -> bool:
         return False
 
 
-def probe_finite(evaluate: Evaluation, base: Base, step: FloatArray, found: BoolArray) -> None:
+def probe_finite(evaluate: CountedFunction, base: Base, step: FloatArray, found: BoolArray) -> None:
     """Which values change with x_j + step_j, or with x_j - step_j where that is refused?"""
     for j in range(len(base.x)):
         probe = base.x.copy()
@@ -145,7 +145,7 @@ def changed(before: FloatArray, after: FloatArray, least: FloatArray) -> BoolArr
 
 
 def base_near(
-    evaluate: Evaluation, x: FloatArray, scale: FloatArray, scatter: float, rng: np.random.Generator
+    evaluate: CountedFunction, x: FloatArray, scale: FloatArray, scatter: float, rng: np.random.Generator
 ) -> Base | None:
     """A point at about `scatter` from x where f can be evaluated; nearer, in the end x itself, if f refuses."""
     room = np.abs(x) + scale
@@ -166,7 +166,7 @@ def random_signs(x: FloatArray, side: int, rng: np.random.Generator) -> FloatArr
     return np.where(x < 0.0, -1.0, 1.0) * side
 
 
-def least_change(evaluate: Evaluation, x: FloatArray, values: FloatArray, rng: np.random.Generator) -> FloatArray:
+def least_change(evaluate: CountedFunction, x: FloatArray, values: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Zero for a clean function; else what changes of x in its last digits do to the values, times eight."""
     spread = np.zeros(len(values))
     wide = 0  # wiggles of one x_j that moved most of the values by more than rounding
@@ -210,11 +210,11 @@ def verify(
     point, sizes = point_and_scale(x, scale)
     if len(point) != n:
         raise ArgumentError(f"the pattern has {n} columns, the point {len(point)} components")
-    evaluate, rng = Evaluation(f), np.random.default_rng(rng_seed)
+    evaluate, rng = CountedFunction(f), np.random.default_rng(rng_seed)
     bases = [base for size in (0.02, 0.5) if (base := base_near(evaluate, point, sizes, size, rng))]
     if not bases:
         raise ArgumentError("f refuses the point and all points around it", hint="choose a point where f is defined")
-    search = Search(evaluate, bases, sizes, pattern_of(evaluate.size, n, rows, cols), rng)
+    search = PatternSearch(evaluate, bases, sizes, pattern_of(evaluate.size, n, rows, cols), rng)
     subsets = search.plan()
     limit = evaluate.count + len(subsets) + n  # beyond it much is missing: one column after the other is cheaper
     for k, subset in enumerate(subsets):
@@ -228,12 +228,12 @@ def verify(
     return search.result()
 
 
-class Search:
+class PatternSearch:
     """The missing entries of a pattern, found by changing subsets of columns."""
 
     def __init__(
         self,
-        evaluate: Evaluation,
+        evaluate: CountedFunction,
         bases: list[Base],
         scale: FloatArray,
         pattern: csr_matrix,

@@ -22,7 +22,7 @@ VectorFunction = Callable[[FloatArray], ArrayLike]
 U = float(np.finfo(np.float64).eps)
 
 
-class Evaluation:
+class CountedFunction:
     """f with refusals as None, counted; arguments and values are copies, as f may keep or reuse its arrays."""
 
     def __init__(self, f: VectorFunction) -> None:

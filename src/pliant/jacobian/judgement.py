@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Finding:
+class QualityFinding:
     """One thing to know, with the states and values concerned and one thing to try."""
 
     kind: str
@@ -60,7 +60,7 @@ class Finding:
         return f"{self.grade:4}  {self.text}{rows}\n      try: {self.suggestion}"
 
 
-def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def ranked(findings: Iterable[QualityFinding]) -> tuple[QualityFinding, ...]:
     """Bad before poor before notes; within each the largest first."""
     return tuple(sorted(findings, key=lambda finding: (GRADES.index(finding.grade), -finding.size)))
 
@@ -71,7 +71,7 @@ class Quality:
 
     entries: tuple[Entry, ...]  # flagged ones, the worst first
     columns: tuple[Column, ...]  # one for each state
-    findings: tuple[Finding, ...]  # ranked
+    findings: tuple[QualityFinding, ...]  # ranked
     source: str  # of the reference: exact, directional, extrapolated, none
     error: float  # of the worst entry
     evaluations: int  # of f
@@ -82,7 +82,7 @@ class Quality:
         return all(finding.grade != "bad" for finding in self.findings) and all(e.grade != "bad" for e in self.entries)
 
     @property
-    def worst(self) -> Finding | None:
+    def worst(self) -> QualityFinding | None:
         """The first of the findings."""
         return self.findings[0] if self.findings else None
 

@@ -30,7 +30,7 @@ from scipy.sparse import issparse
 from pliant.errors import ArgumentError
 from pliant.jacobian.evaluation import (
     BoolArray,
-    Evaluation,
+    CountedFunction,
     FloatArray,
     U,
     VectorFunction,
@@ -38,10 +38,10 @@ from pliant.jacobian.evaluation import (
     point_and_scale,
     vector,
 )
-from pliant.jacobian.judgement import Column, Entry, Finding, Quality, ranked
+from pliant.jacobian.judgement import Column, Entry, Quality, QualityFinding, ranked
 from pliant.jacobian.survey import Line, Survey, survey
 
-__all__ = ["Column", "Entry", "Finding", "Quality", "examine"]
+__all__ = ["Column", "Entry", "Quality", "QualityFinding", "examine"]
 
 BAD, POOR = 1e-3, 1e-6
 NOISY = 1e3  # noise beyond so many roundings is worth a word
@@ -108,7 +108,7 @@ def examine(
     usual = usual_sizes(point, rtol, atol)
     wanted = usual if scale is None else vector(scale, n, "scale")
     point, sizes = point_and_scale(point, np.where((wanted == 0.0) | np.isnan(wanted), usual, wanted))
-    evaluate = Evaluation(f)
+    evaluate = CountedFunction(f)
     values = evaluate(point)
     state_names = names_of(names, n, "x")
     if values is None:
@@ -206,7 +206,7 @@ def row_sizes(reference: FloatArray, doubt: FloatArray, scale: FloatArray, swing
 
 def undefined(names: tuple[str, ...], evaluations: int) -> Quality:
     """f refuses the point itself: nothing can be compared."""
-    finding = Finding(
+    finding = QualityFinding(
         "refused",
         "bad",
         names,
@@ -326,7 +326,7 @@ def entries_of(material: Material) -> tuple[Entry, ...]:
     )
 
 
-def findings_of(material: Material, column: Column, j: int) -> list[Finding]:
+def findings_of(material: Material, column: Column, j: int) -> list[QualityFinding]:
     """Everything to be said about one state."""
     found = material.surveys[j]
     made = [*increment_findings(material, column, j), *floating_findings(column)]
@@ -335,7 +335,7 @@ def findings_of(material: Material, column: Column, j: int) -> list[Finding]:
         if rows.size:
             worst = float(size.max())
             made.append(
-                Finding(
+                QualityFinding(
                     "jump",
                     "bad" if size is found.jump else "poor",
                     (column.name,),
@@ -348,7 +348,7 @@ def findings_of(material: Material, column: Column, j: int) -> list[Finding]:
     rows = np.flatnonzero(found.steep)
     if rows.size:
         made.append(
-            Finding(
+            QualityFinding(
                 "no slope",
                 "bad",
                 (column.name,),
@@ -363,7 +363,7 @@ def findings_of(material: Material, column: Column, j: int) -> list[Finding]:
     if rows.size:
         i = int(apart.argmax())
         made.append(
-            Finding(
+            QualityFinding(
                 "kink",
                 "poor",
                 (column.name,),
@@ -393,7 +393,7 @@ ADVICE = {
 }
 
 
-def increment_findings(material: Material, column: Column, j: int) -> list[Finding]:
+def increment_findings(material: Material, column: Column, j: int) -> list[QualityFinding]:
     """Increments that are missing, refused, too large or too small; noise."""
     made = []
     found, name = material.surveys[j], column.name
@@ -401,7 +401,9 @@ def increment_findings(material: Material, column: Column, j: int) -> list[Findi
     rows = name_rows(material, np.flatnonzero(over > POOR))
     if column.verdict == "no increment":
         text = f"the increment of {name} is {column.increment:g}"
-        made.append(Finding("increment", "bad", (name,), (), math.inf, text, f"use about {column.best_increment:.3g}"))
+        made.append(
+            QualityFinding("increment", "bad", (name,), (), math.inf, text, f"use about {column.best_increment:.3g}")
+        )
     elif column.verdict in ADVICE:
         grade = "bad" if column.error > BAD else "poor"
         text = f"{name}: entries off by up to {column.error:.2g}, increment {column.increment:.3g} is {column.verdict}"
@@ -409,7 +411,7 @@ def increment_findings(material: Material, column: Column, j: int) -> list[Findi
             text = f"{name}: entries off by up to {column.error:.2g}, not because of its increment"
         advice = ADVICE[column.verdict].format(best=column.best_increment, curvature=column.curvature)
         kind = "increment" if column.verdict in ("too large", "too small") else column.verdict
-        made.append(Finding(kind, grade, (name,), rows, column.error, text, advice))
+        made.append(QualityFinding(kind, grade, (name,), rows, column.error, text, advice))
     if found.forward_refused or found.backward_refused:
         both = found.forward_refused and found.backward_refused
         where = "on both sides of" if both else "beyond" if found.forward_refused else "on the other side of"
@@ -418,16 +420,16 @@ def increment_findings(material: Material, column: Column, j: int) -> list[Findi
             "the point has no neighbours: check the bounds" if both else "give the bound as min or max of the state"
         )
         text = f"f is undefined {where} {name} = {column.value:.6g}, seen from its increment {column.increment:.3g}"
-        made.append(Finding("refused", grade, (name,), (), math.inf if both else 1.0, text, advice))
+        made.append(QualityFinding("refused", grade, (name,), (), math.inf if both else 1.0, text, advice))
     loud = column.noise_ratio > NOISY and float(material.weigh(found.noise, j).max(initial=0.0)) > NOISY * U
     if loud and column.verdict != "noisy":
         text = f"f carries noise of {column.noise:.2g} along {name}, {column.noise_ratio:.2g} times its rounding"
         advice = "tighten loops inside f or smooth its data, or keep the increments as large as they are"
-        made.append(Finding("noise", "note", (name,), (), column.noise_ratio, text, advice))
+        made.append(QualityFinding("noise", "note", (name,), (), column.noise_ratio, text, advice))
     return made
 
 
-def floating_findings(column: Column) -> list[Finding]:
+def floating_findings(column: Column) -> list[QualityFinding]:
     """Sterbenz' condition, and increments that the state cannot take up."""
     made = []
     x, step, name = column.value, column.increment, column.name
@@ -437,19 +439,23 @@ def floating_findings(column: Column) -> list[Finding]:
         exactly = "still exact" if lost == 0.0 else f"inexact by {lost:.1g}"
         text = f"Sterbenz' condition is broken: increment {step:.3g} {how} {name} = {x:.6g} (difference {exactly})"
         advice = "give the increment the sign of the state and at most its size, if the state is not just passing zero"
-        made.append(Finding("sterbenz", "note" if lost <= POOR else "poor", (name,), (), abs(step / x), text, advice))
+        made.append(
+            QualityFinding("sterbenz", "note" if lost <= POOR else "poor", (name,), (), abs(step / x), text, advice)
+        )
     if lost > POOR:
         text = f"{name} = {x:.6g} moves by {(x + step) - x:.6g} instead of {step:.6g}: a relative error of {lost:.1g}"
         grade = "bad" if lost > BAD else "poor"
         made.append(
-            Finding("representable", grade, (name,), (), lost, text, "divide by (x + sigma) - x instead of sigma")
+            QualityFinding(
+                "representable", grade, (name,), (), lost, text, "divide by (x + sigma) - x instead of sigma"
+            )
         )
     return made
 
 
 def disagreements(
     material: Material, source: str, other: FloatArray, own: FloatArray, own_error: FloatArray
-) -> list[Finding]:
+) -> list[QualityFinding]:
     """Entries where a source of derivatives contradicts f itself: the derivative is wrong, not the difference."""
     other_size = np.nan_to_num(np.abs(other * material.scale)).max(axis=1, initial=0.0)
     with np.errstate(all="ignore"):
@@ -463,5 +469,5 @@ def disagreements(
         text = f"the {source} derivative of {row} by {name} is {other[i, j]:.6g}, f itself says {own[i, j]:.6g}"
         rows = name_rows(material, np.flatnonzero(over[:, j] > BAD))
         advice = f"correct the {source} derivative, or let pliant take differences"
-        made.append(Finding("derivative", "bad", (name,), rows, float(over[i, j]), text, advice))
+        made.append(QualityFinding("derivative", "bad", (name,), rows, float(over[i, j]), text, advice))
     return made

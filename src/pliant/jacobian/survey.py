@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.jacobian.evaluation import BoolArray, Evaluation, FloatArray, U
+from pliant.jacobian.evaluation import BoolArray, CountedFunction, FloatArray, U
 
 LEVELS = 7
 LEFT, RIGHT = 3, 4  # grid points on either side
@@ -52,7 +52,7 @@ class Survey:
 class Line:
     """f along coordinate j: values at x_j + step, all NaN where f refuses."""
 
-    def __init__(self, evaluate: Evaluation, x: FloatArray, j: int, values: FloatArray) -> None:
+    def __init__(self, evaluate: CountedFunction, x: FloatArray, j: int, values: FloatArray) -> None:
         self.evaluate, self.x, self.j, self.values = evaluate, x, j, values
 
     def __call__(self, step: float) -> FloatArray:

@@ -20,22 +20,22 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from pliant.errors import NotSupportedError, SimulationInterrupted, SolverError
-from pliant.realtime.code.tune import Compiled, compile_step
-from pliant.realtime.evidence.checks import judge_pattern
-from pliant.realtime.evidence.proposals import with_proposals
-from pliant.realtime.form import Candidate, Failed, choose_form, in_forms
 from pliant.realtime.plan import Plan
-from pliant.realtime.progress import Clock, Report
-from pliant.realtime.request import Wish, check_wish, request_of
-from pliant.realtime.sparsing.exact import linearise
-from pliant.realtime.sparsing.pattern import find_pattern
+from pliant.realtime.progress import Report, StageClock
+from pliant.realtime.stages.checks import judge_pattern
+from pliant.realtime.stages.exact import linearise
+from pliant.realtime.stages.form import Candidate, Failed, choose_form, in_forms
+from pliant.realtime.stages.pattern import find_pattern
+from pliant.realtime.stages.proposals import with_proposals
+from pliant.realtime.stages.request import Wish, check_wish, request_of
+from pliant.realtime.stages.tune import Compiled, compile_step
 from pliant.solve.models.numeric import NumericModel
 
 
 def make_plan(model: NumericModel, *, report: Report, **asked: Any) -> Plan:
-    """A plan for what was asked, see :func:`pliant.realtime.request.check_wish`."""
+    """A plan for what was asked, see :func:`pliant.realtime.stages.request.check_wish`."""
     wish = check_wish(**asked)
-    form, clock = wish.options.form, Clock(report)
+    form, clock = wish.options.form, StageClock(report)
     with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
         tried = [candidate(name, one, wish, clock) for name, one in in_forms(model, form)]
         chosen, told = choose_form(form, tried)
@@ -45,7 +45,7 @@ def make_plan(model: NumericModel, *, report: Report, **asked: Any) -> Plan:
     return Plan(chosen.outcome, evidence, code, told, clock.seconds)
 
 
-def candidate(form: str, model: NumericModel, wish: Wish, clock: Clock) -> Candidate | Failed:
+def candidate(form: str, model: NumericModel, wish: Wish, clock: StageClock) -> Candidate | Failed:
     """One form through its stages."""
     try:
         request = request_of(model, wish)

@@ -13,15 +13,15 @@ from pliant.arguments import by_name
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.code.events import check_events
 from pliant.realtime.code.make import StepCode
-from pliant.realtime.code.step import drive, fixed_counts, write_code
 from pliant.realtime.evidence.evidence import Evidence
 from pliant.realtime.options import check_number
-from pliant.realtime.outcome import Outcome
-from pliant.realtime.request import MOST_NUMBERS
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.sparsing.baselines import Baseline, compare
 from pliant.realtime.sparsing.linearise import Mask
+from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.request import MOST_NUMBERS
+from pliant.realtime.stages.step import drive, fixed_counts, write_code
 from pliant.solve.names import suggestion
 from pliant.solve.results.result import Result
 

@@ -10,7 +10,7 @@ from pliant.solve.progress import Watcher
 
 
 @dataclass(frozen=True)
-class Progress:
+class PlanProgress:
     """Where the making of a plan stands."""
 
     stage: str  # "exact runs", "accurate runs", "search", "sparsed runs", "code", "evidence", "proposals"
@@ -19,10 +19,10 @@ class Progress:
     seconds: float = 0.0
 
 
-Report = Callable[[Progress], object]
+Report = Callable[[PlanProgress], object]
 
 
-class Clock:
+class StageClock:
     """Tells how far a stage is, and keeps how long each one took."""
 
     def __init__(self, report: Report) -> None:
@@ -32,7 +32,7 @@ class Clock:
 
     def tell(self, stage: str, share: float, text: str = "") -> None:
         """Where the stage stands."""
-        self.report(Progress(stage, share, text, time.perf_counter() - self.begin))
+        self.report(PlanProgress(stage, share, text, time.perf_counter() - self.begin))
 
     def mark(self, stage: str) -> None:
         """What has passed since the last mark belongs to this stage."""
@@ -44,7 +44,7 @@ class Clock:
 class PlanReporter(Watcher):
     """Tells how far a plan is."""
 
-    def report(self, progress: Progress) -> None:
+    def report(self, progress: PlanProgress) -> None:
         """Tell where the plan stands."""
         if self.call is not None:
             self.call(progress)

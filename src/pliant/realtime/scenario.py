@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.arguments import is_number
+from pliant.arguments import Vector, is_number
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 from pliant.solve.run.inputs import InputSet, same_time
 from pliant.solve.signals.given import read_inputs
 from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

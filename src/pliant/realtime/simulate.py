@@ -7,8 +7,8 @@ import datetime as dt
 import numpy as np
 
 from pliant.errors import ModelEvaluationError, NonFiniteError
-from pliant.realtime.code.step import Drive
 from pliant.realtime.sparsing.linearise import Matrix
+from pliant.realtime.stages.step import Drive
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.results.manifest import make_manifest
 from pliant.solve.results.result import Result, Stats

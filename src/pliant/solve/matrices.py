@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.solve.binding import runtime
-from pliant.solve.models.numeric import NumericModel
 
 if TYPE_CHECKING:
+    from pliant.solve.models.numeric import NumericModel
     from pliant.solve.run.simulation import Simulation
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pliant.arguments import as_names, as_number, as_numbers, by_name, is_number, is_whole
+from pliant.arguments import Vector, as_names, as_number, as_numbers, by_name, is_number, is_whole
 from pliant.errors import ArgumentError
 from pliant.solve.binding import runtime
-from pliant.solve.models.numeric import NumericModel, Vector
 from pliant.solve.names import suggestion
+
+if TYPE_CHECKING:
+    from pliant.solve.models.numeric import NumericModel
 
 #: share of rtol * nominal that is the default absolute tolerance
 ATOL_SHARE = 1e-2

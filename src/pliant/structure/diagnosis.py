@@ -68,7 +68,7 @@ def _these(n: int, what: str) -> str:
     return f"these {n} {what}s" if n > 1 else f"this {what}"
 
 
-class Names:
+class Describer:
     """Describes variables and equations of one model."""
 
     def __init__(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pliant.expr.build import const, reachable, substitute, value_of
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Block, Equation, Op, Relation, System
-from pliant.structure.diagnosis import Names
+from pliant.structure.diagnosis import Describer
 
 SINGULAR = 1e-13  # smallest over largest singular value, after scaling
 POINTS = 3
@@ -61,7 +61,7 @@ def _check_block(
             return
     assert found is not None
     left, right = found
-    names = Names(s.system.graph, s.system.variables, s.equations, s.relations)
+    names = Describer(s.system.graph, s.system.variables, s.equations, s.relations)
     open_unknowns = ", ".join(s.system.variables[block.variables[k]].name for k in right[:8])
     raise names.dependent(
         [block.equations[i] for i in left],

@@ -15,10 +15,10 @@ from pliant.errors import NotSupportedError
 from pliant.expr.build import add, const, mul, neg, sub, substitute, var
 from pliant.expr.differentiate import TimeDerivative, gradient
 from pliant.expr.evaluate import evaluate, expand_calls, parameter_values
-from pliant.ir import Equation, Kind, StateSelect, StateSet, System, Variable, Watch, with_residual
+from pliant.ir import Equation, Kind, PivotWatch, StateSelect, StateSet, System, Variable, with_residual
 from pliant.structure.aliases import AliasPass, Classes
 from pliant.structure.apply import incidence
-from pliant.structure.diagnosis import Names
+from pliant.structure.diagnosis import Describer
 from pliant.structure.matching import match
 from pliant.structure.options import StructureOptions
 from pliant.structure.pantelides import DerivativeGraph, SingularStructure, reduce_index
@@ -45,7 +45,7 @@ class Reduced:
     reasons: dict[int, str]
     redundant: list[Equation]
     integrals: dict[int, int]
-    watches: list[Watch] = field(default_factory=list)
+    watches: list[PivotWatch] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -62,7 +62,7 @@ class Reduction:
         self.redundant: list[Equation] = []
         self.diff: dict[int, tuple[int, int]] = {v: (d, 1) for v, d in system.derivative.items()}
         self.notes: list[str] = []
-        self.watches: list[Watch] = []
+        self.watches: list[PivotWatch] = []
         self.reasons: dict[int, str] = {}
         self._expanded: dict[int, int] = {}  # residuals with functions expanded, while states are chosen
         self._point: dict[int, float] = {}
@@ -118,7 +118,7 @@ class Reduction:
         rows = [sorted({number[lowest[v]] for v in row}) for row in inc]
         eq_to_var, var_to_eq = match(rows, len(present))
         if -1 in eq_to_var or -1 in var_to_eq:
-            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(
+            raise Describer(self.g, self.variables, self.equations, self.system.relations).singular(
                 rows, present, eq_to_var, var_to_eq
             )
 
@@ -134,7 +134,7 @@ class Reduction:
         ]
 
     def _singular(self, inc: list[list[int]], singular: SingularStructure) -> Exception:
-        names = Names(self.g, self.variables, self.equations, self.system.relations)
+        names = Describer(self.g, self.variables, self.equations, self.system.relations)
         originals = sorted({e for e in singular.equations if e < len(inc)})
         return names.not_reducible(originals or singular.equations)
 
@@ -188,7 +188,7 @@ class Reduction:
             except RankDeficient as deficient:
                 first = first or deficient
         assert first is not None
-        names = Names(self.g, self.variables, self.equations, self.system.relations)
+        names = Describer(self.g, self.variables, self.equations, self.system.relations)
         raise names.dependent(first.equations, "these constraints depend on others, in numbers though not in structure")
 
     def _priority(self, integral: dict[int, int]) -> Callable[[int], tuple[int, ...]]:
@@ -264,7 +264,7 @@ class Reduction:
     def _note_static(self, group: Group, integral: dict[int, int]) -> None:
         zero = const(self.g, 0.0)
         self.watches.append(
-            Watch(
+            PivotWatch(
                 tuple(integral[d] for d in group.dummies),
                 tuple(tuple(group.matrix[e].get(d, zero) for d in group.dummies) for e in group.equations),
                 tuple(self.equations[e].span for e in group.equations),

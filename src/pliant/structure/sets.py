@@ -56,7 +56,7 @@ class Split:
     groups: list[Group] = field(default_factory=list)
 
 
-class Elimination:
+class SymbolicElimination:
     """Gaussian elimination on expressions, with pivots that are zero nowhere; ``rows`` is what remains."""
 
     def __init__(self, g: Graph, signs: Signs, rows: Matrix) -> None:
@@ -155,7 +155,7 @@ class Splitter:
         if not helpers or not any(self.gradients(level.equations, helpers).values()):
             return matrix
         both = self.gradients([*level.equations, *originals], [*columns, *helpers])
-        work = Elimination(self.g, self.signs, both)
+        work = SymbolicElimination(self.g, self.signs, both)
         standing, helping = set(helpers), set(originals)
         work.run(lambda e, v: v in standing and e in helping)
         matrix = {e: work.rows[e] for e in level.equations}
@@ -163,7 +163,7 @@ class Splitter:
 
     def _split(self, level: Level, matrix: Matrix, ends: Collection[int]) -> Split:
         """``ends``: equations without a level below, the kinematic ones der(x) = v + ... of a mechanism."""
-        work = Elimination(self.g, self.signs, matrix)
+        work = SymbolicElimination(self.g, self.signs, matrix)
         chosen = set(level.dummies)
         # unnamed derivatives go first, by kinematic equations if possible: candidates should have names of the modeller
         unnamed = {v for v in chosen if self.variables[self.integral[v]].kind == Kind.DERIVATIVE}

@@ -21,7 +21,7 @@ from pliant.structure.apply import (
     without_denominator,
 )
 from pliant.structure.blt import sort_blocks
-from pliant.structure.diagnosis import Names
+from pliant.structure.diagnosis import Describer
 from pliant.structure.matching import match
 from pliant.structure.options import StructureOptions
 from pliant.structure.tearing import tear
@@ -76,7 +76,7 @@ class Sorter:
             regular.append([number[v] for v in order if value_of(self.g, row[v]) != 0.0])
         eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, linear, regular])
         if -1 in eq_to_var or -1 in var_to_eq:
-            raise Names(self.g, self.variables, self.equations, self.system.relations).singular(
+            raise Describer(self.g, self.variables, self.equations, self.system.relations).singular(
                 inc, unknowns, eq_to_var, var_to_eq
             )
         blocks = []

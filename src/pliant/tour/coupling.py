@@ -7,7 +7,7 @@ from pathlib import Path
 import pliant
 from pliant.cosim.compare import compare
 from pliant.cosim.plot import plot_strategies
-from pliant.tour.section import MODELS, Code, Section, Table, count, picture, source
+from pliant.tour.section import MODELS, Code, FigureTable, Section, count, picture, source
 
 STRATEGIES = ("restart", "x1", "x2", "correct")
 
@@ -53,7 +53,7 @@ def coupling(_folder: Path) -> Section:
         "history, its order and its step there and goes on, instead of beginning anew.",
         [
             Code(source(make_coupling), "Two models, each with a solver of its own."),
-            Table(
+            FigureTable(
                 ("at a jump", "steps", "Jacobians", "evaluations", "of restart"),
                 rows,
                 "100 macro steps; evaluations of f, directional derivatives and Taylor coefficients together.",

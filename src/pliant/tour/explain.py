@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-from pliant.tour.section import Code, Section, Table, Text, count, picture, source
+from pliant.tour.section import Code, FigureTable, Section, Text, count, picture, source
 
 NOMINALS = (1.0, 1e5, 1e6)
 MOST_STEPS = 5000
@@ -47,7 +47,7 @@ def explained(_folder: Path) -> Section:
         "stall when these are wrong; pliant takes them as a hint and checks them against the values seen.",
         [
             Code(source(van_der_pol), "Its values stay below 2.1."),
-            Table(
+            FigureTable(
                 ("nominal value", "steps, PyFMI's increments", "steps, pliant's"), rows, "Radau5, rtol 1e-9, atol 1e-3."
             ),
             Text(f"result.explain() puts first: {first.text} Try: {first.suggestion}."),

@@ -6,7 +6,7 @@ from math import exp, sqrt
 from pathlib import Path
 
 import pliant
-from pliant.tour.section import MODELS, Code, Section, Table, Text, count, picture, source
+from pliant.tour.section import MODELS, Code, FigureTable, Section, Text, count, picture, source
 
 
 def bouncing_ball() -> pliant.Model:
@@ -41,7 +41,7 @@ def events(folder: Path) -> Section:
         "rounding of time; the model may then set new states, and the solver begins anew.",
         [
             Code(source(bouncing_ball), "The model: one root function, falling only, with an update."),
-            Table(
+            FigureTable(
                 ("impact", "time", "error", "speed before", "speed after"),
                 rows,
                 f"{count(result.stats.n_steps)} steps at rtol = 1e-8, {count(result.stats.n_roots)} "
@@ -77,7 +77,7 @@ def sampled(folder: Path) -> Section:
         "the clock is a counter, and every step costs the same.",
         [
             Code((MODELS / "sampled_drive.mo").read_text(encoding="utf-8"), "The model."),
-            Table(
+            FigureTable(
                 ("", "simulated", "real-time step", "largest difference"),
                 rows,
                 f"{count(result.stats.n_events)} events, {count(result.stats.n_steps)} steps of {result.stats.method}; "
@@ -119,7 +119,7 @@ def inputs(folder: Path) -> Section:
         [
             Code(source(pulse), "The input: two jumps, then a ramp."),
             Text("The model is a resistor and a capacitor in C, with one input, two parameters and one output."),
-            Table(
+            FigureTable(
                 ("R", "steps", "a step ends exactly at", "v(3)", "error"),
                 rows,
                 "The error is taken against the closed solution 1 - exp(-2/(R C)).",

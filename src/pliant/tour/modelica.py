@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from scipy.linalg import expm
 
 import pliant
-from pliant.tour.section import MODELS, Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import MODELS, Code, FigureTable, Section, Text, count, picture, seconds, source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def circuit(folder: Path) -> Section:
         [
             Code(path.read_text(encoding="utf-8").rstrip(), "The circuit with which Cellier explains algebraic loops."),
             Code(str(found).replace(str(path), path.name), '`print(pliant.inspect("circuit.mo"))`:', shown=True),
-            Table(
+            FigureTable(
                 ("option", "equations", "in the loop", "torn"),
                 rows,
                 "One torn variable is enough for the loop: given it, the others follow one by one.",
@@ -142,7 +142,7 @@ def pendulum(folder: Path) -> Section:
                 f"{found.n_states} states: one of each of {levels}, chosen anew when the other becomes better."
             ),
             Code(source(by_hand), "To compare: reduced by hand, without the constraint."),
-            Table(
+            FigureTable(
                 ("equations", "rtol", "steps", "|x² + y² - 1|", "|energy|, of 9.81 J/kg", "time"),
                 rows,
                 "Largest values over 20 s, at 2000 points. By hand the energy is kept better here, the circle is not; "
@@ -189,8 +189,8 @@ def operating_point(folder: Path) -> Section:
         "Unknown are a level and, with `fixed = false`, the size of the holes. The model is then linearised there.",
         [
             Code(path.read_text(encoding="utf-8").rstrip(), "Two tanks."),
-            Table(("unknown", "found", "by formula", "formula"), rows, "Values at t = 0."),
-            Table(
+            FigureTable(("unknown", "found", "by formula", "formula"), rows, "Values at t = 0."),
+            FigureTable(
                 ("", *linear.states, *linear.inputs),
                 [
                     *(

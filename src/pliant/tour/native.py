@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import pliant
-from pliant.tour.section import MODELS, Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import MODELS, Code, FigureTable, Section, Text, count, picture, seconds, source
 
 # HIRES at t = 321.8122, from the Test Set for IVP Solvers (Mazzia & Magherini 2008).
 HIRES_STOP = 321.8122
@@ -76,7 +76,7 @@ def c_model(folder: Path) -> Section:
                 "f, the right-hand side.",
             ),
             Code(text[text.index("const pl_model") :].rstrip(), "The struct that describes the model."),
-            Table(
+            FigureTable(
                 ("method", "rtol", "steps", "f", "largest rel. error", "time"),
                 rows,
                 f"To t = {HIRES_STOP} with the model's own Jacobian; errors against the published end "
@@ -147,7 +147,7 @@ def dae(folder: Path) -> Section:
                 "The start value 0.5 for the algebraic unknown does not satisfy its equation:",
                 shown=True,
             ),
-            Table(
+            FigureTable(
                 ("method", "steps", "largest residual", "relative error of FLB", "time"),
                 rows,
                 "With options={'initial': 'solve'}: the solver finds the consistent value itself.",

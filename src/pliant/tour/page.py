@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pliant.solve.results.manifest import pliant_version
-from pliant.tour.section import Block, Code, Picture, Section, Table
+from pliant.tour.section import Block, Code, FigureTable, Picture, Section
 
 _LONG_CODE = 17  # lines from which on program text is folded
 
@@ -67,7 +67,7 @@ def _section(number: int, section: Section) -> str:
 
 
 def _block(block: Block) -> str:
-    if isinstance(block, Table):
+    if isinstance(block, FigureTable):
         return _table(block)
     if isinstance(block, Picture):
         return f"<figure>{block.svg}{_caption(block.caption)}</figure>"
@@ -80,7 +80,7 @@ def _caption(text: str) -> str:
     return f"<figcaption>{_inline(text)}</figcaption>" if text else ""
 
 
-def _table(block: Table) -> str:
+def _table(block: FigureTable) -> str:
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in block.head)
     rows = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in block.rows)
     table = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pliant
-from pliant.tour.section import MODELS, Block, Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import MODELS, Block, Code, FigureTable, Section, Text, count, picture, seconds, source
 
 TIMED = 50_000  # steps that the tour times
 
@@ -40,7 +40,7 @@ def realtime(folder: Path) -> Section:
     parts = ", ".join(f"{name} {code.operations[name].flops}" for name in ("f", "jacobian", "factor", "solve"))
     blocks: list[Block] = [
         Code(source(make_plan), "Which Jacobian entries can be dropped at this step?"),
-        Table(
+        FigureTable(
             ("", "all", "needed"),
             figures,
             f"Margin kept {plan.margin_kept:.3f}, error added {100 * plan.bias:.2g} %. Against accurate simulations: "
@@ -54,7 +54,7 @@ def realtime(folder: Path) -> Section:
             "Evidence, not proof: what was checked. What was not is in the page and in the folder.",
             True,
         ),
-        Table(
+        FigureTable(
             ("other ways to choose", "entries", "largest |λ|", "error"),
             others,
             "On the same linearisations; above 1 the step is unstable.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pliant
 from pliant.tour.hybrid import bouncing_ball
-from pliant.tour.section import Block, Code, Section, Table, Text, count, seconds, source
+from pliant.tour.section import Block, Code, FigureTable, Section, Text, count, seconds, source
 from pliant.tour.stiff import van_der_pol
 
 READERS = {
@@ -54,7 +54,7 @@ def files(folder: Path) -> Section:
                 "Reading, saving and loading.",
             ),
             Text(f"`{result!r}`"),
-            Table(
+            FigureTable(
                 ("file", "size", "written", "read back equal", "readers"),
                 rows,
                 f"{count(len(result))} rows.",
@@ -132,7 +132,7 @@ def manifest(folder: Path) -> Section:
         "Each file carries the versions, the model's hash and all options, so that a result can be made "
         "again. It holds no user or host name.",
         [
-            Table(("what", "value"), _facts(loaded)),
+            FigureTable(("what", "value"), _facts(loaded)),
             Code(json.dumps(shortened, indent=2), "Read back from ball.mat, output times left out."),
         ],
     )

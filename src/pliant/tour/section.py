@@ -43,7 +43,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """Measured figures; the first column is text, the others are set right."""
 
     head: Sequence[str]
@@ -68,7 +68,7 @@ class Code:
     shown: bool = False
 
 
-Block = Text | Table | Picture | Code
+Block = Text | FigureTable | Picture | Code
 
 
 @dataclass

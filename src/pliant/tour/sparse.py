@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from matplotlib.figure import Figure
 
 import pliant
-from pliant.tour.section import Code, Section, Table, count, picture, seconds, source
+from pliant.tour.section import Code, FigureTable, Section, count, picture, seconds, source
 
 GRIDS = (25, 50, 100)
 TIMES = (0.002, 0.01, 0.05, 0.2)
@@ -52,7 +52,7 @@ def heat(folder: Path) -> Section:
         "colour instead of one per unknown, and the sparse LU touches only what can be non-zero.",
         [
             Code(source(heat_equation), "The model: the pattern is the Laplacian's own."),
-            Table(
+            FigureTable(
                 ("unknowns", "non-zeros", "steps", "Jacobians", "f per Jacobian", "LU", "time", "per step"),
                 rows,
                 "Two-dimensional heat equation to t = 0.2, rtol = 1e-6, Jacobians by differences.",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pliant
 from pliant.solve.results.plot import plot_steps
-from pliant.tour.section import Code, Section, Table, Text, count, picture, seconds, source
+from pliant.tour.section import Code, FigureTable, Section, Text, count, picture, seconds, source
 
 STOP = 3000.0
 EXPLICIT_STOP = 10.0
@@ -40,7 +40,7 @@ def stiff(folder: Path) -> Section:
         "jumps.",
         [
             Code(source(van_der_pol), "The model: a Python function."),
-            Table(
+            FigureTable(
                 ("method", "until", "steps", "f", "Jac.", "LU", "failed", "error of x", "time"),
                 rows,
                 "rtol = 1e-6. Jacobians by differences; their evaluations are part of f. The error is taken "
@@ -96,6 +96,6 @@ def fixed_step(folder: Path) -> Section:
         "constant work in each. The last column is the order observed between the two smaller steps.",
         [
             Code(source(spring), "The model."),
-            Table(("method", *(f"error at h = {h:g}" for h in steps), "order"), rows, "Error of x(10)."),
+            FigureTable(("method", *(f"error at h = {h:g}" for h in steps), "order"), rows, "Error of x(10)."),
         ],
     )

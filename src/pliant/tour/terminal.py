@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.table import Table as RichTable
 
 from pliant.solve.results.manifest import pliant_version
-from pliant.tour.section import Code, Section, Table, Text
+from pliant.tour.section import Code, FigureTable, Section, Text
 
 
 def print_title(console: Console) -> None:
@@ -36,13 +36,13 @@ def print_section(console: Console, number: int, section: Section) -> None:
     for block in section.blocks:
         if isinstance(block, Text):
             console.print(marked(block.text), highlight=False)
-        elif isinstance(block, Table):
+        elif isinstance(block, FigureTable):
             console.print(Padding(_rich_table(block), (1, 0, 0, 2)))
         elif isinstance(block, Code) and block.shown:
             console.print(Padding(escape(block.text), (1, 0, 0, 2)), style="dim", highlight=False)
 
 
-def _rich_table(block: Table) -> RichTable:
+def _rich_table(block: FigureTable) -> RichTable:
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold cyan")
     for number, head in enumerate(block.head):
         table.add_column(escape(head), justify="left" if number == 0 else "right")

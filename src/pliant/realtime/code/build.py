@@ -15,7 +15,7 @@ from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 from pliant.realtime.code.events import discrete_part, steps_to_tick
 from pliant.realtime.code.first import StartPart
-from pliant.realtime.code.lower import Evaluation, Lowering
+from pliant.realtime.code.lower import Lowering, ModelPass
 from pliant.realtime.code.sample import sample_loop_rows
 from pliant.realtime.code.tables import Tables
 from pliant.realtime.code.types import StartValues, StepperOptions, StepPlan, StepSystem
@@ -81,7 +81,7 @@ class StepBuilder:
 
     # ------------------------------------------------------------------ statements
 
-    def _first_point(self) -> Evaluation:
+    def _first_point(self) -> ModelPass:
         """The model where J is taken: order 1 at t_next, order 2 at t with the inputs from the last end on."""
         w, g = self.w, self.g
         leaf = w.leaves()
@@ -107,7 +107,7 @@ class StepBuilder:
                 leaf[g.intern((Op.REL, k))] = var(g, target)
             leaf |= {var(g, w.guess[z]): e for z, e in point.last.items()}
 
-    def _half_point(self, point: Evaluation, system: StepSystem) -> Evaluation:
+    def _half_point(self, point: ModelPass, system: StepSystem) -> ModelPass:
         """The model at the half step; relations hold."""
         w, g, p = self.w, self.g, self.program
         leaf = w.leaves()
@@ -140,7 +140,7 @@ class StepBuilder:
             out[i, j] = named(f"{name}.{i}.{j}", e)
         return out
 
-    def _jacobian(self, point: Evaluation, kept: set[Entry]) -> dict[Entry, int]:
+    def _jacobian(self, point: ModelPass, kept: set[Entry]) -> dict[Entry, int]:
         """Kept entries, and all of the algebraic unknowns in the algebraic rows, which the start needs."""
         p = self.program
         derivatives = Tangent(p).jacobian(p.f, p.x)
@@ -155,7 +155,7 @@ class StepBuilder:
         return {entry: point.of(e) for entry, e in wanted.items()}
 
     def _system(
-        self, tag: str, elimination: Elimination, point: Evaluation, jacobian: Mapping[Entry, int], f: Sequence[int]
+        self, tag: str, elimination: Elimination, point: ModelPass, jacobian: Mapping[Entry, int], f: Sequence[int]
     ) -> StepSystem:
         """Matrices, right sides and, if they are written out, factors and solutions."""
         w, g, options = self.w, self.g, self.options

@@ -21,7 +21,7 @@ from pliant.codegen.program import Statement, reset_place
 from pliant.errors import NotSupportedError
 from pliant.expr.build import choose, substitute, var
 from pliant.ir import Clock, Memory, SortedSystem
-from pliant.realtime.code.lower import Evaluation, Lowering, operands_first, reaches_itself
+from pliant.realtime.code.lower import Lowering, ModelPass, operands_first, reaches_itself
 
 NEAR = 1e-6  # share of a step by which the times of a clock may miss the ends of steps
 
@@ -88,7 +88,7 @@ def discrete_part(w: Lowering, tau: float, is_initial: bool = False) -> Discrete
     )
 
 
-class _EventEvaluation(Evaluation):
+class _EventEvaluation(ModelPass):
     """The model at the end of a step, memories among its statements."""
 
     def __init__(self, w: Lowering, kept: dict[int, int], is_initial: bool) -> None:

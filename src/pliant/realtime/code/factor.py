@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.codegen.compiler import load_text
 from pliant.codegen.places import Argument, Array, Owner
-from pliant.codegen.plan import Plan
+from pliant.codegen.plan import FunctionPlan
 from pliant.expr.build import var
 from pliant.ir import Graph
 from pliant.realtime.code.algebra import Algebra
@@ -19,10 +20,8 @@ from pliant.realtime.code.operations import Operations, count_operations
 from pliant.realtime.code.places import CHANGE, StepLayout
 from pliant.realtime.code.run import STEP_FLAGS
 from pliant.realtime.code.tables import Tables
-from pliant.realtime.code.write import Context, StepWriter, helpers
+from pliant.realtime.code.write import StepContext, StepWriter, helpers
 from pliant.realtime.sparsing.elimination import Elimination
-
-Vector = NDArray[np.float64]
 
 
 class FactorSolve:
@@ -33,7 +32,7 @@ class FactorSolve:
         self.type = np.float64 if precision == "double" else np.float32
         w = Algebra(Graph(), [])
         self.layout = StepLayout("factor_solve", precision)
-        context = Context(w.g, w.variables, self.layout)
+        context = StepContext(w.g, w.variables, self.layout)
         value, b = Array("value", Owner.ARGUMENT), Array("b", Owner.ARGUMENT)
         entries = {}
         for k, (i, j) in enumerate(elimination.entries):
@@ -45,11 +44,11 @@ class FactorSolve:
         factors = w.factor(elimination, entries, "lu")
         listed = [e for row in (*factors.lower, *factors.upper) for _, e in row] + factors.inverse
         self.factor_operations: Operations = count_operations(
-            Plan(w.shared, w.out, [[(CHANGE.at(), e) for e in listed]])
+            FunctionPlan(w.shared, w.out, [[(CHANGE.at(), e) for e in listed]])
         )
         dx = w.solve(factors, [var(w.g, v) for v in right], "dx")
         order = [c for _, c in reversed(elimination.pivots)]
-        plan = Plan(w.shared, w.out, [[(CHANGE.at(i), dx[i]) for i in order]])
+        plan = FunctionPlan(w.shared, w.out, [[(CHANGE.at(i), dx[i]) for i in order]])
         self.operations: Operations = count_operations(plan)
         arguments = [Argument("value", is_const=True), Argument("b", is_const=True), Argument("dx")]
         if style == "tables":

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pliant.codegen.c_text import wrapped
-from pliant.codegen.places import Argument, Array, Kind
-from pliant.codegen.plan import Plan, Target
+from pliant.codegen.places import Argument, Array, ValueKind
+from pliant.codegen.plan import FunctionPlan, Target
 from pliant.realtime.code.events import DiscretePart
 from pliant.realtime.code.places import (
     COUNTERS,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 PASSES = 50  # through the model, until relations and loops rest
 ROUNDS = 100  # of events, and two more for each discrete variable
 CORRECTION = Array("dz")
-HELD_COUNTERS = Array("count", kind=Kind.INTEGER)
+HELD_COUNTERS = Array("count", kind=ValueKind.INTEGER)
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class FirstText:
     def _writer(self, name: str, targets: list[Target], more: list[Argument]) -> StepWriter:
         text = self.text
         arguments = [INSTANCE, GIVEN_INPUTS, *more]
-        plan = Plan(text.w.shared, self.plan.statements, [targets])
+        plan = FunctionPlan(text.w.shared, self.plan.statements, [targets])
         return StepWriter(text.c, name, plan, arguments, part=500, attribute="PL_ONCE")
 
     def _clock(self) -> dict[str, str]:
@@ -87,7 +87,7 @@ class FirstText:
         """Relations, loops and algebraic unknowns at the start."""
         if not self.moves:
             return ""
-        plan, at, real = self.plan, self.layout.place, self.layout.type(Kind.REAL)
+        plan, at, real = self.plan, self.layout.place, self.layout.type(ValueKind.REAL)
         targets: list[Target] = [(NEW_TEARS.at(k), e) for k, e in enumerate(plan.lowering.first_last.values())]
         targets += [(NEW_RELATIONS.at(k), e) for k, (_, e) in enumerate(plan.kept)]
         targets += [(CORRECTION.at(k), e) for k, e in enumerate(self.part.correction)]
@@ -184,14 +184,14 @@ class FirstText:
         """The plan's start, except for discrete variables."""
         plan, layout, at = self.plan, self.layout, self.layout.place
         start = wrapped([layout.literal(float(x)) for x in plan.start.x])
-        data = f"static const {layout.type(Kind.REAL)} x_start[] = {{{start}}};\n\n" if self.text.n else ""
+        data = f"static const {layout.type(ValueKind.REAL)} x_start[] = {{{start}}};\n\n" if self.text.n else ""
         copy = f"for (int i = 0; i < {self.text.n}; i++) {at(X.at('i'))} = x ? x[i] : x_start[i];"
         body = [f"    {copy if self.text.n else '(void)x;'}"]
         body += [f"    {at(TEARS.at(k))} = {layout.literal(value)};" for k, value in enumerate(plan.guesses)]
         body += [f"    {at(COUNTERS.at(k))} = {value};" for k, value in enumerate(plan.start.counts)]
         for k, (r, _) in enumerate(plan.kept):
             body.append(f"    {at(RELATIONS.at(k))} = {int(plan.start.relations.get(r, False))};")
-        body.append(f"    {at(START.at())} = {layout.literal(plan.start.t, Kind.WIDE)};")
+        body.append(f"    {at(START.at())} = {layout.literal(plan.start.t, ValueKind.WIDE)};")
         lines = "\n".join(body)
         head = layout.declared([INSTANCE, Argument("x", is_const=True)], restrict=False)
         return f"""{data}static PL_ONCE void start_values({head}) {{

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.c_text import c_comment
-from pliant.codegen.places import Argument, Field, Record
+from pliant.codegen.places import Argument, Field, StructArray
 from pliant.realtime.code.monitor import flags_struct
 from pliant.realtime.code.places import GIVEN_AFTER, GIVEN_INPUTS, GIVEN_PARAMETERS, INSTANCE, READ_ONLY
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pliant.realtime.code.text import StepText
 
 
-def _struct(text: StepText, record: Record, variables: Sequence[int]) -> str:
+def _struct(text: StepText, record: StructArray, variables: Sequence[int]) -> str:
     """A struct with one documented member per value."""
     notes = []
     for member, v in zip(text.layout.names[record], variables, strict=True):
@@ -29,9 +29,9 @@ def header_text(text: StepText, fields: Sequence[Field]) -> str:
     """The header."""
     n, plan = text.name, text.plan
     real = text.layout.real
-    p = _struct(text, Record.PARAMETERS, text.program.p)
-    u = _struct(text, Record.INPUTS, text.program.u)
-    y = _struct(text, Record.OUTPUTS, [v for _, v, _ in plan.outputs])
+    p = _struct(text, StructArray.PARAMETERS, text.program.p)
+    u = _struct(text, StructArray.INPUTS, text.program.u)
+    y = _struct(text, StructArray.OUTPUTS, [v for _, v, _ in plan.outputs])
     start = [INSTANCE, GIVEN_PARAMETERS, GIVEN_INPUTS]
 
     def given(*arguments: Argument) -> str:
@@ -78,14 +78,14 @@ typedef {plan.options.precision} {real};
 {y}
 {flags}
 {text.layout.instance_type(text.layout.members(fields))}
-void {n}_default_parameters({given(Argument("p", Record.PARAMETERS))});
+void {n}_default_parameters({given(Argument("p", StructArray.PARAMETERS))});
 int {n}_set_parameters({given(INSTANCE, GIVEN_PARAMETERS)}); /* not 0: number of a divisor that is zero */
 int {n}_init({given(*start)});
 /* the same with other values of x (states, then algebraic unknowns) before what happens at the start */
 int {n}_init_at({given(*start, Argument("x", real, is_const=True))});
 void {n}_step({given(INSTANCE, GIVEN_INPUTS)});
 void {n}_step_jump({given(INSTANCE, GIVEN_INPUTS, GIVEN_AFTER)});
-void {n}_get_outputs({given(READ_ONLY, GIVEN_INPUTS, Argument("y", Record.OUTPUTS))});
+void {n}_get_outputs({given(READ_ONLY, GIVEN_INPUTS, Argument("y", StructArray.OUTPUTS))});
 {more}size_t {n}_state_size(void);
 void {n}_save(const {n} *m, void *to); /* state_size bytes */
 void {n}_restore({n} *m, const void *from);

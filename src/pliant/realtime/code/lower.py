@@ -211,12 +211,12 @@ class Lowering(Algebra):
 
     # ------------------------------------------------------------------ one evaluation of the model
 
-    def evaluate(self, leaf: dict[int, int], fresh: bool, frozen: bool = False) -> Evaluation:
+    def evaluate(self, leaf: dict[int, int], fresh: bool, frozen: bool = False) -> ModelPass:
         """All statements of the program with these leaves; ``fresh``: under new names, ``frozen``: relations hold."""
-        return Evaluation(self, leaf, fresh, frozen)
+        return ModelPass(self, leaf, fresh, frozen)
 
 
-class Evaluation:
+class ModelPass:
     """One pass through the model at one x, t and u."""
 
     def __init__(

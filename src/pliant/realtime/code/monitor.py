@@ -18,15 +18,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pliant.arguments import Vector
 from pliant.codegen.arrays import of_instance
 from pliant.codegen.c_text import wrapped
-from pliant.codegen.places import Argument, Array, Field, Kind
+from pliant.codegen.places import Argument, Array, Field, ValueKind
 from pliant.errors import ArgumentError
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.operations import Operations
 from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, STEP, X
-from pliant.realtime.code.types import MonitorLimits, StepPlan, StepSystem, Vector
-from pliant.realtime.code.write import Context
+from pliant.realtime.code.types import MonitorLimits, StepPlan, StepSystem
+from pliant.realtime.code.write import StepContext
 from pliant.realtime.flags import Flag
 
 FLAGS = tuple(flag.name for flag in Flag)
@@ -34,9 +35,9 @@ FLAGS = tuple(flag.name for flag in Flag)
 # of the instance
 LAST_CHANGE, CHANGE_BEFORE = of_instance("dx"), of_instance("dx_before")
 RIGHT, PIVOT = of_instance("right"), of_instance("pivot")
-RINGING = of_instance("ringing", Kind.COUNT)
-OUTSIDE, OUTSIDE_NUMBER = of_instance("outside"), of_instance("outside_number", Kind.COUNT)
-NOT_FINITE, HELD = of_instance("not_finite", Kind.COUNT), of_instance("held", Kind.COUNT)
+RINGING = of_instance("ringing", ValueKind.COUNT)
+OUTSIDE, OUTSIDE_NUMBER = of_instance("outside"), of_instance("outside_number", ValueKind.COUNT)
+NOT_FINITE, HELD = of_instance("not_finite", ValueKind.COUNT), of_instance("held", ValueKind.COUNT)
 
 
 def flags_struct(n: str) -> str:
@@ -63,7 +64,7 @@ typedef struct {n}_flags {{
 class MonitorText:
     """Text of the monitor and of the guarded step."""
 
-    def __init__(self, plan: StepPlan, context: Context) -> None:
+    def __init__(self, plan: StepPlan, context: StepContext) -> None:
         self.plan, self.c = plan, context
         self.layout, self.name = context.layout, context.layout.instance
         self.n = len(plan.lowering.program.x)

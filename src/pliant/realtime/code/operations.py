@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from pliant.codegen.plan import Plan
+from pliant.codegen.plan import FunctionPlan
 from pliant.expr.build import operands
 from pliant.ir import OP_NAME, Op
 from pliant.realtime.code.wide import Wide
@@ -58,7 +58,7 @@ class Operations:
         return self - (zero - other)
 
 
-def count_operations(plan: Plan, clocks: Collection[int] = (), wide: Wide | None = None) -> Operations:
+def count_operations(plan: FunctionPlan, clocks: Collection[int] = (), wide: Wide | None = None) -> Operations:
     """Operations of a plan; constants of the simulation are computed before and count nothing.
 
     ``clocks``: variables that are times, formed by a product and a sum; ``wide``: what is computed in double.

@@ -7,35 +7,35 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pliant.codegen.arrays import of_instance
-from pliant.codegen.places import Argument, Array, Field, Kind, Layout, Owner, Place, Record, number
+from pliant.codegen.places import Argument, Array, Field, Layout, Owner, Place, StructArray, ValueKind, number
 
 FLOAT_MAX = 3.4e38
 
 # what functions are given
-INSTANCE = Argument("m", Record.INSTANCE)
-READ_ONLY = Argument("m", Record.INSTANCE, is_const=True)
-GIVEN_INPUTS = Argument("u", Record.INPUTS, is_const=True)
-GIVEN_AFTER = Argument("after", Record.INPUTS, is_const=True)
-GIVEN_PARAMETERS = Argument("p", Record.PARAMETERS, is_const=True)
-INPUTS = Array("u", Owner.ARGUMENT, record=Record.INPUTS)
-AFTER = Array("after", Owner.ARGUMENT, record=Record.INPUTS)
-OUTPUTS = Array("y", Owner.ARGUMENT, record=Record.OUTPUTS)
-NEW_PARAMETERS = Array("p", Owner.ARGUMENT, record=Record.PARAMETERS)
+INSTANCE = Argument("m", StructArray.INSTANCE)
+READ_ONLY = Argument("m", StructArray.INSTANCE, is_const=True)
+GIVEN_INPUTS = Argument("u", StructArray.INPUTS, is_const=True)
+GIVEN_AFTER = Argument("after", StructArray.INPUTS, is_const=True)
+GIVEN_PARAMETERS = Argument("p", StructArray.PARAMETERS, is_const=True)
+INPUTS = Array("u", Owner.ARGUMENT, record=StructArray.INPUTS)
+AFTER = Array("after", Owner.ARGUMENT, record=StructArray.INPUTS)
+OUTPUTS = Array("y", Owner.ARGUMENT, record=StructArray.OUTPUTS)
+NEW_PARAMETERS = Array("p", Owner.ARGUMENT, record=StructArray.PARAMETERS)
 
 # the instance
-PARAMETERS = Array("p", Owner.INSTANCE, record=Record.PARAMETERS)
-LAST_INPUTS = Array("u", Owner.INSTANCE, record=Record.INPUTS)
+PARAMETERS = Array("p", Owner.INSTANCE, record=StructArray.PARAMETERS)
+LAST_INPUTS = Array("u", Owner.INSTANCE, record=StructArray.INPUTS)
 CONSTANTS = of_instance("c")
-WIDE_CONSTANTS = of_instance("cw", Kind.WIDE)
+WIDE_CONSTANTS = of_instance("cw", ValueKind.WIDE)
 X, TEARS, MEMORIES = of_instance("x"), of_instance("z"), of_instance("d")
-RELATIONS = of_instance("relation", Kind.INTEGER)
-COUNTERS = of_instance("count", Kind.INTEGER)
-CROSSED = of_instance("crossed", Kind.COUNT)
-STEP, START = of_instance("step", Kind.STEPS), of_instance("t0", Kind.WIDE)
+RELATIONS = of_instance("relation", ValueKind.INTEGER)
+COUNTERS = of_instance("count", ValueKind.INTEGER)
+CROSSED = of_instance("crossed", ValueKind.COUNT)
+STEP, START = of_instance("step", ValueKind.STEPS), of_instance("t0", ValueKind.WIDE)
 
 # local to one step
-TIME, HALF_TIME = Array("t", kind=Kind.WIDE), Array("th", kind=Kind.WIDE)
-WORK, WIDE_WORK = Array("w"), Array("ww", kind=Kind.WIDE)
+TIME, HALF_TIME = Array("t", kind=ValueKind.WIDE), Array("th", kind=ValueKind.WIDE)
+WORK, WIDE_WORK = Array("w"), Array("ww", kind=ValueKind.WIDE)
 CHANGE, NEW_TEARS, NEW_RELATIONS = Array("dx"), Array("z"), Array("r")
 LEVEL, REST = Array("level"), Array("rest")
 HALF, HALF_TEARS = Array("xh"), Array("zn")
@@ -45,7 +45,7 @@ NEW_MEMORIES, NEW_X = Array("d"), Array("x")
 class StepLayout(Layout):
     """One instance in a struct, all its arrays one after the other."""
 
-    def __init__(self, instance: str, precision: str, names: Mapping[Record, Sequence[str]] | None = None) -> None:
+    def __init__(self, instance: str, precision: str, names: Mapping[StructArray, Sequence[str]] | None = None) -> None:
         """``names``: members of the structs."""
         self.instance, self.precision = instance, precision
         self.names = dict(names or {})
@@ -60,9 +60,9 @@ class StepLayout(Layout):
         """The model's own name of its real numbers, for headers."""
         return f"{self.instance}_real"
 
-    def literal(self, value: float, kind: Kind = Kind.REAL) -> str:
+    def literal(self, value: float, kind: ValueKind = ValueKind.REAL) -> str:
         """A number of the step's precision, or in double."""
-        if self.precision == "double" or kind == Kind.WIDE:
+        if self.precision == "double" or kind == ValueKind.WIDE:
             return number(value)
         if math.isnan(value):
             return "NAN"
@@ -81,13 +81,13 @@ class StepLayout(Layout):
     def member(self, field: Field, width: int = 0) -> str:
         """In a header."""
         array, note = field.array, f" /* {field.note} */" if field.note else ""
-        kind = self.real if array.kind == Kind.REAL else self.type(array.kind)
+        kind = self.real if array.kind == ValueKind.REAL else self.type(array.kind)
         if array.record is not None:
             kind = self.type(array.record)
         size = "" if field.size is None or array.record is not None else f"[{field.size}]"
         return f"    {kind} {array.name}{size};{note}"
 
-    def struct(self, record: Record, notes: Sequence[str]) -> str:
+    def struct(self, record: StructArray, notes: Sequence[str]) -> str:
         """Type of the parameters, inputs or outputs, with a note for each; C does not allow empty ones."""
         name = self.type(record)
         members = zip(self.names[record], notes, strict=True)

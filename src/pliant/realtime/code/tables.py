@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pliant.codegen.c_text import wrapped
-from pliant.codegen.places import Argument, Array, Kind, Layout, Owner
+from pliant.codegen.places import Argument, Array, Layout, Owner, ValueKind
 from pliant.realtime.code.places import CHANGE
 from pliant.realtime.sparsing.elimination import Elimination, Entry
 
@@ -84,7 +84,7 @@ class Tables:
         return "\n".join(lines) + "\n" + self._functions(layout)
 
     def _functions(self, layout: Layout) -> str:
-        n, name, at, real = self.elimination.n, self.name, layout.place, layout.type(Kind.REAL)
+        n, name, at, real = self.elimination.n, self.name, layout.place, layout.type(ValueKind.REAL)
         a, d, b = (Array(one, Owner.ARGUMENT) for one in "adb")  # of the instance; dx is local
         lower, upper, pivot = at(a.at(f"{name}_lower[l]")), at(a.at(f"{name}_upper[k]")), at(a.at(f"{name}_pivot[p]"))
         of_row = at(b.at(f"{name}_row[p]"))

@@ -8,11 +8,10 @@ from dataclasses import replace
 from pliant.codegen.arrays import of_instance
 from pliant.codegen.c_text import c_comment
 from pliant.codegen.names import member_names, model_prefix
-from pliant.codegen.places import Argument, Array, Field, IsZero, Kind, Number, Owner, Record
-from pliant.codegen.plan import Plan, Target
+from pliant.codegen.places import Argument, Array, Field, IsZero, Number, Owner, StructArray, ValueKind
+from pliant.codegen.plan import FunctionPlan, Target
 from pliant.expr.build import reachable
-from pliant.ir import Kind as VariableKind
-from pliant.ir import Op
+from pliant.ir import Kind, Op
 from pliant.realtime.code.events import DiscretePart
 from pliant.realtime.code.first import FirstText
 from pliant.realtime.code.fixed import fixed
@@ -55,7 +54,7 @@ from pliant.realtime.code.places import (
     X,
 )
 from pliant.realtime.code.types import StepCode, StepPlan, StepSystem
-from pliant.realtime.code.write import Context, StepWriter, helpers, table_functions, wide_scalar
+from pliant.realtime.code.write import StepContext, StepWriter, helpers, table_functions, wide_scalar
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW
 
 BYTES = {"double": 8, "float": 4}
@@ -86,9 +85,13 @@ class StepText:
         self.u_members = member_names([self.variables[v].name for v in self.program.u])
         self.p_members = member_names([self.variables[v].name for v in self.program.p])
         self.y_members = member_names([name for name, _, _ in plan.outputs])
-        names = {Record.INPUTS: self.u_members, Record.PARAMETERS: self.p_members, Record.OUTPUTS: self.y_members}
+        names = {
+            StructArray.INPUTS: self.u_members,
+            StructArray.PARAMETERS: self.p_members,
+            StructArray.OUTPUTS: self.y_members,
+        }
         self.layout = layout(self.name, plan.options.precision, names)
-        self.c = Context(self.w.g, self.variables, self.layout, wide=plan.wide)
+        self.c = StepContext(self.w.g, self.variables, self.layout, wide=plan.wide)
         self.monitor = MonitorText(plan, self.c) if plan.options.monitor else None
         self.stack = 0
         self.constant_bytes = 0
@@ -113,7 +116,7 @@ class StepText:
                 places |= {v: NEW_TEARS.at(k) for k, v in enumerate(system.half_tears)}
         self.c.integers |= w.integers
         for v, variable in enumerate(self.variables):
-            is_fixed = variable.kind in (VariableKind.PARAMETER, VariableKind.CONSTANT)
+            is_fixed = variable.kind in (Kind.PARAMETER, Kind.CONSTANT)
             if is_fixed and v not in places and v in plan.values:
                 places[v] = Number(plan.values[v])
 
@@ -121,7 +124,7 @@ class StepText:
 
     def scalars(self, ahead: int) -> dict[str, str]:
         """Time ``ahead`` steps after the last end of a step, and half a step after it."""
-        tau, at = self.layout.literal(self.plan.tau, Kind.WIDE), self.layout.place
+        tau, at = self.layout.literal(self.plan.tau, ValueKind.WIDE), self.layout.place
         start, step = at(START.at()), at(STEP.at())
         out = {TIME.name: f"{start} + (double)({step}{f' + {ahead}' if ahead else ''}) * {tau}"}
         if self.plan.options.order == 2 and ahead >= 0:
@@ -130,7 +133,7 @@ class StepText:
 
     def _writer(self, name: str, targets: Sequence[Target], more: Sequence[Argument], exported: bool) -> StepWriter:
         arguments = [INSTANCE, GIVEN_INPUTS, *more]
-        plan = Plan(self.w.shared, self.plan.statements, [targets])
+        plan = FunctionPlan(self.w.shared, self.plan.statements, [targets])
         return StepWriter(self.c, name, plan, arguments, part=self.plan.options.part, exported=exported)
 
     def _plain_step(self, tag: str) -> str:
@@ -222,8 +225,10 @@ class StepText:
         layout, at = self.layout, self.layout.place
         names = layout.passed("m", "u", *(one.name for one in own))
         out = [tables.text(layout), writer.write({}, {})]
-        body = "".join(f"    const {layout.type(Kind.WIDE)} {name} = {value};\n" for name, value in scalars.items())
-        body += "".join(f"    {layout.type(Kind.REAL)} {name}[{size}];\n" for name, size in arrays.items())
+        body = "".join(
+            f"    const {layout.type(ValueKind.WIDE)} {name} = {value};\n" for name, value in scalars.items()
+        )
+        body += "".join(f"    {layout.type(ValueKind.REAL)} {name}[{size}];\n" for name, size in arrays.items())
         fill = len(system.elimination.entries)
         for k in range(order):
             if tables.size > fill:
@@ -267,7 +272,7 @@ class StepText:
         writer = self._writer(f"{tag}_half", targets, own, False)
         names = layout.passed("m", "u", *(one.name for one in own))
         two = layout.literal(2.0)
-        body = f"    {layout.type(Kind.REAL)} d1[{n}], d2[{n}], xh[{n}], zn[{max(len(system.last), 1)}];\n"
+        body = f"    {layout.type(ValueKind.REAL)} d1[{n}], d2[{n}], xh[{n}], zn[{max(len(system.last), 1)}];\n"
         body += self._solved(tag, 1, Array("d1"))
         body += f"    for (int i = 0; i < {n}; i++) xh[i] = {layout.place(X.at('i'))} + d1[i];\n"
         body += f"    {tag}_half({names});\n{self._solved(tag, 1, Array('d2'))}"
@@ -298,8 +303,8 @@ class StepText:
     def _outputs(self) -> str:
         plan, n = self.plan, self.name
         targets = [(OUTPUTS.at(k), e) for k, (_, _, e) in enumerate(plan.outputs)]
-        arguments = [READ_ONLY, GIVEN_INPUTS, Argument("y", Record.OUTPUTS)]
-        step_plan = Plan(self.w.shared, plan.statements, [targets])
+        arguments = [READ_ONLY, GIVEN_INPUTS, Argument("y", StructArray.OUTPUTS)]
+        step_plan = FunctionPlan(self.w.shared, plan.statements, [targets])
         writer = StepWriter(self.c, f"{n}_get_outputs", step_plan, arguments, part=plan.options.part, exported=True)
         return writer.write({"t": self.scalars(0)["t"]}, {})
 
@@ -314,12 +319,12 @@ class StepText:
             (DIVISOR.at(k), self.w.rewrite(e, {}, {})) for k, (e, _, _) in enumerate(self.w.s.pivots)
         ]
         constants: list[Target] = [(CONSTANTS.at(k), e) for e, k in c.constants.items()]
-        plan = Plan(self.w.shared, [], [constants + pivots], hoist=False)
+        plan = FunctionPlan(self.w.shared, [], [constants + pivots], hoist=False)
         arguments = [INSTANCE, Argument(DIVISOR.name)]
         writer = StepWriter(c, "derived_parameters", plan, arguments, part=500, attribute="PL_ONCE")
         more, wide = "", [(WIDE_CONSTANTS.at(k), e) for e, k in c.wide_constants.items()]
         if wide:
-            plan = Plan(self.w.shared, [], [wide], hoist=False)
+            plan = FunctionPlan(self.w.shared, [], [wide], hoist=False)
             more = StepWriter(
                 c, "derived_in_double", plan, arguments[:1], part=500, attribute="PL_ONCE", in_double=True
             ).write({}, {})
@@ -330,14 +335,14 @@ class StepText:
         )
         none = "    p->none = 0;\n" if not self.p_members else ""
         watched = self.monitor.with_parameters() if self.monitor else ""
-        into = layout.declared([Argument("p", Record.PARAMETERS)], restrict=False)
+        into = layout.declared([Argument("p", StructArray.PARAMETERS)], restrict=False)
         head = layout.declared([INSTANCE, GIVEN_PARAMETERS], restrict=False)
         in_double = f"    derived_in_double({layout.passed('m')});" if wide else ""
         return (
             writer.write({}, {})
             + more
             + f"\nvoid {n}_default_parameters({into}) {{\n{defaults}{none}}}\n\n"
-            + f"int {n}_set_parameters({head}) {{\n    {layout.type(Kind.REAL)} pivot[{max(len(pivots), 1)}];\n"
+            + f"int {n}_set_parameters({head}) {{\n    {layout.type(ValueKind.REAL)} pivot[{max(len(pivots), 1)}];\n"
             + f"    {layout.assigned(PARAMETERS, NEW_PARAMETERS)}\n"
             + f"    derived_parameters({layout.passed('m', 'pivot')});\n{in_double}\n"
             + f"{watched}{checks}    return 0;\n}}\n"
@@ -389,7 +394,7 @@ class StepText:
 
     def _instance_bytes(self, fields: Sequence[Field]) -> int:
         """As compilers lay them out: each member at a multiple of its own size."""
-        size_of = {Kind.REAL: self.bytes, Kind.WIDE: 8, Kind.STEPS: 8}
+        size_of = {ValueKind.REAL: self.bytes, ValueKind.WIDE: 8, ValueKind.STEPS: 8}
         total = 0
         for field in fields:
             size, n = size_of.get(field.array.kind, 4), 1 if field.size is None else field.size
@@ -455,7 +460,7 @@ def operations_of(plan: StepPlan, monitor: MonitorText | None) -> dict[str, Oper
     def count(expressions: Iterable[int]) -> Operations:
         clocks = (plan.lowering.clock, plan.half_clock)
         targets = [(nowhere, e) for e in expressions]
-        return count_operations(Plan(plan.lowering.shared, plan.statements, [targets]), clocks, plan.wide)
+        return count_operations(FunctionPlan(plan.lowering.shared, plan.statements, [targets]), clocks, plan.wide)
 
     def of_system(system: StepSystem) -> list[Operations]:
         kept = [e for _, e in plan.kept]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pliant.arguments import Vector
 from pliant.codegen.program import Assign
 from pliant.realtime.code.algebra import Factors
 from pliant.realtime.code.events import DiscretePart
@@ -17,8 +15,6 @@ from pliant.realtime.code.operations import Operations
 from pliant.realtime.code.tables import Tables
 from pliant.realtime.code.wide import Wide
 from pliant.realtime.sparsing.elimination import Elimination, Entry
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

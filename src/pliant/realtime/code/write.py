@@ -19,8 +19,8 @@ from pliant.codegen.c_text import wrapped
 from pliant.codegen.cprint import ATOM, Printer
 from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
-from pliant.codegen.places import Argument, Kind, Place, Source
-from pliant.codegen.plan import Item, Key, Plan
+from pliant.codegen.places import Argument, Place, Source, ValueKind
+from pliant.codegen.plan import FunctionPlan, Key, PlanItem
 from pliant.ir import OP_NAME, Graph, Op, Table, Variable
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.places import CONSTANTS, WIDE_CONSTANTS, WIDE_WORK, WORK, StepLayout
@@ -34,7 +34,7 @@ _HELPERS = {Op.SIGN: "pl_sign", Op.MIN: "pl_min", Op.MAX: "pl_max"}
 
 
 @dataclass(eq=False)
-class Context:
+class StepContext:
     """What all functions of one stepper share."""
 
     g: Graph
@@ -83,7 +83,7 @@ class StepPrinter(Printer):
     """Expressions without branches, in the precision of the step."""
 
     def __init__(
-        self, context: Context, atom: Callable[[int], str | None], is_real: Callable[[int], bool] = lambda _: False
+        self, context: StepContext, atom: Callable[[int], str | None], is_real: Callable[[int], bool] = lambda _: False
     ) -> None:
         """``is_real``: what stands for a node is a real number, also where the node is a comparison."""
         super().__init__(context.g, context.layout, atom)
@@ -104,7 +104,7 @@ class StepPrinter(Printer):
 
     def literal(self, value: float) -> str:
         """A number."""
-        return self.layout.literal(value, Kind.WIDE if self.in_double else Kind.REAL)
+        return self.layout.literal(value, ValueKind.WIDE if self.in_double else ValueKind.REAL)
 
     def wide_text(self, e: int) -> str:
         """e where a number in double is wanted."""
@@ -187,9 +187,9 @@ class StepWriter:
 
     def __init__(
         self,
-        context: Context,
+        context: StepContext,
         name: str,
-        plan: Plan,
+        plan: FunctionPlan,
         arguments: Sequence[Argument],
         *,
         part: int = PART,
@@ -203,7 +203,9 @@ class StepWriter:
         self.attribute = attribute + " " if attribute else ""
         self.c, self.name, self.plan, self.exported = context, name, plan, exported
         self.layout = context.layout
-        self.real, self.wide, self.integer = (self.layout.type(one) for one in (Kind.REAL, Kind.WIDE, Kind.INTEGER))
+        self.real, self.wide, self.integer = (
+            self.layout.type(one) for one in (ValueKind.REAL, ValueKind.WIDE, ValueKind.INTEGER)
+        )
         self.arguments = list(arguments)
         items = plan.items = order_on_demand(plan)
         n_parts = -(-len(items) // (part if len(items) <= part else min(part, PIECE)))
@@ -284,7 +286,7 @@ class StepWriter:
         printer.always = printer.in_double = self.in_double
         return printer
 
-    def _leaves(self, item: Item, defined: set[Key]) -> list[str]:
+    def _leaves(self, item: PlanItem, defined: set[Key]) -> list[str]:
         """Declarations of the values from outside that an item is the first to read."""
         found = sorted(
             key[1]
@@ -298,11 +300,11 @@ class StepWriter:
     def _type(self, v: int) -> str:
         return self.integer if v in self.c.integers else self.wide if self.c.is_wide_variable(v) else self.real
 
-    def _item(self, item: Item) -> str:
+    def _item(self, item: PlanItem) -> str:
         root = item.roots[0]
         if item.place is not None:
             printer = self._printer()
-            text = printer.condition(root) if item.place.array.kind == Kind.INTEGER else printer.text(root)
+            text = printer.condition(root) if item.place.array.kind == ValueKind.INTEGER else printer.text(root)
             return f"    {self.layout.place(item.place)} = {text};"
         key = item.defines[0]
         skip = root if self.plan.named.get(root) == key else -1
@@ -335,7 +337,7 @@ class StepWriter:
         own = [*self.arguments, *(wide_scalar(name) for name in scalars), *(Argument(name) for name in arrays)]
         if self.n_wide:
             before += f"    {wide} {WIDE_WORK.name}[{self.n_wide}];\n"
-            own.append(Argument(WIDE_WORK.name, Kind.WIDE))
+            own.append(Argument(WIDE_WORK.name, ValueKind.WIDE))
         out = []
         for k, part in enumerate(self.parts):
             out.append(self._function(f"{self.name}_{k + 1}", part, "", "", own))
@@ -353,7 +355,7 @@ class StepWriter:
     def _function(
         self,
         name: str,
-        items: Sequence[Item],
+        items: Sequence[PlanItem],
         before: str,
         after: str,
         arguments: Sequence[Argument] | None = None,
@@ -369,17 +371,17 @@ class StepWriter:
 
 def wide_scalar(name: str) -> Argument:
     """A number in double."""
-    return Argument(name, Kind.WIDE, is_const=True, is_array=False)
+    return Argument(name, ValueKind.WIDE, is_const=True, is_array=False)
 
 
-def table_functions(context: Context, k: int, table: Table, orders: Sequence[int]) -> str:
+def table_functions(context: StepContext, k: int, table: Table, orders: Sequence[int]) -> str:
     """Data of a table and one function per order of derivative; of time in float, its knots are in double."""
     wide = [order for order in orders if (k, order) in context.wide_tables]
     return _table_text(context, k, table, orders, "") + (_table_text(context, k, table, wide, "_wide") if wide else "")
 
 
-def _table_text(context: Context, k: int, table: Table, orders: Sequence[int], kind: str) -> str:
-    literal, precision = context.layout.literal, Kind.WIDE if kind else Kind.REAL
+def _table_text(context: StepContext, k: int, table: Table, orders: Sequence[int], kind: str) -> str:
+    literal, precision = context.layout.literal, ValueKind.WIDE if kind else ValueKind.REAL
     real = context.layout.type(precision)
 
     def number_of(value: float) -> str:

@@ -288,7 +288,7 @@ def take_steps(walker: Walker, scenario: Scenario) -> Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ScenarioErrors:
     """Errors of the judged names in one scenario."""
 
     errors: Matrix  # (m,) shares of the ranges
@@ -374,7 +374,7 @@ class Judge:
                 continue
         return y
 
-    def found(self, k: int, steps: Steps | Trace) -> Found | None:
+    def found(self, k: int, steps: Steps | Trace) -> ScenarioErrors | None:
         """Errors of a run of scenario k; None without an accurate one."""
         run = self.runs[k]
         if not isinstance(run, AccurateRun):
@@ -384,7 +384,7 @@ class Judge:
         worst = np.argmax(share, axis=0)
         errors = np.asarray(share[worst, np.arange(share.shape[1])])
         times = np.concatenate([[steps.scenario.start], steps.t])
-        return Found(errors, times[worst], float((errors / self.accuracy.limits).max(initial=0.0)))
+        return ScenarioErrors(errors, times[worst], float((errors / self.accuracy.limits).max(initial=0.0)))
 
     def ratio(self, runs: Sequence[Steps | Trace]) -> float:
         """Largest error over all scenarios in units of what is allowed."""

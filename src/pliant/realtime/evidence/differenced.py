@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.realtime.scenario import Scenario
-from pliant.realtime.sparsing.linearisations import Frame
+from pliant.realtime.sparsing.linearisations import CommonData
 from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, Walker
 
 DIFFERENCED = 8  # points of each run
 
 
 def differenced_radius(
-    walker: Walker, frame: Frame, scenarios: Sequence[Scenario], runs: Sequence[Trace], mask: Mask | None
+    walker: Walker, frame: CommonData, scenarios: Sequence[Scenario], runs: Sequence[Trace], mask: Mask | None
 ) -> float:
     """Largest |eigenvalue| along these runs."""
     radius = 0.0
@@ -26,7 +26,7 @@ def differenced_radius(
     return radius
 
 
-def _differenced(walker: Walker, frame: Frame, t: float, x: Matrix, mask: Mask | None) -> Matrix:
+def _differenced(walker: Walker, frame: CommonData, t: float, x: Matrix, mask: Mask | None) -> Matrix:
     def step(x: Matrix) -> Matrix:
         return x + walker.step(t, x, mask)[0]
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from pliant.realtime.evidence.certificates import Lyapunov, Windows
 from pliant.realtime.sparsing.linearise import Matrix
-from pliant.realtime.sparsing.static_lu import Quality
+from pliant.realtime.sparsing.static_lu import PivotQuality
 
 MISSED = "what reaches the accuracy"  # the item of a plan that misses it
 SHOWN = 10  # ranges that are printed; the file has them all
 
 
 @dataclass(frozen=True)
-class Item:
+class EvidenceItem:
     """One thing that was looked at."""
 
     name: str
@@ -74,8 +74,8 @@ class Evidence:
     lyapunov: Lyapunov | None = None
     window: Windows | None = None
     true_radius: float = 0.0  # of the differenced step
-    double: Quality | None = None
-    single: Quality | None = None
+    double: PivotQuality | None = None
+    single: PivotQuality | None = None
     constraint: float | None = None  # largest residual of algebraic equations, of the largest term
     unstable_exact: int = 0
     accuracy: float | Mapping[str, float | None] | None = None  # as it was asked for; None: not judged
@@ -84,7 +84,7 @@ class Evidence:
     limits: dict[str, float | None] = field(default_factory=dict)  # what is allowed; None: not judged
     proposals: tuple[Proposal, ...] = ()  # settings that were tried and reach the accuracy
     code_difference: float | None = None  # of the compiled step from the runs of the analysis, in units of the ranges
-    items: list[Item] = field(default_factory=list)
+    items: list[EvidenceItem] = field(default_factory=list)
     covered: list[str] = field(default_factory=list)  # scenarios with their inputs, then ranges of all states
     runs: list[str] = field(default_factory=list)  # scenarios alone
     ranges: list[tuple[str, float, float]] = field(default_factory=list)  # inputs, then states of large errors first

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from pliant.arguments import as_path
 from pliant.errors import OutputError
-from pliant.realtime.evidence.evidence import Item
+from pliant.realtime.evidence.evidence import EvidenceItem
 from pliant.realtime.report.data import Extras, page_data, units, worst_of
 
 if TYPE_CHECKING:
@@ -421,7 +421,7 @@ grow over a window of so many steps, at worst; below one it has shrunk.</p>
 """
 
 
-def _item(one: Item) -> str:
+def _item(one: EvidenceItem) -> str:
     key, text = MARKS[one.holds]
     return f'<li class="{key}"><span class="mark">{text}</span><b>{escape(one.name)}:</b> {escape(one.text)}</li>'
 

@@ -28,7 +28,7 @@ LOOP_LIMIT = 0.5
 
 
 @dataclass(frozen=True)
-class Rule:
+class AcceptRule:
     """What the user asks for."""
 
     tolerance: float
@@ -53,7 +53,7 @@ class Verdict:
 class Checker:
     """Tests patterns against linearisations."""
 
-    def __init__(self, points: Points, rule: Rule) -> None:
+    def __init__(self, points: Points, rule: AcceptRule) -> None:
         self.points, self.rule = points, rule
         self.frame = points.frame
         self.limits = points.limits(rule.theta)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.effects import cluster_effects
 from pliant.realtime.sparsing.elimination import eliminate
 from pliant.realtime.sparsing.linearisations import Places, Points
@@ -84,7 +84,7 @@ def _bisect(count: int, accepts: Callable[[int], bool]) -> int:
     return low
 
 
-def compare(points: Points, rule: Rule, training: list[int], cut: float = 0.01) -> list[Baseline]:
+def compare(points: Points, rule: AcceptRule, training: list[int], cut: float = 0.01) -> list[Baseline]:
     """All baselines on these points; none where there is no entry to choose."""
     if not points.frame.n:
         return []

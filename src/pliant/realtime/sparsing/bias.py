@@ -14,14 +14,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.realtime.sparsing.linearisations import LATER, Frame
+from pliant.realtime.sparsing.linearisations import LATER, CommonData
 from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace
 from pliant.realtime.sparsing.stepmap import added_bias, euler_map, plain_solve, step_map
 
 CHUNK = 200  # steps whose matrices are factorised together
 
 
-def predicted_error(frame: Frame, trace: Trace, mask: Mask) -> Matrix:
+def predicted_error(frame: CommonData, trace: Trace, mask: Mask) -> Matrix:
     """(N + 1, n) sparsed minus exact, in the units of the states."""
     out = np.zeros((len(trace.t) + 1, frame.n))
     e = np.zeros(frame.n)
@@ -37,7 +37,7 @@ def predicted_error(frame: Frame, trace: Trace, mask: Mask) -> Matrix:
     return out
 
 
-def _parts(frame: Frame, trace: Trace) -> Iterator[slice]:
+def _parts(frame: CommonData, trace: Trace) -> Iterator[slice]:
     for first in range(0, len(trace.t), CHUNK):
         yield slice(first, min(first + CHUNK, len(trace.t)))
 
@@ -48,14 +48,14 @@ def _values(trace: Trace, part: slice) -> Matrix:
     return np.asarray(trace.values[np.searchsorted(trace.kept, steps, side="right") - 1])
 
 
-def _first_order(frame: Frame, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
+def _first_order(frame: CommonData, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
     """Ss and -Bs^-1 E Dx of some steps."""
     values = _values(trace, part)
     Df, J = frame.dense(values), frame.masked(values, mask)
     return euler_map(frame.mass, J, Df, frame.tau), added_bias(frame.mass, J, Df, trace.dx[part], frame.tau)
 
 
-def _second_order(frame: Frame, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
+def _second_order(frame: CommonData, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
     """R and the difference of the steps from the exact x."""
     values, h = _values(trace, part), frame.tau / 2
     Df, J = frame.dense(values), frame.masked(values, mask)
@@ -73,7 +73,7 @@ def _second_order(frame: Frame, trace: Trace, part: slice, mask: Mask) -> tuple[
     return step_map(frame.mass, J, Df, frame.tau, 2), (step - dx)[:, :, 0]
 
 
-def largest(error: Matrix, frame: Frame) -> Matrix:
+def largest(error: Matrix, frame: CommonData) -> Matrix:
     """Largest modulus of each state's error in units of its range; states without weight count as zero.
 
     Errors during the start-up (the first 2 % of a run) count half: they depend on arbitrary start values.

@@ -43,7 +43,7 @@ Numbers = NDArray[Any]  # real for clusters that are closed under conjugation, e
 
 
 @dataclass(frozen=True)
-class Block:
+class ClusterBlock:
     """One cluster of the block diagonal form: bases, blocks, and the gradient of its sum of eigenvalues."""
 
     indices: Indices  # into Pencil.eigenvalues
@@ -192,17 +192,17 @@ def components(together: NDArray[np.bool_]) -> Clusters:
 # --- block diagonal form --------------------------------------------------------------------------------------------
 
 
-def block_diagonalise(pencil: Pencil, clusters: Iterable[ArrayLike]) -> list[Block]:
+def block_diagonalise(pencil: Pencil, clusters: Iterable[ArrayLike]) -> list[ClusterBlock]:
     """Bases and blocks of each cluster; indices are those of ``pencil.eigenvalues``."""
     checked = given_clusters(clusters, pencil.eigenvalues, split_conjugates=True)
     return [block(pencil, members) for members in checked]
 
 
-def block(pencil: Pencil, members: Indices) -> Block:
+def block(pencil: Pencil, members: Indices) -> ClusterBlock:
     """One cluster of the block diagonal form."""
     X, Y = qz_bases(pencil, members) or schur_bases(pencil, members)
     left = Y.conj().T
-    found = Block(members, X, Y, left @ pencil.L @ X, left @ pencil.B @ X)
+    found = ClusterBlock(members, X, Y, left @ pencil.L @ X, left @ pencil.B @ X)
     try:
         finite = bool(np.isfinite(found.U).all() and np.isfinite(found.V).all())
     except np.linalg.LinAlgError:

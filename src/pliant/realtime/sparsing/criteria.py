@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import eig
 
 from pliant.errors import ArgumentError
+from pliant.realtime.sparsing.clusters import ClusterBlock as Block
 from pliant.realtime.sparsing.clusters import (
-    Block,
     Clusters,
     allowed_changes,
     block_diagonalise,

@@ -34,7 +34,7 @@ INVISIBLE = 1e-3  # change over the whole run that an eigenvalue may bring about
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class CommonData:
     """What is common to all linearisations of a model."""
 
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Origin:
+class PointOrigin:
     """Where a linearisation was met."""
 
     scenario: int
@@ -88,7 +88,7 @@ class Origin:
 class Points:
     """P linearisations of one model."""
 
-    def __init__(self, frame: Frame, values: Matrix, dx: Matrix, origins: Sequence[Origin]) -> None:
+    def __init__(self, frame: CommonData, values: Matrix, dx: Matrix, origins: Sequence[PointOrigin]) -> None:
         self.frame, self.values, self.dx = frame, values, dx
         self.origins = list(origins)
         self.Df = frame.dense(values)
@@ -183,7 +183,7 @@ class Points:
         """A change of an eigenvalue near one that stays invisible over the longest scenario."""
         return max(1e-9, INVISIBLE / max(self.frame.horizon, 1))
 
-    def extended(self, values: Matrix, dx: Matrix, origins: Sequence[Origin]) -> Points:
+    def extended(self, values: Matrix, dx: Matrix, origins: Sequence[PointOrigin]) -> Points:
         """These and further points."""
         return Points(
             self.frame,
@@ -226,7 +226,7 @@ def _spread(length: int, count: int) -> Places:
     return np.unique(np.linspace(0, length - 1, count).round().astype(np.intp))
 
 
-def pick(traces: Sequence[Trace], count: int, masked: bool = False) -> tuple[Matrix, Matrix, list[Origin]]:
+def pick(traces: Sequence[Trace], count: int, masked: bool = False) -> tuple[Matrix, Matrix, list[PointOrigin]]:
     """About ``count`` linearisations, evenly spread over all scenarios: entries, steps, origins."""
     total = sum(len(one.kept) for one in traces)
     values, dx, origins = [], [], []
@@ -238,5 +238,5 @@ def pick(traces: Sequence[Trace], count: int, masked: bool = False) -> tuple[Mat
         values.append(one.values[chosen])
         dx.append(one.dx[steps])
         first = LATER * len(one.t)
-        origins += [Origin(s, int(k), float(one.t[k]), masked, bool(k >= first)) for k in steps]
+        origins += [PointOrigin(s, int(k), float(one.t[k]), masked, bool(k >= first)) for k in steps]
     return np.concatenate(values), np.concatenate(dx), origins

@@ -142,7 +142,7 @@ class Walker:
         if self._has_memory:
             self.model.settle(sim.instance, t, x, sim.u)
             return
-        info = runtime.EventInfo()
+        info = runtime.EventInfoStruct()
         call = runtime.EVENT_CALL(self.model.struct.event)
         # no roots given: relations exactly as they stand, without the band around a root where solvers hold them
         call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
@@ -162,7 +162,7 @@ class Walker:
         if not self._has_memory:
             return x
         self._set_inputs(t, self.inputs_from(self._steps_at(t)))
-        after, info = x.copy(), runtime.EventInfo()
+        after, info = x.copy(), runtime.EventInfoStruct()
         call = runtime.EVENT_CALL(self.model.struct.event)
         status = call(self.sim.instance.address, t, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info))
         if status != runtime.OK:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.realtime.sparsing.accept import Checker, Rule, Verdict
+from pliant.realtime.sparsing.accept import AcceptRule, Checker, Verdict
 from pliant.realtime.sparsing.cancelling import Atom, Effects, find_atoms
 from pliant.realtime.sparsing.effects import signed_effects
 from pliant.realtime.sparsing.linearisations import Places, Points
@@ -57,7 +57,7 @@ class Stage:
 
 
 @dataclass(eq=False)
-class Found:
+class SearchResult:
     """What a search gives."""
 
     mask: Mask  # of the entries of Df
@@ -70,7 +70,7 @@ class Found:
 Report = Callable[[Stage], object]
 
 
-class Search:
+class EntrySearch:
     """One round: from the full pattern down."""
 
     def __init__(self, checker: Checker, training: Sequence[int], free: Mask) -> None:
@@ -138,7 +138,7 @@ class Search:
 class Moves:
     """The moves of a round, in order."""
 
-    def __init__(self, search: Search, effects: Effects, noise: Matrix | None = None) -> None:
+    def __init__(self, search: EntrySearch, effects: Effects, noise: Matrix | None = None) -> None:
         self.s, self.effects = search, effects
         frame = search.frame
         self.rows = [np.flatnonzero(frame.rows == i) for i in range(frame.n)]
@@ -205,9 +205,9 @@ class Settings:
 
 def one_round(
     checker: Checker, training: Sequence[int], settings: Settings, report: Callable[[str, float, int], object]
-) -> Search:
+) -> EntrySearch:
     """All moves until nothing more goes."""
-    search = Search(checker, training, settings.free)
+    search = EntrySearch(checker, training, settings.free)
     moves = Moves(search, signed_effects(checker, training, settings.cut), settings.noise)
     for turn in range(PASSES):
         before = int(search.mask.sum())
@@ -237,7 +237,7 @@ def restart_noise(n_entries: int, seed: int) -> Matrix:
     return np.asarray(np.exp(NOISE * np.random.default_rng(seed).standard_normal(n_entries)))
 
 
-def search_pattern(points: Points, rule: Rule, settings: Settings, report: Report) -> Found:
+def search_pattern(points: Points, rule: AcceptRule, settings: Settings, report: Report) -> SearchResult:
     """Rounds until no linearisation violates; the full pattern if none is found."""
     checker = Checker(points, rule)
     train = list(settings.training)
@@ -252,10 +252,10 @@ def search_pattern(points: Points, rule: Rule, settings: Settings, report: Repor
         history.append((int(search.mask.sum()), len(train), len(bad)))
         report(Stage(number, "check", int(search.mask.sum()), len(train), len(bad), 1.0))
         if not bad:
-            return Found(search.mask, search.decisions, number, train, history)
+            return SearchResult(search.mask, search.decisions, number, train, history)
         new = [p for _, p in bad if p not in train][:MORE]
         if not new:  # refused at points known already: nothing left to learn
             break
         train += new
     full: Mask = np.ones(points.frame.n_entries, dtype=bool)
-    return Found(full, {}, settings.rounds, train, history)
+    return SearchResult(full, {}, settings.rounds, train, history)

@@ -22,7 +22,7 @@ SOUND_GROWTH, SOUND_PIVOT = 1e3, 1e-8  # of rows scaled to one
 
 
 @dataclass(frozen=True)
-class Quality:
+class PivotQuality:
     """Worst values over all points."""
 
     smallest_pivot: float  # of rows scaled to one
@@ -99,7 +99,7 @@ class StaticLU:
 
 def quality(
     elimination: Elimination, matrices: NDArray[np.float64], right: NDArray[np.float64], dtype: type
-) -> Quality:
+) -> PivotQuality:
     """Pivots, growth and error of the elimination over all matrices (P, n, n), rows scaled."""
     size = np.abs(matrices).max(axis=2)
     scaled = matrices / np.where(size > 0, size, 1.0)[:, :, None]
@@ -115,7 +115,7 @@ def quality(
         condition = float(np.linalg.cond(scaled, 1).max())
     except np.linalg.LinAlgError:
         error = condition = float("inf")
-    return Quality(float(pivots.min()), elimination.pivots[worst][1], lu.growth(), error, condition)
+    return PivotQuality(float(pivots.min()), elimination.pivots[worst][1], lu.growth(), error, condition)
 
 
 def sound_order(points: Points, mask: Mask, name: str) -> Elimination:

@@ -43,7 +43,7 @@ def colour(n_rows: int, n_cols: int, rows: ArrayLike, cols: ArrayLike) -> Colour
     row_start, row_column = by_row.indptr.astype(np.int32), by_row.indices.astype(np.int32)
     found = np.zeros(n_cols, dtype=np.int32)
     work = np.empty(runtime.lib.pl_colour_work(n_cols), dtype=np.int32)
-    pattern = runtime.Pattern(n_rows, n_cols, start.ctypes.data, row.ctypes.data)
+    pattern = runtime.PatternStruct(n_rows, n_cols, start.ctypes.data, row.ctypes.data)
     count = runtime.lib.pl_colour(
         ctypes.byref(pattern), *(part.ctypes.data for part in (row_start, row_column, found, work))
     )

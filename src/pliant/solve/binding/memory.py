@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError
 from pliant.solve.binding import runtime
-from pliant.solve.binding.simulation import HostMemory
+from pliant.solve.binding.simulation import HostMemoryStruct
 
 
 def linear_memory(size: int) -> NDArray[np.float64]:
@@ -33,18 +33,18 @@ class _Lent:
 
     __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, owner: HostMemory, address: int, shape: tuple[int, ...], kind: str) -> None:
+    def __init__(self, owner: HostMemoryStruct, address: int, shape: tuple[int, ...], kind: str) -> None:
         self.owner = owner
         self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape, "typestr": kind}
 
 
-class Memory:
+class SimulationMemory:
     """The first block, and what came later."""
 
     def __init__(self, size: int) -> None:
         self.block = np.empty((size + 7) // 8, dtype=np.float64)
         self.place = runtime.address_of(self.block)
-        self.host = HostMemory()
+        self.host = HostMemoryStruct()
 
     def reals(self, address: int, count: int) -> NDArray[np.float64]:
         """A view of numbers."""

@@ -106,7 +106,7 @@ INCIDENT_KINDS = 8  # PL_SAW_KINDS
 ROOT_ENCLOSED = 2 | 16  # PL_ROOT_TIMED, PL_ROOT_PATH: root functions with bounds
 
 
-class Pattern(Structure):
+class PatternStruct(Structure):
     """pl_pattern."""
 
     _fields_ = (("n_rows", c_int), ("n_cols", c_int), ("start", c_void_p), ("row", c_void_p))
@@ -117,7 +117,7 @@ def each(kind: Any, names: str) -> list[tuple[str, Any]]:
     return [(name, kind) for name in names.split()]
 
 
-class Model(Structure):
+class ModelStruct(Structure):
     """pl_model: function pointers are plain addresses here."""
 
     _fields_ = (
@@ -128,23 +128,23 @@ class Model(Structure):
         *each(c_void_p, "u_type p_type y_type d_type"),
         *each(c_void_p, "x_start x_nominal x_min x_max u_start u_nominal u_min u_max p_start p_min p_max"),
         *each(c_void_p, "y_nominal y_min y_max root_direction root_terminal root_kind input_kind"),
-        ("mass", Pattern),
+        ("mass", PatternStruct),
         ("mass_value", c_void_p),
-        ("jac", Pattern),
-        ("jac_u", Pattern),
+        ("jac", PatternStruct),
+        ("jac_u", PatternStruct),
         *each(c_void_p, "open set_parameters nominal initial initialise rhs jac_value jac_u_value jvp tangent taylor"),
         *each(c_void_p, "roots root_range kink_range outputs event step_done settle memory set_memory"),
         *each(c_void_p, "delayed set_history text save_size save restore close error"),
     )
 
 
-class Direction(Structure):
+class DirectionStruct(Structure):
     """pl_direction."""
 
     _fields_ = (("dt", c_double), ("dx", c_void_p), ("du", c_void_p), ("dp", c_void_p))
 
 
-class EventInfo(Structure):
+class EventInfoStruct(Structure):
     """pl_event_info."""
 
     _fields_ = (
@@ -161,7 +161,7 @@ class EventInfo(Structure):
     )
 
 
-class Counters(Structure):
+class CountersStruct(Structure):
     """pl_counters."""
 
     NAMES = (
@@ -186,10 +186,10 @@ class Counters(Structure):
         return COUNTER_ARRAY.from_buffer(self)[:]
 
 
-COUNTER_ARRAY = c_int64 * len(Counters.NAMES)
+COUNTER_ARRAY = c_int64 * len(CountersStruct.NAMES)
 
 
-class Inputs(Structure):
+class InputsStruct(Structure):
     """pl_inputs."""
 
     _fields_ = (
@@ -207,13 +207,13 @@ class Inputs(Structure):
     )
 
 
-class Failure(Structure):
+class FailureStruct(Structure):
     """pl_failure."""
 
     _fields_ = (("status", c_int), ("what", c_int), ("index", c_int), ("t", c_double), ("h", c_double))
 
 
-class Problem(Structure):
+class ProblemStruct(Structure):
     """pl_problem."""
 
     _fields_ = (
@@ -228,20 +228,20 @@ class Problem(Structure):
         ("count", c_void_p),
         ("next_jump", c_int),
         ("passed", c_int),
-        ("failure", Failure),
+        ("failure", FailureStruct),
         ("record", c_void_p),
         ("refused", c_void_p),
         ("watcher", c_void_p),
     )
 
 
-class Incident(Structure):
+class IncidentStruct(Structure):
     """pl_incident."""
 
     _fields_ = (("t", c_double), ("h", c_double), ("value", c_double), ("kind", c_int), ("index", c_int))
 
 
-class Record(Structure):
+class RecordStruct(Structure):
     """pl_record."""
 
     _fields_ = (
@@ -260,7 +260,7 @@ class Record(Structure):
     )
 
 
-class LinearOptions(Structure):
+class LinearOptionsStruct(Structure):
     """pl_linear_options."""
 
     _fields_ = (
@@ -279,7 +279,7 @@ class LinearOptions(Structure):
     )
 
 
-class LinearLayout(Structure):
+class LinearLayoutStruct(Structure):
     """pl_linear_layout."""
 
     _fields_ = (
@@ -296,7 +296,7 @@ class LinearLayout(Structure):
     )
 
 
-class MethodOptions(Structure):
+class MethodOptionsStruct(Structure):
     """pl_method_options."""
 
     _fields_ = (
@@ -308,13 +308,13 @@ class MethodOptions(Structure):
     )
 
 
-class RunOptions(Structure):
+class RunOptionsStruct(Structure):
     """pl_run_options."""
 
     _fields_ = (
         ("method", c_void_p),
         ("other", c_void_p),
-        ("method_options", MethodOptions),
+        ("method_options", MethodOptionsStruct),
         ("max_steps", c_int64),
         ("root_samples", c_int),
         ("restart_always", c_int),
@@ -322,7 +322,7 @@ class RunOptions(Structure):
     )
 
 
-class Watch(Structure):
+class WatchStruct(Structure):
     """pl_watch."""
 
     _fields_ = (
@@ -331,11 +331,11 @@ class Watch(Structure):
     )
 
 
-class Run(Structure):
+class RunStruct(Structure):
     """pl_run: the head of the block."""
 
     _fields_ = (
-        ("opt", RunOptions),
+        ("opt", RunOptionsStruct),
         ("t_stop", c_double),
         ("t_reached", c_double),
         ("next_time", c_double),
@@ -365,7 +365,7 @@ class Run(Structure):
         ("n_x", c_int),
         ("n_roots", c_int),
         ("n_u", c_int),
-        ("watch", Watch),
+        ("watch", WatchStruct),
         ("n_ahead", c_int),
         ("n_watched", c_int),
         ("n_path", c_int),
@@ -378,7 +378,7 @@ class Run(Structure):
     )
 
 
-class Stepper(Structure):
+class StepperStruct(Structure):
     """pl_stepper: the head of every method's state."""
 
     _fields_ = (
@@ -391,7 +391,7 @@ class Stepper(Structure):
     )
 
 
-class Output(Structure):
+class OutputStruct(Structure):
     """pl_output."""
 
     _fields_ = (
@@ -415,7 +415,7 @@ SHIM_CALL = CFUNCTYPE(c_int, c_double)
 INPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, POINTER(c_double))
 
 
-class Shim(Structure):
+class ShimStruct(Structure):
     """pl_shim."""
 
     _fields_ = (
@@ -441,32 +441,32 @@ OPEN_CALL = CFUNCTYPE(c_int, c_void_p)
 CLOSE_CALL = CFUNCTYPE(None, c_void_p)
 PARAMETER_CALL = CFUNCTYPE(c_int, c_void_p, c_void_p)
 MEMORY_CALL = CFUNCTYPE(c_void_p, c_void_p, c_int)
-INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfo))
+INITIALISE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(EventInfoStruct))
 SET_MEMORY_CALL = CFUNCTYPE(None, c_void_p, c_int, c_double)
 SETTLE_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p)
 TANGENT_CALL = CFUNCTYPE(c_int, c_void_p, c_int, c_double, c_void_p, c_void_p, c_void_p, c_void_p)
 POINT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 JVP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_double, c_void_p, c_void_p, c_void_p)
 OUTPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
-EVENT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p, POINTER(EventInfo))
+EVENT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p, POINTER(EventInfoStruct))
 STEP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(c_int))
 TEXT_CALL = CFUNCTYPE(c_char_p, c_void_p)
 
 _SIZES = (
-    Model,
-    Problem,
-    Run,
-    Output,
-    RunOptions,
-    LinearLayout,
-    LinearOptions,
-    Counters,
-    Inputs,
-    Shim,
-    EventInfo,
-    Stepper,
-    Record,
-    Incident,
+    ModelStruct,
+    ProblemStruct,
+    RunStruct,
+    OutputStruct,
+    RunOptionsStruct,
+    LinearLayoutStruct,
+    LinearOptionsStruct,
+    CountersStruct,
+    InputsStruct,
+    ShimStruct,
+    EventInfoStruct,
+    StepperStruct,
+    RecordStruct,
+    IncidentStruct,
 )
 
 

@@ -16,7 +16,7 @@ from ctypes import (
 
 from pliant.solve.binding import runtime
 from pliant.solve.binding.runtime import lib
-from pliant.solve.binding.start import StartReport, StartRequest
+from pliant.solve.binding.start import StartReportStruct, StartRequestStruct
 
 # what may have to grow, as in PL_GROW_...
 GROW_FACTORS, GROW_ROWS, GROW_LOG, GROW_EVENTS, GROW_INCIDENTS = range(5)
@@ -25,13 +25,13 @@ N_GROW = 5
 SAVE_ROWS, SAVE_LOG, SAVE_EVENTS, SAVE_INCIDENTS = 1, 2, 4, 8
 
 
-class Plan(Structure):
+class LinearPlanStruct(Structure):
     """pl_plan."""
 
-    _fields_ = (("options", runtime.LinearOptions), ("layout", runtime.LinearLayout), ("work", c_void_p))
+    _fields_ = (("options", runtime.LinearOptionsStruct), ("layout", runtime.LinearLayoutStruct), ("work", c_void_p))
 
 
-class Setup(Structure):
+class SetupStruct(Structure):
     """pl_setup."""
 
     _fields_ = (
@@ -49,11 +49,11 @@ class Setup(Structure):
         ("rtol", c_double),
         ("start", c_double),
         ("stop", c_double),
-        ("run", runtime.RunOptions),
+        ("run", runtime.RunOptionsStruct),
         ("plan", c_void_p),
         ("linear", c_void_p),
         ("linear_used", c_int),
-        ("request", StartRequest),
+        ("request", StartRequestStruct),
         ("start_work", c_void_p),
         ("degree", c_int),
         ("mask", c_void_p),
@@ -72,20 +72,20 @@ class Setup(Structure):
     )
 
 
-class Head(Structure):
+class HeadStruct(Structure):
     """pl_simulation: the head of its block."""
 
     _fields_ = (
-        ("problem", runtime.Problem),
-        ("count", runtime.Counters),
-        ("record", runtime.Record),
-        ("out", runtime.Output),
+        ("problem", runtime.ProblemStruct),
+        ("count", runtime.CountersStruct),
+        ("record", runtime.RecordStruct),
+        ("out", runtime.OutputStruct),
         ("run", c_void_p),
         ("method", c_void_p),
         ("x", c_void_p),
         ("x_first", c_void_p),
         ("p", c_void_p),
-        ("report", StartReport),
+        ("report", StartReportStruct),
         ("t", c_double),
         ("t_stop", c_double),
         ("status", c_int),
@@ -101,15 +101,15 @@ class Head(Structure):
         ("grown", c_int64 * N_GROW),
         ("capacity", c_size_t * N_GROW),
         ("lu_room", c_double),
-        ("layout", runtime.LinearLayout),
-        ("inputs", runtime.Inputs),
+        ("layout", runtime.LinearLayoutStruct),
+        ("inputs", runtime.InputsStruct),
         ("size", c_size_t),
         ("opened", c_int),
-        ("setup", Setup),
+        ("setup", SetupStruct),
     )
 
 
-class HostMemory(Structure):
+class HostMemoryStruct(Structure):
     """pl_host_memory: blocks from the heap, given back when the last view of them is gone."""
 
     _fields_ = (("block", c_void_p * N_GROW),)
@@ -118,7 +118,7 @@ class HostMemory(Structure):
         lib.pl_host_release(self)
 
 
-runtime.check_sizes({17: Setup, 18: Head, 19: Plan, 20: HostMemory})
+runtime.check_sizes({17: SetupStruct, 18: HeadStruct, 19: LinearPlanStruct, 20: HostMemoryStruct})
 runtime.declare(
     lib,
     {
@@ -140,7 +140,7 @@ runtime.declare(
         "pl_simulation_save": (c_int, [c_void_p, c_int, c_void_p]),
         "pl_simulation_restore": (c_int, [c_void_p, c_void_p]),
         "pl_simulation_append": (c_int, [c_void_p, c_int, c_int64, c_int64, c_void_p]),
-        "pl_host_release": (None, [POINTER(HostMemory)]),
+        "pl_host_release": (None, [POINTER(HostMemoryStruct)]),
     },
 )
 MODEL_ENGINE = runtime.symbol("pl_model_engine")

@@ -24,7 +24,7 @@ from pliant.solve.binding.runtime import check_sizes, each
 ROWS, NAMES, WORDS = 6, 8, 1200
 
 
-class Initial(Structure):
+class InitialStruct(Structure):
     """pl_initial: function pointers are plain addresses here."""
 
     _fields_ = (
@@ -40,7 +40,7 @@ CHOSEN_CALL = CFUNCTYPE(c_void_p, c_void_p, POINTER(c_void_p))
 STATES_CALL = CFUNCTYPE(c_void_p, c_void_p, c_int)
 
 
-class StartRequest(Structure):
+class StartRequestStruct(Structure):
     """pl_start_request."""
 
     _fields_ = (
@@ -58,7 +58,7 @@ class StartRequest(Structure):
     )
 
 
-class StartFailure(Structure):
+class StartFailureStruct(Structure):
     """pl_start_failure."""
 
     _fields_ = (
@@ -76,7 +76,7 @@ class StartFailure(Structure):
     )
 
 
-class StartReport(Structure):
+class StartReportStruct(Structure):
     """pl_start_report."""
 
     _fields_ = (
@@ -89,8 +89,8 @@ class StartReport(Structure):
         ("redundant", c_void_p),
         ("loop", c_int),
         ("loop_residual", c_void_p),
-        ("failure", StartFailure),
+        ("failure", StartFailureStruct),
     )
 
 
-check_sizes({14: Initial, 15: StartRequest, 16: StartReport})
+check_sizes({14: InitialStruct, 15: StartRequestStruct, 16: StartReportStruct})

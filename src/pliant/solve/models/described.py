@@ -10,7 +10,7 @@ from pliant.solve.models.known import Names
 from pliant.solve.results.result import VariableInfo, VariableKind, VariableType
 
 
-def described(struct: runtime.Model, names: Names) -> dict[str, VariableInfo]:
+def described(struct: runtime.ModelStruct, names: Names) -> dict[str, VariableInfo]:
     """Every variable by name; what is not declared is left out."""
     out: dict[str, VariableInfo] = {}
     kinds: dict[str, VariableKind] = {"x": "state", "u": "input", "p": "parameter", "y": "output"}
@@ -39,6 +39,6 @@ def described(struct: runtime.Model, names: Names) -> dict[str, VariableInfo]:
     return out
 
 
-def _numbers(struct: runtime.Model, field: str, count: int) -> list[float] | None:
+def _numbers(struct: runtime.ModelStruct, field: str, count: int) -> list[float] | None:
     place = getattr(struct, field, None)
     return [float(value) for value in runtime.doubles_at(place, count)] if place and count else None

@@ -14,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import as_names, is_number
+from pliant.arguments import Vector, as_names, is_number
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.jacobian.detect import detect
 from pliant.solve.binding import runtime
 from pliant.solve.models.known import Names
 from pliant.solve.models.mass import make_explicit
-from pliant.solve.models.numeric import Instance, NumericModel, Vector, check_names
+from pliant.solve.models.numeric import Instance, NumericModel, check_names
 from pliant.solve.results.manifest import hash_bytes
 
 Function = Callable[[float, Vector], ArrayLike]
@@ -48,7 +48,7 @@ class Root:
 class FunctionModel(NumericModel):
     """A model whose functions are Python callables."""
 
-    def __init__(self, struct: runtime.Model, parts: _Parts, **description: Any) -> None:
+    def __init__(self, struct: runtime.ModelStruct, parts: _Parts, **description: Any) -> None:
         super().__init__(struct, **description)
         self.parts = parts
         self.arguments: dict[str, Any] = {}  # of `function_model`
@@ -108,7 +108,7 @@ class FunctionModel(NumericModel):
         )
         shown = x.view()
         shown.flags.writeable = False
-        shim = runtime.Shim(
+        shim = runtime.ShimStruct(
             n_x=n,
             n_jac=parts.n_jac,
             n_roots=len(parts.roots),
@@ -281,8 +281,8 @@ def _roots_call(parts: _Parts, x: Vector, out: Vector) -> Callable[[float], None
     return call
 
 
-def _event_call(parts: _Parts, shim: runtime.Shim, x: Vector, fired: NDArray[np.int8]) -> Callable[[float], None]:
-    shim = runtime.Shim.from_address(ctypes.addressof(shim))  # no way back to the callbacks that it keeps
+def _event_call(parts: _Parts, shim: runtime.ShimStruct, x: Vector, fired: NDArray[np.int8]) -> Callable[[float], None]:
+    shim = runtime.ShimStruct.from_address(ctypes.addressof(shim))  # no way back to the callbacks that it keeps
 
     def call(t: float) -> None:
         for i, root in enumerate(parts.roots):
@@ -410,7 +410,7 @@ def function_model(
     x_names = tuple(as_names("names", names)) if names is not None else tuple(f"x[{i}]" for i in range(n))
     if len(x_names) != n:
         raise ArgumentError(f"names has {len(x_names)} entries, but there are {n} states", hint=f"give {n} names")
-    struct = runtime.Model(abi=runtime.PL_ABI, n_x=n, flags=0, x_start=x_start.ctypes.data)
+    struct = runtime.ModelStruct(abi=runtime.PL_ABI, n_x=n, flags=0, x_start=x_start.ctypes.data)
     keep: list[Any] = [x_start]
     combine, algebraic = _install_mass(struct, mass, n, keep)
     detected = isinstance(pattern, str)
@@ -440,7 +440,7 @@ def function_model(
     parts = _Parts(f, n, jac, combine, structure, n_jac, listed, all_names, detected)
     # a throw-away shim only tells which callbacks exist
     dummy = runtime.SHIM_CALL(lambda _t: 0)
-    shim = runtime.Shim(rhs=dummy)
+    shim = runtime.ShimStruct(rhs=dummy)
     if jac is not None:
         shim.jac = dummy
     if listed:
@@ -489,14 +489,14 @@ def _structure(f: Function, jac: Any, pattern: Any, x_start: Vector, nominal: Ar
     return None
 
 
-def _pattern(matrix: sp.csc_array, keep: list[Any]) -> runtime.Pattern:
+def _pattern(matrix: sp.csc_array, keep: list[Any]) -> runtime.PatternStruct:
     start, row = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
     keep += [start, row]
-    return runtime.Pattern(matrix.shape[0], matrix.shape[1], start.ctypes.data, row.ctypes.data)
+    return runtime.PatternStruct(matrix.shape[0], matrix.shape[1], start.ctypes.data, row.ctypes.data)
 
 
 def _install_mass(
-    struct: runtime.Model, mass: Any, n: int, keep: list[Any]
+    struct: runtime.ModelStruct, mass: Any, n: int, keep: list[Any]
 ) -> tuple[sp.csr_array | None, NDArray[np.intp]]:
     """Put L into the struct; returns how to combine f, and the algebraic rows."""
     none = np.zeros(0, dtype=np.intp)
@@ -524,7 +524,7 @@ def _install_mass(
     return explicit.combine, np.flatnonzero(~full)
 
 
-def _install_roots(struct: runtime.Model, roots: tuple[Root, ...], keep: list[Any]) -> None:
+def _install_roots(struct: runtime.ModelStruct, roots: tuple[Root, ...], keep: list[Any]) -> None:
     if not roots:
         return
     direction = np.array([root.direction for root in roots], dtype=np.int8)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arguments import Vector
 from pliant.codegen.compiler import load_text
 from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
@@ -21,10 +22,9 @@ from pliant.solve.binding import start as binding_start
 from pliant.solve.models.equations import Equations, known_from, names_from
 from pliant.solve.models.known import Known
 from pliant.solve.models.native import NativeModel, check_struct
-from pliant.solve.models.numeric import Instance, NumericModel, Vector
+from pliant.solve.models.numeric import Instance, NumericModel
 from pliant.solve.names import is_hidden, suggestion
-from pliant.solve.run.inputs import count_jumps
-from pliant.solve.signals.kinds import Declared
+from pliant.solve.signals.kinds import Declared, count_jumps
 from pliant.solve.start.explained import GeneratedStart
 
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
@@ -62,13 +62,13 @@ class GeneratedModel(NativeModel):
         """Compile the C text of a model and load it."""
         system = generated.program.sorted.system
         library = load_text(generated.text, system.name, include=[runtime.runtime_folder() / "include"]).library
-        struct = runtime.Model.in_dll(library, "pliant_model")
+        struct = runtime.ModelStruct.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
         model = cls(
             struct, name=system.name, digest=digest, names=names_from(generated, _root_names(struct)), keep=(library,)
         )
         model.generated = generated
-        model.initial = binding_start.Initial.from_address(struct.initial)
+        model.initial = binding_start.InitialStruct.from_address(struct.initial)
         variables = system.variables
         model.has_open_parameters = any(variables[v].initial for v in generated.program.p)
         visible = [i for i, name in enumerate(model.names.x) if not is_hidden(name)]
@@ -77,7 +77,7 @@ class GeneratedModel(NativeModel):
         model.moving = _moving_scales(generated)
         return model
 
-    initial: binding_start.Initial
+    initial: binding_start.InitialStruct
     has_open_parameters: bool  # the start determines some
     numbers: dict[int, float]
     moving: dict[str, dict[int, int]]  # nominal, min, max: place in x -> expression, where parameters are in it
@@ -186,7 +186,7 @@ class GeneratedModel(NativeModel):
         unit, out = np.zeros(int(ends[-1]) + 1), np.empty(sizes[of] + 1)
         unit[column] = 1.0
         places = [unit.ctypes.data + unit.itemsize * first for first in (0, int(ends[0]), int(ends[1]))]
-        along = runtime.Direction(dx=places[0], du=places[1], dp=places[2] if column >= ends[1] else None)
+        along = runtime.DirectionStruct(dx=places[0], du=places[1], dp=places[2] if column >= ends[1] else None)
         status = runtime.TANGENT_CALL(struct.tangent)(
             instance.address, of, t, at[0].ctypes.data, at[1].ctypes.data, ctypes.addressof(along), out.ctypes.data
         )
@@ -201,7 +201,7 @@ class GeneratedModel(NativeModel):
         """Relations and state sets, as after a step."""
         changed = False
         if self.struct.initialise:
-            info = runtime.EventInfo()
+            info = runtime.EventInfoStruct()
             call = runtime.INITIALISE_CALL(self.struct.initialise)
             status = call(instance.address, t, x.ctypes.data, u.ctypes.data, ctypes.byref(info))
             changed = status == runtime.OK and bool(info.f_changed)
@@ -256,7 +256,7 @@ class GeneratedModel(NativeModel):
             return self
         program = self.generated.program
         values = {**self.numbers, **dict(zip(program.p, parameters.tolist(), strict=True))}
-        struct = runtime.Model.from_buffer_copy(self.struct)
+        struct = runtime.ModelStruct.from_buffer_copy(self.struct)
         arrays = []
         for attribute, expressions in self.moving.items():
             array = self._vector(getattr(self.struct, f"x_{attribute}"), self.n_x)
@@ -423,7 +423,7 @@ def _moving_scales(generated: Generated) -> dict[str, dict[int, int]]:
     return found
 
 
-def _root_names(struct: runtime.Model) -> tuple[str, ...]:
+def _root_names(struct: runtime.ModelStruct) -> tuple[str, ...]:
     """Relations by their text, `0 < x`. Texts end with their number, `x < 1 [2]`, which only equal ones need."""
     texts = [struct.root_name[k].decode() for k in range(struct.n_roots)]
     short = [text.removesuffix(f" [{k}]") for k, text in enumerate(texts)]

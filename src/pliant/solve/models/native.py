@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.arguments import as_path, by_name
+from pliant.arguments import Vector, as_path, by_name
 from pliant.codegen.compiler import load_again, load_library
 from pliant.errors import ModelError, NotSupportedError
 from pliant.solve.binding import runtime
 from pliant.solve.models.known import Names
-from pliant.solve.models.numeric import Instance, NumericModel, Vector, check_names, mass_rows
+from pliant.solve.models.numeric import Instance, NumericModel, check_names, mass_rows
 
 #: times that an exact Jacobian may cost of differences: it spares trouble; and what is not worth the question
 FAR_DEARER = 4.0
@@ -140,7 +140,7 @@ def _texts(pointer: Any, count: int, default: str) -> tuple[str, ...]:
     return tuple(pointer[i].decode() if pointer[i] else f"{default}[{i}]" for i in range(count))
 
 
-def _check_pattern(name: str, what: str, pattern: runtime.Pattern, n_rows: int, n_cols: int) -> None:
+def _check_pattern(name: str, what: str, pattern: runtime.PatternStruct, n_rows: int, n_cols: int) -> None:
     if not pattern.start:
         return
     start = np.ctypeslib.as_array((ctypes.c_int * (n_cols + 1)).from_address(pattern.start))
@@ -158,7 +158,7 @@ def _check_pattern(name: str, what: str, pattern: runtime.Pattern, n_rows: int, 
         )
 
 
-def check_struct(struct: runtime.Model, name: str) -> None:
+def check_struct(struct: runtime.ModelStruct, name: str) -> None:
     """Refuse a description that the runtime could not work with."""
     if struct.abi != runtime.PL_ABI:
         raise ModelError(
@@ -200,7 +200,7 @@ def check_struct(struct: runtime.Model, name: str) -> None:
     _check_pattern(name, "the input Jacobian", struct.jac_u, struct.n_x, struct.n_u)
 
 
-def _check_rank(struct: runtime.Model, name: str, x_names: tuple[str, ...]) -> None:
+def _check_rank(struct: runtime.ModelStruct, name: str, x_names: tuple[str, ...]) -> None:
     """Rank deficiency of L must show as empty rows: find one independent state for every other row."""
     if not struct.mass.start:
         return
@@ -244,7 +244,7 @@ def _rebuilt(stem: str, digest: str, text: bytes) -> NativeModel:
 def _described(loaded: ctypes.CDLL, source: Path, origin: tuple[str, str, bytes]) -> NativeModel:
     """The model that a library defines."""
     try:
-        struct = runtime.Model.in_dll(loaded, "pliant_model")
+        struct = runtime.ModelStruct.in_dll(loaded, "pliant_model")
     except ValueError:
         raise ModelError(
             f"{source} does not define the symbol pliant_model",

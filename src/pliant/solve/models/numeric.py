@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.errors import ArgumentError, ModelError, UnknownNameError
 from pliant.solve.binding import runtime
 from pliant.solve.models.described import described
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from pliant.solve.options import Request
     from pliant.solve.run.simulation import Simulation
     from pliant.solve.start.explained import Start
-
-Vector = NDArray[np.float64]
 
 
 @dataclass
@@ -49,7 +48,9 @@ class NumericModel(ABC):
 
     last_start: Start | None = None  # how the last simulation found its start values, where the model looks for them
 
-    def __init__(self, struct: runtime.Model, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]) -> None:
+    def __init__(
+        self, struct: runtime.ModelStruct, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]
+    ) -> None:
         self.struct = struct
         self.address = ctypes.addressof(struct)
         self.name = name
@@ -70,7 +71,7 @@ class NumericModel(ABC):
         self.plans: dict[Any, Any] = {}
         # what runs without options need, by the method's need of complex factors, and for the step loop by method
         self.ready: dict[bool | None, Any] = {}
-        self.run_options: dict[tuple[str, bool], runtime.RunOptions] = {}
+        self.run_options: dict[tuple[str, bool], runtime.RunOptionsStruct] = {}
         self.lock = threading.RLock()  # of whoever adds to what is kept here: simulations may run side by side
 
     def read_scales(self) -> None:
@@ -286,7 +287,7 @@ class NumericModel(ABC):
         return self.names.x.index(name), 1
 
 
-def mass_rows(struct: runtime.Model) -> NDArray[np.bool_]:
+def mass_rows(struct: runtime.ModelStruct) -> NDArray[np.bool_]:
     """Which rows of L hold something (False: algebraic equation)."""
     n = struct.n_x
     if not struct.mass.start:

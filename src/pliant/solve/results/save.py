@@ -32,7 +32,7 @@ from pliant.arguments import as_names, as_path
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, OutputError
 from pliant.solve.results.result import FloatArray, Result, VariableInfo, VariableType
-from pliant.solve.results.stored import Table, build, build_from_columns, fits, kind_of, make_meta, make_table
+from pliant.solve.results.stored import StoredTable, build, build_from_columns, fits, kind_of, make_meta, make_table
 from pliant.solve.results.typed import MODELICA
 from pliant.textfile import read_text
 
@@ -173,7 +173,7 @@ def _row_blocks(time: FloatArray, columns: Sequence[FloatArray]) -> Iterator[Flo
 # -- CSV ---------------------------------------------------------------------------------------------------
 
 
-def _csv_writer(table: Table) -> Writer:
+def _csv_writer(table: StoredTable) -> Writer:
     columns = table.shown()
     # Truth values as 1 and 0: every tool reads a table of numbers.
     whole = [j for j, column in enumerate(columns.values(), start=1) if column.dtype.kind in "bi"]
@@ -236,7 +236,7 @@ def _parse_meta(text: str, path: Path) -> dict[str, Any]:
 # -- Parquet -----------------------------------------------------------------------------------------------
 
 
-def _parquet_writer(table: Table, meta: Mapping[str, Any]) -> Writer:
+def _parquet_writer(table: StoredTable, meta: Mapping[str, Any]) -> Writer:
     purpose, otherwise = "saving .parquet", "save as .csv or .mat"
     arrow = import_optional("pyarrow", purpose, otherwise)
     parquet = import_optional("pyarrow.parquet", purpose, otherwise)
@@ -289,7 +289,7 @@ class _MatRow(NamedTuple):
     row: int
 
 
-def _mat_rows(table: Table) -> list[_MatRow]:
+def _mat_rows(table: StoredTable) -> list[_MatRow]:
     places = {name: (2, j) for j, name in enumerate(table.columns, start=2)}
     places |= {name: (1, j) for j, name in enumerate(table.parameters, start=2)}
     rows = [_MatRow("time", "Simulation time [s]", 0, 1)]
@@ -300,7 +300,7 @@ def _mat_rows(table: Table) -> list[_MatRow]:
     return rows
 
 
-def _mat_text(table: Table, name: str) -> str:
+def _mat_text(table: StoredTable, name: str) -> str:
     info = table.info.get(name)
     if info is None:
         return ""
@@ -315,7 +315,7 @@ def _mat_type(text: str | None) -> VariableType:
     return next((kind for kind, name in MODELICA.items() if found and found[1] == name), "real")
 
 
-def _mat_writer(table: Table, meta: Mapping[str, Any]) -> Writer:
+def _mat_writer(table: StoredTable, meta: Mapping[str, Any]) -> Writer:
     rows = _mat_rows(table)
     # Third: linear interpolation (0). Fourth: not defined outside the time range (-1), constants are (0).
     info = np.array([[row.matrix, row.row, 0, 0 if row.matrix == 1 else -1] for row in rows], dtype="<i4")

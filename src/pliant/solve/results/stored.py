@@ -32,7 +32,7 @@ from pliant.solve.results.typed import type_of, typed
 
 
 @dataclass(slots=True)
-class Table:
+class StoredTable:
     """The columns of a file. Aliases point into `columns` or `parameters`."""
 
     time: FloatArray
@@ -62,7 +62,7 @@ class Table:
         return np.full(self.time.shape, self.parameters[name])
 
 
-def make_table(result: Result, names: Sequence[str] | None) -> Table:
+def make_table(result: Result, names: Sequence[str] | None) -> StoredTable:
     """The columns to write; `names` selects some."""
     chosen = [name for name in dict.fromkeys(result.names if names is None else names) if name != "time"]
     resolved = {name: result.resolve(name) for name in chosen}
@@ -78,7 +78,7 @@ def make_table(result: Result, names: Sequence[str] | None) -> Table:
             own[name] = result[name]
     info = {name: _info_of(result, name) for name in (*own, *aliases, *parameters)}
     known = {key: value for key, value in info.items() if value}
-    return Table(result.time, own, aliases, parameters, known, chosen)
+    return StoredTable(result.time, own, aliases, parameters, known, chosen)
 
 
 def _info_of(result: Result, name: str) -> VariableInfo | None:
@@ -95,7 +95,7 @@ def kind_of(name: str) -> VariableKind:
     return "derivative" if name.startswith("der(") else "output"
 
 
-def make_meta(result: Result, table: Table) -> dict[str, Any]:
+def make_meta(result: Result, table: StoredTable) -> dict[str, Any]:
     """The manifest and, under "result", what it takes to rebuild the Result."""
     extra = {
         "columns": list(table.columns),
@@ -141,7 +141,7 @@ def _time_sign(result: Result, name: str) -> int:
     return sign if target == "time" else 0
 
 
-def _all_info(result: Result, table: Table) -> Mapping[str, VariableInfo]:
+def _all_info(result: Result, table: StoredTable) -> Mapping[str, VariableInfo]:
     """All that the result knows; of a selection what belongs to it, and what units of derivatives come from."""
     if set(table.names) == set(result.names):
         return result.info

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from pliant.codegen.compiler import build_program
 from pliant.errors import ArgumentError, ProcessError
 from pliant.solve.binding import runtime
-from pliant.solve.binding.simulation import SAVE_EVENTS, SAVE_LOG, SAVE_ROWS, Head
-from pliant.solve.binding.start import StartReport
+from pliant.solve.binding.simulation import SAVE_EVENTS, SAVE_LOG, SAVE_ROWS, HeadStruct
+from pliant.solve.binding.start import StartReportStruct
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import Request
 from pliant.solve.run.simulation import LOG_WIDTH, Simulation
@@ -69,22 +69,22 @@ CHUNK = 1 << 20
 WAIT = 5.0  # seconds for a child that has closed its pipe to end
 
 
-class Part(ctypes.Structure):
+class ChildPartStruct(ctypes.Structure):
     """pl_child_part."""
 
     _fields_ = (
         ("first", ctypes.c_int64 * 3),
         ("count", ctypes.c_int64 * 3),
-        ("counters", runtime.Counters),
+        ("counters", runtime.CountersStruct),
         ("t_reached", ctypes.c_double),
         ("method", ctypes.c_int),
         ("handovers", ctypes.c_int),
         ("started", ctypes.c_int),
-        ("head", runtime.Stepper),
+        ("head", runtime.StepperStruct),
     )
 
 
-runtime.check_sizes({21: Part})
+runtime.check_sizes({21: ChildPartStruct})
 
 
 def program() -> Path:
@@ -113,7 +113,7 @@ class ChildSimulation(Simulation):
             )
         super().__init__(model, request, inputs)
         self.library_path = path
-        self.part = Part()
+        self.part = ChildPartStruct()
         self.deadline: float | None = None
 
     # ------------------------------------------------------------------------------------------------ sending
@@ -136,7 +136,7 @@ class ChildSimulation(Simulation):
 
     def _request(self) -> dict[int, Any]:
         setup, model, request, options = self.head.setup, self.model, self.request, self.request.options
-        run: runtime.RunOptions = setup.run
+        run: runtime.RunOptionsStruct = setup.run
         number = {address: runtime.METHODS[name] for name, address in runtime.METHOD_ADDRESSES.items()}
         curvature, asked = options.curvature_of(model), setup.request
         said: dict[int, Any] = {
@@ -236,7 +236,7 @@ class ChildSimulation(Simulation):
                 f"the child process finds no start values of {self.model.name}, but this one does",
                 hint="the model depends on what happened before: look at the foreign code that it calls",
             )
-        report = StartReport.from_buffer_copy(content, WORD.size)
+        report = StartReportStruct.from_buffer_copy(content, WORD.size)
         lists = np.frombuffer(content, dtype=np.int32, offset=WORD.size + ctypes.sizeof(report)).copy()
         self.lists = np.append(lists, 0)
         report.undetermined = runtime.address_of(self.lists)
@@ -251,10 +251,10 @@ class ChildSimulation(Simulation):
 
     def _take_part(self, content: bytes) -> None:
         """Rows, steps and events, as they were recorded there."""
-        part = Part.from_buffer_copy(content)
-        head: Head = self.head
+        part = ChildPartStruct.from_buffer_copy(content)
+        head: HeadStruct = self.head
         width = 8 * (1 + head.out.n_x + head.out.n_y), 8 * LOG_WIDTH, head.event_bytes
-        at = ctypes.sizeof(Part)
+        at = ctypes.sizeof(ChildPartStruct)
         for what, first, count, each in zip(
             (SAVE_ROWS, SAVE_LOG, SAVE_EVENTS), part.first, part.count, width, strict=True
         ):

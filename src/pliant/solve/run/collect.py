@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.solve.binding import runtime
 from pliant.solve.failure import failure_error
-from pliant.solve.models.numeric import Vector
 from pliant.solve.results.manifest import make_manifest
 from pliant.solve.results.result import Result, Stats
 from pliant.solve.run.record import run_record
@@ -26,7 +26,7 @@ METHOD_ARRAY = np.array([name for name in runtime.METHODS if name != "auto"])
 
 def collect_stats(sim: Simulation) -> Stats:
     """Counters so far."""
-    counters: dict[str, Any] = dict(zip(runtime.Counters.NAMES, sim.count.all(), strict=True))
+    counters: dict[str, Any] = dict(zip(runtime.CountersStruct.NAMES, sim.count.all(), strict=True))
     stats = Stats(**counters)
     stats.method = runtime.METHOD_NAMES[sim.run.method]
     if sim.run.handovers and sim.out.log_used:

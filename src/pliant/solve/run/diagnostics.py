@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.solve.binding import runtime
-from pliant.solve.binding.memory import Memory
+from pliant.solve.binding.memory import SimulationMemory
 
 INCIDENT = np.dtype(
     [("t", np.float64), ("h", np.float64), ("value", np.float64), ("kind", np.int32), ("index", np.int32)]
@@ -16,7 +16,7 @@ INCIDENT = np.dtype(
 class Notes:
     """Counts per state and a list of incidents: ``pl_record``, and no views of it before somebody asks."""
 
-    def __init__(self, struct: runtime.Record, memory: Memory) -> None:
+    def __init__(self, struct: runtime.RecordStruct, memory: SimulationMemory) -> None:
         self.struct, self.memory = struct, memory
 
     @property

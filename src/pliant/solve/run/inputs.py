@@ -8,18 +8,19 @@ before; the solver stops at jumps and nowhere else.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.solve.binding import runtime
-from pliant.solve.models.numeric import Instance, NumericModel, Vector
+from pliant.solve.models.numeric import Instance, NumericModel
 from pliant.solve.signals.function_jumps import held_table
 from pliant.solve.signals.given import typed_inputs
-from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal, Typed
+from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Segments, TableSignal
 
 if TYPE_CHECKING:
     from pliant.solve.options import Request
@@ -45,7 +46,7 @@ class InputSet:
     """``struct`` is None when all inputs are constant at ``u``."""
 
     u: Vector
-    struct: runtime.Inputs | None
+    struct: runtime.InputsStruct | None
     keep: tuple[Any, ...]
     # (times) -> (times, inputs); at a jump the left value, but for rows that a second argument says are after it
     value: Callable[..., NDArray[np.float64]]
@@ -106,15 +107,6 @@ def _as_table(name: str, signal: FunctionSignal, declared: Declared, span: tuple
     if not declared.held or not span[1] > span[0]:  # plans take their steps themselves
         return None
     return held_table(name, signal.function, span, FUNCTION_SAMPLES, declared.type != "real")
-
-
-def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
-    """At how many times inside the run do inputs jump? Functions of time do not tell."""
-    times = [jumps for signal in given.values() if len(jumps := signal.jumps)]
-    if not times:
-        return 0
-    found = np.unique(np.concatenate(times))
-    return int(np.count_nonzero((found > start) & (found < stop)))
 
 
 def _limits(table: tuple[Vector, Vector], t: Vector) -> tuple[Vector, Vector]:
@@ -187,7 +179,7 @@ def _input_set(
 ) -> InputSet:
     """Tables as segments that C evaluates, functions of time by a callback that overwrites their entries."""
     n_u = len(u)
-    struct = runtime.Inputs(n_u=n_u, degree=1)
+    struct = runtime.InputsStruct(n_u=n_u, degree=1)
     coefficient = np.zeros((0, 2, n_u))
     keep: list[Any] = []
     start, jump = np.zeros(0), np.zeros(0, dtype=np.uint8)

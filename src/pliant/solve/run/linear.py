@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pliant.errors import ArgumentError, SingularError, SolverError
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import linear_memory
-from pliant.solve.binding.simulation import Plan
+from pliant.solve.binding.simulation import LinearPlanStruct
 from pliant.solve.options import DEFAULTS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Planned:
     """A ``pl_plan``, where the Jacobian comes from, and a block of matrices that lies ready to be used again."""
 
     source: str
-    struct: Plan
+    struct: LinearPlanStruct
     address: int
     keep: tuple[Any, ...]
     ready: list[NDArray[np.float64]] = field(default_factory=list)
@@ -63,7 +63,7 @@ def _prepare(model: NumericModel, request: Request, instance: Instance, u: Vecto
 def _plan_of(model: NumericModel, request: Request, source: str) -> Planned:
     options = request.options
     curvature = options.curvature_of(model)
-    wanted = runtime.LinearOptions(
+    wanted = runtime.LinearOptionsStruct(
         storage=runtime.STORAGE[options.linear],
         need_complex=int(request.method in COMPLEX),
         source=runtime.SOURCES[source],
@@ -76,18 +76,18 @@ def _plan_of(model: NumericModel, request: Request, source: str) -> Planned:
         lu=runtime.SPARSE_LU,
         curvature=None if curvature is None else runtime.address_of(curvature),
     )
-    plain = tuple(getattr(wanted, name) for name, *_ in runtime.LinearOptions._fields_[:-1])
+    plain = tuple(getattr(wanted, name) for name, *_ in runtime.LinearOptionsStruct._fields_[:-1])
     key = (*plain, None if curvature is None else curvature.tobytes())
     found: Planned | None = model.plans.get(key)
     if found is None:
-        struct = Plan(options=wanted)
+        struct = LinearPlanStruct(options=wanted)
         work = _plan(model, request, struct)
         found = Planned(source, struct, ctypes.addressof(struct), (curvature, work))
         model.plans[key] = found
     return found
 
 
-def _plan(model: NumericModel, request: Request, struct: Plan) -> NDArray[np.float64]:
+def _plan(model: NumericModel, request: Request, struct: LinearPlanStruct) -> NDArray[np.float64]:
     """Patterns merged, coloured and ordered."""
     lib, address, layout = runtime.lib, model.address, struct.layout
     work = linear_memory(lib.pl_linear_work_size(address))

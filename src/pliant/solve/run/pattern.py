@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.errors import PatternError
 from pliant.jacobian.detect import verify
 from pliant.solve.binding import runtime
 from pliant.solve.matrices import jacobian_places
-from pliant.solve.models.numeric import Vector
 
 if TYPE_CHECKING:
     from pliant.solve.run.simulation import Simulation

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.errors import ArgumentError, InitialValueError, UnknownNameError
 from pliant.solve.binding import runtime
-from pliant.solve.binding.memory import Memory, linear_memory
-from pliant.solve.binding.simulation import GROW, MODEL_ENGINE, Head, Setup
+from pliant.solve.binding.memory import SimulationMemory, linear_memory
+from pliant.solve.binding.simulation import GROW, MODEL_ENGINE, HeadStruct, SetupStruct
 from pliant.solve.failure import failure_error
 from pliant.solve.matrices import jacobian_places
-from pliant.solve.models.numeric import NumericModel, Vector
+from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
 from pliant.solve.options import DEFAULTS, Request
 from pliant.solve.progress import Progress
@@ -94,13 +95,13 @@ class Simulation:
                 hint=suggestion(name, (*names.x, *names.y, *names.aliases)),
             )
 
-    def _setup(self, degree: int) -> Setup:
+    def _setup(self, degree: int) -> SetupStruct:
         """What the simulation in C is told, but for its memory."""
         request, model = self.request, self.model
         points = request.points
         self.start_work = np.empty((model.start_bytes + 7) // 8)
         every, live = points is None, degree >= 0
-        return Setup(
+        return SetupStruct(
             engine=MODEL_ENGINE,
             model=model.address,
             self_=self.instance.address,
@@ -129,7 +130,7 @@ class Simulation:
             grow=GROW,
         )
 
-    def _run_options(self) -> runtime.RunOptions:
+    def _run_options(self) -> runtime.RunOptionsStruct:
         """What the step loop is told."""
         request, options, model = self.request, self.request.options, self.model
         usual = options is DEFAULTS and not request.step
@@ -140,10 +141,10 @@ class Simulation:
         first, other = request.method, ""
         if request.method == "auto":
             first, other = ("radau5", "bdf") if one_step else ("bdf", "radau5")
-        told = runtime.RunOptions(
+        told = runtime.RunOptionsStruct(
             method=runtime.METHOD_ADDRESSES[first],
             other=runtime.METHOD_ADDRESSES[other] if other else None,
-            method_options=runtime.MethodOptions(
+            method_options=runtime.MethodOptionsStruct(
                 h_first=options.first_step, h_max=options.max_step, h_fixed=request.step, order_max=options.max_order
             ),
             max_steps=options.max_steps,
@@ -155,9 +156,9 @@ class Simulation:
             model.run_options[request.method, one_step] = told
         return told
 
-    def _make(self, setup: Setup) -> None:
+    def _make(self, setup: SetupStruct) -> None:
         try:
-            self.memory = Memory(runtime.lib.pl_simulation_size(ctypes.byref(setup)))
+            self.memory = SimulationMemory(runtime.lib.pl_simulation_size(ctypes.byref(setup)))
         except (MemoryError, ValueError):
             raise ArgumentError(
                 f"{setup.rows} points of {1 + setup.n_x_out + setup.n_y_out} variables do not fit into memory",
@@ -169,11 +170,11 @@ class Simulation:
         runtime.lib.pl_simulation_init(self.place, ctypes.byref(setup), ctypes.byref(status))
         if status.value != runtime.OK:
             raise ArgumentError(f"the runtime refuses the request: {runtime.status_text(status.value)}")
-        self.head = head = Head.from_address(self.place)
-        self.problem: runtime.Problem = head.problem
-        self.count: runtime.Counters = head.count
-        self.out: runtime.Output = head.out
-        self.run = runtime.Run.from_address(head.run)
+        self.head = head = HeadStruct.from_address(self.place)
+        self.problem: runtime.ProblemStruct = head.problem
+        self.count: runtime.CountersStruct = head.count
+        self.out: runtime.OutputStruct = head.out
+        self.run = runtime.RunStruct.from_address(head.run)
         self.notes = Notes(head.record, self.memory)
         self.x = self.memory.reals(head.x, self.model.n_x)
         self.x_first = self.memory.reals(head.x_first, self.model.n_x)  # before the first event
@@ -188,9 +189,9 @@ class Simulation:
         return found
 
     @property
-    def layout(self) -> runtime.LinearLayout:
+    def layout(self) -> runtime.LinearLayoutStruct:
         """Its sizes."""
-        found: runtime.LinearLayout = self.head.layout
+        found: runtime.LinearLayoutStruct = self.head.layout
         return found
 
     def _borrow(self) -> tuple[Planned, bool]:
@@ -204,7 +205,7 @@ class Simulation:
             return plan, False
         return plan, True
 
-    def _lend(self, setup: Setup) -> None:
+    def _lend(self, setup: SetupStruct) -> None:
         plan, used = self._borrow()
         assert self.lent is not None
         setup.plan, setup.linear, setup.linear_used = plan.address, runtime.address_of(self.lent), used
@@ -348,7 +349,7 @@ class Simulation:
 
     def progress(self) -> Progress:
         """Where the run stands."""
-        head = runtime.Stepper.from_address(self.head.method) if self.run.started else runtime.Stepper()
+        head = runtime.StepperStruct.from_address(self.head.method) if self.run.started else runtime.StepperStruct()
         return Progress(
             time=float(self.run.t_reached),
             start=self.request.start,

@@ -30,7 +30,7 @@ SEPARATED = "columns are separated by commas, semicolons or tabs, one line for e
 
 
 @dataclass(frozen=True)
-class Origin:
+class TableOrigin:
     """Where a table comes from, for messages. ``words``: what a row is called, with its number at {}."""
 
     source: str = ""
@@ -53,10 +53,10 @@ class Origin:
 
 
 @dataclass
-class Frame:
+class NamedColumns:
     """Columns with names, or without. ``index``: times that are no column."""
 
-    origin: Origin
+    origin: TableOrigin
     names: list[str] | None
     width: int
     read: Callable[[Sequence[int]], list[Column]]
@@ -149,7 +149,7 @@ def _number_or_nan(cell: Any) -> float:
 # ----------------------------------------------------------------------------------------------------- files
 
 
-def read_file(path: str | os.PathLike[str], who: str) -> Frame:
+def read_file(path: str | os.PathLike[str], who: str) -> NamedColumns:
     """A CSV or Parquet file; ``who`` stands before every message."""
     file = Path(path)
     try:
@@ -205,7 +205,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _csv(file: Path, text: str, who: str) -> Frame:
+def _csv(file: Path, text: str, who: str) -> NamedColumns:
     head, body = _first_line(text)
     if not head:
         raise ArgumentError(f"{who}{file} is empty", hint="add times and values")
@@ -218,9 +218,9 @@ def _csv(file: Path, text: str, who: str) -> Frame:
         body = f"{head}\n{body}"
     if not body or body.isspace():
         raise ArgumentError(f"{who}{file} has no rows below its names", hint="add times and values")
-    origin = Origin(str(file), "line {}", int(named), is_text=True)
+    origin = TableOrigin(str(file), "line {}", int(named), is_text=True)
     cells = _Cells(body, mark, len(names), origin, who)
-    return Frame(origin, names if named else None, len(names), cells.read)
+    return NamedColumns(origin, names if named else None, len(names), cells.read)
 
 
 def _first_line(text: str) -> tuple[str, str]:
@@ -241,7 +241,7 @@ def _first_line(text: str) -> tuple[str, str]:
 class _Cells:
     """The rows of a CSV file: Arrow reads them if they are in order, else they are looked at one by one."""
 
-    def __init__(self, body: str, mark: str, width: int, origin: Origin, who: str) -> None:
+    def __init__(self, body: str, mark: str, width: int, origin: TableOrigin, who: str) -> None:
         self.mark, self.width, self.origin, self.who = mark, width, origin, who
         self.body = body if "#" not in body else "\n".join(filter(_counts, body.split("\n")))
 
@@ -326,7 +326,7 @@ def _numbers_or_texts(cells: list[str]) -> Column:
         return column
 
 
-def _parquet(file: Path, who: str) -> Frame:
+def _parquet(file: Path, who: str) -> NamedColumns:
     import pyarrow
     import pyarrow.parquet
 
@@ -350,7 +350,7 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__")
 
 
-def read_frame(value: Any, who: str) -> Frame:
+def read_frame(value: Any, who: str) -> NamedColumns:
     """The columns of a Series, a DataFrame or an Arrow table."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(value, (pandas.Series, pandas.DataFrame)):
@@ -365,7 +365,7 @@ def read_frame(value: Any, who: str) -> Frame:
         ) from None
 
 
-def _arrow(table: Any, source: str, who: str) -> Frame:
+def _arrow(table: Any, source: str, who: str) -> NamedColumns:
     import pyarrow
 
     def read(places: Sequence[int]) -> list[Column]:
@@ -379,10 +379,10 @@ def _arrow(table: Any, source: str, who: str) -> Frame:
 
     if table.num_rows == 0:
         raise ArgumentError(f"{who}{source} has no rows", hint="add times and values")
-    return Frame(Origin(source, "row {}", 1), list(table.column_names), table.num_columns, read)
+    return NamedColumns(TableOrigin(source, "row {}", 1), list(table.column_names), table.num_columns, read)
 
 
-def _pandas(value: Any, who: str) -> Frame:
+def _pandas(value: Any, who: str) -> NamedColumns:
     source = f"the {type(value).__name__}"
     frame = value.to_frame("value") if value.ndim == 1 else value
     if not len(frame):
@@ -395,7 +395,7 @@ def _pandas(value: Any, who: str) -> Frame:
         return [_vector(frame.iloc[:, k].to_numpy(), names[k], source, who) for k in places]
 
     counted = type(frame.index).__name__ == "RangeIndex" and value.ndim == 2  # nobody chose it: no times
-    made = Frame(Origin(source, "row {}", 0), names, len(names), read)
+    made = NamedColumns(TableOrigin(source, "row {}", 0), names, len(names), read)
     if not counted and all(name.lower() not in TIME_NAMES for name in names):
         made.index = _vector(frame.index.to_numpy(), "index", source, who)
     return made

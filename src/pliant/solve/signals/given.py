@@ -23,7 +23,7 @@ from pliant.solve.signals.files import (
     TABLE_SUFFIXES,
     WITH_DATES,
     Column,
-    Origin,
+    TableOrigin,
     as_column,
     is_frame,
     read_file,
@@ -218,7 +218,7 @@ def _table(name: str, value: Sequence[Any] | Column) -> TableSignal:
                 f"input {name}: expected {KINDS}; the {what} of the pair have shape {_shape(part)}",
                 hint="times and values must be vectors of the same shape",
             ) from None
-    return make_table(name, columns[0], columns[1], Origin("", "entry {}"))
+    return make_table(name, columns[0], columns[1], TableOrigin("", "entry {}"))
 
 
 def _shape(part: Any) -> str:

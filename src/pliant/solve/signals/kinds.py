@@ -8,7 +8,7 @@ last the last.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import Vector
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
-from pliant.solve.signals.files import SECONDS, Column, Frame, Origin
+from pliant.solve.signals.files import SECONDS, Column, NamedColumns, TableOrigin
 
-Vector = NDArray[np.float64]
 KINDS = (
     "a number, a function of time, a pair (times, values), a CSV or Parquet file, a Series or DataFrame, or Segments"
 )
@@ -98,7 +98,7 @@ class Declared:
             hint = f"declared at {self.place}" if self.place else "give a value inside"
             raise ArgumentError(f"input {name} cannot be {value:g}: it has {bound}{where()}", hint=hint)
 
-    def numbers(self, name: str, values: Column, origin: Origin) -> Vector:
+    def numbers(self, name: str, values: Column, origin: TableOrigin) -> Vector:
         """Many values as numbers; the first that does not fit is named with its place."""
         if values.dtype == object:
             known: dict[Any, float] = {}
@@ -189,7 +189,7 @@ class TableSignal(Typed):
 
     times: Vector
     values: Column
-    origin: Origin = field(default_factory=Origin)
+    origin: TableOrigin = field(default_factory=TableOrigin)
     held: bool | None = None
 
     def typed(self, name: str, declared: Declared, stop: float = inf) -> TableSignal:
@@ -285,7 +285,7 @@ class Segments(Typed):
                 f"input {name} changes at jumps only, but segment {s} (from t = {self.start[s]:g} on) is not constant",
                 hint="give segments of one coefficient each",
             )
-        origin = Origin("", "segment {}")
+        origin = TableOrigin("", "segment {}")
         declared.numbers(name, self.coefficients[:, 0], origin)
         if isfinite(declared.low) or isfinite(declared.high):
             for s in np.flatnonzero(moving).tolist():
@@ -380,7 +380,7 @@ def scalar(value: Any) -> float | None:
 # ------------------------------------------------------------------------------------------------- tables
 
 
-def make_table(name: str, times: Column, values: Column, origin: Origin) -> TableSignal:
+def make_table(name: str, times: Column, values: Column, origin: TableOrigin) -> TableSignal:
     """A table with times that ascend."""
     if times.shape != values.shape or times.size == 0:
         raise ArgumentError(
@@ -421,7 +421,16 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def table_from(frame: Frame, name: str, *others: str) -> TableSignal:
+def table_from(frame: NamedColumns, name: str, *others: str) -> TableSignal:
     """The table of an input: its column, by one of these names, or the only one."""
     times, values = frame.times_and([frame.place_of((name, *others))])
     return make_table(name, times, values, frame.origin)
+
+
+def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
+    """At how many times inside the run do inputs jump? Functions of time do not tell."""
+    times = [jumps for signal in given.values() if len(jumps := signal.jumps)]
+    if not times:
+        return 0
+    found = np.unique(np.concatenate(times))
+    return int(np.count_nonzero((found > start) & (found < stop)))

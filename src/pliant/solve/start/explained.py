@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, InitialValueError, PliantError
 from pliant.expr.text import text
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from pliant.solve.models.generated import GeneratedModel
     from pliant.solve.run.simulation import Simulation
 
-Vector = NDArray[np.float64]
 
 WORDS = {
     binding_start.ALGEBRAIC: "the algebraic equations could not be solved",
@@ -74,7 +72,7 @@ class GeneratedStart(StartSearch):
         """Conditions that do not hold, by name."""
         return None if status == runtime.MEMORY else self._error()
 
-    def _given(self, request: binding_start.StartRequest) -> tuple[object, ...]:
+    def _given(self, request: binding_start.StartRequestStruct) -> tuple[object, ...]:
         """Values of the user; what keeps them alive."""
         asked = self.sim.request
         keep: list[object] = []

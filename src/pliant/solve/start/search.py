@@ -16,11 +16,11 @@ class StartSearch:
 
     def __init__(self, sim: Simulation) -> None:
         self.sim = sim
-        self.report: binding_start.StartReport = sim.head.report
+        self.report: binding_start.StartReportStruct = sim.head.report
 
     def prepare(self) -> None:
         """Tell the runtime what is given."""
-        request: binding_start.StartRequest = self.sim.head.setup.request
+        request: binding_start.StartRequestStruct = self.sim.head.setup.request
         request.check = self.sim.request.options.initial == "check"
         request.held = self.sim.request.held
 

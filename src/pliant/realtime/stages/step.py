@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import NotSupportedError
-from pliant.realtime.code.limits import monitor_limits
 from pliant.realtime.code.make import StartValues, StepCode, StepperOptions, make_stepper
 from pliant.realtime.code.run import Stepper
 from pliant.realtime.code.start import start_of
-from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.realtime.stages.limits import monitor_limits
+from pliant.realtime.stages.outcome import Outcome
 from pliant.solve.models.equations import Equations
 from pliant.solve.models.numeric import NumericModel
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
-from pliant.realtime.code.step import Drive
-from pliant.realtime.code.tune import Compiled, Tuned
-from pliant.realtime.evidence.accuracy import Found, worst_name
+from pliant.realtime.evidence.accuracy import ScenarioErrors, worst_name
 from pliant.realtime.evidence.evidence import MISSED, Evidence
-from pliant.realtime.outcome import Outcome
+from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.step import Drive
+from pliant.realtime.stages.tune import Compiled, Tuned
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
@@ -39,7 +39,7 @@ def accuracy_line(outcome: Outcome, k: int, errors: dict[str, float]) -> Line | 
     return name, holds, _text(outcome, found, full)
 
 
-def _text(outcome: Outcome, found: Found, full: Found) -> str:
+def _text(outcome: Outcome, found: ScenarioErrors, full: ScenarioErrors) -> str:
     accuracy = outcome.request.accuracy
     if not accuracy.names:
         return "nothing to compare: the model has no states"

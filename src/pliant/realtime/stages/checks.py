@@ -11,18 +11,18 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.errors import PliantError
-from pliant.realtime.code.tune import Tuned
 from pliant.realtime.evidence.certificates import best_lyapunov, infinity_bound, windows
-from pliant.realtime.evidence.covered import add_coverage
 from pliant.realtime.evidence.differenced import DIFFERENCED, differenced_radius
-from pliant.realtime.evidence.evidence import Evidence, Item
-from pliant.realtime.evidence.verdict import EVALUATION, accuracy_line, code_lines, conclude, missing_line
-from pliant.realtime.outcome import Outcome
+from pliant.realtime.evidence.evidence import Evidence, EvidenceItem
 from pliant.realtime.sparsing.accept import Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
 from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, Walker
 from pliant.realtime.sparsing.static_lu import quality
 from pliant.realtime.sparsing.stepmap import step_map
+from pliant.realtime.stages.covered import add_coverage
+from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.tune import Tuned
+from pliant.realtime.stages.verdict import EVALUATION, accuracy_line, code_lines, conclude, missing_line
 
 BASE = 12  # linearisations that a common norm is made from
 HIDDEN = 1e-3  # growth per step that is told of where the step damps it
@@ -76,7 +76,7 @@ class Checks:
         return self.e
 
     def _judged(self, name: str, holds: bool | None, text: str) -> None:
-        self.e.items.append(Item(name, holds, text))
+        self.e.items.append(EvidenceItem(name, holds, text))
 
     # ------------------------------------------------------------------------------------------ eigenvalues
 

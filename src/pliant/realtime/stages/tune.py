@@ -16,7 +16,8 @@ import numpy as np
 
 from pliant.errors import NotSupportedError
 from pliant.realtime.code.make import StepCode
-from pliant.realtime.code.step import (
+from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.step import (
     EVENT_ROUNDS,
     NEWTON_STEPS,
     RELATION_PASSES,
@@ -25,7 +26,6 @@ from pliant.realtime.code.step import (
     outputs_apart,
     write_code,
 )
-from pliant.realtime.outcome import Outcome
 
 LOOP_SHARE = 0.05  # of the tolerance: what unfinished iterations of loops may add
 SAME = {"double": 1e-6, "float": 1e-3}  # differences between compiled step and analysis, of the ranges

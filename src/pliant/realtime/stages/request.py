@@ -15,7 +15,7 @@ from pliant.realtime.code.lower import check_supported
 from pliant.realtime.evidence.accuracy import DEFAULT, Accuracy, check_accuracy
 from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
-from pliant.realtime.sparsing.accept import Rule
+from pliant.realtime.sparsing.accept import AcceptRule
 from pliant.solve.models.numeric import NumericModel
 
 MOST_NUMBERS = 500_000_000  # in a run
@@ -27,7 +27,7 @@ class Wish:
 
     step: float
     scenarios: list[Scenario]
-    rule: Rule
+    rule: AcceptRule
     order: int
     options: RealtimeOptions
     accuracy: Any
@@ -35,12 +35,12 @@ class Wish:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class PlanRequest:
     """What was asked for, checked."""
 
     step: float
     scenarios: list[Scenario]
-    rule: Rule
+    rule: AcceptRule
     order: int
     options: RealtimeOptions
     accuracy: Accuracy
@@ -73,10 +73,10 @@ def check_wish(
             raise ArgumentError(
                 f"{one.name}: {one.start:g} .. {one.stop:g} has less than two steps of {tau:g}", hint="a later stop"
             )
-    return Wish(tau, wanted, Rule(allowed, share, chosen.smallest_real), order, chosen, accuracy, judged)
+    return Wish(tau, wanted, AcceptRule(allowed, share, chosen.smallest_real), order, chosen, accuracy, judged)
 
 
-def request_of(model: NumericModel, wish: Wish) -> Request:
+def request_of(model: NumericModel, wish: Wish) -> PlanRequest:
     """The wish for this model: a step can be made of it, and the judged names are its own."""
     for one in wish.scenarios:
         assert one.stop is not None
@@ -91,4 +91,4 @@ def request_of(model: NumericModel, wish: Wish) -> Request:
         for one in wish.scenarios:
             check_events(model.equations.sorted, wish.step, one.start)
     accuracy = check_accuracy(model, wish.accuracy, wish.judged)
-    return Request(wish.step, wish.scenarios, wish.rule, wish.order, wish.options, accuracy)
+    return PlanRequest(wish.step, wish.scenarios, wish.rule, wish.order, wish.options, accuracy)

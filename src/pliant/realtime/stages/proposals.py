@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, SimulationInterrupted
-from pliant.realtime.code.step import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
 from pliant.realtime.evidence.accuracy import Accuracy, Judge, Steps, check_accuracy, take_steps, worst_name
-from pliant.realtime.evidence.evidence import MISSED, Evidence, Item, Proposal
-from pliant.realtime.form import in_form
+from pliant.realtime.evidence.evidence import MISSED, Evidence, EvidenceItem, Proposal
 from pliant.realtime.options import RealtimeOptions
-from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario
+from pliant.realtime.stages.form import in_form
+from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.step import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
 from pliant.solve.models.numeric import NumericModel
 
 SAFE = 0.8  # share of the accuracy that a proposal may take: other scenarios will take more
@@ -160,7 +160,7 @@ def with_proposals(outcome: Outcome, evidence: Evidence) -> Evidence:
     good = tuple(one for one in tried if one.reaches)
     failed = "; ".join(one.text for one in tried if not one.reaches)
     words = "; ".join(one.text for one in good) or "nothing that was tried does"
-    line = Item(MISSED, None, words + (f". Tried without success: {failed}" if failed else ""))
+    line = EvidenceItem(MISSED, None, words + (f". Tried without success: {failed}" if failed else ""))
     return replace(evidence, proposals=good, items=[line if one.name == MISSED else one for one in evidence.items])
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.realtime.evidence.evidence import Evidence
-from pliant.realtime.outcome import Outcome
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.realtime.stages.outcome import Outcome
 
 Pair = tuple[Matrix, Matrix]  # lowest and highest values
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from pliant.errors import NotSupportedError, PliantError
-from pliant.realtime.code.tune import Compiled, Tuned
 from pliant.realtime.evidence.evidence import Evidence
-from pliant.realtime.outcome import Outcome
+from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.tune import Compiled, Tuned
 from pliant.solve.models.numeric import NumericModel
 
 

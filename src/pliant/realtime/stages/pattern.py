@@ -15,16 +15,16 @@ from functools import partial
 import numpy as np
 
 from pliant.errors import SimulationInterrupted, SolverError
-from pliant.realtime.outcome import Exact, Outcome
-from pliant.realtime.progress import Clock
-from pliant.realtime.sparsing.accept import Checker, Rule
+from pliant.realtime.progress import StageClock
+from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
 from pliant.realtime.sparsing.elimination import eliminate
-from pliant.realtime.sparsing.exact import check_known, traces
-from pliant.realtime.sparsing.linearisations import Frame, Points, pick
+from pliant.realtime.sparsing.linearisations import CommonData, Points, pick
 from pliant.realtime.sparsing.linearise import Mask, Trace, Walker
-from pliant.realtime.sparsing.search import Found, Settings, Stage, restart_noise, search_pattern, violators
+from pliant.realtime.sparsing.search import SearchResult, Settings, Stage, restart_noise, search_pattern, violators
 from pliant.realtime.sparsing.static_lu import sound_order
+from pliant.realtime.stages.exact import check_known, traces
+from pliant.realtime.stages.outcome import Exact, Outcome
 from pliant.solve.binding.colouring import colour
 
 AGAIN = 6  # how often the search goes on after a run with its pattern
@@ -36,14 +36,14 @@ MEASURED = 1.1  # by so much the measured error may exceed the tolerance
 class Tried:
     """A pattern and the runs with it."""
 
-    found: Found
+    found: SearchResult
     runs: list[Trace]
     points: Points
     bad: list[tuple[float, int]]  # linearisations of these runs that refuse it
     error: float  # largest, in units of the ranges
 
 
-def find_pattern(exact: Exact, clock: Clock) -> Outcome:
+def find_pattern(exact: Exact, clock: StageClock) -> Outcome:
     """The cheapest pattern that every test allows, or all entries."""
     free = may_go(exact)
     if exact.request.options.search == "full" or not exact.frame.n:
@@ -75,10 +75,10 @@ def full(exact: Exact, training: list[int] | None = None) -> Tried:
     everything: Mask = np.ones(exact.frame.n_entries, dtype=bool)
     chosen = exact.points.farthest(options.training) if training is None else training
     there = Points(exact.frame, *pick(exact.runs, options.points, masked=True))
-    return Tried(Found(everything, {}, 0, chosen), exact.runs, there, [], 0.0)
+    return Tried(SearchResult(everything, {}, 0, chosen), exact.runs, there, [], 0.0)
 
 
-def search(exact: Exact, free: Mask, clock: Clock) -> tuple[Tried, Points]:
+def search(exact: Exact, free: Mask, clock: StageClock) -> tuple[Tried, Points]:
     """Searches and runs with what they find, in turn; the pattern, and the linearisations it was tested with."""
     rule, points, widened = exact.request.rule, exact.points, False
     tolerance = rule.tolerance
@@ -126,7 +126,7 @@ def may_go(exact: Exact) -> Mask:
     return free
 
 
-def run_with(exact: Exact, found: Found, rule: Rule, clock: Clock) -> Tried:
+def run_with(exact: Exact, found: SearchResult, rule: AcceptRule, clock: StageClock) -> Tried:
     """Runs with a pattern: linearisations there, those that refuse it, the largest error.
 
     The error is the predicted one, or the measured one where that is clearly larger: switches and strong
@@ -161,7 +161,7 @@ def beyond(exact: Exact, runs: list[Trace]) -> float:
     return exact.request.rule.tolerance * 1.01 / room
 
 
-def cheapest(exact: Exact, points: Points, rule: Rule, start: Settings, clock: Clock) -> Found:
+def cheapest(exact: Exact, points: Points, rule: AcceptRule, start: Settings, clock: StageClock) -> SearchResult:
     """The search, and the cheapest of its restarts."""
     options, frame = exact.request.options, points.frame
 
@@ -184,13 +184,13 @@ def cheapest(exact: Exact, points: Points, rule: Rule, start: Settings, clock: C
     return best
 
 
-def cost(frame: Frame, mask: Mask) -> tuple[int, int, int]:
+def cost(frame: CommonData, mask: Mask) -> tuple[int, int, int]:
     """Operations, colours, entries."""
     places = zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True)
     found = eliminate(frame.n, places)
     return found.factor_flops, n_colours(frame, mask), len(found.entries)
 
 
-def n_colours(frame: Frame, mask: Mask) -> int:
+def n_colours(frame: CommonData, mask: Mask) -> int:
     """Directions that a difference Jacobian of this pattern would need."""
     return colour(frame.n, frame.n, frame.rows[mask], frame.columns[mask]).n_colours

@@ -13,12 +13,12 @@ import numpy as np
 from pliant.arguments import is_number
 from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, UnknownNameError
 from pliant.realtime.evidence.accuracy import Judge
-from pliant.realtime.outcome import Exact
-from pliant.realtime.progress import Clock
-from pliant.realtime.request import Request
-from pliant.realtime.sparsing.linearisations import Frame, Points, pick, ranges
+from pliant.realtime.progress import StageClock
+from pliant.realtime.sparsing.linearisations import CommonData, Points, pick, ranges
 from pliant.realtime.sparsing.linearise import Mask, Trace, Walker, trace
 from pliant.realtime.sparsing.spectrum import Pencil
+from pliant.realtime.stages.outcome import Exact
+from pliant.realtime.stages.request import PlanRequest
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
 
@@ -28,7 +28,7 @@ GROWS = 3.0  # last quarter of a run against its first
 INDEX_POINTS = 6  # linearisations where the index is looked at
 
 
-def linearise(model: NumericModel, request: Request, clock: Clock) -> Exact:
+def linearise(model: NumericModel, request: PlanRequest, clock: StageClock) -> Exact:
     """All scenarios with all entries; where wanted, also accurately."""
     check_size(model, request)
     walker = Walker(model, request.step, request.order)
@@ -43,7 +43,7 @@ def linearise(model: NumericModel, request: Request, clock: Clock) -> Exact:
     return Exact(model, request, frame, runs, points, judge, taken)
 
 
-def check_size(model: NumericModel, request: Request) -> None:
+def check_size(model: NumericModel, request: PlanRequest) -> None:
     """Can this model be looked at?"""
     if model.n_x > LARGEST and request.options.search != "full":
         raise NotSupportedError(
@@ -53,7 +53,9 @@ def check_size(model: NumericModel, request: Request) -> None:
     model.check_runnable()
 
 
-def traces(walker: Walker, request: Request, mask: Mask | None, tell: Callable[[float, str], object]) -> list[Trace]:
+def traces(
+    walker: Walker, request: PlanRequest, mask: Mask | None, tell: Callable[[float, str], object]
+) -> list[Trace]:
     """Every scenario with the entries of the mask; None: with all."""
     scenarios = request.scenarios
     out = []
@@ -72,7 +74,7 @@ def check_known(option: str, name: str, names: Sequence[str]) -> None:
         raise UnknownNameError(f"{option}: the model has no state {name!r}", hint=suggestion(name, names))
 
 
-def make_frame(walker: Walker, request: Request, runs: list[Trace]) -> Frame:
+def make_frame(walker: Walker, request: PlanRequest, runs: list[Trace]) -> CommonData:
     """What all linearisations share; ranges of the states are those of the runs, divided by the user's weights."""
     names = walker.model.names.x
     scale = ranges(runs, walker.model.x_nominal)
@@ -86,7 +88,9 @@ def make_frame(walker: Walker, request: Request, runs: list[Trace]) -> Frame:
         i = names.index(name)
         scale[i] = np.inf if weight == 0 else scale[i] / weight
     horizon = max(len(one.t) for one in runs)
-    return Frame(tuple(names), walker.rows, walker.columns, walker.mass, request.step, scale, horizon, request.order)
+    return CommonData(
+        tuple(names), walker.rows, walker.columns, walker.mass, request.step, scale, horizon, request.order
+    )
 
 
 def check_stable(model: NumericModel, points: Points, runs: list[Trace]) -> None:
@@ -124,7 +128,7 @@ def grows(runs: list[Trace]) -> bool:
     return False
 
 
-def accurate(model: NumericModel, request: Request, clock: Clock) -> Judge | None:
+def accurate(model: NumericModel, request: PlanRequest, clock: StageClock) -> Judge | None:
     """Accurate runs of the scenarios, if they are wanted."""
     if not request.options.reference:
         return None

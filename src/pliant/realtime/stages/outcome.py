@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pliant.realtime.evidence.accuracy import Judge
-from pliant.realtime.request import Request
 from pliant.realtime.sparsing.elimination import Elimination
-from pliant.realtime.sparsing.linearisations import Frame, Points
+from pliant.realtime.sparsing.linearisations import CommonData, Points
 from pliant.realtime.sparsing.linearise import Mask, Trace
-from pliant.realtime.sparsing.search import Found
+from pliant.realtime.sparsing.search import SearchResult
+from pliant.realtime.stages.request import PlanRequest
 from pliant.solve.models.numeric import NumericModel
 
 
@@ -18,8 +18,8 @@ class Exact:
     """The runs with all entries, their linearisations, and accurate runs to compare with."""
 
     model: NumericModel
-    request: Request
-    frame: Frame
+    request: PlanRequest
+    frame: CommonData
     runs: list[Trace]
     points: Points
     judge: Judge | None  # None: accurate runs are not wanted
@@ -31,13 +31,13 @@ class Outcome:
     """The pattern that was found, and everything it was found with."""
 
     model: NumericModel
-    request: Request
-    frame: Frame
+    request: PlanRequest
+    frame: CommonData
     exact: list[Trace]
     points: Points  # of the exact runs
     masked_points: Points  # of the runs with the pattern
     masked: list[Trace]
-    found: Found
+    found: SearchResult
     elimination: Elimination
     full: Elimination
     colours: int

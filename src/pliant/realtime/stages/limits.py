@@ -15,10 +15,10 @@ import numpy as np
 
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.code.types import MonitorLimits
-from pliant.realtime.evidence.covered import Pair, covered
-from pliant.realtime.outcome import Outcome
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.static_lu import StaticLU
+from pliant.realtime.stages.covered import Pair, covered
+from pliant.realtime.stages.outcome import Outcome
 from pliant.solve.names import suggestion
 
 MARGIN = 3.0  # of what the runs showed
