@@ -18,11 +18,11 @@ import numpy as np
 from peers import ROOT
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
+from support_factor import FactorSolve
 from threadpoolctl import threadpool_limits
 
 import pliant
 from pliant.codegen.compiler import load_library
-from pliant.realtime.code.factor import FactorSolve
 from pliant.realtime.evidence.accuracy import reference_run
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import make_scenarios

@@ -16,7 +16,8 @@ from pliant.solve.binding.simulation import LinearPlanStruct
 from pliant.solve.options import DEFAULTS
 
 if TYPE_CHECKING:
-    from pliant.solve.models.numeric import Instance, NumericModel, Vector
+    from pliant.arguments import Vector
+    from pliant.solve.models.numeric import Instance, NumericModel
     from pliant.solve.options import Request
 
 COMPLEX = ("auto", "radau5")  # methods that may factorise complex matrices
