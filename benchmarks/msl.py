@@ -23,7 +23,7 @@ from pliant.codegen.compiler import FLAGS, find_compiler
 from pliant.codegen.emit import generate
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
-from pliant.solve.binding import runtime_folder
+from pliant.solve.binding.runtime import runtime_folder
 from pliant.structure.pipeline import sort_system
 
 ROBOT = "Modelica.Mechanics.MultiBody.Examples.Systems.RobotR3.FullRobot"
