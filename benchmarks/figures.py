@@ -1,4 +1,4 @@
-"""Measure every figure that was asked for and write benchmarks/FIGURES.md.
+"""Measure every figure that has a goal and write benchmarks/FIGURES.md.
 
 python benchmarks/figures.py            all of it, some minutes; with MODELICAPATH set, the standard library, too
 python benchmarks/figures.py code msl   these groups only, the other rows of the table stay
@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import platform
-import subprocess
-import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +27,7 @@ import trust_figures
 import waist_figures
 from peers import ROOT
 from problems import problem
+from tested import run_tests
 from workprecision import (
     casadi_runner,
     measure,
@@ -44,6 +41,7 @@ import pliant
 
 FILE = Path(__file__).with_name("FIGURES.md")
 NOT_SLOWER = 1.0
+EQUAL_ERROR = "CPU time at equal error, C right-hand side,"
 WORD = {True: "yes", False: "**no**", None: "not measured"}
 
 
@@ -52,17 +50,10 @@ class Figure:
     """One line of the table."""
 
     what: str
-    asked: str
+    goal: str
     reached: str
     met: bool | None  # None: not measured
     command: str
-
-
-def version() -> str:
-    """Of the pliant that was measured; from a source tree that is not installed, the one it would get."""
-    if pliant.__version__ != "unknown":
-        return pliant.__version__
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 
 def cvode_figures(quick: bool) -> list[Figure]:
@@ -132,38 +123,37 @@ def vdp_figures() -> list[Figure]:
 def speed_figures(quick: bool) -> list[Figure]:
     """CPU time at equal error on the three small problems."""
     tolerances = [10.0**-k for k in (np.arange(4, 9, 2) if quick else np.arange(3, 9.5, 0.5))]
-    casadi, scipy, sundae = {}, {}, {}
+    interpreted, compiled, scipy, sundae = {}, {}, {}, {}
     for name in ("vdpol_mild", "hires", "pollution"):
         case = problem(name)
         runners = {
             "bdf": pliant_runner(case, "bdf"),
             "radau5": pliant_runner(case, "radau5"),
             "bdf, Python f": pliant_runner(case, "bdf", pliant.ode(case.f, case.x0)),
-            "CasADi": casadi_runner(case),
+            "CasADi interpreted": casadi_runner(case, compiled=False),
+            "CasADi compiled": casadi_runner(case, compiled=True),
             "SciPy Radau": scipy_runner(case, "Radau"),
             "sundae": sundae_runner(case, python_function=True),
         }
         curves = measure(case, runners, tolerances, 3 if quick else 7)
-        casadi[name] = ratio_at_equal_error(curves, "bdf", "CasADi")
+        interpreted[name] = ratio_at_equal_error(curves, "bdf", "CasADi interpreted")
+        compiled[name] = ratio_at_equal_error(curves, "bdf", "CasADi compiled")
         scipy[name] = ratio_at_equal_error(curves, "radau5", "SciPy Radau")
         sundae[name] = ratio_at_equal_error(curves, "bdf, Python f", "sundae")
         print(
-            f"{name}: CasADi {casadi[name]:.2f}, SciPy Radau {scipy[name]:.1f}, sundae {sundae[name]:.2f}",
+            f"{name}: CasADi {interpreted[name]:.2f}, compiled {compiled[name]:.2f}, SciPy Radau {scipy[name]:.1f}, "
+            f"sundae {sundae[name]:.2f}",
             flush=True,
         )
 
-    def line(what: str, asked: str, ratios: dict[str, float], least: float) -> Figure:
+    def line(what: str, goal: str, ratios: dict[str, float], least: float) -> Figure:
         text = ", ".join(f"{name} {ratio:.2f}x" for name, ratio in ratios.items())
-        return Figure(what, asked, text, min(ratios.values()) >= least, "python benchmarks/solvers.py")
+        return Figure(what, goal, text, min(ratios.values()) >= least, "python benchmarks/solvers.py")
 
     return [
-        line(
-            "CPU time at equal error, C right-hand side, BDF against CasADi cvodes on SX",
-            ">= 1.5x",
-            casadi,
-            1.5,
-        ),
-        line("the same, Radau5 against SciPy Radau", ">= 50x", scipy, 50.0),
+        line(f"{EQUAL_ERROR} BDF against CasADi's cvodes, SX interpreted", ">= 1.5x", interpreted, 1.5),
+        line(f"{EQUAL_ERROR} BDF against CasADi's cvodes, its C compiled", ">= 1.5x", compiled, 1.5),
+        line(f"{EQUAL_ERROR} Radau5 against SciPy's Radau, which runs in Python", ">= 50x", scipy, 50.0),
         line(
             "Python right-hand side, differences, BDF against scikit-sundae's CVODE",
             "not slower",
@@ -191,19 +181,23 @@ def heat_figures() -> list[Figure]:
 
 def memory_figures() -> list[Figure]:
     """Allocations and copied states, as the tests check them."""
-    tests = ["tests/test_runtime_c.py"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *tests], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr.strip()[-80:]
+    file = "tests/test_runtime_c.py"
+    imports, copied = run_tests(file, "imported"), run_tests(file, "copied")
     return [
         Figure(
-            "allocations in runtime/src; state copied and resumed",
-            "none (nm); bit-identical",
-            last,
-            done.returncode == 0,
-            "pytest " + " ".join(tests),
-        )
+            "calls of malloc, calloc, realloc and free in runtime/src (nm)",
+            "none",
+            imports.text("{allocations} in {objects} object files"),
+            imports.all_passed,
+            imports.command,
+        ),
+        Figure(
+            "solver state copied as memory and resumed",
+            "bit-identical",
+            copied.text("{passed} of {run} pairs of model and method"),
+            copied.all_passed,
+            copied.command,
+        ),
     ]
 
 
@@ -305,14 +299,14 @@ def code_figures(quick: bool) -> list[Figure]:
 def msl_figures(quick: bool) -> list[Figure]:
     """The Modelica Standard Library, where it is."""
     command = "MODELICAPATH=... python benchmarks/msl.py"
-    asked = {
+    goals = {
         "FullRobot, parameters folded: structure": "36 states, <= 6 tears in the largest loop",
         "FullRobot, parameters tunable: structure": "36 states, <= 8 tears in the largest loop",
         "FullRobot: structure and C text; C compiler at -O2": "<= 3 s; <= 5 s",
         "examples of the Modelica Standard Library at rtol 1e-8, end values against rumoca's": "within 1e-4",
     }
     if not msl.library():
-        return [Figure(what, wanted, msl.NOT_MEASURED, None, command) for what, wanted in asked.items()]
+        return [Figure(what, wanted, msl.NOT_MEASURED, None, command) for what, wanted in goals.items()]
     robots = sorted(msl.robot(1 if quick else 3), key=lambda r: not r.folded)
     reached = [f"{r.states} states, {r.largest[1]} tears in a loop of {r.largest[0]}" for r in robots]
     met = [r.states == 36 and r.largest[1] <= most for r, most in zip(robots, (6, 8), strict=True)]
@@ -336,28 +330,34 @@ def msl_figures(quick: bool) -> list[Figure]:
     met.append(all(row.agrees or row.peer_is_off for row in rows))
     return [
         Figure(what, wanted, found, good, command)
-        for (what, wanted), found, good in zip(asked.items(), reached, met, strict=True)
+        for (what, wanted), found, good in zip(goals.items(), reached, met, strict=True)
     ]
+
+
+HEAD = """# Figures
+
+Measured by `python benchmarks/figures.py`. Ratios against a peer come from interleaved runs in one process; figures
+without a peer (counts, errors, shares, limits of time) stand for themselves. Groups are measured at different times:
+the last column says when a row was measured. All on Linux x86_64 with Python 3.11.
+
+| figure | goal | reached | met | command | measured |
+|---|---|---|---|---|---|"""
+COLUMNS = 6
+
+
+def kept_rows() -> dict[str, str]:
+    """Rows of the table as it is, by figure."""
+    lines = FILE.read_text(encoding="utf-8").splitlines() if FILE.is_file() else []
+    rows = [line for line in lines if line.startswith("| ") and len(line[2:-2].split(" | ")) == COLUMNS]
+    return {line[2:].split(" | ")[0]: line for line in rows[1:]}
 
 
 def write(figures: list[Figure], keep: bool) -> None:
     """The table as Markdown; ``keep``: rows of figures that were not measured now stay."""
-    rows = {f.what: f"| {f.what} | {f.asked} | {f.reached} | {WORD[f.met]} | `{f.command}` |" for f in figures}
-    if keep and FILE.is_file():
-        old = [line for line in FILE.read_text().splitlines() if line.startswith("| ") and "| figure |" not in line]
-        rows = {line.split(" | ")[0][2:]: line for line in old} | rows
-    lines = [
-        "# Figures",
-        "",
-        "Measured by `python benchmarks/figures.py`; every ratio is against a peer in the same run.",
-        f"pliant {version()}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{dt.datetime.now(dt.UTC).date()}.",
-        "",
-        "| figure | asked | reached | met | command |",
-        "|---|---|---|---|---|",
-        *rows.values(),
-    ]
-    FILE.write_text("\n".join(lines) + "\n")
+    today = dt.datetime.now(dt.UTC).date()
+    rows = {f.what: f"| {f.what} | {f.goal} | {f.reached} | {WORD[f.met]} | `{f.command}` | {today} |" for f in figures}
+    rows = (kept_rows() if keep else {}) | rows
+    FILE.write_text("\n".join([HEAD, *rows.values()]) + "\n", encoding="utf-8")
 
 
 GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
@@ -390,7 +390,7 @@ def main() -> None:
             figures += measure_group(arguments.quick)
     for figure in figures:
         word = {True: "met ", False: "MISS", None: "----"}[figure.met]
-        print(f"{word} {figure.what}: {figure.reached} (asked {figure.asked})")
+        print(f"{word} {figure.what}: {figure.reached} (goal: {figure.goal})")
     if not arguments.quick:
         write(figures, keep=bool(arguments.groups))
         print(f"written: {FILE.relative_to(ROOT)}")

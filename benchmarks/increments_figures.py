@@ -526,7 +526,7 @@ def explain_row() -> Row:
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """All figures: (what, asked, reached, met, command)."""
+    """All figures: (what, goal, reached, met, command)."""
     return [
         oscillator_row(),
         *(auto_row(*pair, quick) for pair in PAIRS),
@@ -544,7 +544,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Figures of difference Jacobians, colouring and explanations.")
     parser.add_argument("--quick", action="store_true", help="fewer systems and tolerances")
     for row in rows(parser.parse_args().quick):
-        print(f"{row[0]}\n    asked {row[1]}, reached {row[2]}: {'yes' if row[3] else 'NO'}")
+        print(f"{row[0]}\n    goal {row[1]}, reached {row[2]}: {'yes' if row[3] else 'NO'}")
 
 
 if __name__ == "__main__":

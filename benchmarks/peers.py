@@ -1,11 +1,16 @@
 """The peers on the same problems, in the same process: CVODE (scikit-sundae), CasADi's cvodes, SciPy.
 
-All run the problems of ``tests/problems``; where a peer can call C, it gets the same compiled right-hand side.
+All run the problems of ``tests/problems``. pliant runs a C file, CasADi the same equations as SX, either interpreted by
+its virtual machine (its default) or compiled from the C that it writes (its option ``jit``); scikit-sundae and SciPy
+call Python.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,22 +92,25 @@ def run_cvode(
 
 
 class CasadiCvodes:
-    """CasADi's cvodes on the problem as SX, exact sparse Jacobian; built once, run often."""
+    """CasADi's cvodes on the problem as SX, exact sparse Jacobian; built once, run often.
 
-    def __init__(self, problem: Problem, rtol: float, atol: float) -> None:
+    ``compiled``: right-hand side and Jacobian are C that CasADi writes and compiles with -O3, not SX that it
+    interprets.
+    """
+
+    JIT = types.MappingProxyType({"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3"]}})
+
+    def __init__(self, problem: Problem, rtol: float, atol: float, compiled: bool = False) -> None:
         import casadi
 
         t, x = casadi.SX.sym("t"), casadi.SX.sym("x", problem.n)
         right = casadi.vertcat(*problem.equations(t, [x[i] for i in range(problem.n)], casadi))
         self.problem = problem
-        self.integrator = casadi.integrator(
-            "F",
-            "cvodes",
-            {"x": x, "t": t, "ode": right},
-            problem.t0,
-            problem.t_end,
-            {"reltol": rtol, "abstol": atol, "max_num_steps": 10**8},
-        )
+        options = {"reltol": rtol, "abstol": atol, "max_num_steps": 10**8, **(self.JIT if compiled else {})}
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # CasADi writes its C where it stands
+            self.integrator = casadi.integrator(
+                "F", "cvodes", {"x": x, "t": t, "ode": right}, problem.t0, problem.t_end, options
+            )
 
     def run(self) -> Outcome:
         x = np.array(self.integrator(x0=self.problem.x0)["xf"]).ravel()

@@ -17,8 +17,8 @@ def robot_rows(quick: bool) -> list[tuple[str, str, str, bool | None, str]]:
     v, command = found.values, f"{COMMAND} robot"
     rows: list[tuple[str, str, str, bool | None, str]] = []
 
-    def row(what: str, asked: str, reached: str, met: bool | None) -> None:
-        rows.append((f"robot: {what}", asked, reached, met, command))
+    def row(what: str, goal: str, reached: str, met: bool | None) -> None:
+        rows.append((f"robot: {what}", goal, reached, met, command))
 
     row("entries of I - tau J", "<= 165", f"{v['full_entries']:.0f} -> {v['entries']:.0f}", v["entries"] <= 165)
     row("LU entries, COLAMD", "<= 204", f"{v['full_colamd']:.0f} -> {v['colamd']:.0f}", v["colamd"] <= 204)

@@ -34,7 +34,8 @@ def run(names: list[str], quick: bool) -> dict[str, dict[str, Curve]]:
         runners = {
             OURS: pliant_runner(problem, "bdf"),
             "pliant radau5": pliant_runner(problem, "radau5"),
-            "CasADi cvodes": casadi_runner(problem),
+            "CasADi cvodes, SX interpreted": casadi_runner(problem, compiled=False),
+            "CasADi cvodes, compiled": casadi_runner(problem, compiled=True),
             "scikit-sundae CVODE": sundae_runner(problem, python_function=True),
             "SciPy Radau": scipy_runner(problem, "Radau"),
             "SciPy BDF": scipy_runner(problem, "BDF"),
@@ -52,7 +53,7 @@ def print_table(name: str, curves: dict[str, Curve]) -> None:
         if other != OURS:
             ratio = ratio_at_equal_error(curves, OURS, other)
             reach = f"errors {np.nanmin(curve.error):.0e} .. {np.nanmax(curve.error):.0e}"
-            print(f"  {other:22} {ratio:8.2f}   ({reach})", flush=True)
+            print(f"  {other:30} {ratio:8.2f}   ({reach})", flush=True)
 
 
 def plot(results: dict[str, dict[str, Curve]], file: str) -> None:
@@ -63,7 +64,7 @@ def plot(results: dict[str, dict[str, Curve]], file: str) -> None:
     rows = -(-len(results) // columns)
     figure = Figure(figsize=(4.4 * columns, 3.6 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
-    colours = ["#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#666666"]
+    colours = ["#0072b2", "#56b4e9", "#d55e00", "#f0a27a", "#e69f00", "#009e73", "#cc79a7", "#666666"]
     for axis in axes.flat[len(results) :]:
         axis.set_visible(False)
     for axis, (name, curves) in zip(axes.flat, results.items(), strict=False):

@@ -14,12 +14,12 @@ JOBS = 2
 
 
 def rows(quick: bool = False) -> list[tuple[str, str, str, bool, str]]:
-    """What, asked, reached, met, command."""
+    """What, goal, reached, met, command."""
     out = []
     for name, family in families().items():
         count = family.part if quick else family.count
         text, met = family.judge(run(family, range(family.seed, family.seed + count), JOBS))
-        out.append((family.what, family.asked, text, met, f"python tests/families {name}"))
+        out.append((family.what, family.goal, text, met, f"python tests/families {name}"))
     out.append(_plants(quick))
     return out
 

@@ -5,14 +5,13 @@ python benchmarks/figures.py waists
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from peers import ROOT
+from tested import run_tests
 
 import pliant
 from pliant.solve.binding import runtime
@@ -35,34 +34,35 @@ TESTS = (
         "byte-identical",
         "tests/test_final.py",
         "generating_again",
+        "{passed} of {run} models",
     ),
     (
         "Van der Pol with BDF only: other methods not linked, stripped",
         "<= 200 kB",
         "tests/test_runtime_c.py",
         "not_linked",
+        "{bytes} bytes",
     ),
-    ("8 threads on one model", "bit-identical", "tests/test_solve_many.py", "thread"),
+    ("8 threads on one model", "bit-identical", "tests/test_solve_many.py", "thread", "{passed} of {run} models"),
     (
         "four copies side by side by a second layout of the same statements",
         "same numbers",
         "tests/test_codegen_places.py",
         "side_by_side",
+        "{passed} of {run} programs",
     ),
 )
 
 
 def rows(quick: bool = False) -> list[Row]:
-    """What, asked, reached, met, command."""
+    """What, goal, reached, met, command."""
     return [*(tested(*one) for one in TESTS), starts(), children(), many(2_000 if quick else 20_000)]
 
 
-def tested(what: str, asked: str, file: str, which: str) -> Row:
+def tested(what: str, goal: str, file: str, which: str, words: str) -> Row:
     """A figure that is a test of its own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file, "-k", which]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    told = (done.stdout.strip().splitlines() or ["nothing ran"])[-1].strip("= ")
-    return what, asked, told, done.returncode == 0, f"pytest {file} -k {which}"
+    done = run_tests(file, which)
+    return what, goal, done.text(words), done.all_passed, done.command
 
 
 def examples() -> list[Path]:

@@ -64,14 +64,14 @@ def pliant_runner(problem: Problem, method: str, model: pliant.Model | None = No
     return run
 
 
-def casadi_runner(problem: Problem) -> Runner:
-    """CasADi's cvodes on SX; building the integrator is not timed."""
+def casadi_runner(problem: Problem, compiled: bool) -> Runner:
+    """CasADi's cvodes on SX, interpreted or compiled; building the integrator is not timed."""
     built: dict[float, CasadiCvodes] = {}
     scale = scalar_scale(problem)
 
     def run(rtol: float) -> Outcome:
         if rtol not in built:
-            built[rtol] = CasadiCvodes(problem, rtol, rtol * scale)
+            built[rtol] = CasadiCvodes(problem, rtol, rtol * scale, compiled)
         return built[rtol].run()
 
     return run

@@ -49,8 +49,77 @@ def make_ball() -> None:
     ball.simulate(stop=3.0).plot("h", "v", file=FOLDER / "bouncing_ball.png")
 
 
+def make_first_screen() -> None:
+    """The picture of the README: a stiff run, a sparsed Jacobian, steps with and without restarts."""
+    sys.path.insert(0, str(EXAMPLES.parent / "benchmarks"))
+    sys.path.insert(0, str(EXAMPLES.parent / "tests"))
+    import jumps
+    import realtime
+
+    from pliant.realtime.stages.step import drive
+
+    figure = Figure(figsize=(12.0, 3.9), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1.1, 1, 1.1))
+
+    result = pliant.ode(van_der_pol, [2.0, 0.0], names=["x", "v"]).simulate(stop=3000.0, points=3000)
+    assert result.steps is not None
+    times = result.steps["time"]
+    left.plot(result.time, result["x"], color=COLOURS[0], linewidth=1.4, zorder=1)
+    left.plot(times, np.interp(times, result.time, result["x"]), "o", color=COLOURS[1], markersize=2.6, zorder=2)
+    sizes = result.steps["h"]
+    left.set_title(f"A stiff run\nVan der Pol, μ = 1000: steps of {sizes.min():.0e} to {sizes.max():.0f} s")
+    left.set(xlabel="time in s", ylabel="x", xlim=(0, 3000))
+
+    model = pliant.load(EXAMPLES / "Robot.mo")
+    plan = model.realtime(step=1e-3, stop=2.6)
+    stepper = drive(plan.code, model._numeric, plan.outcome.request.scenarios[0]).stepper
+    sparsed = full = np.inf
+    for _ in range(7):  # the least of some, since other programs run beside
+        stepper.reset()
+        sparsed = min(sparsed, stepper.time_step(None, 2600))
+        full = min(full, realtime.full_step(realtime.Numbers(plan), model))
+    stay = set(plan.outcome.elimination.entries)
+    for entries, colour in ((set(plan.outcome.full.entries) - stay, "#C9CED6"), (stay, COLOURS[0])):
+        rows, columns = zip(*entries, strict=True)
+        middle.plot(columns, rows, "s", color=colour, markersize=2.3)
+    n = len(plan.names)
+    middle.set_title(
+        f"A sparsed Jacobian\nrobot: {plan.full_entries} → {plan.entries} entries, "
+        f"{1e6 * full:.1f} → {1e6 * sparsed:.1f} µs per step"
+    )
+    middle.set(xlim=(-1, n), ylim=(n, -1), aspect="equal", xlabel="unknowns", ylabel="equations")
+
+    case = jumps.spring()
+    for colour, (how, label) in zip(
+        COLOURS[1::-1], {"restart": "restart", "correct": "corrected"}.items(), strict=True
+    ):
+        run = case.model.simulate(
+            stop=case.stop, method="bdf", rtol=1e-6, atol=1e-6, inputs=case.inputs, parameters=case.parameters,
+            options={"at_jump": how},
+        )  # fmt: skip
+        assert run.steps is not None
+        label = f"{label}: {run.stats.n_steps} steps"
+        right.step(run.steps["time"], run.steps["h"], color=colour, linewidth=1.1, label=label)
+    for start in next(iter(case.inputs.values())).start[1:]:
+        right.axvline(start, color="#E4E4E4", linewidth=0.6, zorder=0)
+    right.set_title("No restarts at input jumps\nstep size of BDF, spring and damper")
+    right.set(
+        xlabel="time in s",
+        ylabel="step size in s",
+        yscale="log",
+        xlim=(0, case.stop),
+        ylim=(1e-5, 0.05),
+        xticks=(0, 0.5, 1, 1.5, 2),
+    )
+    right.legend(frameon=False, loc="lower center", fontsize=9, ncols=2)
+    for axes in (left, middle, right):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.title.set_fontsize(10.5)
+    figure.savefig(FOLDER / "first-screen.png", dpi=150)
+
+
 def make_modelica() -> None:
-    """The picture of the README: equations unsorted and sorted, and the solution of the DC drive."""
+    """The DC drive: equations unsorted and sorted, and the solution of the DC drive."""
     model = pliant.load(EXAMPLES / "dc_drive.mo")
     found = model.structure
     result = model.simulate(stop=2.0)
@@ -189,6 +258,7 @@ def make_timeline() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    make_first_screen()
     make_modelica()
     make_van_der_pol()
     make_ball()

@@ -5,77 +5,73 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tomllib
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support_pages import DOCS, PAGES, ROOT, name_of, pages
 
 import pliant
 
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-BLOCK = re.compile(r"^```(\w+)[^\n]*?(?:title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CLI = [sys.executable, "-m", "pliant.cli"]
-
-
-@dataclass(frozen=True)
-class Block:
-    language: str
-    title: str
-    text: str
-
-
-def blocks(page: Path) -> list[Block]:
-    return [Block(kind, title or "", text) for kind, title, text in BLOCK.findall(page.read_text("utf-8"))]
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
+# commands that are shown but not run here, and why
+NOT_RUN = {
+    "python3 -m venv ": "installs; .ci/run does it with the same words",
+    ".venv/bin/python tools/check.py": "minutes; .ci/run does it",
+    ". .venv/bin/activate": "for a shell that a person uses",
+    "python tests/families": "minutes; a part of each family is a test of its own",
+    "python benchmarks/": "minutes, and needs the extra bench",
+}
+# blocks that are neither run nor compared, and why
+EXCERPTS = {
+    (
+        "docs/realtime-code.md",
+        "c",
+    ): "a loop around written code; tests/test_realtime_write.py builds example_main.c",
+    ("docs/theory/code.md", "c"): "shortened text of generated code; tests/test_codegen_text.py has the whole",
+}
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "MPLBACKEND": "Agg", "COLUMNS": "120"}
-
-
-def commands(page: Path) -> Iterator[tuple[str, int]]:
-    """Commands that start with pliant, and the exit code they announce in a comment."""
-    for block in blocks(page):
-        if block.language not in ("sh", "console"):
-            continue
-        for line in block.text.splitlines():
-            command, _, comment = line.removeprefix("$ ").partition("  # ")
-            if command.startswith("pliant "):
-                code = re.search(r"exit code (\d+)", comment)
-                yield command, int(code[1]) if code else 0
+    return {**os.environ, "MPLBACKEND": "Agg", "COLUMNS": "100"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_programs_of_page_run(page: Path, tmp_path: Path) -> None:
-    """Python blocks in order, as one program; C blocks with a title are files; then the commands."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    found = blocks(page)
-    for block in found:
-        if block.title:
-            (tmp_path / block.title).write_text(block.text, encoding="utf-8")
-    python = [block.text for block in found if block.language == "python"]
-    if python:
-        program = tmp_path / "page.py"
-        program.write_text("\n\n".join(python), encoding="utf-8")
-        run = [sys.executable, "-W", "error", str(program)]
-        done = subprocess.run(run, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-    for command, code in commands(page):
-        run = [*CLI, *shlex.split(command)[1:]]
-        done = subprocess.run(run, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
-        assert done.returncode == code, f"{command}\n{done.stdout}\n{done.stderr}"
+def test_programs_of_page_run_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+    for shown in pages.run_page(page, tmp_path, environment()):
+        assert shown.agrees, f"{name_of(page)} shows\n{shown.block.text}\nbut it prints\n{shown.printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_of_a_page_is_tested_or_exempt(page: Path) -> None:
+    """Commands run or have a reason why not, and name files and options that exist; models are those of examples."""
+    texts = [file.read_text("utf-8") for file in (ROOT / "examples").rglob("*.mo")]
+    models = {one.strip() for text in texts for one in re.split(r"(?<=;)\s+|\n", text)}
+    for block in pages.blocks(page.read_text("utf-8")):
+        for command, _ in pages.commands(block):
+            if command.startswith("pliant "):
+                continue
+            assert [reason for start, reason in NOT_RUN.items() if command.startswith(start)], command
+            program = re.match(r"python (\S+)([^#]*)", command)
+            if program:
+                target = ROOT / program[1]
+                text = (target / "__main__.py" if target.is_dir() else target).read_text("utf-8")
+                assert all(option in text for option in re.findall(r"--\w+", program[2])), command
+        if block.title or block.is_output or block.language in ("python", "sh", "console", "text", ""):
+            continue
+        if block.language == "toml":
+            assert tomllib.loads(block.text)
+        elif block.language == "modelica":
+            statements = [one.strip() for one in re.split(r"(?<=;)\s+|\n", block.text) if one.strip()]
+            missing = [one for one in statements if one not in models and not one.endswith("...")]
+            assert not missing, f"{name_of(page)}: not in examples: {missing}"
+        else:
+            assert (name_of(page), block.language) in EXCERPTS, f"{name_of(page)}: {block.text[:60]}"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
@@ -115,7 +111,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    text = re.sub(BLOCK, "", page.read_text("utf-8"))
+    text = pages.BLOCK.sub("", page.read_text("utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         path, _, place = target.partition("#")
         assert "://" not in target, f"{target}: no page depends on another site"
@@ -197,8 +193,8 @@ def test_readme_commands_are_those_of_ci() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     lines = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
     assert len(lines) == 2
-    assert lines[0].endswith("pliant tour")
-    assert lines[1].endswith("pytest")
+    assert lines[0].endswith("&& . .venv/bin/activate && pip install -q . && pliant tour")
+    assert lines[1].endswith("&& . .venv/bin/activate && pip install -q '.[test]' && pytest")
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert lines[1] in script
     assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,7 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
 
 # Everything that an ECU image has to provide: these, and mathematics of <math.h>.
 MEMORY = {"memcpy", "memset", "memmove", "memcmp"}
+ALLOCATION = {"malloc", "calloc", "realloc", "free", "aligned_alloc", "alloca"}
 MATHEMATICS = set(vars(math)) | {"fmin", "fmax", "fabs", "nextafter", "scalbn"}
 # The compiler's own: libgcc's table of processor features (x86 only), stack protection, position-independent code.
 COMPILER = {"__cpu_model", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
@@ -127,7 +129,9 @@ int main(void) {
 """
 
 
-def test_methods_that_a_program_does_not_use_are_not_linked(tmp_path: Path) -> None:
+def test_methods_that_a_program_does_not_use_are_not_linked(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     flags = ("-O2", "-ffunction-sections", "-fdata-sections")
     source, program = tmp_path / "bdf_only.c", tmp_path / "bdf_only"
     source.write_text(BDF_ONLY)
@@ -145,6 +149,7 @@ def test_methods_that_a_program_does_not_use_are_not_linked(tmp_path: Path) -> N
     assert "bdf" in names
     assert not [word for word in ("radau5", "dopri5", "lieuler", "rk4", "pl_unit", "pl_sparse_factor") if word in names]
     assert call([strip, str(program)]).returncode == 0
+    record_property("bytes", program.stat().st_size)
     assert program.stat().st_size <= 200_000
 
 
@@ -161,8 +166,10 @@ def symbols() -> list[tuple[str, str, str]]:
     return found
 
 
-def test_nothing_is_imported_but_memory_and_mathematics() -> None:
+def test_nothing_is_imported_but_memory_and_mathematics(record_property: Callable[[str, object], None]) -> None:
     imported = {(file, name) for file, kind, name in symbols() if kind in "Uuw"}
+    record_property("objects", len({file for file, _, _ in symbols()}))
+    record_property("allocations", len([name for _, name in imported if name in ALLOCATION]))
     assert imported
     known = MEMORY | MATHEMATICS | COMPILER
     foreign = {pair for pair in imported if not pair[1].startswith("pl_") and pair[1] not in known}

@@ -47,7 +47,7 @@ class Family:
 
     name: str
     what: str
-    asked: str
+    goal: str
     count: int
     part: int
     check: Callable[[int], Outcome]

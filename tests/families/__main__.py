@@ -53,7 +53,7 @@ def main() -> int:
         begin = time.perf_counter()
         outcomes = run(family, seeds, given.jobs)
         text, met = family.judge(outcomes)
-        print(f"{name}: {text} ({family.asked}) in {time.perf_counter() - begin:.0f} s, {'met' if met else 'SHORT'}")
+        print(f"{name}: {text} ({family.goal}) in {time.perf_counter() - begin:.0f} s, {'met' if met else 'SHORT'}")
         for outcome in [one for one in outcomes if one.verdict != RIGHT][: given.show]:
             print(f"  seed {outcome.seed}: {outcome.verdict}: {outcome.detail}")
         short += not met

@@ -170,7 +170,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="algebraic",
     what="algebraic unknowns between steps",
-    asked=f"<= {LIMIT:g} tolerances (stiff followers {LIMIT_STIFF:g}) at 1001 points, every crossing",
+    goal=f"<= {LIMIT:g} tolerances (stiff followers {LIMIT_STIFF:g}) at 1001 points, every crossing",
     count=300,
     part=14,
     check=check,

@@ -198,7 +198,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="attributes",
     what="attributes as expressions of anything; parameters that name each other in branches not taken",
-    asked="all right, no crash",
+    goal="all right, no crash",
     count=300,
     part=3,
     check=check,

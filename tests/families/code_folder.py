@@ -362,7 +362,7 @@ def judge(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
 FAMILY = Family(
     name="code_folder",
     what="written folders, built by their own Makefile with gcc and clang at -O0 and -O2, against plan.simulate",
-    asked="bit for bit in double without libm functions, else 1e-12 of range",
+    goal="bit for bit in double without libm functions, else 1e-12 of range",
     count=100,
     part=1,
     check=check,

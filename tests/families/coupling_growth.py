@@ -152,7 +152,7 @@ def case(seed: int) -> Outcome:
 FAMILY = Family(
     name="coupling_growth",
     what="couplings that grow although their parts do not",
-    asked="noticed beyond 10x the true range, no false alarm, remedies that work",
+    goal="noticed beyond 10x the true range, no false alarm, remedies that work",
     check=case,
     count=300,
     part=4,

@@ -122,7 +122,7 @@ def case(seed: int) -> Outcome:
 FAMILY = Family(
     name="coupling_sampled",
     what="sampled controllers in couplings: outputs are held, ticks see the exchanged values",
-    asked="as in one model, 1e-5 of the range",
+    goal="as in one model, 1e-5 of the range",
     check=case,
     count=200,
     part=4,

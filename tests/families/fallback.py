@@ -147,7 +147,7 @@ def case(seed: int) -> Outcome:
 FAMILY = Family(
     name="fallback",
     what="guarded step outside the evidence, 5 models",
-    asked="largest error <= max(3x the full step's, 5 %)",
+    goal="largest error <= max(3x the full step's, 5 %)",
     check=case,
     seed=0,
     count=500,

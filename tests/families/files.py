@@ -161,7 +161,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="files",
     what="random results saved and loaded as CSV, Parquet and MAT",
-    asked="all right",
+    goal="all right",
     count=2000,
     part=40,
     check=check,

@@ -259,7 +259,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="guards",
     what="guarded expressions at their crossing",
-    asked="all end, within tolerance",
+    goal="all end, within tolerance",
     count=500,
     part=8,
     check=check,

@@ -504,7 +504,7 @@ def _compare(run: Run, result: Any, points: list[float]) -> str:
 FAMILY = Family(
     name="hybrid",
     what="hybrid models with when, elsewhen, reinit and algorithm sections",
-    asked="0 wrong",
+    goal="0 wrong",
     count=1000,
     part=4,
     check=check,

@@ -37,7 +37,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="hybrid_step",
     what="hybrid models with elsewhen and algorithm sections as real-time steps",
-    asked="0 wrong",
+    goal="0 wrong",
     count=60,
     part=2,
     check=check,

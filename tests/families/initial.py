@@ -267,7 +267,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="initial",
     what="random initial equations over parameters, states, derivatives, algebraic and discrete variables",
-    asked="all right",
+    goal="all right",
     count=400,
     part=6,
     check=check,

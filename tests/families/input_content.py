@@ -205,7 +205,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="input_content",
     what="content of f and relations between points of inputs: bent f, bands, waves, Boolean and Integer functions",
-    asked="all right, errors of integrals <= 100 tolerances",
+    goal="all right, errors of integrals <= 100 tolerances",
     count=400,
     part=27,
     check=check,

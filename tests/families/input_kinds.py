@@ -482,7 +482,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="input_kinds",
     what="kinds of inputs at every entry, by type",
-    asked="all right",
+    goal="all right",
     count=600,
     part=8,
     check=check,

@@ -262,7 +262,7 @@ FAMILY = Family(
     name="inputs",
     what="300 random systems x random inputs (steps, ramps, bumps of .01 to 10 % of the run, rest before), bdf, "
     "radau5, auto, dopri5, rtol 1e-3 .. 1e-8, 1 001 points against runs that meet every breakpoint",
-    asked="errors <= 30 tolerances, none missed",
+    goal="errors <= 30 tolerances, none missed",
     count=300,
     part=12,
     check=check,

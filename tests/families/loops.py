@@ -73,7 +73,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="loops",
     what="torn loops from exact start values, badly scaled",
-    asked="all end, within tolerance",
+    goal="all end, within tolerance",
     count=300,
     part=7,
     check=check,

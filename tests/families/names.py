@@ -363,7 +363,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="names",
     what=f"{N_NAMES} names of C, POSIX and pliant's own texts in every role",
-    asked="all compile and compute what they should",
+    goal="all compile and compute what they should",
     count=-(-N_NAMES // (BLOCKS * _slots(ROLES))) * _slots(ROLES),
     part=1,
     check=check,

@@ -225,7 +225,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="pre_values",
     what="discrete variables tied before the start: the event iteration in Python",
-    asked="all",
+    goal="all",
     count=500,
     part=6,
     check=check,

@@ -273,7 +273,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="relations",
     what="relations of whole numbers, on plateaus, of extreme sizes, of ideal switches",
-    asked="every turn at its time",
+    goal="every turn at its time",
     count=300,
     part=4,
     check=check,

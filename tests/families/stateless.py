@@ -228,7 +228,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="stateless",
     what="models without states: simulation, linearisation, coupling, plan and written step",
-    asked="1e-7 of the known answers, relations of time found to 1e-9 s",
+    goal="1e-7 of the known answers, relations of time found to 1e-9 s",
     check=check,
     count=120,
     part=3,

@@ -158,7 +158,7 @@ def check(seed: int) -> Outcome:
 FAMILY = Family(
     name="tick_jumps",
     what="inputs that jump on, just before and just after ticks: simulate, plan, C, coupling of one part",
-    asked="the same samples",
+    goal="the same samples",
     count=200,
     part=2,
     check=check,
