@@ -65,7 +65,7 @@ def make_first_screen() -> None:
     assert result.steps is not None
     times = result.steps["time"]
     left.plot(result.time, result["x"], color=COLOURS[0], linewidth=1.4, zorder=1)
-    left.plot(times, np.interp(times, result.time, result["x"]), "o", color=COLOURS[1], markersize=2.6, zorder=2)
+    left.plot(times, np.interp(times, result.time, result["x"]), "o", color=COLOURS[1], markersize=1.9, zorder=2)
     sizes = result.steps["h"]
     left.set_title(f"A stiff run\nVan der Pol, μ = 1000: steps of {sizes.min():.0e} to {sizes.max():.0f} s")
     left.set(xlabel="time in s", ylabel="x", xlim=(0, 3000))
@@ -79,9 +79,11 @@ def make_first_screen() -> None:
         sparsed = min(sparsed, stepper.time_step(None, 2600))
         full = min(full, realtime.full_step(realtime.Numbers(plan), model))
     stay = set(plan.outcome.elimination.entries)
-    for entries, colour in ((set(plan.outcome.full.entries) - stay, "#C9CED6"), (stay, COLOURS[0])):
+    gone = set(plan.outcome.full.entries) - stay
+    for entries, colour, label in ((gone, "#C9CED6", "dropped"), (stay, COLOURS[0], "kept")):
         rows, columns = zip(*entries, strict=True)
-        middle.plot(columns, rows, "s", color=colour, markersize=2.3)
+        middle.plot(columns, rows, "s", color=colour, markersize=2.3, label=label)
+    middle.legend(loc="upper right", fontsize=9, framealpha=1.0, edgecolor="none", handletextpad=0.2)
     n = len(plan.names)
     middle.set_title(
         f"A sparsed Jacobian\nrobot: {plan.full_entries} → {plan.entries} entries, "
@@ -111,7 +113,7 @@ def make_first_screen() -> None:
         ylim=(1e-5, 0.05),
         xticks=(0, 0.5, 1, 1.5, 2),
     )
-    right.legend(frameon=False, loc="lower center", fontsize=9, ncols=2)
+    right.legend(frameon=False, loc="lower center", fontsize=9, ncols=2, handlelength=1.2)
     for axes in (left, middle, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.title.set_fontsize(10.5)

@@ -60,7 +60,12 @@ PEERS = {
     "sundae": "Python right-hand side, differences, BDF against scikit-sundae's CVODE",
 }
 FORMS = {"scipy": ".0f"}
-SIZES = {"entries": "entries of I - tau J", "lu": "LU entries, own order", "colours": "colours of the Jacobian"}
+SIZES = {
+    "entries": "entries of I - tau J",
+    "lu": "LU entries, own order",
+    "colours": "colours of the Jacobian",
+    "flops": "factorisation flops",
+}
 CLAIMS: dict[str, Claim] = {
     **{f"{name}-least": Claim(row, RATIO, min, form=FORMS.get(name, ".1f")) for name, row in PEERS.items()},
     **{f"{name}-most": Claim(row, RATIO, max, form=FORMS.get(name, ".1f")) for name, row in PEERS.items()},
@@ -74,6 +79,12 @@ CLAIMS: dict[str, Claim] = {
     "jumps-most": Claim("at_jump=correct, total against restart", r"([\d.]+)", max, form=".2f"),
     "jumps-stiff": Claim("stiff sets (rates to 1e6, heat equation)", r"mean ([\d.]+)", form=".1f"),
     "jumps-stiff-worst": Claim("stiff sets (rates to 1e6, heat equation)", r"^([\d.]+)", form=".1f"),
+    "jumps-E1": Claim("at_jump=correct, total against restart", r"^([\d.]+)", form=".2f"),
+    "jumps-E2": Claim("at_jump=correct, total against restart", r"^[\d.]+, ([\d.]+)", form=".2f"),
+    "jumps-E2b": Claim("at_jump=correct, total against restart", r", ([\d.]+)$", form=".2f"),
+    "jumps-springs": Claim("15 random spring-dampers", r"^([\d.]+)", form=".2f"),
+    "jumps-pendula": Claim("15 random pendula", r"^([\d.]+)", form=".2f"),
+    "wheel": Claim("wheel with 37 inputs", r"^([\d.]+)", form=".2f"),
     "coupling": Claim("closed loop of two parts, Jacobi master", r"^([\d.]+)", form=".2f"),
     "differences-worst": Claim("study models, rtol 1e-4 to 1e-8", r"worst ([\d.]+)", scale=percent, form=".0f"),
     "heat-python": Claim("heat equation, 10 000 states", r"([\d.]+)x with a Python", form=".1f"),
