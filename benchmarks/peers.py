@@ -107,10 +107,13 @@ class CasadiCvodes:
         right = casadi.vertcat(*problem.equations(t, [x[i] for i in range(problem.n)], casadi))
         self.problem = problem
         options = {"reltol": rtol, "abstol": atol, "max_num_steps": 10**8, **(self.JIT if compiled else {})}
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # CasADi writes its C where it stands
+        folder = tempfile.TemporaryDirectory()
+        with contextlib.chdir(folder.name):  # CasADi writes its C into the present folder
             self.integrator = casadi.integrator(
                 "F", "cvodes", {"x": x, "t": t, "ode": right}, problem.t0, problem.t_end, options
             )
+
+        self.folder = folder  # CasADi removes its files from it when the integrator goes
 
     def run(self) -> Outcome:
         x = np.array(self.integrator(x0=self.problem.x0)["xf"]).ravel()

@@ -83,7 +83,9 @@ def make_first_screen() -> None:
     for entries, colour, label in ((gone, "#C9CED6", "dropped"), (stay, COLOURS[0], "kept")):
         rows, columns = zip(*entries, strict=True)
         middle.plot(columns, rows, "s", color=colour, markersize=2.3, label=label)
-    middle.legend(loc="upper right", fontsize=9, framealpha=1.0, edgecolor="none", handletextpad=0.2)
+    middle.legend(
+        loc="upper right", bbox_to_anchor=(1.0, 0.965), fontsize=9, framealpha=1.0, edgecolor="none", handletextpad=0.2
+    )
     n = len(plan.names)
     middle.set_title(
         f"A sparsed Jacobian\nrobot: {plan.full_entries} → {plan.entries} entries, "

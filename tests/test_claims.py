@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support_pages import DOCS, PAGES, ROOT, claims, name_of, pages
+from support_pages import DOCS, ROOT, claims, name_of, pages
 
 # pages on which every number with such a unit must be taken from the table
 NAMES = ("index", "capabilities", "getting-started", "benchmarks")
@@ -31,7 +31,7 @@ def test_marked_numbers_are_those_of_the_table() -> None:
     rows = claims.figures()
     assert len(rows) > 50
     marked = 0
-    for page in PAGES:
+    for page in claims.PAGES:
         text = page.read_text("utf-8")
         marked += len(claims.MARK.findall(text))
         assert claims.written(text, rows) == text, (
@@ -42,7 +42,7 @@ def test_marked_numbers_are_those_of_the_table() -> None:
 
 
 def test_claims_are_used() -> None:
-    used = {name for page in PAGES for name, _ in claims.MARK.findall(page.read_text("utf-8"))}
+    used = {name for page in claims.PAGES for name, _ in claims.MARK.findall(page.read_text("utf-8"))}
     assert set(claims.CLAIMS) - used == set()
 
 
