@@ -33,7 +33,7 @@ def compare(problem: Problem, rtol: float) -> tuple[float, float, float, float]:
     rows = []
     for factor in NEARBY:
         r, a = rtol * factor, atol_of(problem, rtol * factor)
-        result = model.simulate(problem.t_end, problem.t0, method="bdf", rtol=r, atol=a, points=2)
+        result = model.simulate(problem.t_end, start=problem.t0, method="bdf", rtol=r, atol=a, points=2)
         peer = run_cvode(problem, r, a, f)
         if not peer.finished:  # CVODE gives up here and there (the Oregonator at loose tolerances): nothing to compare
             continue

@@ -57,7 +57,7 @@ def measure(m: int, repeats: int, with_scipy: bool = True) -> dict[str, HeatRun]
                 x, steps = solution.y[:, -1], len(solution.t) - 1
             else:
                 model = python if name.endswith("Python f") else compiled
-                result = model.simulate(problem.t_end, problem.t0, method="bdf", rtol=RTOL, atol=ATOL, points=2)
+                result = model.simulate(problem.t_end, start=problem.t0, method="bdf", rtol=RTOL, atol=ATOL, points=2)
                 x, steps = result.values[-1], result.stats.n_steps
             run.seconds = min(run.seconds, time.process_time() - begin)
             run.n_steps, run.error = steps, float(np.abs(x - end).max())

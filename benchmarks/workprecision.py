@@ -58,7 +58,7 @@ def pliant_runner(problem: Problem, method: str, model: pliant.Model | None = No
     scale = scalar_scale(problem)
 
     def run(rtol: float) -> Outcome:
-        result = model.simulate(problem.t_end, problem.t0, method=method, rtol=rtol, atol=rtol * scale, points=2)
+        result = model.simulate(problem.t_end, start=problem.t0, method=method, rtol=rtol, atol=rtol * scale, points=2)
         return Outcome(np.array(result.values[-1]), result.stats.n_steps, result.stats.n_rhs)
 
     return run

@@ -22,21 +22,31 @@ def make_result(**changes: Any) -> Result:
         "stats": Stats(n_steps=42, n_rhs=99, method="bdf", seconds=0.25),
         "manifest": make_manifest("Ball", hash_bytes("ball"), {"rtol": 1e-6}),
         "events": [
-            Event(1 / 3, ("h < 0",), (-1,), np.array([0.0, -4e17]), np.array([0.0, 3.9])),
-            Event(0.7, (), (), np.array([math.pi, 2.0]), np.array([math.pi, 2.0]), True, 'the ball "lies" still'),
+            Event(1 / 3, roots=("h < 0",), directions=(-1,), before=np.array([0.0, -4e17]), after=np.array([0.0, 3.9])),
+            Event(
+                0.7,
+                roots=(),
+                directions=(),
+                before=np.array([math.pi, 2.0]),
+                after=np.array([math.pi, 2.0]),
+                terminal=True,
+                message='the ball "lies" still',
+            ),
         ],
         "info": {
-            "ball.h": VariableInfo("ball.h", "state", "m", "height above the floor", start=1.0, min=0.0),
-            "ball.v": VariableInfo("ball.v", "state", "m/s", "speed"),
-            "g": VariableInfo("g", "parameter", "m/s2"),
-            "hidden": VariableInfo("hidden", "algebraic"),
+            "ball.h": VariableInfo(
+                "ball.h", kind="state", unit="m", description="height above the floor", start=1.0, min=0.0
+            ),
+            "ball.v": VariableInfo("ball.v", kind="state", unit="m/s", description="speed"),
+            "g": VariableInfo("g", kind="parameter", unit="m/s2"),
+            "hidden": VariableInfo("hidden", kind="algebraic"),
         },
         "aliases": {"floor.s": ("ball.h", -1), "ball.w": ("ball.v", 1), "gravity": ("g", -1)},
         "parameters": {"g": 9.81, "e": 0.8},
         "lazy": {"der(ball.h)": lambda: values[:, 1]},
         "complete": False,
     }
-    return Result(time, values, ("ball.h", "ball.v"), **(arguments | changes))
+    return Result(time, values=values, names=("ball.h", "ball.v"), **(arguments | changes))
 
 
 def same_numbers(left: Mapping[str, float], right: Mapping[str, float]) -> bool:

@@ -322,7 +322,7 @@ def test_plain_models_know_nothing_of_it() -> None:
 
 def test_the_model_with_it_is_the_same_model() -> None:
     model = model_of(FIELD)
-    other = pliant.Model(numeric(model).with_taylor(), model.structure)
+    other = pliant.Model(numeric(model).with_taylor(), structure=model.structure)
     one, two = (m.simulate(stop=0.5, inputs={"a": 0.3, "b": 0.1}) for m in (model, other))
     assert all(np.array_equal(one[name], two[name]) for name in ("x", "y", "w"))
     assert numeric(model).with_taylor() is other._numeric

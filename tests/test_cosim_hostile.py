@@ -132,7 +132,7 @@ def test_saved_and_restored_in_dae_form() -> None:
     from pliant.cosim.part import PartSettings
 
     part = ModelPart("a", pliant.load(IMPLICIT, options={"form": "dae"})._numeric)
-    part.configure(PartSettings(0.0, 1.0))
+    part.configure(PartSettings(0.0, stop=1.0))
     part.choose(["y", "x"])
     part.begin(0.0, np.array([0.8]))
 

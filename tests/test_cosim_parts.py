@@ -21,7 +21,7 @@ def never() -> bool:
 
 def begun(model: pliant.Model, u: list[float], names: list[str], **settings: Any) -> ModelPart:
     part = ModelPart("part", model._numeric)
-    part.configure(PartSettings(0.0, 1.0, **settings))
+    part.configure(PartSettings(0.0, stop=1.0, **settings))
     part.choose(names)
     part.begin(0.0, np.array(u))
     return part

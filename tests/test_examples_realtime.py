@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @cache
 def load(name: str, model: str | None = None, form: str = "auto") -> pliant.Model:
-    return pliant.load(EXAMPLES / f"{name}.mo", model, options={"form": form})
+    return pliant.load(EXAMPLES / f"{name}.mo", name=model, options={"form": form})
 
 
 def at(model: pliant.Model, t: float = 0.0, **parameters: float) -> Point:

@@ -137,9 +137,9 @@ def test_wrong_nominal_of_a_c_model_is_named_first(tmp_path: Path) -> None:
     file = tmp_path / "three.c"
     file.write_text(NATIVE)
     right = {"FAST": 1.0, "SLOW": 1.0, "TINY": 1e-6}
-    assert_healthy(explained(pliant.native(file, right), 10.0))
+    assert_healthy(explained(pliant.native(file, defines=right), 10.0))
     for name, size in right.items():
-        model = pliant.native(file, right | {name: 1e5 * size})
+        model = pliant.native(file, defines=right | {name: 1e5 * size})
         assert culprit(explained(model, 10.0)) == ("nominal", name.lower())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_modelica import check_run, model_of, numeric, text_of
+from support_modelica import check_run, model_of, text_of
 
 import pliant
 
@@ -75,7 +75,7 @@ equation
     result = model.simulate(stop=1e-6)
     assert result["x"][0] == pytest.approx(2 * result["y"][0])
     assert result["z"][0] == 9
-    found = numeric(model).last_start
+    found = result.start
     assert found is not None
     assert {"x", "y"} <= set(found.undetermined)
 
@@ -89,17 +89,18 @@ equation
     model = model_of(body)
     result = model.simulate(stop=1e-6)
     assert (result["x"][0], result["y"][0], result["z"][0]) == (1.0, 2.0, 3.0)
-    assert model.last_start is not None
-    assert len(model.last_start.redundant) == 3
-    assert any("z = 3" in told for told in model.last_start.redundant)
-    assert model.last_start.undetermined == []
+    assert result.start is not None
+    assert len(result.start.redundant) == 3
+    assert any("z = 3" in told for told in result.start.redundant)
+    assert result.start.undetermined == []
 
 
 def test_states_without_any_condition_are_named() -> None:
     model = model_of("  Real x(start = 1), y(start = 2, fixed = true);\nequation\n  der(x) = -x; der(y) = -y;")
-    model.simulate(stop=1e-6)
-    assert model.last_start is not None
-    assert model.last_start.undetermined == ["x"]
+    result = model.simulate(stop=1e-6)
+    assert result.start is not None
+    assert model.last_start is result.start
+    assert result.start.undetermined == ["x"]
 
 
 def test_a_parameter_found_at_the_start_cannot_be_set() -> None:
@@ -255,17 +256,16 @@ equation
     model = model_of(body)
     result = model.simulate(stop=1e-6)
     assert math.log(result["y"][0]) + result["y"][0] ** 3 == pytest.approx(1.0)
-    found = numeric(model).last_start
+    found = result.start
     assert found is not None
     assert found.homotopy_steps > 0
 
 
 def test_homotopy_is_not_used_without_need() -> None:
     body = "  Real x(start = 1, fixed = true), y(start = 1);\nequation\n  der(x) = -y; homotopy(y^3, y - 5) = x;"
-    model = model_of(body)
     result = check_run(body, 1.0)
     assert result["y"][0] == pytest.approx(1.0)
-    found = numeric(model).last_start
+    found = result.start
     assert found is not None
     assert found.homotopy_steps == 0
 

@@ -14,8 +14,8 @@ D = "equation\n  der(x) = -x;"
 def begin(body: str, *names: str) -> tuple[list[float], list[str], list[str]]:
     model = model_of(body)
     result = model.simulate(stop=1e-6, points=2)
-    assert model.last_start is not None
-    return [float(result[name][0]) for name in names], model.last_start.undetermined, model.last_start.redundant
+    assert result.start is not None
+    return [float(result[name][0]) for name in names], result.start.undetermined, result.start.redundant
 
 
 def refused(body: str) -> str:

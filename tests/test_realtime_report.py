@@ -222,7 +222,7 @@ def test_file(pipe: Plan, tmp_path: Path) -> None:
 
 
 def test_page_bears_numbers_that_are_not_finite(nasty: Plan) -> None:
-    plan = Plan(copy.copy(nasty.outcome), copy.deepcopy(nasty.evidence))
+    plan = Plan(copy.copy(nasty.outcome), evidence=copy.deepcopy(nasty.evidence))
     n = plan.outcome.frame.n
     plan.evidence.predicted = [np.full(n, np.inf)] * 2
     plan.evidence.measured = [np.full(n, np.nan)] * 2
@@ -248,7 +248,7 @@ def test_page_bears_numbers_that_are_not_finite(nasty: Plan) -> None:
 
 
 def test_checks_that_do_not_hold_are_told_first(nasty: Plan) -> None:
-    plan = Plan(nasty.outcome, copy.deepcopy(nasty.evidence))
+    plan = Plan(nasty.outcome, evidence=copy.deepcopy(nasty.evidence))
     item = plan.evidence.items[0]
     plan.evidence.items[0] = type(item)(item.name, False, item.text)
     words = read_page(render_report(plan, Extras())).words

@@ -323,7 +323,7 @@ def test_a_chaotic_run_is_cut_where_it_says_nothing(tmp_path: Path) -> None:
 
 def test_a_model_called_like_a_file_of_the_folder(tmp_path: Path) -> None:
     plan = small_plan()
-    other = Plan(plan.outcome, plan.evidence)
+    other = Plan(plan.outcome, evidence=plan.evidence)
     code = plan.code
     renamed = {
         "name": "selftest",

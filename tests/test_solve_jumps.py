@@ -197,7 +197,7 @@ def test_series_are_compiled_once_and_start_values_are_told(tank: pliant.Model) 
     inputs = {"u": pliant.Segments(np.arange(12) / 6, np.linspace(0.1, 1, 12)[:, None])}
     result = simulate(tank, inputs, "correct")
     assert result.stats.n_taylor > 0
-    assert tank.last_start is not None
+    assert result.start is not None
     assert simulate(tank, inputs, "x2").stats.n_taylor == 0
 
 

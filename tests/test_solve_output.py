@@ -395,7 +395,7 @@ def test_ctrl_c_in_a_long_run(points: str, wait: float, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("start", "stop", "count"), [(0.0, 1.0, 2), (-1.0, 1e-3, 7), (0.1, 0.7, 500), (5.0, 5.0, 3)])
 def test_equidistant_points_are_those_of_linspace(start: float, stop: float, count: int) -> None:
-    result = pliant.ode(lambda t, x: -x, [1.0]).simulate(stop, start, points=count)
+    result = pliant.ode(lambda t, x: -x, [1.0]).simulate(stop, start=start, points=count)
     assert result.time.tolist() == np.linspace(start, stop, count).tolist()
 
 

@@ -59,7 +59,7 @@ def nearby(name: str) -> list[float]:
 
 
 def run(model: pliant.Model, p: Problem, rtol: float = RTOL, **more: Any) -> pliant.Result:
-    return model.simulate(p.t_end, p.t0, rtol=rtol, atol=rtol * p.atol_scale, points=2, **more)
+    return model.simulate(p.t_end, start=p.t0, rtol=rtol, atol=rtol * p.atol_scale, points=2, **more)
 
 
 def measure(p: Problem, method: str, jacobian: str) -> Array:

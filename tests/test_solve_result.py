@@ -57,14 +57,16 @@ def test_units() -> None:
     ("unit", "expected"), [("m", "m/s"), ("m/s", "m/s2"), ("1/s2", "1/s3"), ("W/K", "(W/K)/s"), ("", "")]
 )
 def test_unit_of_a_derivative(unit: str, expected: str) -> None:
-    info = {"x": VariableInfo("x", "state", unit)}
-    r = Result([0], [[1]], ["x"], stats=Stats(), manifest={}, info=info, lazy={"der(x)": lambda: np.ones(1)})
+    info = {"x": VariableInfo("x", kind="state", unit=unit)}
+    r = Result(
+        [0], values=[[1]], names=["x"], stats=Stats(), manifest={}, info=info, lazy={"der(x)": lambda: np.ones(1)}
+    )
     assert r.unit("der(x)") == expected
 
 
 def test_columns_are_read_only_and_the_callers_array_is_not() -> None:
     values = np.ones((2, 1))
-    r = Result([0, 1], values, ["x"], stats=Stats(), manifest={})
+    r = Result([0, 1], values=values, names=["x"], stats=Stats(), manifest={})
     with pytest.raises(ValueError, match="read-only"):
         r["x"][0] = 5
     values[0, 0] = 2.0
@@ -127,13 +129,13 @@ def test_aliases_of_aliases_and_of_nothing() -> None:
 def test_final() -> None:
     assert make_result().final == {"ball.h": math.pi, "ball.v": 2.0, "floor.s": -math.pi, "ball.w": 2.0}
     with pytest.raises(ArgumentError, match="no rows"):
-        _ = Result([], np.empty((0, 1)), ["x"], stats=Stats(), manifest={}).final
+        _ = Result([], values=np.empty((0, 1)), names=["x"], stats=Stats(), manifest={}).final
 
 
 @pytest.mark.parametrize("names", [["x"], ["x", "x"], ["x", "time"]])
 def test_bad_shapes_and_names(names: list[str]) -> None:
     with pytest.raises(ArgumentError):
-        Result([0, 1], np.ones((2, 2)), names, stats=Stats(), manifest={})
+        Result([0, 1], values=np.ones((2, 2)), names=names, stats=Stats(), manifest={})
 
 
 def test_repr_and_html() -> None:
@@ -148,10 +150,10 @@ def test_repr_and_html() -> None:
         "CUT SHORT",
     ):
         assert part in text
-    html = make_result(info={"ball.h": VariableInfo("ball.h", "state", "<b>")})._repr_html_()
+    html = make_result(info={"ball.h": VariableInfo("ball.h", kind="state", unit="<b>")})._repr_html_()
     assert html.startswith("<table>")
     assert "&lt;b&gt;" in html
-    assert "no rows" in Result([], np.empty((0, 1)), ["x"], stats=Stats(), manifest={})._repr_html_()
+    assert "no rows" in Result([], values=np.empty((0, 1)), names=["x"], stats=Stats(), manifest={})._repr_html_()
 
 
 def test_stats_table_is_aligned() -> None:
@@ -164,7 +166,9 @@ def test_stats_table_is_aligned() -> None:
 
 def test_event_text() -> None:
     assert str(make_result().events[0]) == "t = 0.333333333: h < 0 falling"
-    assert "time event, ends the run" in str(Event(1.0, (), (), np.empty(0), np.empty(0), terminal=True))
+    assert "time event, ends the run" in str(
+        Event(1.0, roots=(), directions=(), before=np.empty(0), after=np.empty(0), terminal=True)
+    )
 
 
 def test_to_pandas() -> None:
@@ -231,7 +235,7 @@ def test_plot_groups_by_unit() -> None:
 def test_plot_without_units_keeps_small_variables_visible() -> None:
     pytest.importorskip("matplotlib")
     values = np.array([[1.0, 1e-5, 0.4, 0.0], [0.5, 3e-5, 0.9, 0.0]])
-    r = Result([0, 1], values, ["y1", "y2", "y3", "zero"], stats=Stats(), manifest={})
+    r = Result([0, 1], values=values, names=["y1", "y2", "y3", "zero"], stats=Stats(), manifest={})
     assert labels_of(r.plot(show=False)) == [["y1", "y3"], ["y2", "zero"]]
     assert r.plot(show=False).axes[-1].get_xlabel() == "time"
 
@@ -247,7 +251,7 @@ def test_plot_into_given_axes() -> None:
 
 def test_names_are_not_mathematics(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    r = Result([0, 1], [[1.0, 1.0]] * 2, ["a$_", "$\\frac$"], stats=Stats(), manifest={})
+    r = Result([0, 1], values=[[1.0, 1.0]] * 2, names=["a$_", "$\\frac$"], stats=Stats(), manifest={})
     r.plot(file=tmp_path / "a.png")
     r.plot("$\\frac$", file=tmp_path / "b.png")
     assert (tmp_path / "b.png").exists()
@@ -263,16 +267,16 @@ def test_jumps_are_lifted_pens() -> None:
     points = drawn(make_result(), "ball.v")  # two rows at the event
     assert len(points) == 6
     assert math.isnan(points[3][1])
-    event = Event(0.5, ("x",), (1,), np.array([0.4]), np.array([3.0]))
+    event = Event(0.5, roots=("x",), directions=(1,), before=np.array([0.4]), after=np.array([3.0]))
     info = {
-        "x": VariableInfo("x", "state"),
-        "d": VariableInfo("d", "discrete"),
-        "y": VariableInfo("y", "output"),
+        "x": VariableInfo("x", kind="state"),
+        "d": VariableInfo("d", kind="discrete"),
+        "y": VariableInfo("y", kind="output"),
     }
     r = Result(
         [0, 1],
-        [[0.0, 5.0, 1.0], [3.5, 6.0, 2.0]],
-        ["x", "d", "y"],
+        values=[[0.0, 5.0, 1.0], [3.5, 6.0, 2.0]],
+        names=["x", "d", "y"],
         stats=Stats(),
         manifest={},
         events=[event],
@@ -290,10 +294,10 @@ def test_jumps_are_lifted_pens() -> None:
 @pytest.mark.parametrize("value", [0.4, 3.0])
 def test_one_row_right_at_the_event(value: float) -> None:
     pytest.importorskip("matplotlib")
-    event = Event(0.5, (), (), np.array([0.4]), np.array([3.0]))
-    info = {"x": VariableInfo("x", "state")}
+    event = Event(0.5, roots=(), directions=(), before=np.array([0.4]), after=np.array([3.0]))
+    info = {"x": VariableInfo("x", kind="state")}
     values = [[0.0], [value], [3.5]]
-    r = Result([0, 0.5, 1], values, ["x"], stats=Stats(), manifest={}, events=[event], info=info)
+    r = Result([0, 0.5, 1], values=values, names=["x"], stats=Stats(), manifest={}, events=[event], info=info)
     xs = [x for _, x in drawn(r, "x")]
     gap = next(i for i, x in enumerate(xs) if math.isnan(x))
     assert set(xs[:gap]) == {0.0, 0.4}
@@ -303,7 +307,9 @@ def test_one_row_right_at_the_event(value: float) -> None:
 def test_events_are_drawn_once_per_axis() -> None:
     pytest.importorskip("matplotlib")
     for count, height in ((3, 1.0), (100, 0.04)):
-        events = [Event(0.5 * k / count, (), (), np.empty(0), np.empty(0)) for k in range(count)]
+        events = [
+            Event(0.5 * k / count, roots=(), directions=(), before=np.empty(0), after=np.empty(0)) for k in range(count)
+        ]
         axes: Any = make_result(events=events).plot("ball.h", show=False).axes[0]
         segments = axes.collections[0].get_segments()
         assert len(segments) == count

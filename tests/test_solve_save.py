@@ -54,7 +54,7 @@ def test_flags_of_a_real_time_step(suffix: str, tmp_path: Path) -> None:
 def test_round_trip_of_any_shape(suffix: str, rows: int, columns: int, tmp_path: Path) -> None:
     values = np.random.default_rng(1).standard_normal((rows, columns)) * 1e-200
     names = ["x" * (1 + 10 * j) for j in range(columns)]
-    r = Result(np.arange(rows) / 3, values, names, stats=Stats(), manifest={"a": 1})
+    r = Result(np.arange(rows) / 3, values=values, names=names, stats=Stats(), manifest={"a": 1})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_same(r, load_result(r.save(tmp_path / f"r{suffix}")))
@@ -65,8 +65,8 @@ def test_special_numbers(suffix: str, tmp_path: Path) -> None:
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, sys.float_info.max, 0.1]
     r = Result(
         np.arange(8.0),
-        np.array(special)[:, None],
-        ["x"],
+        values=np.array(special)[:, None],
+        names=["x"],
         stats=Stats(),
         manifest={},
         parameters={"p": np.nan},
@@ -100,10 +100,10 @@ names_strategy = st.lists(
 @given(names=names_strategy, text=st.text(ANY_CHARACTER))
 def test_any_name_survives(suffix: str, names: list[str], text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     *own, alias = [*names, names[0] + "*"]
-    info = {own[0]: VariableInfo(own[0], "state", "Ω.m", text)}
+    info = {own[0]: VariableInfo(own[0], kind="state", unit="Ω.m", description=text)}
     values = np.arange(2.0 * len(own)).reshape(2, -1) + 1 / 3
     aliases = {alias: (own[-1], -1)}
-    r = Result([0.0, 1.0], values, own, stats=Stats(), manifest={"m": text}, info=info, aliases=aliases)
+    r = Result([0.0, 1.0], values=values, names=own, stats=Stats(), manifest={"m": text}, info=info, aliases=aliases)
     again = load_result(r.save(tmp_path_factory.mktemp("names") / f"r{suffix}"))
     assert_same(r, again)
     assert again.info[own[0]] == info[own[0]]
@@ -112,12 +112,12 @@ def test_any_name_survives(suffix: str, names: list[str], text: str, tmp_path_fa
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_large_result(suffix: str, tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((100_000, 3))
-    r = Result(np.linspace(0, 1, 100_000), values, ["a", "b", "c"], stats=Stats(), manifest={})
+    r = Result(np.linspace(0, 1, 100_000), values=values, names=["a", "b", "c"], stats=Stats(), manifest={})
     assert_same(r, load_result(r.save(tmp_path / f"r{suffix}")))
 
 
 def test_csv_text(tmp_path: Path) -> None:
-    r = Result([0, 0.1], [[1.0, 1 / 3]] * 2, ["a[1,2]", 'q"'], stats=Stats(), manifest={"k": 1})
+    r = Result([0, 0.1], values=[[1.0, 1 / 3]] * 2, names=["a[1,2]", 'q"'], stats=Stats(), manifest={"k": 1})
     path = r.save(tmp_path / "r.csv")
     assert path.read_text() == 'time,"a[1,2]","q"""\n0.0,1.0,0.3333333333333333\n0.1,1.0,0.3333333333333333\n'
     assert json.loads(side_car(path).read_text())["k"] == 1
@@ -256,11 +256,11 @@ def test_mat_by_dymat(rows: int, columns: int, parameters: dict[str, float], tmp
     names = [f"{'sub.' * j}x{j}" for j in range(columns)]
     values = np.random.default_rng(2).standard_normal((rows, columns))
     aliases = {"minus": (names[-1], -1)}
-    info = {names[0]: VariableInfo(names[0], "state", "K", "temperature")}
+    info = {names[0]: VariableInfo(names[0], kind="state", unit="K", description="temperature")}
     r = Result(
         np.linspace(0, 2, rows),
-        values,
-        names,
+        values=values,
+        names=names,
         stats=Stats(),
         manifest={},
         parameters=parameters,

@@ -134,8 +134,10 @@ def test_files_of_other_tools(tmp_path: Path) -> None:
 )
 def test_types_as_dymola_writes_them(text: str, expected: tuple[str, str, str], tmp_path: Path) -> None:
     """A file whose manifest is gone: descriptions tell unit and type."""
-    info = {"a": VariableInfo("a", "output", description=text)}
-    path = Result([0.0, 1.0], [[1.0], [0.0]], ["a"], stats=Stats(), manifest={}, info=info).save(tmp_path / "r.mat")
+    info = {"a": VariableInfo("a", kind="output", description=text)}
+    path = Result([0.0, 1.0], values=[[1.0], [0.0]], names=["a"], stats=Stats(), manifest={}, info=info).save(
+        tmp_path / "r.mat"
+    )
     content = path.read_bytes()
     path.write_bytes(content[: content.rindex(b"manifest\0") - 20])
     found = pliant.load_result(path).info["a"]
@@ -154,8 +156,8 @@ def test_types_as_dymola_writes_them(text: str, expected: tuple[str, str, str], 
     ],
 )
 def test_no_value_is_lost(kind: str, column: list[float], suffix: str, tmp_path: Path) -> None:
-    info = {"a": VariableInfo("a", "discrete", type=kind)}  # type: ignore[arg-type]
-    found = Result([0.0, 1.0], np.array(column)[:, None], ["a"], stats=Stats(), manifest={}, info=info)
+    info = {"a": VariableInfo("a", kind="discrete", type=kind)}  # type: ignore[arg-type]
+    found = Result([0.0, 1.0], values=np.array(column)[:, None], names=["a"], stats=Stats(), manifest={}, info=info)
     assert typed(found["a"], kind).dtype == np.float64  # type: ignore[arg-type]
     assert_same(found, pliant.load_result(found.save(tmp_path / f"r{suffix}")))
 

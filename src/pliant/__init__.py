@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.errors import (
     AccuracyError,
     ArgumentError,
+    CallError,
     ChatterError,
     CompileError,
     ConvergenceError,
@@ -33,6 +34,7 @@ from pliant.errors import (
     StepLimitError,
     StepSizeError,
     UnknownNameError,
+    VersionError,
 )
 from pliant.explain import Explanation
 from pliant.jacobian.quality import Quality
@@ -55,6 +57,9 @@ from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.cosim.coupling import Coupling
+    from pliant.cosim.graph import Connection
+    from pliant.cosim.part import Part, PartAbout, PartSettings, Port
+    from pliant.cosim.record import CouplingResult, PartRecord
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.plan import Plan
@@ -63,10 +68,17 @@ if TYPE_CHECKING:
 __version__ = pliant_version()
 
 _LATER = {  # slow to load
+    "Connection": ("pliant.cosim.graph", "Connection"),
     "Coupling": ("pliant.cosim.coupling", "Coupling"),
+    "CouplingResult": ("pliant.cosim.record", "CouplingResult"),
     "criteria": ("pliant.realtime.sparsing.criteria", None),
     "Evidence": ("pliant.realtime.evidence.evidence", "Evidence"),
+    "Part": ("pliant.cosim.part", "Part"),
+    "PartAbout": ("pliant.cosim.part", "PartAbout"),
+    "PartRecord": ("pliant.cosim.record", "PartRecord"),
+    "PartSettings": ("pliant.cosim.part", "PartSettings"),
     "Plan": ("pliant.realtime.plan", "Plan"),
+    "Port": ("pliant.cosim.part", "Port"),
     "Timing": ("pliant.realtime.delivery.measure", "Timing"),
 }
 
@@ -82,10 +94,13 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "AccuracyError",
     "ArgumentError",
+    "CallError",
     "ChatterError",
     "CompileError",
+    "Connection",
     "ConvergenceError",
     "Coupling",
+    "CouplingResult",
     "Event",
     "Evidence",
     "Explanation",
@@ -99,9 +114,14 @@ __all__ = [
     "NonFiniteError",
     "NotSupportedError",
     "OutputError",
+    "Part",
+    "PartAbout",
+    "PartRecord",
+    "PartSettings",
     "PatternError",
     "Plan",
     "PliantError",
+    "Port",
     "ProcessError",
     "Progress",
     "Quality",
@@ -126,6 +146,7 @@ __all__ = [
     "Timing",
     "UnknownNameError",
     "VariableInfo",
+    "VersionError",
     "criteria",
     "inspect",
     "load",

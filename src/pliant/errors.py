@@ -2,6 +2,7 @@
 
     PliantError
     ├── ArgumentError (ValueError)      an argument of a public function makes no sense
+    │   └── CallError (TypeError)       the arguments do not fit the function; shows the call
     ├── ModelError                      the model itself is wrong or cannot be read
     │   ├── CompileError                the C compiler is missing or refuses the model's C text
     │   ├── SingularModelError          the equations do not determine the unknowns; names both
@@ -21,6 +22,7 @@
     │   ├── ProcessError                the child process of a simulation died, or cannot simulate the model
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
+    ├── VersionError                    a pickled object was made by another version of pliant
     └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
 
 An exception raised by the user's own function is never wrapped: it passes through with its traceback, and the
@@ -49,6 +51,10 @@ class PliantError(Exception):
 
 class ArgumentError(PliantError, ValueError):
     """An argument of a public function makes no sense."""
+
+
+class CallError(ArgumentError, TypeError):
+    """The arguments do not fit the function: one stands where a name is due, is unknown, or is missing."""
 
 
 class ModelError(PliantError):
@@ -141,6 +147,10 @@ class SimulationTimeout(SolverError, TimeoutError):
 
 class SimulationInterrupted(SolverError, KeyboardInterrupt):
     """The user pressed Ctrl-C. Also a KeyboardInterrupt, so that scripts stop as usual."""
+
+
+class VersionError(PliantError):
+    """A pickled object was made by another version of pliant."""
 
 
 class OutputError(PliantError, OSError):

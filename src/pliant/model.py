@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import as_names, by_name
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.frontend.classes import is_text
@@ -18,11 +19,12 @@ from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
+from pliant.pickled import Stamped
 from pliant.solve.models.function import Function, function_model
 from pliant.solve.models.generated import GeneratedModel
 from pliant.solve.models.native import load_native
 from pliant.solve.models.numeric import NumericModel
-from pliant.solve.options import check_request
+from pliant.solve.options import SolverOptions, check_request
 from pliant.solve.progress import Progress
 from pliant.solve.results.result import Result, VariableInfo
 from pliant.solve.run.jacobian import Jacobian, check_jacobian, jacobian_at
@@ -34,19 +36,22 @@ from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
+    from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.progress import PlanProgress
 
 
-class Model:
+@by_keyword_class
+class Model(Stamped):
     """A model ready to be simulated, whatever it was made from.
 
     Made by :func:`pliant.load`, :func:`pliant.ode` and :func:`pliant.native`.
     """
 
-    def __init__(self, numeric: NumericModel, structure: Structure | None = None) -> None:
+    def __init__(self, numeric: NumericModel, *, structure: Structure | None = None) -> None:
         self._numeric = numeric
         self._structure = structure
+        self._last_start: Start | None = None
 
     @property
     def name(self) -> str:
@@ -82,13 +87,9 @@ class Model:
     def last_start(self) -> Start | None:
         """How the last simulation of a Modelica model found its start values; None before, and for other models.
 
-        >>> import pliant
-        >>> model = pliant.load("model M\\n Real x(start = 1), y;\\nequation\\n der(x) = -y; y = 2*x;\\nend M;\\n")
-        >>> _ = model.simulate(stop=1)
-        >>> model.last_start.undetermined  # no `fixed`, no initial equation
-        ['x']
+        Where several threads use the model, ``result.start`` says it for one run.
         """
-        return self._numeric.last_start
+        return self._last_start
 
     def __repr__(self) -> str:
         n = self._numeric.names
@@ -98,9 +99,11 @@ class Model:
         ]
         return f"<pliant.Model {self.name!r}: {', '.join(parts)}>"
 
+    @by_keyword
     def simulate(
         self,
-        stop: float,
+        stop: float | None = None,
+        *,
         start: float = 0.0,
         method: str = "auto",
         rtol: float = 1e-6,
@@ -111,7 +114,7 @@ class Model:
         parameters: Mapping[str, float] | None = None,
         start_values: Mapping[str, float] | None = None,
         outputs: Sequence[str] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | SolverOptions | None = None,
         progress: bool | Callable[[Progress], object] | None = None,
         timeout: float | None = None,
     ) -> Result:
@@ -152,11 +155,15 @@ class Model:
             options=options,
             timeout=timeout,
         )
-        return simulate(self._numeric, request, inputs, progress)
+        result = simulate(self._numeric, request, inputs, progress)
+        self._last_start = result.start
+        return result
 
+    @by_keyword
     def linearize(
         self,
         t: float = 0.0,
+        *,
         x: Mapping[str, float] | ArrayLike | None = None,
         inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
@@ -173,15 +180,17 @@ class Model:
         """
         return linearize(self._numeric, t, x, inputs, by_name("parameters", parameters))
 
+    @by_keyword
     def jacobian(
         self,
         t: float = 0.0,
+        *,
         x: Mapping[str, float] | ArrayLike | None = None,
         inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | SolverOptions | None = None,
     ) -> Jacobian:
         """df/dx at a point as the solver would take it; see :class:`pliant.Jacobian`.
 
@@ -198,15 +207,17 @@ class Model:
         """
         return jacobian_at(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
 
+    @by_keyword
     def check_jacobian(
         self,
         t: float = 0.0,
+        *,
         x: Mapping[str, float] | ArrayLike | None = None,
         inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | SolverOptions | None = None,
     ) -> Quality:
         """Compare the sources of the Jacobian at a point, and name what is wrong; see :class:`pliant.Quality`.
 
@@ -221,15 +232,17 @@ class Model:
         """
         return check_jacobian(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
 
+    @by_keyword
     def realtime(
         self,
         step: float = 1e-3,
+        *,
         stop: float = 1.0,
         tolerance: float = 0.02,
         theta: float = 0.5,
         order: int = 1,
         scenarios: Any = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | RealtimeOptions | None = None,
         progress: bool | Callable[[PlanProgress], object] | None = None,
         accuracy: float | Mapping[str, float | None] | None = 0.05,
         judged: Sequence[str] | None = None,
@@ -280,9 +293,11 @@ class Model:
                 judged=judged,
             )
 
+    @by_keyword
     def steady_state(
         self,
         inputs: Any = None,
+        *,
         parameters: Mapping[str, float] | None = None,
         start_values: Mapping[str, float] | None = None,
     ) -> SteadyState:
@@ -298,9 +313,11 @@ class Model:
         )
 
 
+@by_keyword
 def ode(
     f: Function,
     x0: ArrayLike,
+    *,
     jac: Callable[[float, NDArray[np.float64]], Any] | None = None,
     mass: Any = None,
     pattern: Any = None,
@@ -329,7 +346,8 @@ def ode(
     return Model(function_model(f, x0, jac=jac, mass=mass, pattern=pattern, roots=roots, names=names, nominal=nominal))
 
 
-def native(path: str | Path, defines: Mapping[str, object] | None = None) -> Model:
+@by_keyword
+def native(path: str | Path, *, defines: Mapping[str, object] | None = None) -> Model:
     """A model from a C file that defines ``const pl_model pliant_model`` (see ``pliant.h``).
 
     The file is compiled with the system's C compiler and cached by content; ``defines`` are passed as -D.
@@ -337,12 +355,14 @@ def native(path: str | Path, defines: Mapping[str, object] | None = None) -> Mod
     return Model(load_native(path, defines=defines))
 
 
+@by_keyword
 def load(
     source: str | Path,
+    *,
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | StructureOptions | None = None,
 ) -> Model:
     """Load a model: a Modelica file, directory or text, or a C file (see :func:`native`).
 
@@ -382,12 +402,14 @@ def load(
     raise ArgumentError(f"{text}: pliant does not know this kind of file", hint="known are .mo and .c files")
 
 
+@by_keyword
 def inspect(
     source: str | Path,
+    *,
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | StructureOptions | None = None,
 ) -> Structure:
     """The structure of a Modelica model, without making a simulation of it: no C compiler is needed.
 
@@ -410,7 +432,7 @@ def inspect(
             hint="give a .mo file, the folder of a package, or a text",
         )
     chosen = structure_options(options)
-    return Structure(sorted_model(source, name, path, tear, chosen), chosen.form)
+    return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
 
 
 def check_source(source: Any, name: Any) -> None:
@@ -460,4 +482,4 @@ def load_modelica(
     chosen = structure_options(options)
     found = sorted_model(source, name, path, tear, chosen)
     numeric = GeneratedModel.compile(generate(found, chosen.form), found.system.digest)
-    return Model(numeric, Structure(found, chosen.form))
+    return Model(numeric, structure=Structure(found, form=chosen.form))

@@ -8,6 +8,7 @@ results have flags. Variables are of all types; most Booleans and Integers have 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,11 @@ class Maker:
         known = [*names, *lazy, *parameters, *aliases, self.name()]
         result = Result(
             np.sort(chance.uniform(-1e3, 1e9, rows)),
-            np.column_stack([self.column(types[name], rows) for name in names]) if names else np.empty((rows, 0)),
-            names,
-            stats=Stats(*(int(n) for n in chance.integers(0, 10**6, 9)), method="bdf", seconds=self.finite()),
+            values=np.column_stack([self.column(types[name], rows) for name in names])
+            if names
+            else np.empty((rows, 0)),
+            names=names,
+            stats=self.stats(),
             manifest={"model": {"name": self.text(), "sha256": "0" * 64}, "options": {"rtol": self.finite(), "a": [1]}},
             events=[self.event(len(names)) for _ in range(chance.integers(0, 4))],
             info={
@@ -84,6 +87,11 @@ class Maker:
         return result
 
     # ------------------------------------------------------------------------------------------ parts
+
+    def stats(self) -> Stats:
+        counters = [one.name for one in fields(Stats)][:9]
+        numbers = (int(n) for n in self.chance.integers(0, 10**6, 9))
+        return Stats(**dict(zip(counters, numbers, strict=True)), method="bdf", seconds=self.finite())
 
     def taken(self, name: str) -> str:
         self.used.add(name)
@@ -122,7 +130,15 @@ class Maker:
         directions = tuple(int(d) for d in self.chance.choice([-1, 1], len(roots)))
         is_last = bool(self.chance.random() < 0.3)
         n = n if self.chance.random() < 0.8 else 1500  # longer than what the manifest keeps of an array
-        return Event(self.finite(), roots, directions, self.numbers(n), self.numbers(n), is_last, self.text())
+        return Event(
+            self.finite(),
+            roots=roots,
+            directions=directions,
+            before=self.numbers(n),
+            after=self.numbers(n),
+            terminal=is_last,
+            message=self.text(),
+        )
 
     def info(self, name: str, is_parameter: bool, declared: str | None) -> VariableInfo:
         chance = self.chance
@@ -136,7 +152,7 @@ class Maker:
             more["literals"] = tuple(self.text() for _ in range(4))
         kind = "parameter" if is_parameter else str(chance.choice(KINDS))
         unit = str(chance.choice(["", "m", "m/s2", "kg.m2", "1", "degC"]))
-        return VariableInfo(name, kind, unit, self.text(), type=declared, **more)  # type: ignore[arg-type]
+        return VariableInfo(name, kind=kind, unit=unit, description=self.text(), type=declared, **more)  # type: ignore[arg-type]
 
 
 def check(seed: int) -> Outcome:

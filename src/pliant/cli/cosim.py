@@ -84,7 +84,7 @@ def cosim(
         result = system.coupling.simulate(**arguments)
         report.files += drawn  # not before: where the run fails, these are the files of the result so far
         for target in report.targets:
-            report.files.append(str(result.save(target, system.outputs or None)))
+            report.files.append(str(result.save(target, names=system.outputs or None)))
         names = [name.strip() for name in (plot or "").split(",") if name.strip()] or system.plot
         if plot is not None or plot_file is not None:
             report.draw(result, names, plot_file)

@@ -64,8 +64,8 @@ def jacobian(
             "options": {name: literal(text) for name, text in pairs("--option", option)},
         }
         x = dict(numbers("--start-value", start_value)) or None
-        found = model.jacobian(at, x, rtol=rtol, atol=atol, **given)
-        quality = model.check_jacobian(at, x, rtol=rtol, atol=atol, **given)
+        found = model.jacobian(at, x=x, rtol=rtol, atol=atol, **given)
+        quality = model.check_jacobian(at, x=x, rtol=rtol, atol=atol, **given)
         if as_json:
             about = {"source": found.source, "colours": found.colours, "entries": int(found.pattern.sum())}
             typer.echo(json.dumps(to_json({"model": model.name, **about, "quality": quality.as_dict()}), indent=1))

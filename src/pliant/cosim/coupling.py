@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.calls import by_keyword
 from pliant.cosim.graph import Connection, PartGraph, loops, needed
 from pliant.cosim.master import Master, part_error
 from pliant.cosim.model_part import ModelPart
@@ -17,23 +18,26 @@ from pliant.cosim.record import CouplingResult, RunAbout
 from pliant.cosim.request import (
     CouplingRequest,
     by_part,
-    check_mapping,
     check_order,
-    check_part_options,
     check_run,
     configure,
     degree_of,
     given_inputs,
+    macro_step,
+    options_by_name,
+    part_options,
 )
 from pliant.errors import ArgumentError, PliantError
+from pliant.pickled import Stamped
 from pliant.solve.models.numeric import NumericModel
+from pliant.solve.options import SolverOptions, end_of_run
 from pliant.solve.progress import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Coupling:
+class Coupling(Stamped):
     """Models that are simulated apart, each with a solver of its own, and exchange values at communication points.
 
     >>> import pliant
@@ -73,13 +77,35 @@ class Coupling:
         """The connections, in the order they were made; each reads "a.y -> b.u"."""
         return tuple(self._graph.connections)
 
-    def add(self, name: str, model: Any, **options: Any) -> None:
+    @by_keyword
+    def add(
+        self,
+        name: str,
+        model: Any,
+        *,
+        method: str | None = None,
+        rtol: float | None = None,
+        atol: ArrayLike | None = None,
+        at_jump: str | None = None,
+        parameters: Mapping[str, float] | None = None,
+        start_values: Mapping[str, float] | None = None,
+        options: Mapping[str, Any] | SolverOptions | None = None,
+    ) -> None:
         """Add a part: a :class:`pliant.Model`, or anything with the methods of ``pliant.cosim.part.Part``.
 
-        Options of this part alone: method (default "bdf"), rtol, atol, at_jump, parameters, start_values, options (see
-        :class:`pliant.SolverOptions`). They go before those of ``simulate``.
+        The rest holds for this part alone and goes before what ``simulate`` is given; None: as there. ``options`` are
+        those of :class:`pliant.SolverOptions`.
         """
-        check_part_options(name, options)
+        given = {
+            "method": method,
+            "rtol": rtol,
+            "atol": atol,
+            "at_jump": at_jump,
+            "parameters": parameters,
+            "start_values": start_values,
+            "options": options,
+        }
+        own = part_options(name, {key: value for key, value in given.items() if value is not None})
         numeric = getattr(model, "_numeric", model)
         if isinstance(numeric, NumericModel):
             part: Part = ModelPart(name, numeric)
@@ -90,8 +116,9 @@ class Coupling:
             hint = f"pliant.load({str(model)!r}) first" if isinstance(model, (str, Path)) else "give a pliant.Model"
             raise ArgumentError(f"part {name!r}: {type(model).__name__} is no model", hint=hint)
         self._graph.add(part)
-        self._options[name] = dict(options)
+        self._options[name] = own
 
+    @by_keyword
     def connect(self, source: str, target: str) -> None:
         """Connect a variable of one part to an input of another: ``connect("a.y", "b.u")``.
 
@@ -109,10 +136,12 @@ class Coupling:
         found = loops(needed(wires, [part.feedthrough() for part in graph.parts.values()]))
         return tuple(tuple(str(graph.connections[k]) for k in one) for one in found)
 
+    @by_keyword
     def simulate(
         self,
-        stop: float,
-        step: float,
+        stop: float | None = None,
+        *,
+        step: float | None = None,
         start: float = 0.0,
         scheme: str = "jacobi",
         extrapolation: int = 1,
@@ -124,7 +153,7 @@ class Coupling:
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
         method: str = "bdf",
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | SolverOptions | None = None,
         loops: str = "newton",
         order: Sequence[str] | None = None,
         parallel: bool | None = None,
@@ -133,7 +162,7 @@ class Coupling:
         timeout: float | None = None,
         watch: bool = True,
     ) -> CouplingResult:
-        """Simulate all parts from ``start`` to ``stop`` with macro steps ``step``; returns a :class:`pliant.Result`.
+        """Simulate all parts from ``start`` to ``stop`` with macro steps ``step``; returns a :class:`CouplingResult`.
 
         scheme         "jacobi": all parts at once, inputs extrapolated; "gauss-seidel": one after the other (``order``,
                        default as added), later parts interpolate what the earlier ones have computed
@@ -157,27 +186,28 @@ class Coupling:
         graph = self._graph
         if not graph.parts:
             raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
+        stop, step = end_of_run(stop), macro_step(step)
         run = CouplingRequest(
             start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress, watch
         )
         check_run(run)
         places = check_order(graph, order)
-        check_mapping("options", options or {})
+        solver = options_by_name("options", options)
         given = given_inputs(graph, inputs, stop)
-        values = by_part(graph, "parameters", parameters or {})
-        starts = by_part(graph, "start_values", start_values or {})
+        values = by_part(graph, "parameters", parameters)
+        starts = by_part(graph, "start_values", start_values)
         for name, part in graph.parts.items():
             common = PartSettings(
                 float(start),
-                float(stop),
-                rtol,
-                atol,
-                method,
-                at_jump,
-                degree_of(graph, part, run, given),
-                values[name],
-                starts[name],
-                options or {},
+                stop=float(stop),
+                rtol=rtol,
+                atol=atol,
+                method=method,
+                at_jump=at_jump,
+                degree=degree_of(graph, part, run, given),
+                parameters=values[name],
+                start_values=starts[name],
+                options=solver,
             )
             try:
                 configure(part, self._options[name], common)
@@ -186,7 +216,7 @@ class Coupling:
         asked = {
             "stop": stop, "step": step, "start": start, "scheme": scheme, "extrapolation": extrapolation,
             "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops,
-            "parameters": parameters or {}, "start_values": start_values or {}, "options": options or {},
+            "parameters": parameters or {}, "start_values": start_values or {}, "options": solver,
             "watch": watch, "parts": self._options,
         }  # fmt: skip
         return Master(graph, run, given, places).go(lambda master: self._about(master, asked))

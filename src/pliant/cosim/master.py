@@ -158,7 +158,16 @@ class Master:
 
     def _progress(self, begin: float) -> Progress:
         run, seconds = self.run, time.perf_counter() - begin
-        return Progress(self.t, run.start, run.stop, run.step, run.extrapolation, self.done, run.scheme, seconds)
+        return Progress(
+            self.t,
+            start=run.start,
+            stop=run.stop,
+            step=run.step,
+            order=run.extrapolation,
+            n_steps=self.done,
+            method=run.scheme,
+            seconds=seconds,
+        )
 
     # ---------------------------------------------------------------------------------------- communication points
 

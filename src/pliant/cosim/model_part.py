@@ -72,7 +72,15 @@ class ModelPart:
                 if name in constant or info.kind == "parameter":
                     causality = "constant"
                 is_held = name in known.held or info.type != "real"
-                self._ports[name] = Port(name, causality, info.unit, info.type, info.start, is_held, declared.get(name))
+                self._ports[name] = Port(
+                    name,
+                    causality=causality,
+                    unit=info.unit,
+                    type=info.type,
+                    start=info.start,
+                    held=is_held,
+                    declared=declared.get(name),
+                )
         return self._ports
 
     def port(self, name: str) -> Port:

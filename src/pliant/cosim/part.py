@@ -16,13 +16,14 @@ inputs at communication points are settled there, too. All three may be missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector
+from pliant.calls import by_keyword_class
 from pliant.solve.results.result import Event, Stats, StepRecord, VariableInfo
 from pliant.solve.signals.kinds import Declared
 
@@ -37,11 +38,13 @@ class Cancelled(Exception):
     """A part was asked to stop in the middle of its step, because another one failed or the time ran out."""
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class Port:
     """A variable that can be connected. ``causality``: "input", "output" (anything that varies) or "constant"."""
 
     name: str
+    _: KW_ONLY
     causality: str = "output"
     unit: str = ""
     type: str = "real"
@@ -50,11 +53,13 @@ class Port:
     declared: Declared | None = None  # inputs: what the model says about them
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class PartSettings:
     """How a part is to be simulated. ``options`` are those of :class:`pliant.SolverOptions`."""
 
     start: float
+    _: KW_ONLY
     stop: float
     rtol: float = 1e-6
     atol: Any = None

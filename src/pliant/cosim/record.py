@@ -93,8 +93,8 @@ class Recorder:
         created = dt.datetime.now(dt.UTC)
         out = CouplingResult(
             self.time[: self.used].copy(),
-            self.values[: self.used].copy(),
-            columns,
+            values=self.values[: self.used].copy(),
+            names=columns,
             stats=_summed(records.values(), about.seconds),
             manifest=lambda: self._manifest(about, created, records),
             info=self._info,

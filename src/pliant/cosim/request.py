@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.arguments import is_number, is_whole
+from pliant.arguments import by_name, is_number, is_whole
 from pliant.cosim.graph import PartGraph
 from pliant.cosim.loops import HOW
 from pliant.cosim.part import Part, PartSettings
@@ -17,6 +17,7 @@ from pliant.cosim.signals import Given
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve.binding import runtime
 from pliant.solve.names import suggestion
+from pliant.solve.options import SolverOptions
 from pliant.solve.progress import Progress
 from pliant.solve.signals.given import read_inputs, typed_inputs
 from pliant.solve.signals.kinds import Declared
@@ -51,6 +52,13 @@ class CouplingRequest:
     def time(self, i: int) -> float:
         """T_i"""
         return self.stop if i >= self.n_steps else self.start + i * self.step
+
+
+def macro_step(step: Any) -> float:
+    """The step that must be given, because the coupling names none."""
+    if step is None:
+        raise ArgumentError("the macro step is not known", hint="give step=, seconds between communication points")
+    return step  # type: ignore[no-any-return]
 
 
 def check_run(run: CouplingRequest) -> None:
@@ -99,12 +107,6 @@ def check_run(run: CouplingRequest) -> None:
         )
     if run.timeout is not None and not (is_number(run.timeout) and run.timeout > 0):
         raise ArgumentError(f"timeout must be positive, not {run.timeout!r}", hint="seconds, or None for no limit")
-
-
-def check_mapping(what: str, value: Any) -> None:
-    """Values by name."""
-    if not isinstance(value, Mapping):
-        raise ArgumentError(f"{what} must be values by name, not {value!r}", hint="e.g. {'name': 1.0}")
 
 
 def check_order(graph: PartGraph, order: Any) -> list[int]:
@@ -159,23 +161,27 @@ def degree_of(graph: PartGraph, part: Part, run: CouplingRequest, given: Mapping
     return max([0, *own, max(run.extrapolation, int(lines)) if connected else 0])
 
 
-def by_part(graph: PartGraph, what: str, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def by_part(graph: PartGraph, what: str, given: Any) -> dict[str, dict[str, Any]]:
     """{"part.name": value} -> {"part": {"name": value}}"""
-    check_mapping(what, given)
     out: dict[str, dict[str, Any]] = {name: {} for name in graph.parts}
-    for path, value in given.items():
+    for path, value in by_name(what, given).items():
         part, name = graph.split(path, what)
         out[part.name][name] = value
     return out
 
 
-def check_part_options(name: str, options: Mapping[str, Any]) -> None:
-    """Options given with ``add``."""
-    for key in options:
-        if key not in PART_OPTIONS:
-            raise ArgumentError(f"part {name!r}: there is no option {key!r}", hint=suggestion(key, PART_OPTIONS))
-    for key in ("parameters", "start_values", "options"):
-        check_mapping(f"part {name!r}: {key}", options.get(key, {}))
+def part_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """What was given with ``add``, checked; options objects as mappings."""
+    for key in ("parameters", "start_values"):
+        by_name(f"part {name!r}: {key}", given.get(key))
+    if "options" in given:
+        given["options"] = options_by_name(f"part {name!r}: options", given["options"])
+    return given
+
+
+def options_by_name(what: str, given: Any) -> Mapping[str, Any]:
+    """Solver options as a mapping, whatever they were given as."""
+    return given.given() if isinstance(given, SolverOptions) else by_name(what, given)
 
 
 def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:

@@ -13,9 +13,10 @@ import math
 import os
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pliant.calls import by_keyword_class
 from pliant.explain import course, scales, switching
 from pliant.explain.findings import (
     Finding,
@@ -61,9 +62,10 @@ def explain(record: RunRecord) -> Explanation:
     # Chatter brings failures, low orders and dense steps along: they are its marks, not causes of their own.
     if any(finding.kind == "chatter" and finding.share > 0.5 for finding in found):
         found = [finding for finding in found if finding.kind not in ("order", "slow")]
-    return Explanation(record, tuple(sorted(found, key=lambda finding: -finding.score)))
+    return Explanation(record, findings=tuple(sorted(found, key=lambda finding: -finding.score)))
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Why a run took the time it took: `findings`, the most important first, and a `plot` of the course.
@@ -72,6 +74,7 @@ class Explanation:
     """
 
     record: RunRecord
+    _: KW_ONLY
     findings: tuple[Finding, ...]
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
+
+from pliant.calls import by_keyword_class
 
 GRADES = ("bad", "poor", "note")
 SHOWN = 12  # lines of each list in the report
@@ -65,11 +67,13 @@ def ranked(findings: Iterable[QualityFinding]) -> tuple[QualityFinding, ...]:
     return tuple(sorted(findings, key=lambda finding: (GRADES.index(finding.grade), -finding.size)))
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class Quality:
     """The verdict on a Jacobian; print it to read it."""
 
     entries: tuple[Entry, ...]  # flagged ones, the worst first
+    _: KW_ONLY
     columns: tuple[Column, ...]  # one for each state
     findings: tuple[QualityFinding, ...]  # ranked
     source: str  # of the reference: exact, directional, extrapolated, none

@@ -215,7 +215,7 @@ def undefined(names: tuple[str, ...], evaluations: int) -> Quality:
         "f cannot be evaluated at the point itself",
         "examine a point of the simulation, after its start values have been found",
     )
-    return Quality((), (), (finding,), "none", math.nan, evaluations)
+    return Quality((), columns=(), findings=(finding,), source="none", error=math.nan, evaluations=evaluations)
 
 
 # ------------------------------------------------------------------------------------------------------- columns

@@ -42,7 +42,7 @@ def make_plan(model: NumericModel, *, report: Report, **asked: Any) -> Plan:
         evidence = with_proposals(chosen.outcome, chosen.evidence)
         clock.mark("proposals")
     code = chosen.tuned.code if isinstance(chosen.tuned, Compiled) else None
-    return Plan(chosen.outcome, evidence, code, told, clock.seconds)
+    return Plan(chosen.outcome, evidence=evidence, code=code, forms=told, seconds=clock.seconds)
 
 
 def candidate(form: str, model: NumericModel, wish: Wish, clock: StageClock) -> Candidate | Failed:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
 from pliant.arguments import as_names, as_number, by_name, is_number, is_whole
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class RealtimeOptions:
     """The ``options`` of ``model.realtime``.
@@ -42,6 +44,7 @@ class RealtimeOptions:
     """
 
     form: str = "auto"
+    _: KW_ONLY
     points: int = 200
     training: int = 8
     rounds: int = 10

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arguments import by_name
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError, UnknownNameError
+from pliant.pickled import Stamped
 from pliant.realtime.code.events import check_events
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.evidence.evidence import Evidence
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from pliant.realtime.delivery.measure import Timing
 
 
-class Plan:
+@by_keyword_class
+class Plan(Stamped):
     """A pattern for the linearly implicit Euler method at one step size, with its evidence and its code.
 
     mask         (n, n) True where an entry of the Jacobian stays
@@ -48,6 +51,7 @@ class Plan:
     def __init__(
         self,
         outcome: Outcome,
+        *,
         evidence: Evidence,
         code: StepCode | None = None,
         forms: tuple[str, ...] = (),
@@ -196,6 +200,7 @@ class Plan:
             out["timing"] = {key: value for key, value in vars(self.timing).items() if not key.startswith("histogram")}
         return out
 
+    @by_keyword
     def why(self, row: str, column: str) -> str:
         """Why an entry stayed or went, in words.
 
@@ -235,9 +240,11 @@ class Plan:
         """The step as C text, with exact operation counts and memory."""
         return self._code or write_code(self.outcome)
 
+    @by_keyword
     def simulate(
         self,
-        stop: float,
+        stop: float | None = None,
+        *,
         start: float = 0.0,
         inputs: Any = None,
         parameters: Mapping[str, float] | None = None,
@@ -247,6 +254,7 @@ class Plan:
     ) -> Result:
         """Run the generated step over any scenario and return a :class:`pliant.Result` with every step.
 
+        stop        end of the run; None: that of the plan's scenarios
         precision   "float" or "double", by default the plan's
         kind        "full": with all entries, "guarded": with fallback (both need monitor="fallback")
         """
@@ -258,8 +266,15 @@ class Plan:
             )
         if not (precision is None or (isinstance(precision, str) and precision in ("double", "float"))):
             raise ArgumentError(f"precision {precision!r} is not known", hint='"double" or "float"')
+        if stop is None:
+            stop = max(one.stop for one in self.outcome.request.scenarios if one.stop is not None)
         scenario = make_scenarios(
-            Scenario("", inputs, by_name("parameters", parameters), by_name("start_values", start_values), None, start),
+            Scenario(
+                inputs=inputs,
+                parameters=by_name("parameters", parameters),
+                start_values=by_name("start_values", start_values),
+                start=start,
+            ),
             check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
         )[0]
         assert scenario.stop is not None
@@ -290,15 +305,18 @@ class Plan:
 
         return plot_plan(self, file)
 
-    def write(self, directory: str | Path, overwrite: bool = False) -> Path:
+    @by_keyword
+    def write(self, directory: str | Path, *, overwrite: bool = False) -> Path:
         """Write C sources, header, build files, a self-test with a stored trajectory, a README and the evidence."""
         from pliant.realtime.delivery.write import write_plan
 
         return write_plan(self, directory, overwrite=overwrite)
 
+    @by_keyword
     def measure(
         self,
         steps: int = 1_000_000,
+        *,
         progress: Callable[[float], object] | None = None,
         period: float | None = None,
         core: int | None = None,

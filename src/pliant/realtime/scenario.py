@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector, is_number
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 from pliant.solve.run.inputs import InputSet, same_time
@@ -18,6 +19,7 @@ from pliant.solve.signals.given import read_inputs
 from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class Scenario:
     """One run that the model must get through.
@@ -29,6 +31,7 @@ class Scenario:
     """
 
     name: str = ""
+    _: KW_ONLY
     inputs: Any = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
     start_values: Mapping[str, float] = field(default_factory=dict)

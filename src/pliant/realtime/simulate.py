@@ -35,8 +35,8 @@ def run_result(model: NumericModel, run: Drive) -> Result:
     lazy = {name: (lambda j=j: rows[:known, j]) for j, name in enumerate(names.u)}
     result = Result(
         times,
-        np.hstack([x[:, visible], y]),
-        columns,
+        values=np.hstack([x[:, visible], y]),
+        names=columns,
         stats=stats,
         manifest=lambda: make_manifest(model.name, model.digest, options, created),
         info=lambda: model.known.variables,

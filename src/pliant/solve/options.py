@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.arguments import Vector, as_names, as_number, as_numbers, by_name, is_number, is_whole
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.solve.binding import runtime
 from pliant.solve.names import suggestion
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 ATOL_SHARE = 1e-2
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class SolverOptions:
     """The ``options`` of simulate.
@@ -50,6 +52,7 @@ class SolverOptions:
     """
 
     first_step: float = 0.0
+    _: KW_ONLY
     max_step: float = 0.0
     max_order: int = 5
     max_steps: int = 0
@@ -170,7 +173,7 @@ def check_request(
     model: NumericModel,
     *,
     start: float,
-    stop: float,
+    stop: float | None,
     method: str,
     rtol: float,
     atol: ArrayLike | None,
@@ -179,11 +182,11 @@ def check_request(
     parameters: Mapping[str, float],
     start_values: Mapping[str, float],
     outputs: Sequence[str] | None,
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | SolverOptions | None,
     timeout: float | None,
 ) -> Request:
     """All arguments of simulate, or the first one that makes no sense as an ArgumentError."""
-    start, stop = _number("start", start), _number("stop", stop)
+    start, stop = _number("start", start), _number("stop", end_of_run(stop))
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
     if not isinstance(method, str) or method not in runtime.METHODS:
@@ -235,6 +238,13 @@ def check_request(
         options=checked,
         timeout=timeout,
     )
+
+
+def end_of_run(stop: Any) -> float:
+    """The end of a run that must be given, because the model names none."""
+    if stop is None:
+        raise ArgumentError("the end of the run is not known", hint="give stop=, a time in seconds, e.g. stop=10")
+    return stop  # type: ignore[no-any-return]
 
 
 def _is_truth(value: Any) -> bool:

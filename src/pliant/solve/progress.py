@@ -5,21 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
 
 #: seconds before a bar appears by itself
 PATIENCE = 0.8
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class Progress:
     """Where a simulation stands; a callable given as ``progress=`` receives these."""
 
     time: float
+    _: KW_ONLY
     start: float
     stop: float
     step: float

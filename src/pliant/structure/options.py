@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 from pliant.arguments import is_whole
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class StructureOptions:
     """How a model is sorted and torn.
@@ -26,6 +28,7 @@ class StructureOptions:
     """
 
     form: str = "auto"
+    _: KW_ONLY
     aliases: bool = True
     tearing: str = "max-causal"
     fold_parameters: bool = False

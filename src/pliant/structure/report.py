@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.arguments import as_path
+from pliant.calls import by_keyword_class
 from pliant.expr.build import variables_of
 from pliant.expr.text import text
 from pliant.ir import Block, Equation, Kind, SortedSystem, Span
@@ -168,6 +169,7 @@ class BlockInfo:
         }
 
 
+@by_keyword_class
 class Structure:
     """What became of the equations of a Modelica model: states, blocks, algebraic loops and their tearing.
 
@@ -187,7 +189,7 @@ class Structure:
     (1, 1, [['a']])
     """
 
-    def __init__(self, sorted_system: SortedSystem, form: str = "auto") -> None:
+    def __init__(self, sorted_system: SortedSystem, *, form: str = "auto") -> None:
         self._sorted = sorted_system
         self._system = sorted_system.system
         self._described: dict[int, EquationInfo] = {}

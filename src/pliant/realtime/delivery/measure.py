@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import is_whole
+from pliant.calls import by_keyword_class
 from pliant.codegen.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, PliantError, SimulationTimeout
 from pliant.realtime.code.run import STEP_FLAGS
@@ -49,6 +50,7 @@ WAIT = 0.05  # seconds between looks at the program
 Samples = NDArray[np.float64]
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class Timing:
     """Times of single steps in seconds, measured on this computer.
@@ -68,6 +70,7 @@ class Timing:
     """
 
     n_steps: int
+    _: KW_ONLY
     period: float
     minimum: float
     median: float

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pliant.calls import by_keyword_class
 from pliant.realtime.evidence.certificates import Lyapunov, Windows
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.static_lu import PivotQuality
@@ -54,11 +55,13 @@ class Proposal:
         }
 
 
+@by_keyword_class
 @dataclass(eq=False)
 class Evidence:
     """Numbers and words about a plan."""
 
     n_points: int = 0
+    _: KW_ONLY
     n_masked_points: int = 0
     violators: int = 0
     radius: float = 0.0

@@ -28,7 +28,7 @@ def described(struct: runtime.ModelStruct, names: Names) -> dict[str, VariableIn
             bounds = {one: None if math.isinf(values[one] or 0.0) else values[one] for one in ("min", "max")}
             out[name] = VariableInfo(
                 name,
-                "algebraic" if name in names.algebraic else kind,
+                kind="algebraic" if name in names.algebraic else kind,
                 unit=units[i].decode() if units and units[i] else "",
                 start=values["start"],
                 nominal=values["nominal"],

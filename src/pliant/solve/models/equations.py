@@ -152,7 +152,7 @@ def _variables(program: Program, numbers: Mapping[int, float]) -> dict[str, Vari
         kind = _kind(one, v in states)
         out[one.name] = VariableInfo(
             one.name,
-            kind,
+            kind=kind,
             unit=one.unit,
             description=one.description,
             start=numbers.get(v) if kind == "parameter" else number(one.start),

@@ -7,7 +7,7 @@ import ctypes
 import pickle
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import Vector, as_names, is_number
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.jacobian.detect import detect
 from pliant.solve.binding import runtime
@@ -27,6 +28,7 @@ Function = Callable[[float, Vector], ArrayLike]
 FLOAT = np.dtype(np.float64)
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class Root:
     """A root function g(t, x) of a model made by :func:`pliant.ode`.
@@ -39,6 +41,7 @@ class Root:
     """
 
     function: Callable[[float, Vector], float]
+    _: KW_ONLY
     direction: int = 0
     terminal: bool = False
     update: Callable[[float, Vector], ArrayLike] | None = None
@@ -340,9 +343,9 @@ def _root_list(roots: Any) -> tuple[Root, ...]:
                 raise ArgumentError(f"roots[{i}] is not callable", hint="give functions g(t, x) or pliant.Root objects")
             root = Root(
                 root,
-                int(np.sign(getattr(root, "direction", 0))),
-                bool(getattr(root, "terminal", False)),
-                getattr(root, "update", None),
+                direction=int(np.sign(getattr(root, "direction", 0))),
+                terminal=bool(getattr(root, "terminal", False)),
+                update=getattr(root, "update", None),
             )
         if not is_number(root.direction) or root.direction not in (-1, 0, 1):
             raise ArgumentError(
@@ -353,10 +356,10 @@ def _root_list(roots: Any) -> tuple[Root, ...]:
             given = getattr(root.function, "__name__", "")
             root = Root(
                 root.function,
-                root.direction,
-                root.terminal,
-                root.update,
-                given if given.isidentifier() else f"root[{i}]",
+                direction=root.direction,
+                terminal=root.terminal,
+                update=root.update,
+                name=given if given.isidentifier() else f"root[{i}]",
             )
         out.append(root)
     return tuple(out)

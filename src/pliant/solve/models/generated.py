@@ -85,12 +85,11 @@ class GeneratedModel(NativeModel):
     _declared: tuple[dict[str, Declared], bool] | None = None  # of the inputs; do parameters change it?
     _with_taylor: GeneratedModel | None = None
     _with_tangents: GeneratedModel | None = None
-    reports_to: GeneratedModel | None = None  # the model that a user knows, if this one was made from it
     scaled_from: tuple[GeneratedModel, Vector] | None = None  # see `scaled_for`
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The text and what is known of it travel; the library comes from the cache, or is compiled again."""
-        state = {"measured_source": self.measured_source, "last_start": self.last_start}
+        state = {"measured_source": self.measured_source}
         if self.scaled_from is not None:
             return GeneratedModel.scaled_for, self.scaled_from, state
         return GeneratedModel.compile, (self.generated, self.digest), state
@@ -124,9 +123,10 @@ class GeneratedModel(NativeModel):
         """The same model with derivatives of all variables and relations, also by parameters; compiled when asked."""
         if self.struct.tangents & runtime.BY_PARAMETERS:
             return self
-        if self._with_tangents is None:
-            generated = generate(self.generated.program.sorted, self.generated.form, tangents=True)
-            self._with_tangents = GeneratedModel.compile(generated, self.digest)
+        with self.lock:
+            if self._with_tangents is None:
+                generated = generate(self.generated.program.sorted, self.generated.form, tangents=True)
+                self._with_tangents = GeneratedModel.compile(generated, self.digest)
         return self._with_tangents
 
     @cached_property
@@ -246,9 +246,7 @@ class GeneratedModel(NativeModel):
             return self
         if self.struct.flags & LINEAR == LINEAR and not self.names.algebraic:
             return self
-        found = self.with_taylor()
-        found.reports_to = self
-        return found
+        return self.with_taylor()
 
     def scaled_for(self, parameters: Vector) -> GeneratedModel:
         """With nominal values, bounds and start values that follow the parameters of a run."""
@@ -270,7 +268,6 @@ class GeneratedModel(NativeModel):
         found.struct, found.address, found.keep = struct, ctypes.addressof(struct), (*self.keep, struct, *arrays)
         found.read_scales()
         found.x_start = np.array(evaluate(program.graph, self.generated.initial.start, values))
-        found.reports_to = self.reports_to or self
         return found
 
     def wants_one_step(self, rtol: float) -> bool:

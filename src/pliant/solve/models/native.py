@@ -60,8 +60,9 @@ class NativeModel(NumericModel):
 
     def cheapest_source(self, colours: int, instance: Instance, x: Vector, u: Vector) -> str:
         """The Jacobian's source by measured cost; an exact one may cost FAR_DEARER times as much as a cruder one."""
-        if self.measured_source is None:
-            self.measured_source = self._measure(colours, instance, x, u)
+        with self.lock:  # measured once: a second measurement may end otherwise
+            if self.measured_source is None:
+                self.measured_source = self._measure(colours, instance, x, u)
         return self.measured_source
 
     def check_runnable(self) -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pliant.solve.models.equations import Equations
     from pliant.solve.options import Request
     from pliant.solve.run.simulation import Simulation
-    from pliant.solve.start.explained import Start
 
 
 @dataclass
@@ -45,8 +44,6 @@ class NumericModel(ABC):
     What is known of it stands in ``known``. What only some models can do has a method here, too, which says so by its
     answer: nobody has to ask what a model was made from.
     """
-
-    last_start: Start | None = None  # how the last simulation found its start values, where the model looks for them
 
     def __init__(
         self, struct: runtime.ModelStruct, *, name: str, digest: str, names: Names, keep: tuple[Any, ...]

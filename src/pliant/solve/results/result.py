@@ -11,11 +11,10 @@ Writing and reading files is in save.py, drawing in plot.py; both are loaded on 
 from __future__ import annotations
 
 import dataclasses
-import html
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -25,8 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import as_names
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, PliantError, UnknownNameError
+from pliant.pickled import Stamped
 from pliant.solve.names import nearest
 
 if TYPE_CHECKING:
@@ -34,15 +35,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pliant.explain import Explanation, RunRecord
+    from pliant.solve.start.explained import Start
 
 FloatArray = NDArray[np.float64]
 VariableKind = Literal["state", "algebraic", "output", "input", "parameter", "derivative", "discrete"]
 VariableType = Literal["real", "integer", "boolean", "enumeration", "string"]
 
-_HTML_ROWS = 12
 _ON_DEMAND = ("_info", "_lazy", "manifest", "steps")
 
 
+@by_keyword_class
 @dataclass(slots=True)
 class Stats:
     """Counters of a run. `n_rhs` counts every evaluation of f, `n_rhs_jac` those of them spent on Jacobians.
@@ -52,6 +54,7 @@ class Stats:
     """
 
     n_steps: int = 0
+    _: KW_ONLY
     n_rhs: int = 0
     n_jac: int = 0
     n_jvp: int = 0
@@ -96,11 +99,13 @@ class Stats:
 
 
 # eq=False: comparing arrays gives arrays, so a generated __eq__ would raise.
+@by_keyword_class
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """One event: its time, the roots that crossed zero (none for a time event) and the states around it."""
 
     time: float
+    _: KW_ONLY
     roots: tuple[str, ...]
     directions: tuple[int, ...]
     before: FloatArray
@@ -117,11 +122,13 @@ class Event:
         )
 
 
+@by_keyword_class
 @dataclass(frozen=True, slots=True)
 class VariableInfo:
     """What is known about a variable apart from its values."""
 
     name: str
+    _: KW_ONLY
     kind: VariableKind
     unit: str = ""
     description: str = ""
@@ -138,14 +145,15 @@ StepRecord: TypeAlias = Mapping[str, NDArray[Any]]
 LazyColumns: TypeAlias = Mapping[str, Callable[[], FloatArray]]
 
 
-class Result:
+@by_keyword_class
+class Result(Stamped):
     """Trajectories by name, with counters, events and manifest.
 
     Columns come as read-only arrays: take `.copy()` to change one. Aliases carry a sign, lazy columns are
     computed on first use, parameters read as constant columns.
 
     >>> aliases = {"y": ("x", -1)}
-    >>> r = Result([0, 1], [[1.0], [0.5]], ["x"], stats=Stats(), manifest={}, aliases=aliases)
+    >>> r = Result([0, 1], values=[[1.0], [0.5]], names=["x"], stats=Stats(), manifest={}, aliases=aliases)
     >>> r["y"]
     array([-1. , -0.5])
     >>> r.final["x"]
@@ -155,9 +163,9 @@ class Result:
     def __init__(
         self,
         time: ArrayLike,
+        *,
         values: ArrayLike,
         names: Sequence[str] | Mapping[str, int],
-        *,
         stats: Stats,
         manifest: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         events: Sequence[Event] = (),
@@ -201,6 +209,7 @@ class Result:
         self._steps_source = steps
         self.complete = complete
         self.flags: NDArray[np.int64] | None = None  # of a real-time step: bits of `pliant.Flag`, one a step
+        self.start: Start | None = None  # how start values were found; not kept in files
         self.record: Callable[[Result], RunRecord] | None = None  # what `explain` reads; not kept in files
         self._explained: Explanation | None = None  # of a result that was pickled
         if states is None:
@@ -344,9 +353,9 @@ class Result:
     def unit(self, name: str) -> str:
         """The unit of a variable, "" when unknown; of der(x) the unit of x over the second.
 
-        >>> info = {"x": VariableInfo("x", "state", unit="m/s")}
+        >>> info = {"x": VariableInfo("x", kind="state", unit="m/s")}
         >>> lazy = {"der(x)": lambda: np.ones(1)}
-        >>> r = Result([0], [[1]], ["x"], stats=Stats(), manifest={}, info=info, lazy=lazy)
+        >>> r = Result([0], values=[[1]], names=["x"], stats=Stats(), manifest={}, info=info, lazy=lazy)
         >>> r.unit("der(x)")
         'm/s2'
         """
@@ -362,8 +371,8 @@ class Result:
 
         `result[name]` gives floats all the same; tables and files hold truth values and whole numbers.
 
-        >>> info = {"n": VariableInfo("n", "discrete", type="integer")}
-        >>> r = Result([0], [[1]], ["n"], stats=Stats(), manifest={}, info=info, aliases={"m": ("n", -1)})
+        >>> info = {"n": VariableInfo("n", kind="discrete", type="integer")}
+        >>> r = Result([0], values=[[1]], names=["n"], stats=Stats(), manifest={}, info=info, aliases={"m": ("n", -1)})
         >>> r.type("m")
         'integer'
         """
@@ -438,21 +447,9 @@ class Result:
         return f"<Result: {'; '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        rows = []
-        for name in list(self._columns)[:_HTML_ROWS]:
-            column = self._own_column(name)
-            numbers = (column[0], np.min(column), np.max(column), column[-1]) if len(self) else ()
-            cells = [f"<td style='text-align:left'>{html.escape(text)}</td>" for text in (name, self.unit(name))]
-            cells += [f"<td style='text-align:right'>{number:.6g}</td>" for number in numbers]
-            rows.append(f"<tr>{''.join(cells)}</tr>")
-        more = len(self.names) - len(rows)
-        caption = f"{html.escape(self._span_text())}; {html.escape(self.stats.method or 'unknown method')}, "
-        caption += f"{self.stats.n_steps:,} steps, {len(self.events):,} events"
-        caption += "" if self.complete else " <b>(cut short)</b>"
-        caption += f"; {more:,} more columns" if more else ""
-        head = "<tr><th>name</th><th>unit</th><th>first</th><th>min</th><th>max</th><th>last</th></tr>"
-        body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
-        return f"<table><caption>{caption}</caption>{body}</table>"
+        from pliant.solve.results.html_table import html_table
+
+        return html_table(self, list(self._columns), self._span_text())
 
     def explain(self) -> Explanation:
         """Why the run was slow: what limited its steps, what failed, what is suspicious, by name and with advice.
@@ -475,6 +472,7 @@ class Result:
 
     # -- handing on ----------------------------------------------------------------------------------------
 
+    @by_keyword
     def plot_steps(
         self, *, show: bool | None = None, file: str | os.PathLike[str] | None = None, log: str = ""
     ) -> Figure:
@@ -497,7 +495,8 @@ class Result:
         frame.columns = list(chosen)
         return frame
 
-    def save(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> Path:
+    @by_keyword
+    def save(self, path: str | os.PathLike[str], *, names: Sequence[str] | None = None) -> Path:
         """Write a .csv, .parquet or .mat file (as Dymola and OpenModelica do); `names` selects columns.
 
         The file appears complete or not at all. `Result.load` gives everything back but `steps`.
@@ -513,6 +512,7 @@ class Result:
 
         return load_result(path)
 
+    @by_keyword
     def plot(
         self,
         *names: str | Sequence[str],

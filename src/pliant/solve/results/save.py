@@ -429,6 +429,10 @@ def _build_from_mat(rows: list[_MatRow], matrices: Mapping[str, NDArray[Any]], m
         if row.text:
             kind = "parameter" if row.matrix == 1 else kind_of(row.name)
             info[row.name] = VariableInfo(
-                row.name, kind, unit[1] if unit else "", description, type=_mat_type(unit[2] if unit else None)
+                row.name,
+                kind=kind,
+                unit=unit[1] if unit else "",
+                description=description,
+                type=_mat_type(unit[2] if unit else None),
             )
     return build(data[:, 0], columns, aliases, parameters, info, meta)

@@ -86,7 +86,7 @@ def _info_of(result: Result, name: str) -> VariableInfo | None:
     unit = result.unit(name)
     if known is None:
         declared = result.type(name)
-        return VariableInfo(name, kind_of(name), unit, type=declared) if unit or declared != "real" else None
+        return VariableInfo(name, kind=kind_of(name), unit=unit, type=declared) if unit or declared != "real" else None
     return dataclasses.replace(known, unit=unit)
 
 
@@ -183,8 +183,8 @@ def build(
     stats["seconds"] = float(stats.get("seconds", 0.0))
     result = Result(
         time,
-        np.column_stack(list(columns.values())) if columns else np.empty((time.shape[0], 0)),
-        tuple(columns),
+        values=np.column_stack(list(columns.values())) if columns else np.empty((time.shape[0], 0)),
+        names=tuple(columns),
         stats=Stats(**stats),
         manifest={key: value for key, value in meta.items() if key != "result"},
         events=[_event_from_json(event) for event in extra.get("events", [])],
@@ -207,7 +207,15 @@ def _event_from_json(event: Mapping[str, Any]) -> Event:
     before, after = (np.array([float(x) for x in event[key]]) for key in ("before", "after"))
     roots, directions = tuple(event["roots"]), tuple(event["directions"])
     terminal, message = bool(event["terminal"]), str(event.get("message", ""))
-    return Event(float(event["time"]), roots, directions, before, after, terminal, message)
+    return Event(
+        float(event["time"]),
+        roots=roots,
+        directions=directions,
+        before=before,
+        after=after,
+        terminal=terminal,
+        message=message,
+    )
 
 
 def _info_from_json(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, VariableInfo]:
@@ -229,7 +237,7 @@ def _info_from_json(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, Var
 def build_from_columns(time: FloatArray, read: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Result:
     """For formats that store aliases as columns: turn them back into aliases where they still are."""
     types = {name: type_of(column.dtype) for name, column in read.items()}
-    info = {name: VariableInfo(name, kind_of(name), type=one) for name, one in types.items() if one != "real"}
+    info = {name: VariableInfo(name, kind=kind_of(name), type=one) for name, one in types.items() if one != "real"}
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in read.items()}
     extra = meta.get("result", {})
     parameters = {name: float(value) for name, value in extra.get("parameters", {}).items()}

@@ -55,8 +55,8 @@ def collect(sim: Simulation) -> Result:
     created = time.time()
     result = Result(
         times,
-        rows[:, 1:],
-        columns,
+        values=rows[:, 1:],
+        names=columns,
         stats=collect_stats(sim),
         manifest=lambda: _manifest(sim, created),
         events=tuple(sim.events),
@@ -68,6 +68,7 @@ def collect(sim: Simulation) -> Result:
         complete=sim.done,
         states=names.x,
     )
+    result.start = sim.start_found
     result.record = lambda whole: run_record(sim, whole)
     return result
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pliant.calls import by_keyword_class
 from pliant.jacobian.quality import Quality, examine
 from pliant.solve.binding import runtime
 from pliant.solve.matrices import jacobian_places
@@ -22,6 +23,7 @@ PLAUSIBLE = 1e4
 Matrix = NDArray[np.float64]
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class Jacobian:
     """df/dx at a point.
@@ -31,6 +33,7 @@ class Jacobian:
     """
 
     matrix: Matrix
+    _: KW_ONLY
     names: tuple[str, ...]
     source: str
     increments: Matrix | None
@@ -62,14 +65,14 @@ def point_jacobian(point: Point) -> Jacobian:
         increments = runtime.doubles_at(runtime.lib.pl_linear_increments(sim.linear), len(x))
     return Jacobian(
         matrix,
-        point.state_names(),
-        sim.source,
-        increments,
-        int(sim.layout.n_colours),
-        int(sim.count.n_rhs_jac) - before,
-        pattern,
-        point.t,
-        x,
+        names=point.state_names(),
+        source=sim.source,
+        increments=increments,
+        colours=int(sim.layout.n_colours),
+        evaluations=int(sim.count.n_rhs_jac) - before,
+        pattern=pattern,
+        t=point.t,
+        x=x,
     )
 
 
@@ -79,11 +82,11 @@ def jacobian_at(
     x: Mapping[str, float] | ArrayLike | None,
     given: tuple[Any, Mapping[str, float]],
     tolerances: tuple[float, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | SolverOptions | None,
 ) -> Jacobian:
     """See :meth:`pliant.Model.jacobian`; given: inputs and parameters."""
-    options = None if options is None else SolverOptions.of(options).given()
-    return point_jacobian(point_at(model, t, x, given, tolerances, options))
+    chosen = None if options is None else SolverOptions.of(options).given()
+    return point_jacobian(point_at(model, t, x, given, tolerances, chosen))
 
 
 def check_jacobian(
@@ -92,7 +95,7 @@ def check_jacobian(
     x: Mapping[str, float] | ArrayLike | None,
     given: tuple[Any, Mapping[str, float]],
     tolerances: tuple[float, Any],
-    options: Mapping[str, Any] | None,
+    options: Mapping[str, Any] | SolverOptions | None,
 ) -> Quality:
     """See :meth:`pliant.Model.check_jacobian`."""
     chosen = {**SolverOptions.of(options).given(), "jacobian": "differences"}

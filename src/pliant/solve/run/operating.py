@@ -12,13 +12,14 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import as_numbers
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
 from pliant.solve.binding import runtime
 from pliant.solve.matrices import jacobian, mass_matrix
@@ -38,11 +39,13 @@ UNSTABLE_SHARE = 0.5  # steps stay below this share of the time constant of grow
 DELTA_END = 1e14
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """x' = A x + B u, y = C x + D u around a point, with the names of x, u and y."""
 
     A: Matrix
+    _: KW_ONLY
     B: Matrix
     C: Matrix
     D: Matrix
@@ -66,6 +69,7 @@ class Linearization:
         return found[np.argsort(np.abs(found))]
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class SteadyState(Mapping[str, float]):
     """Values of all variables where every derivative is zero; reads like a dictionary.
@@ -74,6 +78,7 @@ class SteadyState(Mapping[str, float]):
     """
 
     found: dict[str, float]
+    _: KW_ONLY
     states: dict[str, float]
     residual: float
     iterations: int
@@ -251,7 +256,16 @@ def linearize(
         jyu = jyu - jy[:, a] @ gain
         jy = jy[:, d] - jy[:, a] @ slope
     return Linearization(
-        j, ju, jy, jyu, names, model.names.u, y_names, t, at[d].copy(), point.sim.u[: len(model.names.u)].copy()
+        j,
+        B=ju,
+        C=jy,
+        D=jyu,
+        states=names,
+        inputs=model.names.u,
+        outputs=y_names,
+        t=t,
+        x=at[d].copy(),
+        u=point.sim.u[: len(model.names.u)].copy(),
     )
 
 
@@ -412,4 +426,4 @@ def _steady(point: Point, x: Matrix, iterations: int) -> SteadyState:
     values = point.all_values(x)
     names = point.model.names
     states = {name: values[name] for name in names.x if not is_hidden(name) and name not in names.algebraic}
-    return SteadyState(values, states, float(np.max(np.abs(f), initial=0.0)), iterations)
+    return SteadyState(values, states=states, residual=float(np.max(np.abs(f), initial=0.0)), iterations=iterations)

@@ -7,7 +7,7 @@ the object in C is the only truth.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from pliant.solve.run.linear import Planned, planned
 from pliant.solve.run.pattern import missing_entries, pattern_error
 from pliant.solve.start.search import StartSearch
 
+if TYPE_CHECKING:
+    from pliant.solve.start.explained import Start
+
 LOG_WIDTH = 4
 #: room at first
 ROWS, LOG, EVENTS, INCIDENTS = 256, 256, 8, 512
@@ -51,6 +54,7 @@ class Simulation:
         self.seconds = 0.0
         self.done = False
         self.memories_first: dict[int, float] = {}  # discrete variables whose values are not the declared ones
+        self.start_found: Start | None = None  # by a search that says how
         self.source = ""
         self.planned: Planned | None = None
         self.lent: NDArray[np.float64] | None = None  # a block for the linear algebra, lent by the model
@@ -339,12 +343,12 @@ class Simulation:
         terminal = bool(numbers[1])
         return Event(
             float(numbers[0]),
-            tuple(roots[i] for i in which),
-            tuple(fired[i] for i in which),
-            numbers[2 : 2 + n],
-            numbers[2 + n :],
-            terminal,
-            self.model.error_text(self.instance) if terminal else "",
+            roots=tuple(roots[i] for i in which),
+            directions=tuple(fired[i] for i in which),
+            before=numbers[2 : 2 + n],
+            after=numbers[2 + n :],
+            terminal=terminal,
+            message=self.model.error_text(self.instance) if terminal else "",
         )
 
     def progress(self) -> Progress:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, InitialValueError, PliantError
 from pliant.expr.text import text
 from pliant.solve.binding import runtime
@@ -31,11 +32,13 @@ WORDS = {
 }
 
 
+@by_keyword_class
 @dataclass
 class Start:
     """How the start values of a simulation were found."""
 
     undetermined: list[str] = field(default_factory=list)  # unknowns that no condition determines: they kept guesses
+    _: KW_ONLY
     redundant: list[str] = field(default_factory=list)  # conditions that repeat others without contradicting them
     iterations: int = 0
     homotopy_steps: int = 0
@@ -64,9 +67,7 @@ class GeneratedStart(StartSearch):
         if model.has_open_parameters:
             found = runtime.doubles_at(sim.head.p, len(model.names.p))
             sim.request = replace(sim.request, parameters=found)
-        model.last_start = self._found()
-        if model.reports_to is not None:
-            model.reports_to.last_start = model.last_start
+        sim.start_found = self._found()
 
     def error(self, status: int) -> PliantError | None:
         """Conditions that do not hold, by name."""
@@ -107,9 +108,9 @@ class GeneratedStart(StartSearch):
         )
         return Start(
             [self._unknown(i) for i in undetermined],
-            [condition_text(self.generated, k) for k in redundant],
-            report.iterations,
-            report.homotopy_steps,
+            redundant=[condition_text(self.generated, k) for k in redundant],
+            iterations=report.iterations,
+            homotopy_steps=report.homotopy_steps,
         )
 
     def _unknown(self, i: int) -> str:
