@@ -87,16 +87,26 @@ class Loaded:
     digest: str
     text: bytes  # preprocessed: all that it takes to compile it again
 
+    @property
+    def stem(self) -> str:
+        """The name under which the cache keeps it."""
+        return self.path.stem.rpartition("-")[0]
+
 
 def load_again(name: str, digest: str, text: bytes) -> ctypes.CDLL:
     """What `load_library` gave once, maybe in another process: from the cache, or compiled from its text."""
-    path = find_library(cache_folder(), f"{name}-{digest[:24]}")
+    return load_kept(f"{name}-{digest[:24]}") or load_text(text.decode(), name, flags=FLAGS).library
+
+
+def load_kept(stem: str) -> ctypes.CDLL | None:
+    """The library of this name if the cache has it: no compiler is needed."""
+    path = find_library(cache_folder(), stem)
     if path is not None:
         try:
             return ctypes.CDLL(str(path))
         except OSError:  # removed by another process meanwhile, or of another machine
             discard(path)
-    return load_text(text.decode(), name, flags=FLAGS).library
+    return None
 
 
 def load_text(text: str, name: str, *, include: Sequence[Path] = (), flags: Sequence[str] | None = None) -> Loaded:

@@ -8,12 +8,14 @@ entries are functions, called only when an explanation is wanted: `cost` measure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pliant.pickled import PackedArrays
 
 FloatArray = NDArray[np.float64]
 
@@ -37,6 +39,12 @@ class Incidents:
     kind: NDArray[np.intp]  # index into KINDS
     index: NDArray[np.intp]  # state (or root) concerned, -1: not known
     value: FloatArray
+
+    def __getstate__(self) -> PackedArrays:
+        return PackedArrays(vars(self))
+
+    def __setstate__(self, state: PackedArrays) -> None:
+        vars(self).update(state)
 
     def of(self, kind: str) -> NDArray[np.intp]:
         """Rows of one kind."""
@@ -91,7 +99,8 @@ class RunRecord:
 
     def __getstate__(self) -> dict[str, Any]:
         """Data alone: the functions belong to the run, and what they had to say stands in the findings."""
-        return {**vars(self), "cost": dict, "place": _nowhere, "driven": dict}
+        kept = {one.name: getattr(self, one.name) for one in fields(self)}  # not what was computed from them
+        return {**kept, "cost": dict, "place": _nowhere, "driven": dict}
 
     @cached_property
     def step_begins(self) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arguments import Vector
-from pliant.codegen.compiler import load_text
+from pliant.codegen.compiler import load_kept, load_text
 from pliant.codegen.emit import Generated, generate
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
@@ -45,6 +45,7 @@ class GeneratedModel(NativeModel):
     """A compiled model that remembers its equations."""
 
     generated: Generated
+    stem: str  # of its library in the cache
     open_hint = "look at the parameters in it, where they are declared"
 
     @property
@@ -58,16 +59,19 @@ class GeneratedModel(NativeModel):
         return False
 
     @classmethod
-    def compile(cls, generated: Generated, digest: str) -> GeneratedModel:
-        """Compile the C text of a model and load it."""
+    def compile(cls, generated: Generated, digest: str, stem: str = "") -> GeneratedModel:
+        """Compile the C text of a model and load it; ``stem``: what the cache called it once."""
         system = generated.program.sorted.system
-        library = load_text(generated.text, system.name, include=[runtime.runtime_folder() / "include"]).library
+        library = load_kept(stem) if stem else None
+        if library is None:
+            found = load_text(generated.text, system.name, include=[runtime.runtime_folder() / "include"])
+            library, stem = found.library, found.stem
         struct = runtime.ModelStruct.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
         model = cls(
             struct, name=system.name, digest=digest, names=names_from(generated, _root_names(struct)), keep=(library,)
         )
-        model.generated = generated
+        model.generated, model.stem = generated, stem
         model.initial = binding_start.InitialStruct.from_address(struct.initial)
         variables = system.variables
         model.has_open_parameters = any(variables[v].initial for v in generated.program.p)
@@ -92,7 +96,7 @@ class GeneratedModel(NativeModel):
         state = {"measured_source": self.measured_source}
         if self.scaled_from is not None:
             return GeneratedModel.scaled_for, self.scaled_from, state
-        return GeneratedModel.compile, (self.generated, self.digest), state
+        return GeneratedModel.compile, (self.generated, self.digest, self.stem), state
 
     @property
     def lazy_derivatives(self) -> bool:

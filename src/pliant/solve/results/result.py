@@ -27,7 +27,7 @@ from pliant.arguments import as_names
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, PliantError, UnknownNameError
-from pliant.pickled import Stamped
+from pliant.pickled import PackedArrays, Stamped
 from pliant.solve.names import nearest
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Result(Stamped):
         """The steps taken: arrays `time` (end of each), `h`, `order`, `method`; None if not recorded."""
         source = self._steps_source
         steps = source() if callable(source) else source
-        return None if steps is None else {key: np.asarray(array) for key, array in steps.items()}
+        return None if steps is None else PackedArrays({key: np.asarray(array) for key, array in steps.items()})
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
