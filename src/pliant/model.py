@@ -20,6 +20,7 @@ from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped
+from pliant.plain import plain
 from pliant.solve.models.function import Function, function_model
 from pliant.solve.models.generated import GeneratedModel
 from pliant.solve.models.native import load_native
@@ -90,6 +91,10 @@ class Model(Stamped):
         Where several threads use the model, ``result.start`` says it for one run.
         """
         return self._last_start
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: the name, and what is known of every variable, ready for JSON."""
+        return {"name": self.name, "variables": plain(self.variables)}
 
     def __repr__(self) -> str:
         n = self._numeric.names

@@ -92,7 +92,8 @@ def _unpacked(packed: Any) -> NDArray[Any]:
         return packed
     if len(packed) == 3:
         words, kind, numbers = packed
-        return np.array(words, dtype=kind)[_unpacked(numbers)]
+        found: NDArray[Any] = np.array(words, dtype=kind)[_unpacked(numbers)]
+        return found
     kind, text = packed
     planes = np.frombuffer(zlib.decompress(text), dtype=np.uint8).reshape(8, -1)
     steps = np.ascontiguousarray(planes.T).view(np.int64).reshape(-1)

@@ -29,6 +29,7 @@ from pliant.cosim.request import (
 )
 from pliant.errors import ArgumentError, PliantError
 from pliant.pickled import Stamped
+from pliant.plain import plain
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import SolverOptions, end_of_run
 from pliant.solve.progress import Progress
@@ -66,6 +67,10 @@ class Coupling(Stamped):
     def __repr__(self) -> str:
         graph = self._graph
         return f"<pliant.Coupling: {len(graph.parts)} parts, {len(graph.connections)} connections>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: parts with what was given for them, and connections, ready for JSON."""
+        return {"parts": plain(self._options), "connections": [str(one) for one in self.connections]}
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from pliant.cosim.part import Part, Pattern, Port
 from pliant.errors import ArgumentError, UnknownNameError
+from pliant.plain import AsDict
 from pliant.solve.names import suggestion
 from pliant.structure.blt import sort_blocks
 
@@ -21,7 +22,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
-class Connection:
+class Connection(AsDict):
     """From a variable of one part to an input of another (or the same) part."""
 
     source_part: str

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.calls import by_keyword_class
+from pliant.plain import AsDict
 from pliant.solve.results.result import Event, Stats, StepRecord, VariableInfo
 from pliant.solve.signals.kinds import Declared
 
@@ -40,7 +41,7 @@ class Cancelled(Exception):
 
 @by_keyword_class
 @dataclass(frozen=True)
-class Port:
+class Port(AsDict):
     """A variable that can be connected. ``causality``: "input", "output" (anything that varies) or "constant"."""
 
     name: str
@@ -55,7 +56,7 @@ class Port:
 
 @by_keyword_class
 @dataclass(frozen=True)
-class PartSettings:
+class PartSettings(AsDict):
     """How a part is to be simulated. ``options`` are those of :class:`pliant.SolverOptions`."""
 
     start: float
@@ -72,7 +73,7 @@ class PartSettings:
 
 
 @dataclass(frozen=True)
-class PartAbout:
+class PartAbout(AsDict):
     """What a result tells about the variables of a part, by their names inside the part."""
 
     model: str

@@ -14,6 +14,7 @@ from pliant.arguments import Vector
 from pliant.cosim.graph import Connection
 from pliant.cosim.part import Part, PartAbout
 from pliant.errors import ArgumentError
+from pliant.plain import AsDict, plain
 from pliant.solve.results.manifest import hash_bytes, make_manifest
 from pliant.solve.results.result import Event, Result, Stats, StepRecord, VariableInfo
 
@@ -21,7 +22,7 @@ MOST_NUMBERS = 2_000_000_000  # in the rows of a result
 
 
 @dataclass(frozen=True, eq=False)
-class PartRecord:
+class PartRecord(AsDict):
     """What one part did: counters, steps taken and events, with times and names of its own."""
 
     name: str
@@ -29,6 +30,11 @@ class PartRecord:
     stats: Stats
     steps: StepRecord | None
     events: tuple[Event, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} ({self.model}): {self.stats.n_steps} steps of {self.stats.method}, {len(self.events)} events"
+        )
 
 
 class CouplingResult(Result):
@@ -42,6 +48,11 @@ class CouplingResult(Result):
     parts: Mapping[str, PartRecord]
     connections: tuple[Connection, ...]
     communication: NDArray[np.float64]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: as of every result, with what each part did."""
+        mine = {"parts": self.parts, "connections": self.connections, "communication": self.communication}
+        return {**super().as_dict(), **plain(mine)}
 
 
 class Recorder:

@@ -10,12 +10,13 @@ from typing import Any
 from pliant.arguments import as_names, as_number, by_name, is_number, is_whole
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.plain import AsDict
 from pliant.solve.names import suggestion
 
 
 @by_keyword_class
 @dataclass(frozen=True)
-class RealtimeOptions:
+class RealtimeOptions(AsDict):
     """The ``options`` of ``model.realtime``.
 
     form             "ode": loops solved inside f; "dae": loop unknowns in x; "auto": as the model was loaded;

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pliant.arguments import Vector, is_number
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.plain import AsDict
 from pliant.solve.names import suggestion
 from pliant.solve.run.inputs import InputSet, same_time
 from pliant.solve.signals.given import read_inputs
@@ -21,7 +22,7 @@ from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal,
 
 @by_keyword_class
 @dataclass(frozen=True)
-class Scenario:
+class Scenario(AsDict):
     """One run that the model must get through.
 
     inputs        as those of ``Model.simulate``

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from pliant.arguments import Vector, as_names, as_number, as_numbers, by_name, is_number, is_whole
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.plain import AsDict
 from pliant.solve.binding import runtime
 from pliant.solve.names import suggestion
 
@@ -25,7 +26,7 @@ ATOL_SHARE = 1e-2
 
 @by_keyword_class
 @dataclass(frozen=True)
-class SolverOptions:
+class SolverOptions(AsDict):
     """The ``options`` of simulate.
 
     first_step, max_step    first and largest step size (default: chosen, no bound)

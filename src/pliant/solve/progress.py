@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.plain import AsDict
 
 #: seconds before a bar appears by itself
 PATIENCE = 0.8
@@ -18,7 +19,7 @@ PATIENCE = 0.8
 
 @by_keyword_class
 @dataclass(frozen=True)
-class Progress:
+class Progress(AsDict):
     """Where a simulation stands; a callable given as ``progress=`` receives these."""
 
     time: float

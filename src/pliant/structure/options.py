@@ -9,11 +9,12 @@ from typing import Any
 from pliant.arguments import is_whole
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.plain import AsDict
 
 
 @by_keyword_class
 @dataclass(frozen=True)
-class StructureOptions:
+class StructureOptions(AsDict):
     """How a model is sorted and torn.
 
     form             "auto": loops are solved inside f, except large ones, whose unknowns join the states; "ode": all

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pliant.plain import AsDict
 from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.effects import cluster_effects
 from pliant.realtime.sparsing.elimination import eliminate
@@ -27,7 +28,7 @@ from pliant.solve.binding.colouring import colour
 
 
 @dataclass(frozen=True, eq=False)
-class Baseline:
+class Baseline(AsDict):
     """A pattern and what it costs and does."""
 
     name: str

@@ -83,22 +83,23 @@ class FunctionModel(NumericModel):
         if not parts.detected or parts.pattern is None or not known:
             return False
         rows, columns = (np.array(side) for side in zip(*known, strict=True))
-        more = sp.csc_array((np.ones(len(known)), (rows, columns)), shape=parts.pattern.shape)
-        structure = sp.csc_array(parts.pattern + more)
-        structure.sort_indices()
-        structure.data[:] = 1.0
         with self.lock:
+            more = sp.csc_array((np.ones(len(known)), (rows, columns)), shape=parts.pattern.shape)
+            structure = sp.csc_array(parts.pattern + more)
+            structure.sort_indices()
+            structure.data[:] = 1.0
             self.set_pattern(structure)
             self.plans.clear()
             self.ready.clear()
         return True
 
     def set_pattern(self, structure: sp.csc_array) -> None:
-        """Another pattern that probing found."""
+        """Another pattern that probing found, in another struct: a run in another thread goes on with the old one."""
         self.parts.pattern, self.parts.n_jac, self.parts.detected = structure, int(structure.nnz), True
-        kept: list[Any] = []
-        self.struct.jac = _pattern(structure, kept)
-        self.keep = (*self.keep, *kept)
+        kept: list[Any] = [self.struct]
+        struct = runtime.ModelStruct.from_buffer_copy(self.struct)
+        struct.jac = _pattern(structure, kept)
+        self.struct, self.address, self.keep = struct, ctypes.addressof(struct), (*self.keep, *kept)
 
     def instance(self, parameters: Vector) -> Instance:
         """Fresh buffers and callbacks: simulations of one model may run side by side."""

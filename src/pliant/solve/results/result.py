@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -26,9 +25,11 @@ from numpy.typing import ArrayLike, NDArray
 from pliant.arguments import as_names
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import import_optional
-from pliant.errors import ArgumentError, PliantError, UnknownNameError
+from pliant.errors import ArgumentError, UnknownNameError
 from pliant.pickled import PackedArrays, Stamped
+from pliant.plain import AsDict, plain
 from pliant.solve.names import nearest
+from pliant.solve.results.columns import KeptColumn, check_names, check_shape, inside_der, read_only, unit_per_second
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +102,7 @@ class Stats:
 # eq=False: comparing arrays gives arrays, so a generated __eq__ would raise.
 @by_keyword_class
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class Event(AsDict):
     """One event: its time, the roots that crossed zero (none for a time event) and the states around it."""
 
     time: float
@@ -124,7 +125,7 @@ class Event:
 
 @by_keyword_class
 @dataclass(frozen=True, slots=True)
-class VariableInfo:
+class VariableInfo(AsDict):
     """What is known about a variable apart from its values."""
 
     name: str
@@ -139,6 +140,14 @@ class VariableInfo:
     span: object | None = None
     type: VariableType = "real"
     literals: tuple[str, ...] = ()  # of an enumeration: the names of its values 1, 2, ..., where known
+
+    def __str__(self) -> str:
+        shown = [f"{self.kind} {self.name}" + (f" [{self.unit}]" if self.unit else "")]
+        shown += [f"{key} = {getattr(self, key):g}" for key in ("start", "nominal", "min", "max") if self._has(key)]
+        return ", ".join(shown) + (f": {self.description}" if self.description else "")
+
+    def _has(self, key: str) -> bool:
+        return getattr(self, key) is not None
 
 
 StepRecord: TypeAlias = Mapping[str, NDArray[Any]]
@@ -190,14 +199,14 @@ class Result(Stamped):
         `manifest`, `info`, `lazy` and `steps` may be functions without arguments, called when first needed: a large
         model should not pay for descriptions that nobody reads.
         """
-        self._time = _read_only(time)
-        self._values = _read_only(values)
+        self._time = read_only(time)
+        self._values = read_only(values)
         if isinstance(names, Mapping):  # made once for a model
             self._columns: Mapping[str, int] = names
         else:
             self._columns = {name: j for j, name in enumerate(names)}
-            _check_names(names)
-        _check_shape(self._time, self._values, len(names))
+            check_names(names)
+        check_shape(self._time, self._values, len(names))
         self._info_source = info
         self._parameters = {name: float(value) for name, value in (parameters or {}).items()}
         self._lazy_source = lazy
@@ -219,7 +228,7 @@ class Result(Stamped):
     def __getstate__(self) -> dict[str, Any]:
         """Everything as data: what would be computed on demand is computed, the model stays behind."""
         state = {key: value for key, value in vars(self).items() if key not in _ON_DEMAND}
-        columns = {name: _Kept.of(self, name) for name in self._lazy}
+        columns = {name: KeptColumn.of(self, name) for name in self._lazy}
         state |= {"_info_source": self._info, "_manifest_source": self.manifest, "_steps_source": self.steps}
         state |= {"_lazy_source": columns, "_computed": {}, "record": None}
         if self.record is not None:
@@ -230,7 +239,7 @@ class Result(Stamped):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._time, self._values = _read_only(self._time), _read_only(self._values)
+        self._time, self._values = read_only(self._time), read_only(self._values)
 
     @cached_property
     def _info(self) -> dict[str, VariableInfo]:
@@ -363,8 +372,8 @@ class Result(Stamped):
         for known in (name, target):
             if known in self._info and self._info[known].unit:
                 return self._info[known].unit
-        inner = _inside_der(target)
-        return _unit_per_second(self._info[inner].unit) if inner in self._info else ""
+        inner = inside_der(target)
+        return unit_per_second(self._info[inner].unit) if inner in self._info else ""
 
     def type(self, name: str) -> VariableType:
         """The type that a variable was declared with; "real" where nothing is known.
@@ -385,7 +394,7 @@ class Result(Stamped):
             return name, 1
         if name in self._aliases:
             return self._aliases[name]
-        inner = _inside_der(name)
+        inner = inside_der(name)
         if inner in self._aliases:
             target, sign = self._aliases[inner]
             if f"der({target})" in self._columns or f"der({target})" in self._lazy:
@@ -405,7 +414,7 @@ class Result(Stamped):
         if name in self._parameters:
             return np.broadcast_to(np.float64(self._parameters[name]), self._time.shape)
         if name not in self._computed:
-            column = _read_only(self._lazy[name]())
+            column = read_only(self._lazy[name]())
             if column.shape != self._time.shape:
                 raise ArgumentError(
                     f"column {name!r} has shape {column.shape}, expected {self._time.shape}", hint="one value per time"
@@ -470,6 +479,21 @@ class Result(Stamped):
             )
         return explain(self.record(self))
 
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: recorded columns as lists, with all that belongs to them, ready for JSON."""
+        return {
+            "complete": self.complete,
+            "time": plain(self._time),
+            "values": {name: plain(self._own_column(name)) for name in self._columns},
+            "aliases": plain(self._aliases),
+            "parameters": plain(self._parameters),
+            "stats": self.stats.as_dict(),
+            "events": plain(self.events),
+            "start": plain(self.start),
+            "flags": plain(self.flags),
+            "manifest": plain(self.manifest),
+        }
+
     # -- handing on ----------------------------------------------------------------------------------------
 
     @by_keyword
@@ -527,63 +551,3 @@ class Result(Stamped):
         from pliant.solve.results.plot import plot  # matplotlib is slow to load
 
         return plot(self, *names, ax=ax, show=show, file=file, log=log, title=title, events=events)
-
-
-class _Kept:
-    """A column that is known already, or why it cannot be."""
-
-    def __init__(self, column: FloatArray | PliantError) -> None:
-        self.column = column
-
-    @classmethod
-    def of(cls, result: Result, name: str) -> _Kept:
-        try:
-            return cls(result[name])
-        except PliantError as error:
-            return cls(error)
-
-    def __call__(self) -> FloatArray:
-        if isinstance(self.column, PliantError):
-            raise self.column
-        return self.column
-
-
-def _read_only(array: ArrayLike) -> FloatArray:
-    # A view, so that the flag is ours alone and the caller's array stays writeable.
-    view = np.asarray(array, dtype=np.float64).view()
-    view.flags.writeable = False
-    return view
-
-
-def _check_shape(time: FloatArray, values: FloatArray, n_names: int) -> None:
-    if time.ndim != 1 or values.shape != (time.shape[0], n_names):
-        raise ArgumentError(
-            f"values has shape {values.shape}, expected ({time.shape[0] if time.ndim == 1 else time.shape},"
-            f" {n_names}): one row per time, one column per name",
-            hint="check rows and columns; a transposed array is values.T",
-        )
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if len(set(names)) != len(names):
-        listed = list(names)
-        twice = sorted({name for name in listed if listed.count(name) > 1})
-        raise ArgumentError(
-            f"names must differ; these appear more than once: {', '.join(twice)}", hint="rename all but one of each"
-        )
-    if "time" in names:
-        raise ArgumentError('a variable cannot be named "time"', hint="rename it; result.time is the time")
-
-
-def _inside_der(name: str) -> str:
-    return name[4:-1] if name.startswith("der(") and name.endswith(")") else ""
-
-
-def _unit_per_second(unit: str) -> str:
-    """m -> m/s, m/s -> m/s2, as Modelica writes units."""
-    power = re.fullmatch(r"(.*/s)(\d?)", unit)
-    if power:
-        return f"{power[1]}{int(power[2] or 1) + 1}"
-    if not unit:
-        return ""
-    return f"{unit}/s" if "/" not in unit else f"({unit})/s"

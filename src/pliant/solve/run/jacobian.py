@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.calls import by_keyword_class
 from pliant.jacobian.quality import Quality, examine
+from pliant.plain import AsDict
 from pliant.solve.binding import runtime
 from pliant.solve.matrices import jacobian_places
 from pliant.solve.models.numeric import NumericModel
@@ -25,7 +26,7 @@ Matrix = NDArray[np.float64]
 
 @by_keyword_class
 @dataclass(frozen=True, eq=False)
-class Jacobian:
+class Jacobian(AsDict):
     """df/dx at a point.
 
     ``matrix[i, j]`` is the derivative of the equation of ``names[i]`` by ``names[j]``; ``increments`` are those of a

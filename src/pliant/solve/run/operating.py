@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pliant.arguments import as_numbers
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
+from pliant.plain import AsDict, fields_of
 from pliant.solve.binding import runtime
 from pliant.solve.matrices import jacobian, mass_matrix
 from pliant.solve.models.numeric import NumericModel
@@ -41,7 +42,7 @@ DELTA_END = 1e14
 
 @by_keyword_class
 @dataclass(frozen=True, eq=False)
-class Linearization:
+class Linearization(AsDict):
     """x' = A x + B u, y = C x + D u around a point, with the names of x, u and y."""
 
     A: Matrix
@@ -87,6 +88,10 @@ class SteadyState(Mapping[str, float]):
         shown = ", ".join(f"{name} = {value:g}" for name, value in list(self.states.items())[:8])
         more = ", ..." if len(self.states) > 8 else ""
         return f"<SteadyState: {shown}{more}; {len(self.found)} variables, residual {self.residual:.2g}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: all variables, the states among them, residual and iterations, ready for JSON."""
+        return fields_of(self)
 
     def __getitem__(self, name: str) -> float:
         return self.found[name]

@@ -61,9 +61,10 @@ class Simulation:
         model.check_runnable()
         self._check_bounds(request.x)
         self._choose_outputs()
-        setup = self._setup(degree)
-        if request.method in runtime.IMPLICIT:
-            self._lend(setup)
+        with model.lock:  # the pattern that the plan is made for is the one that the struct has
+            setup = self._setup(degree)
+            if request.method in runtime.IMPLICIT:
+                self._lend(setup)
         self._make(setup)
 
     # --------------------------------------------------------------------------------------------- setting up

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, InitialValueError, PliantError
 from pliant.expr.text import text
+from pliant.plain import AsDict
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.failure import event_hint
@@ -34,7 +35,7 @@ WORDS = {
 
 @by_keyword_class
 @dataclass
-class Start:
+class Start(AsDict):
     """How the start values of a simulation were found."""
 
     undetermined: list[str] = field(default_factory=list)  # unknowns that no condition determines: they kept guesses
@@ -42,6 +43,13 @@ class Start:
     redundant: list[str] = field(default_factory=list)  # conditions that repeat others without contradicting them
     iterations: int = 0
     homotopy_steps: int = 0
+
+    def __str__(self) -> str:
+        parts = [f"{self.iterations} iterations"]
+        parts += [f"{self.homotopy_steps} steps of homotopy"] if self.homotopy_steps else []
+        parts += [f"undetermined: {', '.join(self.undetermined)}"] if self.undetermined else []
+        parts += [f"redundant: {'; '.join(self.redundant)}"] if self.redundant else []
+        return f"start values found with {', '.join(parts)}"
 
 
 class GeneratedStart(StartSearch):
