@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import multiprocessing
 import pickle
+import re
 from collections.abc import Callable
 from functools import cache
 from operator import methodcaller
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from support_interface import is_protocol, public_callables, public_classes
 
 import pliant
 from pliant import errors
@@ -61,6 +64,10 @@ def pendulum(t: float, x: Any) -> list[float]:
     return [x[1], -9.81 * float(np.sin(x[0]))]
 
 
+def stiff(t: float, x: Any) -> list[float]:
+    return [-1e3 * x[0] + x[1], -x[1]]
+
+
 def falling(t: float, x: Any) -> float:
     return float(x[0])
 
@@ -98,7 +105,9 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Event": lambda: run().events[0],
     "VariableInfo": lambda: plant().variables["a"],
     "Explanation": lambda: run().explain(),
+    "Finding": lambda: list(pliant.ode(stiff, [1.0, 1.0], nominal=[1.0, 1e8]).simulate(stop=1).explain().findings),
     "Structure": lambda: plant().structure,
+    "EquationInfo": lambda: plant().structure.equation(0),
     "inspect": lambda: pliant.inspect(PLANT),
     "Start": lambda: run().start,
     "Linearization": lambda: plant().linearize(),
@@ -113,6 +122,11 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Baselines": lambda: plan().baselines(),
     "Coupling": coupling,
     "CouplingResult": lambda: coupling().simulate(stop=1, step=0.1),
+    "PartRecord": lambda: coupling().simulate(stop=1, step=0.1).parts["a"],
+    "Connection": lambda: coupling().connections[0],
+    "Port": lambda: coupling()._graph.parts["a"].port("y"),
+    "PartSettings": lambda: pliant.PartSettings(0.0, stop=1.0),
+    "PartAbout": lambda: pliant.PartAbout("M", digest="0", columns=("x",)),
     "Flag": lambda: pliant.Flag.PIVOT | pliant.Flag.RINGING,
     "Progress": lambda: pliant.Progress(**dict.fromkeys(pliant.Progress.__dataclass_fields__, 0.0)),
     "Root": lambda: pliant.Root(falling),
@@ -141,9 +155,21 @@ def test_everything_that_is_returned(name: str, again: Callable[[Any], Any]) -> 
 
 
 def test_no_public_class_is_forgotten() -> None:
-    made = {type(make()).__name__ for make in THINGS.values()}
-    public = {name for name in pliant.__all__ if isinstance(getattr(pliant, name), type)}
-    assert {name for name in public if not issubclass(getattr(pliant, name), Exception)} <= made
+    assert {name for name, one in public_classes().items() if not is_protocol(one)} <= kinds_made()
+
+
+@pytest.mark.parametrize("name", public_callables())
+def test_everything_that_a_callable_returns_is_known_here(name: str) -> None:
+    """A new class that a public function returns must be tried, too."""
+    told = inspect.signature(public_callables()[name]).return_annotation
+    classes = set(re.findall(r"\b[A-Z]\w+", str(told))) - {"Any", "Path", "Figure", "None", "NDArray"}
+    assert classes - {"Vector", "VariableType"} <= kinds_made()
+
+
+@cache
+def kinds_made() -> set[str]:
+    made = (make() for make in THINGS.values())
+    return {type(one).__name__ for thing in made for one in (thing if isinstance(thing, list) else [thing])}
 
 
 @pytest.mark.parametrize("kind", [one for one in vars(errors).values() if isinstance(one, type)])
@@ -241,3 +267,69 @@ def test_functions_that_cannot_be_pickled_are_named() -> None:
     model = copy.deepcopy(pliant.ode(lambda t, x: -x, [1.0]))  # in one process functions are shared
     assert model.simulate(stop=1).complete
     assert there_and_back(model.simulate(stop=1)).complete
+
+
+def state_of(t: float, x: Any) -> Any:
+    return -np.arange(1, 11) * x + np.sin(10 * t)
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau5", "dopri5"])
+def test_a_result_takes_little_room(method: str) -> None:
+    """500 points and 10 columns are 44 kB; derivatives on demand are as much again."""
+    result = pliant.ode(state_of, np.ones(10)).simulate(stop=20, method=method)
+    data = pickle.dumps(result)
+    assert len(result) == 500
+    assert result.stats.n_steps > 100
+    assert len(data) <= 100_000
+    found = pickle.loads(data)
+    assert all(found.steps[key].tobytes() == result.steps[key].tobytes() for key in result.steps)
+    assert all(found.steps[key].dtype == result.steps[key].dtype for key in result.steps)
+
+
+def test_a_pickled_result_still_saves_and_draws(tmp_path: Path) -> None:
+    found = there_and_back(run())
+    for name in ("r.csv", "r.mat"):
+        assert found.save(tmp_path / name).read_bytes()[:9] == run().save(tmp_path / f"own_{name}").read_bytes()[:9]
+    again = pliant.load_result(tmp_path / "r.csv")
+    assert all(np.array_equal(again[name], run()[name]) for name in run().names)
+    assert found.plot("a", show=False).axes
+    assert found.plot_steps(show=False).axes
+    assert there_and_back(found).start == run().start
+
+
+KEPT = {"Model": plant, "ode": THINGS["ode"], "Result": run, "Plan": plan, "Coupling": coupling}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_another_version_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(KEPT[name]())
+    monkeypatch.setattr(pliant, "__version__", "99.0")
+    with pytest.raises(pliant.VersionError, match=r"pickled by pliant .*, and this is pliant 99\.0") as caught:
+        pickle.loads(data)
+    assert "make it again" in caught.value.hint
+
+
+def test_the_version_is_read_before_anything_that_may_have_changed() -> None:
+    data = pickle.dumps(plan())
+    for name in (b"Outcome", b"GeneratedModel", b"Evidence"):
+        assert data.index(b"check_version") < data.index(name)
+
+
+def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache may have the library; else the error says what is missing. Results and functions need none."""
+    made = models(tmp_path)
+    data = {what: pickle.dumps(model) for what, model in made.items()}
+    kept = pickle.dumps(run())
+
+    def none() -> None:
+        raise pliant.CompileError("no C compiler was found", hint="install one")
+
+    monkeypatch.setattr("pliant.codegen.compiler.find_compiler", none)
+    for what, text in data.items():
+        assert pickle.loads(text).simulate(stop=1).complete, what
+    monkeypatch.setenv("PLIANT_CACHE", str(tmp_path / "empty"))
+    for what in ("equations", "dae", "C"):
+        with pytest.raises(pliant.CompileError, match="no C compiler"):
+            pickle.loads(data[what])
+    assert pickle.loads(data["function"]).simulate(stop=1).complete
+    assert pickle.loads(kept).final == run().final

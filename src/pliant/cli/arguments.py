@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,7 +54,9 @@ Input = Annotated[
 Output = Annotated[list[str] | None, typer.Option(help="Record only this variable. Repeatable; default: all.")]
 Option = Annotated[list[str] | None, typer.Option(help="Solver option, as name=value, e.g. max_step=0.1. Repeatable.")]
 Define = Annotated[list[str] | None, typer.Option(help="Macro for the C compiler, as NAME=VALUE. Repeatable.")]
-Plot = Annotated[str | None, typer.Option(help="Draw these variables, separated by commas.")]
+Plot = Annotated[
+    str | None, typer.Option(help="Draw these variables, separated by commas; those inside brackets belong to a name.")
+]
 PlotFile = Annotated[Path | None, typer.Option(help="Draw into this .png, .svg or .pdf file instead of a window.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Say what the run was held up by, by name, and what to try.")]
 ExplainPlot = Annotated[Path | None, typer.Option(help="Draw steps, failures and events over time into this file.")]
@@ -129,6 +132,27 @@ def _input(name: str, value: str, types: Mapping[str, str]) -> float | str:
     return value
 
 
+def listed_names(what: str, text: str | None) -> list[str]:
+    """Names separated by commas, which belong to a name inside brackets and quotes; double quotes do not.
+
+    >>> listed_names("--plot", "v[1,1], der(x), 'a, b', \\"c,d\\"")
+    ['v[1,1]', 'der(x)', "'a, b'", 'c,d']
+    """
+    names, piece, open_ = [""], re.compile(r"\"[^\"]*\"|'(?:\\.|[^'\\])*'|."), [""]
+    for part in piece.findall(text or ""):
+        if part == "," and not open_[-1]:
+            names.append("")
+            continue
+        if part == open_[-1]:
+            open_.pop()
+        elif part in "([{":
+            open_.append(")]}"["([{".index(part)])
+        names[-1] += part[1:-1] if part[0] == '"' and len(part) > 1 else part
+    if open_[-1]:
+        raise pliant.ArgumentError(f"{what}: {open_[-1]!r} is missing in {text!r}", hint="e.g. v[1,1],der(x)")
+    return [name.strip() for name in names if name.strip()]
+
+
 def literal(text: str) -> int | float | str:
     """A number where the text is one."""
     kinds: tuple[Callable[[str], int | float], ...] = (int, float)
@@ -150,8 +174,8 @@ def load_model(
     tear: list[str] | None = None,
 ) -> pliant.Model:
     """A Modelica file or folder, or a C file with its macros."""
-    if file.suffix == ".mo" or file.is_dir() or name or path or tear or options:
-        if define:
-            raise pliant.ArgumentError("--define: macros are for C files", hint="parameters: --param name=value")
-        return pliant.load(file, name=name, path=path, tear=tear, options=options)
-    return pliant.native(file, defines=dict(pairs("--define", define)))
+    if file.suffix == ".c" and not (name or path or tear or options):
+        return pliant.native(file, defines=dict(pairs("--define", define)))
+    if define:
+        raise pliant.ArgumentError("--define: macros are for C files", hint="parameters: --param name=value")
+    return pliant.load(file, name=name, path=path, tear=tear, options=options)

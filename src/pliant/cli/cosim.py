@@ -14,7 +14,7 @@ from rich.table import Table
 import pliant
 from pliant.cli.answer import EXIT_ERROR, EXIT_USAGE, Report, stats_line
 from pliant.cli.app import app
-from pliant.cli.arguments import AsJson, Plot, PlotFile, Save
+from pliant.cli.arguments import AsJson, Plot, PlotFile, Save, listed_names
 from pliant.solve.results.manifest import to_json
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ StepsFile = Annotated[
 ]
 
 
-@app.command()
+@app.command(short_help="Simulate coupled models, each with a solver of its own.")
 def cosim(
     file: File,
     *,
@@ -65,6 +65,7 @@ def cosim(
         if steps_file is not None and not compare:
             raise pliant.ArgumentError("--steps-file shows two strategies side by side", hint="add --compare")
         report.check_files(save, plot_file, graph, steps_file)
+        shown = listed_names("--plot", plot)
         report.usage = EXIT_ERROR  # where the file itself makes no sense
         system = read_system(file, pliant.load)
         report.targets = tuple(save or system.save)
@@ -85,7 +86,7 @@ def cosim(
         report.files += drawn  # not before: where the run fails, these are the files of the result so far
         for target in report.targets:
             report.files.append(str(result.save(target, names=system.outputs or None)))
-        names = [name.strip() for name in (plot or "").split(",") if name.strip()] or system.plot
+        names = shown or system.plot
         if plot is not None or plot_file is not None:
             report.draw(result, names, plot_file)
         report.show(result)

@@ -13,7 +13,7 @@ from pliant.cli.app import app
 from pliant.cli.arguments import AsJson, Fold, Form, LibraryPath, Name, NoAliases, Tear, Tearing, structure_options
 
 
-@app.command()
+@app.command(short_help="Show the structure of a Modelica model: states, loops, tearing.")
 def inspect(
     file: Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")],
     *,

@@ -33,7 +33,7 @@ from pliant.cli.arguments import (
 from pliant.solve.results.manifest import to_json
 
 
-@app.command()
+@app.command(short_help="Check a model's Jacobian: bad increments, noise, kinks, jumps.")
 def jacobian(
     file: File,
     *,

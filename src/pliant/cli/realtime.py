@@ -64,7 +64,7 @@ Steps = Annotated[int, typer.Option(help="Steps that --measure takes.")]
 Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other ways to choose a pattern.")]
 
 
-@app.command()
+@app.command(short_help="Turn a model into C with constant work per step, and check it.")
 def realtime(
     file: ModelFile,
     *,

@@ -35,6 +35,7 @@ from pliant.cli.arguments import (
     Tearing,
     Timeout,
     inputs,
+    listed_names,
     literal,
     load_model,
     numbers,
@@ -43,7 +44,7 @@ from pliant.cli.arguments import (
 )
 
 
-@app.command()
+@app.command(short_help="Run a Modelica or C model; show, plot and save what it does.")
 def simulate(
     file: File,
     *,
@@ -84,6 +85,7 @@ def simulate(
     with report.errors():
         report.check_files(save, plot_file, explain_plot)
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
+        shown = listed_names("--plot", plot)
         model = load_model(file, define, chosen, name=name, path=path, tear=tear)
         report.model = model.name
         result = model.simulate(
@@ -104,5 +106,5 @@ def simulate(
         )
         report.save(result)
         if plot is not None or plot_file is not None:
-            report.draw(result, [name.strip() for name in (plot or "").split(",") if name.strip()], plot_file)
+            report.draw(result, shown, plot_file)
         report.show(result)

@@ -12,7 +12,7 @@ from pliant.cli.answer import Report, has_screen
 from pliant.cli.app import app
 
 
-@app.command()
+@app.command(short_help="Show what pliant can do, and write a page with pictures.")
 def tour(
     out: Annotated[Path, typer.Option(help="Folder for the page and the files that the tour writes.")] = Path("tour"),
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,

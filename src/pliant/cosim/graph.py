@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
+from pliant.calls import by_keyword_class
 from pliant.cosim.part import Part, Pattern, Port
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.plain import AsDict
@@ -21,11 +22,13 @@ from pliant.structure.blt import sort_blocks
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class Connection(AsDict):
     """From a variable of one part to an input of another (or the same) part."""
 
     source_part: str
+    _: KW_ONLY
     source: str
     target_part: str
     target: str
@@ -99,7 +102,7 @@ class PartGraph:
                 f"types differ: {source} is {out_port.type}, {target} is {in_port.type}",
                 hint="convert inside one of the parts",
             )
-        made = Connection(start.name, output, end.name, input_)
+        made = Connection(start.name, source=output, target_part=end.name, target=input_)
         self.connections.append(made)
         return made
 

@@ -140,12 +140,12 @@ class ModelPart:
         visible = tuple(name for name in names.x if not is_hidden(name))
         return PartAbout(
             self.numeric.name,
-            self.numeric.digest,
-            (*visible, *names.y, *names.u),
-            tuple(name for name in visible if name not in names.algebraic),
-            names.aliases,
-            self.numeric.constants(self.request.parameters),
-            self.numeric.known.variables,
+            digest=self.numeric.digest,
+            columns=(*visible, *names.y, *names.u),
+            states=tuple(name for name in visible if name not in names.algebraic),
+            aliases=names.aliases,
+            constants=self.numeric.constants(self.request.parameters),
+            info=self.numeric.known.variables,
         )
 
     def begin(self, t: float, inputs: Vector) -> None:

@@ -72,11 +72,13 @@ class PartSettings(AsDict):
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+@by_keyword_class
 @dataclass(frozen=True)
 class PartAbout(AsDict):
     """What a result tells about the variables of a part, by their names inside the part."""
 
     model: str
+    _: KW_ONLY
     digest: str
     columns: tuple[str, ...]  # what `values` gives
     states: tuple[str, ...] = ()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector
+from pliant.calls import by_keyword_class
 from pliant.cosim.graph import Connection
 from pliant.cosim.part import Part, PartAbout
 from pliant.errors import ArgumentError
@@ -21,11 +22,13 @@ from pliant.solve.results.result import Event, Result, Stats, StepRecord, Variab
 MOST_NUMBERS = 2_000_000_000  # in the rows of a result
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class PartRecord(AsDict):
     """What one part did: counters, steps taken and events, with times and names of its own."""
 
     name: str
+    _: KW_ONLY
     model: str
     stats: Stats
     steps: StepRecord | None
@@ -149,7 +152,7 @@ class RunAbout:
 
 
 def _record(part: Part, about: PartAbout) -> PartRecord:
-    return PartRecord(part.name, about.model, part.stats, part.steps, part.events)
+    return PartRecord(part.name, model=about.model, stats=part.stats, steps=part.steps, events=part.events)
 
 
 def _summed(records: Any, seconds: float) -> Stats:

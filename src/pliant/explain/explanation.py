@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.calls import by_keyword_class
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.explain import course, scales, switching
 from pliant.explain.findings import (
     Finding,
@@ -164,6 +164,7 @@ class Explanation:
             "incidents_lost": int(self.record.incidents_lost),
         }
 
+    @by_keyword
     def plot(self, *, file: str | os.PathLike[str] | None = None, show: bool | None = None, log: str = "") -> Figure:
         """Draw the timeline: step size, order, failures, Jacobians and events over time.
 

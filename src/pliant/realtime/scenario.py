@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector, is_number
-from pliant.calls import by_keyword_class
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict
 from pliant.solve.names import suggestion
@@ -39,7 +39,8 @@ class Scenario(AsDict):
     stop: float | None = None
     start: float = 0.0
 
-    def seen(self, mode: str, tau: float) -> Scenario:
+    @by_keyword
+    def seen(self, mode: str, *, tau: float) -> Scenario:
         """The inputs as a step sees them: at its end ("new"), those of the step before ("held"), or "extrapolated"."""
         if mode == "new" or not self.inputs:
             return self

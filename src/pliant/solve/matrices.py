@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pliant.solve.run.simulation import Simulation
 
 
-def jacobian_places(model: NumericModel) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows and columns of the stored Jacobian entries, in their order."""
-    n = model.n_x
-    pattern = model.struct.jac
+def jacobian_places(of: NumericModel | Simulation) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows and columns of the stored Jacobian entries, in their order; of a run those that it began with."""
+    n = of.struct.n_x
+    pattern = of.struct.jac
     if not pattern.start:
         columns, rows = np.divmod(np.arange(n * n), n)
         return rows, columns
@@ -31,7 +31,7 @@ def jacobian(sim: Simulation) -> NDArray[np.float64]:
     """The Jacobian evaluated last, as a dense array."""
     assert sim.linear is not None
     address = runtime.lib.pl_linear_jacobian(sim.linear, None)
-    rows, columns = jacobian_places(sim.model)
+    rows, columns = jacobian_places(sim)
     out = np.zeros((sim.model.n_x, sim.model.n_x))
     out[rows, columns] = runtime.doubles_at(address, sim.layout.n_jac)
     return out

@@ -72,7 +72,7 @@ def scenario_inputs(plan: Plan, most: int | None = None) -> tuple[int, StepInput
     code = plan.code
     scenario = plan.outcome.request.scenarios[0]
     walker = Walker(plan.outcome.model, code.tau)
-    walker.begin(scenario.seen(plan.outcome.request.options.inputs, code.tau))
+    walker.begin(scenario.seen(plan.outcome.request.options.inputs, tau=code.tau))
     count, n_u = len(walker.inputs.before), len(code.u_names)
     count = count if most is None else min(count, most, max(1, MOST_NUMBERS // max(n_u, 1)))
     kind = np.float64 if code.precision == "double" else np.float32

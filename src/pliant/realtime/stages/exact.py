@@ -64,7 +64,7 @@ def traces(
         def share(part: float, k: int = k, name: str = scenario.name) -> None:
             tell((k + part) / len(scenarios), name)
 
-        out.append(trace(walker, scenario.seen(request.options.inputs, request.step), mask, share))
+        out.append(trace(walker, scenario.seen(request.options.inputs, tau=request.step), mask, share))
     return out
 
 

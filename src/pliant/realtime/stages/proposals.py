@@ -97,7 +97,7 @@ class Trials:
         o, request, step = self.outcome, self.outcome.request, judge.step
         if form or self.steps * n < COMPILED or o.model.equations is None:
             walker = judge.walker(order)
-            return lambda scenario: take_steps(walker, scenario.seen(request.options.inputs, step))
+            return lambda scenario: take_steps(walker, scenario.seen(request.options.inputs, tau=step))
         options = replace(request.options, monitor="off", precision="double")
         other = replace(request, step=step, order=order, options=options)
         counts = NEWTON_STEPS[-1], EVENT_ROUNDS[-1], RELATION_PASSES[-1]
@@ -105,7 +105,7 @@ class Trials:
 
         def driven(scenario: Scenario) -> Steps:
             found = drive(code, o.model, scenario, inputs=request.options.inputs)
-            seen = scenario.seen(request.options.inputs, step)
+            seen = scenario.seen(request.options.inputs, tau=step)
             return Steps(seen, found.time[1:], found.x, found.memories[1:])
 
         return driven

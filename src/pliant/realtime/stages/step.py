@@ -114,7 +114,7 @@ def fixed_counts(code: StepCode) -> tuple[int, int, int]:
 def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "", inputs: str = "new") -> Drive:
     """Run a scenario with the compiled step, everything in C."""
     walker = Walker(model, code.tau)
-    walker.begin(scenario.seen(inputs, code.tau))
+    walker.begin(scenario.seen(inputs, tau=code.tau))
     times = step_times(scenario, code.tau)
     count = len(times) - 1
     start = start_of(walker.point, code.tau)

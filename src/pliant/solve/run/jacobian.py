@@ -57,7 +57,7 @@ def point_jacobian(point: Point) -> Jacobian:
     sim, x = point.sim, point.x.copy()
     before = int(sim.count.n_rhs_jac)
     matrix = point.jacobian(x, point.rhs(x))
-    rows, columns = jacobian_places(point.model)
+    rows, columns = jacobian_places(point.sim)
     pattern = np.zeros(matrix.shape, dtype=bool)
     pattern[rows, columns] = True
     assert sim.linear is not None

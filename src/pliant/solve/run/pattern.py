@@ -35,7 +35,7 @@ def missing_entries(sim: Simulation) -> list[tuple[int, int]]:
             return np.full(len(at), np.nan)
         return out
 
-    rows, columns = jacobian_places(sim.model)
+    rows, columns = jacobian_places(sim)
     request, nominal = sim.request, sim.model.x_nominal
     scale = np.maximum(request.atol / request.rtol if request.rtol > 0 else request.atol, np.abs(x))
     if nominal is not None:

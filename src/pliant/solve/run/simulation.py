@@ -62,6 +62,7 @@ class Simulation:
         self._check_bounds(request.x)
         self._choose_outputs()
         with model.lock:  # the pattern that the plan is made for is the one that the struct has
+            self.struct = model.struct  # another thread may give the model one with more entries meanwhile
             setup = self._setup(degree)
             if request.method in runtime.IMPLICIT:
                 self._lend(setup)
@@ -231,7 +232,7 @@ class Simulation:
             raise ArgumentError(
                 f"option mask has shape {keep.shape}, expected {(n, n)}", hint="one row and one column per state"
             )
-        rows, columns = jacobian_places(self.model)
+        rows, columns = jacobian_places(self)
         return np.ascontiguousarray(keep[rows, columns], dtype=np.uint8)
 
     def release(self) -> None:

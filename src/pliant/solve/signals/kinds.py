@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.solve.names import suggestion
 from pliant.solve.signals.files import SECONDS, Column, NamedColumns, TableOrigin
@@ -229,6 +230,7 @@ class TableSignal(Typed):
         return {"times": self.times.tolist(), "values": self.values.tolist()}
 
 
+@by_keyword_class
 @dataclass(frozen=True, eq=False)
 class Segments(Typed):
     """An input given by polynomials: ``u(t) = sum_k coefficients[s][k] (t - start[s])^k`` from start[s] on.
@@ -263,7 +265,8 @@ class Segments(Typed):
         """Largest power."""
         return int(self.coefficients.shape[1]) - 1
 
-    def about(self, t: Vector, left: bool = False) -> NDArray[np.float64]:
+    @by_keyword
+    def about(self, t: Vector, *, left: bool = False) -> NDArray[np.float64]:
         """Coefficients about each t, (t, power), from the right or from the left."""
         s = np.searchsorted(self.start, t, side="left" if left else "right") - 1
         first = s < 0
