@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pliant.cli import app
+from pliant.cli.arguments import listed_names
 
 MODEL = """
 model M
@@ -139,3 +140,67 @@ def test_nothing_is_given_twice(folder: Path) -> None:
     done = run("simulate", "m.mo", "--stop", "1", "--param", "k=1", "--param", "k=2")
     assert done.exit_code == 2
     assert "k is given twice" in done.stderr
+
+
+def interrupted(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_interrupted(verb: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("pliant.load", "pliant.inspect", "pliant.cosim.system.read_system", "pliant.tour.run_tour"):
+        monkeypatch.setattr(place, interrupted)
+    done = run(verb, *VERBS[verb])
+    assert done.exit_code == 130, told(done)
+    assert "interrupted" in told(done)
+
+
+def test_every_verb_says_in_one_line_what_it_is_for() -> None:
+    done = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+    assert done.exit_code == 0
+    rows = dict(line.split(None, 1) for line in done.stdout.partition("Commands:")[2].splitlines() if line.strip())
+    assert set(rows) == set(VERBS)
+    for verb, text in rows.items():
+        assert text.endswith(".")
+        assert "..." not in text, verb
+        assert text[0].isupper()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_unknown_files_and_folders(verb: str, folder: Path) -> None:
+    (folder / "notes.txt").write_text("hello")
+    for name in ("nothing.mo", "nothing", "notes.txt", "."):
+        arguments = ["--out", "m.mo"] if verb == "tour" else [name, *VERBS[verb][1:]]
+        done = run(verb, *arguments)
+        assert "try: " in told(done), name
+        assert done.exit_code in (1, 2), name
+
+
+def test_names_with_commas(folder: Path) -> None:
+    grid = "model G\n  Real v[2,2](each start = 1, each fixed = true);\nequation\n  der(v) = -v;\nend G;\n"
+    (folder / "g.mo").write_text(grid)
+    done = run("simulate", "g.mo", "--stop", "1", "--plot", "v[1,1], v[2,1],der(v[1,2])", "--plot-file", "p.svg")
+    assert done.exit_code == 0, told(done)
+    picture = (folder / "p.svg").read_text()
+    assert all(name in picture for name in ("v[1,1]", "v[2,1]", "der(v[1,2])"))
+    assert "v[2,2]" not in picture
+    done = run("simulate", "g.mo", "--stop", "1", "--plot", "v[1,1", "--plot-file", "p.svg")
+    assert done.exit_code == 2
+    assert "']' is missing" in told(done)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (None, []),
+        (" a , b,,", ["a", "b"]),
+        ("v[1,1],w[2, 3]", ["v[1,1]", "w[2, 3]"]),
+        ("der(v[1,1]),x", ["der(v[1,1])", "x"]),
+        ("'a, b',c", ["'a, b'", "c"]),
+        (r"'it\'s, so',c", [r"'it\'s, so'", "c"]),
+        ('"a, b",c', ["a, b", "c"]),
+        ("a.'[',b", ["a.'['", "b"]),
+    ],
+)
+def test_lists_of_names(text: str | None, names: list[str]) -> None:
+    assert listed_names("--plot", text) == names

@@ -183,7 +183,7 @@ def test_an_input_that_is_not_a_number_is_named() -> None:
     ("scenario", "words"),
     [
         ({"inputs": 3}, "inputs must be a mapping"),
-        ({"parameters": 3}, "parameters of a scenario must be a mapping"),
+        ({"parameters": 3}, "parameters must be values by name"),
         ({"stop": "late"}, "stop = 'late'"),
         ({"start": None}, "start = None"),
         ({"inputs": {"u": ([0, 1], [1])}}, "input u: times have shape"),

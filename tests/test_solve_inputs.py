@@ -444,7 +444,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert final["mode"] == 3
     for inputs, expected, words in (
         ([f"u={table}", "u=1"], 2, "given twice"),
-        (["u=x"], 2, "neither a number nor a file"),
+        (["u=x"], 2, "expected a number, but 'x' is a text"),
         (["u"], 2, "not of the form name=value"),
         (["nowhere.csv"], 2, "there is no file nowhere.csv"),
         (["w=nowhere.csv"], 2, "input w: there is no file nowhere.csv"),

@@ -71,5 +71,7 @@ def by_name(what: str, value: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value):
-        raise ArgumentError(f"{what} must be values by name, not {value!r}", hint=f"e.g. {what}={{'name': 1.0}}")
+        raise ArgumentError(
+            f"{what} must be values by name, not {value!r}", hint=f"e.g. {what.rpartition(': ')[2]}={{'name': 1.0}}"
+        )
     return value

@@ -95,7 +95,7 @@ def numbers(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, float
             yield name, float(value)
         except ValueError:
             raise pliant.ArgumentError(
-                f"{what} {name}: {value!r} is not a number", hint="a number without units, e.g. 1.5e-3"
+                f"{what} {name} must be a number, not {value!r}", hint="a number without quotes and units"
             ) from None
 
 
@@ -104,14 +104,14 @@ def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
 
     A text without equals sign is a file with a column for each input.
     """
-    types = {name: one.type for name, one in model._numeric.declared_inputs(None).items()}
+    known = model._numeric.declared_inputs(None)
     out: dict[str, Any] = {}
     for text in texts or ():
         alone = Path(text).is_file() or ("=" not in text and Path(text).suffix.lower() in TABLE_SUFFIXES)
-        if alone and text.partition("=")[0].strip() not in types:
+        if alone and text.partition("=")[0].strip() not in known:
             more: dict[str, Any] = dict(read_inputs(text))
         else:
-            more = {name: _input(name, value, types) for name, value in pairs("--input", [text])}
+            more = {name: _input(value) for name, value in pairs("--input", [text])}
         for name, value in more.items():
             if name in out:
                 raise pliant.ArgumentError(f"--input: {name} is given twice", hint="give it once")
@@ -119,17 +119,11 @@ def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
     return out
 
 
-def _input(name: str, value: str, types: Mapping[str, str]) -> float | str:
+def _input(value: str) -> float | str:
     try:
         return float(value)
     except ValueError:
-        pass
-    word = Path(value).name == value and Path(value).suffix.lower() not in TABLE_SUFFIXES
-    if word and types.get(name) not in ("boolean", "enumeration") and not Path(value).is_file():
-        raise pliant.ArgumentError(
-            f"--input {name}: {value!r} is neither a number nor a file", hint="a number, or the path of a .csv"
-        )
-    return value
+        return value  # a file, or a value of the input's type: who knows the types says what is wrong
 
 
 def listed_names(what: str, text: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.arguments import Vector, is_number
+from pliant.arguments import Vector, by_name, is_number
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict
@@ -50,16 +50,11 @@ class Scenario(AsDict):
 
     def __post_init__(self) -> None:
         for part in ("parameters", "start_values"):
-            given = getattr(self, part)
-            if not isinstance(given, Mapping):
-                raise ArgumentError(
-                    f"{part} of a scenario must be a mapping from names to values, not {given!r}",
-                    hint=f"e.g. {{'{part}': {{'name': 1.0}}}}",
-                )
+            object.__setattr__(self, part, by_name(part, getattr(self, part)))
         for part in ("start", "stop"):
             value = getattr(self, part)
             if not (is_number(value) or (part == "stop" and value is None)):
-                raise ArgumentError(f"{part} = {value!r} of a scenario is not a number", hint="a time in seconds")
+                raise ArgumentError(f"{part} must be a number, not {value!r}", hint="a time in seconds")
         object.__setattr__(self, "inputs", read_inputs(self.inputs))
 
 
@@ -167,13 +162,7 @@ def make_scenarios(given: Any, stop: float) -> list[Scenario]:
 
 
 def _check_finite(scenario: Scenario, name: str) -> None:
-    """Numbers of a scenario must be numbers."""
-    for part in ("parameters", "start_values"):
-        for one, value in getattr(scenario, part).items():
-            if is_number(value) and not math.isfinite(value):
-                raise ArgumentError(
-                    f"{name}: {part}[{one!r}] is {value}, not a finite number", hint="give a number, or leave it out"
-                )
+    """Its times must be finite; values by name are checked where the model is known."""
     if not math.isfinite(scenario.start):
         raise ArgumentError(f"{name}: start = {scenario.start} is not a finite number", hint="a time in seconds")
 
