@@ -244,7 +244,7 @@ def check_request(
 def end_of_run(stop: Any) -> float:
     """The end of a run that must be given, because the model names none."""
     if stop is None:
-        raise ArgumentError("the end of the run is not known", hint="give stop=, a time in seconds, e.g. stop=10")
+        raise ArgumentError("the end of the run is not known", hint="give a number of seconds, e.g. stop=10")
     return stop  # type: ignore[no-any-return]
 
 
