@@ -184,8 +184,8 @@ def test_an_input_that_is_not_a_number_is_named() -> None:
     [
         ({"inputs": 3}, "inputs must be a mapping"),
         ({"parameters": 3}, "parameters must be values by name"),
-        ({"stop": "late"}, "stop = 'late'"),
-        ({"start": None}, "start = None"),
+        ({"stop": "late"}, "stop must be a number, not 'late'"),
+        ({"start": None}, "start must be a number, not None"),
         ({"inputs": {"u": ([0, 1], [1])}}, "input u: times have shape"),
         ({"inputs": {"u": ([], [])}}, "input u: times have shape"),
         ({"inputs": {"u": object()}}, "input u: object"),
