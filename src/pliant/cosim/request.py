@@ -54,7 +54,7 @@ class CouplingRequest:
 
 
 def check_run(run: CouplingRequest) -> None:
-    """Refuse what makes no sense."""
+    """Refuse invalid values."""
     for name in ("start", "stop", "step"):
         value = getattr(run, name)
         if not is_number(value) or not math.isfinite(value):

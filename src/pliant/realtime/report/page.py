@@ -397,7 +397,7 @@ def _windows(plan: Plan) -> str:
     e = plan.evidence
     lyapunov = e.lyapunov
     if lyapunov is None:
-        told = "No common Lyapunov function was computed, so there is no common norm to look at windows with."
+        told = "No common Lyapunov function was computed, so there is no common norm in which to check windows."
     elif lyapunov.found:
         told = (
             "In one common quadratic norm every step shrinks disturbances at least by the factor "

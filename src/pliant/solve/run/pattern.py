@@ -1,4 +1,4 @@
-"""Patterns that are somebody's word: found by detection, and named where they prove to be wrong."""
+"""Patterns that may be wrong, since they were given or detected: entries that they lack are named."""
 
 from __future__ import annotations
 
