@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 60
 INPUTS = {
     "new": "`u` holds the inputs at the end of the step that is made. The evidence holds for that.",
-    "held": "The plan was made for inputs of the step before: hand over in `u` the last values that are known at the "
+    "held": "The plan was made for inputs of the step before: pass in `u` the last values that are known at the "
     "start of the step.",
-    "extrapolated": "The plan was made for extrapolated inputs: hand over in `u` `2 u_k - u_(k-1)`, made from the last "
+    "extrapolated": "The plan was made for extrapolated inputs: pass in `u` `2 u_k - u_(k-1)`, made from the last "
     "two values that are known at the start of the step.",
 }
 WIDE = """

@@ -119,7 +119,7 @@ class Checks:
         self._judged(
             "stability margin",
             e.margin_kept >= rule.theta,
-            f"{e.margin_kept:.3f} of 1 - max |eigenvalue| is kept at the worst point, {rule.theta:g} was asked for",
+            f"{e.margin_kept:.3f} of 1 - max |eigenvalue| is kept at the worst point, {rule.theta:g} is required",
         )
         self._judged(
             "changes of single eigenvalues",

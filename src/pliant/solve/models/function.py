@@ -79,6 +79,12 @@ class FunctionModel(NumericModel):
         return "give pattern= or a sparse jac to pliant.ode"
 
     @property
+    def missing_hint(self) -> str:
+        """A pattern may be given, detected, or left out."""
+        other = "leave pattern='detect' out" if self.parts.detected else "use pattern='detect'"
+        return f"add the entry to pattern= of pliant.ode, or {other}"
+
+    @property
     def jump_hint(self) -> str:
         """Root functions are arguments."""
         return "give roots= to pliant.ode where f jumps"

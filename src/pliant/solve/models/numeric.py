@@ -201,6 +201,11 @@ class NumericModel(ABC):
         return "fill .jac of the pl_model with the pattern of the Jacobian"
 
     @property
+    def missing_hint(self) -> str:
+        """What to do about an entry that the pattern of the Jacobian lacks."""
+        return "add the entry to .jac of the pl_model, or leave the pattern out"
+
+    @property
     def jump_hint(self) -> str:
         """What to look for where the right-hand side may jump without an event."""
         return "give root functions where the right-hand side jumps (n_roots and roots of the pl_model)"
