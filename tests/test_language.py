@@ -28,7 +28,7 @@ BANNED = {
     r"\bas many as there are\b": "one for each",
     r"\b(?:relations?|variables?|events?|iteration)\b[^.]{0,40}\b(?:to|at) rest\b": "converge, converged",
     r"\bmakes? no sense\b": "is not valid",
-    r"\b(?:looked|looks|look) at\b": "check, examine, evaluate",
+    r"\b(?:looked|looks) at\b": "checked, examines, evaluates",
     r"\b(?:leaves|of) the house\b": "is delivered",
     r"\bheld up by\b": "slowed down by",
     r"\b(?:to|is to|are to) blame\b|\baccused?\b": "is the cause, is reported",
