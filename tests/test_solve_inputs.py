@@ -121,7 +121,7 @@ def test_start_values_and_bounds_follow_the_parameters(types: pliant.Model) -> N
     for inputs in ({"u": 15}, {"u": ([0, 1], [0, 15])}, {"u": lambda t: 15.0}, {"u": pliant.Segments([0], [[0, 20]])}):
         with pytest.raises(pliant.ArgumentError, match=r"input u cannot be .*: it has max = 10") as caught:
             types.simulate(stop=1, inputs=inputs)
-        assert "model.mo:6" in caught.value.hint
+        assert "model.mo:6" in caught.value.message
     turning = pliant.Segments([0.0, 1.0], [[0.0, 24.0, -24.0], [0.0, 0.0, 0.0]])
     with pytest.raises(pliant.ArgumentError, match="max"):
         types.simulate(stop=1, inputs={"u": pliant.Segments([0.0], [[0.0, 48.0, -48.0]])})
