@@ -1,7 +1,7 @@
 """References made from the code: a hook of mkdocs for api.md, and the text of cli.md.
 
 As a hook, lines ``::: pliant.name`` of a page become the signature and the docstring of that name. As a program,
-``python docs/reference.py`` writes docs/cli.md anew; a test compares it with the command line.
+``python docs/reference.py`` writes docs/cli.md again; a test compares it with the command line.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def cli_text() -> str:
     group: Any = get_command(app)
     lines = ["# Command line", "", "<!-- Written by docs/reference.py: change pliant/cli instead. -->", ""]
     lines += [
-        "`pliant --version` prints the version. Exit codes: 0 fine, 1 an error of model or run, 2 wrong usage: an",
-        "option, or its value, makes no sense, 3 the evidence of a plan does not hold (all is written), 130 Ctrl-C.",
+        "`pliant --version` prints the version. Exit codes: 0 success, 1 an error of model or run, 2 wrong usage: an",
+        "option or its value is not valid, 3 the evidence of a plan does not hold (everything is written), 130 Ctrl-C.",
         "",
     ]
     for name, command in group.commands.items():

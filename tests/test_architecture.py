@@ -219,6 +219,7 @@ SUB_ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("names", "binding", "progress"),
         ("results", "signals"),
         ("options", "matrices"),
+        ("advice",),
         ("failure",),
         ("start",),
         ("models",),

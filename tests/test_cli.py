@@ -51,6 +51,24 @@ def test_version() -> None:
     assert re.fullmatch(r"pliant \S+\n", done.stdout)
 
 
+def test_final_values_are_written_by_type(tmp_path: Path) -> None:
+    file = tmp_path / "typed.mo"
+    file.write_text("""
+model Typed
+  type Mode = enumeration(off, on);
+  Boolean hot = time > 0.5, cold = not hot;
+  Integer n = if hot then 3 else 1;
+  Mode mode = if hot then Mode.on else Mode.off;
+  Real x = 0.5*time;
+end Typed;
+""")
+    done = run("simulate", str(file), "--stop", "1")
+    assert done.exit_code == 0
+    shown = dict(line.split() for line in done.stdout.splitlines() if len(line.split()) == 2)
+    expected = {"hot": "true", "cold": "false", "n": "3", "mode": "on", "x": "0.5"}
+    assert {name: shown[name] for name in expected} == expected
+
+
 def test_help_names_the_commands() -> None:
     done = run("--help")
     assert done.exit_code == 0

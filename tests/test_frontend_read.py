@@ -414,4 +414,4 @@ def test_other_messages(text: str, kind: type[ModelError], part: str) -> None:
 def test_an_unknown_panic() -> None:
     error = translate("index out of bounds", SourceText("M.mo", "", "M"), is_panic=True)
     assert isinstance(error, NotSupportedError)
-    assert "stopped inside itself" in str(error)
+    assert "stopped with an internal error" in str(error)

@@ -484,7 +484,7 @@ end M;
     ]
     told = str(found)
     assert "clock 1  every 0.1 from t = 0.05  model.mo:9" in told
-    assert "sets x anew  when x > 3  model.mo:15" in told
+    assert "resets x  when x > 3  model.mo:15" in told
     assert [len(found.as_dict()[key]) for key in ("discrete", "clocks", "actions")] == [2, 1, 2]
     page = found.write_page(tmp_path / "m.html").read_text()
     assert "clock 1  every 0.1" in page

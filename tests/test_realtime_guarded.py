@@ -120,8 +120,8 @@ def test_what_sticks_does_not_creep(level: float, order: int) -> None:
     ("limits", "words"),
     [
         ({"hold": 0}, "hold = 0 must be a whole number"),
-        ({"error": -1.0}, "error = -1.0 makes no sense"),
-        ({"error": np.nan}, "error = nan makes no sense"),
+        ({"error": -1.0}, "error = -1.0 is not valid"),
+        ({"error": np.nan}, "error = nan is not valid"),
         ({"ranges": {"v": (1.0, 0.0)}}, "lowest below the highest"),
         ({"ranges": {"v": (0.02, 0.03)}}, "does not hold what the scenarios cover"),
         ({"ranges": {"w": (0.0, 1.0)}}, "no unknown or input 'w'"),

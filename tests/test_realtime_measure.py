@@ -146,7 +146,7 @@ def test_the_program_makes_the_steps_of_the_scenario(precision: str) -> None:
 def test_a_period_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     found = measure_plan(small_plan(), 200, period=1e-3)
     assert found.period == 1e-3
-    assert not any("measures in earnest" in note for note in found.notes)
+    assert not any("measures at the real rate" in note for note in found.notes)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="calls of Linux")

@@ -254,7 +254,7 @@ def test_functions_can_be_planned_but_not_written() -> None:
 
 
 def test_models_that_a_step_cannot_express() -> None:
-    with pytest.raises(NotSupportedError, match=r"states on the way"):
+    with pytest.raises(NotSupportedError, match=r"states during the run"):
         pliant.load(EXAMPLES / "pendulum.mo").realtime(step=1e-3, stop=1.0)
     delayed = """
     model Delayed

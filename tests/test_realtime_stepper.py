@@ -403,7 +403,7 @@ def test_another_start_in_the_same_text() -> None:
 
 def test_state_sets_are_refused_by_name() -> None:
     case = example("pendulum", 1e-2)
-    with pytest.raises(NotSupportedError, match=r"chooses its states on the way, among .*x"):
+    with pytest.raises(NotSupportedError, match=r"chooses its states during the run, among .*x"):
         make_stepper(case.sorted, "auto", 1e-2, case.elimination())
 
 

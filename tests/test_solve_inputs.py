@@ -121,7 +121,7 @@ def test_start_values_and_bounds_follow_the_parameters(types: pliant.Model) -> N
     for inputs in ({"u": 15}, {"u": ([0, 1], [0, 15])}, {"u": lambda t: 15.0}, {"u": pliant.Segments([0], [[0, 20]])}):
         with pytest.raises(pliant.ArgumentError, match=r"input u cannot be .*: it has max = 10") as caught:
             types.simulate(stop=1, inputs=inputs)
-        assert "model.mo:6" in caught.value.hint
+        assert "model.mo:6" in caught.value.message
     turning = pliant.Segments([0.0, 1.0], [[0.0, 24.0, -24.0], [0.0, 0.0, 0.0]])
     with pytest.raises(pliant.ArgumentError, match="max"):
         types.simulate(stop=1, inputs={"u": pliant.Segments([0.0], [[0.0, 48.0, -48.0]])})
@@ -192,7 +192,7 @@ def test_texts_in_files(tmp_path: Path) -> None:
     [
         ("time,u\n0,1\n\n# no\n1,two\n", r"'two' is not a number \(.*t\.csv, line 5\)"),
         ("time,u\n0,1\n2,1\n1,0\n", r"1 comes after 2 \(.*line 4\)"),
-        ("0,1\n0,2\n0,3\n", r"stands more than twice in the table \(.*line 3\)"),
+        ("0,1\n0,2\n0,3\n", r"occurs more than twice in the table \(.*line 3\)"),
         ("time,u\n0,1\n1,inf\n", r"inf is not finite \(.*line 3\)"),
         ("time,u\n0,1\n1,\n", r"there is no value \(.*line 3\)"),
         ("time,u\n0,5,1,5\n", r"4 columns instead of 2 \(.*line 2\)"),

@@ -4,9 +4,9 @@
 const char *pl_status_text(pl_status status) {
     switch (status) {
     case PL_OK:
-        return "fine";
+        return "no error";
     case PL_PAUSED:
-        return "paused, call again";
+        return "paused: call again to continue";
     case PL_FINISHED:
         return "finished";
     case PL_TERMINATED:
@@ -14,9 +14,9 @@ const char *pl_status_text(pl_status status) {
     case PL_EVENT:
         return "an event was handled";
     case PL_RETRY:
-        return "the model refused this point";
+        return "the model cannot be evaluated at this point";
     case PL_FATAL:
-        return "the model cannot go on";
+        return "the model reported a fatal error";
     case PL_NONFINITE:
         return "a function returned NaN or Inf";
     case PL_SINGULAR:
@@ -24,7 +24,7 @@ const char *pl_status_text(pl_status status) {
     case PL_GROWTH:
         return "refactorisation without pivoting is unstable";
     case PL_MEMORY:
-        return "the given memory is too small";
+        return "the memory provided is too small";
     case PL_CONVERGENCE:
         return "Newton's iteration does not converge";
     case PL_ACCURACY:
@@ -34,13 +34,13 @@ const char *pl_status_text(pl_status status) {
     case PL_MAX_STEPS:
         return "too many steps";
     case PL_ARGUMENT:
-        return "an argument makes no sense";
+        return "an argument is invalid";
     case PL_CHATTER:
         return "events accumulate without progress in time";
     case PL_INCONSISTENT:
         return "no consistent algebraic values were found";
     case PL_TOO_ACCURATE:
-        return "the tolerances are below what the arithmetic can hold";
+        return "the tolerances are below the rounding error of the arithmetic";
     case PL_PATTERN:
         return "the pattern of the Jacobian lacks an entry";
     }

@@ -1,6 +1,6 @@
 """What counts as a number, a path, names or values by name among the arguments of public functions.
 
-Python takes True for 1, and ``float`` takes the text "1": both are slips of the pen where a number is meant.
+Python takes True for 1, and ``float`` takes the text "1": both are mistakes where a number is meant.
 """
 
 from __future__ import annotations

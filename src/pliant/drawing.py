@@ -52,7 +52,7 @@ def import_optional(module: str, purpose: str, otherwise: str) -> Any:
     except ImportError as error:
         package = module.partition(".")[0]
         raise OutputError(
-            f"{purpose} needs the package {package}: {error}", hint=f"pip install {package}; or: {otherwise}"
+            f"{purpose} needs the package {package}: {error}", hint=f"pip install {package}, or {otherwise}"
         ) from error
 
 

@@ -1,7 +1,7 @@
-"""Every error that pliant raises by itself.
+"""Every error of pliant itself.
 
     PliantError
-    ├── ArgumentError (ValueError)      an argument of a public function makes no sense
+    ├── ArgumentError (ValueError)      an argument of a public function is invalid
     │   └── CallError (TypeError)       the arguments do not fit the function; shows the call
     ├── ModelError                      the model itself is wrong or cannot be read
     │   ├── CompileError                the C compiler is missing or refuses the model's C text
@@ -9,7 +9,7 @@
     │   ├── UnknownNameError (KeyError) no variable of that name; suggests the nearest
     │   └── NotSupportedError           a construct that pliant does not handle (yet); says which
     ├── InitialValueError               no consistent start values; names the equations that do not hold
-    ├── SolverError                     the simulation could not go on; carries the result so far
+    ├── SolverError                     the simulation could not continue; carries the result so far
     │   ├── NonFiniteError              f, the Jacobian or a root function returned NaN or Inf
     │   ├── SingularError               the iteration matrix is singular; names the states
     │   ├── ConvergenceError            Newton's iteration fails at every step size
@@ -18,7 +18,7 @@
     │   ├── StepLimitError              more steps than `max_steps`
     │   ├── PatternError                the pattern of the Jacobian lacks an entry; names it
     │   ├── ChatterError                events pile up without progress in time
-    │   ├── ModelEvaluationError        the model refused to be evaluated; carries its own words
+    │   ├── ModelEvaluationError        the model could not be evaluated; contains its own message
     │   ├── ProcessError                the child process of a simulation died, or cannot simulate the model
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
@@ -26,7 +26,7 @@
     └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
 
 An exception raised by the user's own function is never wrapped: it passes through with its traceback, and the
-result so far hangs on it as the attribute ``pliant_result``.
+result so far is attached to it as the attribute ``pliant_result``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PliantError(Exception):
 
 
 class ArgumentError(PliantError, ValueError):
-    """An argument of a public function makes no sense."""
+    """An argument of a public function is invalid."""
 
 
 class CallError(ArgumentError, TypeError):
@@ -82,7 +82,7 @@ class InitialValueError(PliantError):
 
 
 class SolverError(PliantError):
-    """The simulation could not go on. ``result`` holds everything computed before, ``time`` where it stopped."""
+    """The simulation could not continue. ``result`` holds everything computed before, ``time`` where it stopped."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class PatternError(SolverError):
 
 
 class ModelEvaluationError(SolverError):
-    """The model refused to be evaluated."""
+    """The model could not be evaluated."""
 
 
 class ProcessError(SolverError):

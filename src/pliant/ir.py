@@ -1,4 +1,4 @@
-"""Pure data: what passes between the rooms that work with symbols.
+"""Pure data: what the packages that work with symbols exchange.
 
 An expression is an integer, the number of its node in a :class:`Graph`. Nodes are hash-consed tuples
 ``(op, operand, ...)`` whose operands have smaller numbers, so one ascending walk visits operands first and equal
@@ -7,7 +7,7 @@ expressions are the same integer. :mod:`pliant.expr` builds and differentiates t
     System        flat scalar equations ``residual = 0`` as the front end gives them; still being built
     SortedSystem  states, and blocks in order, each explicit or torn; final, with everything in it
 
-Whoever needs more expressions or variables than a SortedSystem has makes an overlay: ``graph.overlay()`` reads the
+Code that needs more expressions or variables than a SortedSystem has makes an overlay: ``graph.overlay()`` reads the
 nodes of the final graph and numbers its own after them, and a list that begins with ``variables`` does the same.
 """
 
@@ -90,7 +90,7 @@ PLAIN = {Op.CALL: 2, Op.TABLE: 2}
 class Graph:
     """Hash-consed nodes; ``nodes[i]`` is the tuple of expression ``i``.
 
-    An overlay has the nodes of a final graph and goes on after them. Of those it keeps references only, in a list of
+    An overlay has the nodes of a final graph and continues after them. Of those it keeps references only, in a list of
     its own, so that reading is as fast as ever; the index, which is the large part, is read where it is.
     """
 
@@ -123,7 +123,7 @@ class Graph:
 
 
 class FinalGraph(Graph):
-    """Nodes that nobody can change or add to. The graph that they are taken from must not be used any more."""
+    """Nodes that cannot be changed or added to. The graph that they are taken from must not be used any more."""
 
     __slots__ = ()
 
@@ -357,7 +357,7 @@ class Action:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What happens at events. ``initial``: the variable initial(), -1 if nobody reads it."""
+    """What happens at events. ``initial``: the variable initial(), -1 if nothing reads it."""
 
     memories: tuple[Memory, ...] = ()
     kept: tuple[Kept, ...] = ()
@@ -454,7 +454,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateSet:
-    """Candidates of which some are states, chosen anew when the choice becomes singular.
+    """Candidates of which some are states, chosen again when the choice becomes singular.
 
     Level l has the candidates q_l and m constraints; slot k holds s_lk = sum_j A_kj q_lj. ``jacobian`` (m x n) is the
     derivative of the constraints by the candidates, the same on every level.

@@ -1,4 +1,4 @@
-"""Model and load: where the rooms meet."""
+"""Model and load: where the packages are combined."""
 
 from __future__ import annotations
 
@@ -125,15 +125,15 @@ class Model(Stamped):
     ) -> Result:
         """Simulate from ``start`` to ``stop`` and return a :class:`pliant.Result`.
 
-        method      "auto" (BDF, handing over to Radau5 where it struggles), "bdf", "radau5", "dopri5", and with a
+        method      "auto" (BDF, handing over to Radau5 where it fails), "bdf", "radau5", "dopri5", and with a
                     fixed ``step`` "lieuler", "euler" and "rk4".
         rtol, atol  tolerances; atol is one number or one per state, by default 0.01 * rtol * nominal (nominal 1 if
-                    the model knows none).
+                    the model has none).
         points      number of equidistant outputs, an array of times, or None for every step. Outputs come from the
                     dense output and never change the steps.
         inputs      by name a number, a function of time, a pair (times, values), the path of a CSV or Parquet file, a
                     pandas or Arrow table, or :class:`pliant.Segments`; or one file or table with a column for each
-                    input. A time that stands twice in a table is a jump. See docs/inputs.md.
+                    input. A time that occurs twice in a table is a jump. See docs/inputs.md.
         options     see :class:`pliant.SolverOptions`.
         progress    True, False, a function that receives :class:`pliant.Progress`, or None: a bar appears on a
                     terminal when a run takes longer than a second.
@@ -257,14 +257,14 @@ class Model(Stamped):
         step        step size of the linearly implicit Euler method in seconds
         stop        end of the scenarios
         tolerance   error that dropping entries may add, in units of each state's range over the scenarios
-        theta       share of the stability margin that must stay
+        theta       share of the stability margin that must be kept
         order       1, or 2: two half steps, extrapolated
         scenarios   list of mappings with inputs, parameters, start_values, stop; by default one run as the model stands
         options     see :class:`pliant.RealtimeOptions`
         progress    True, False, or a function; None: a bar on a terminal when it takes longer than a second
         accuracy    error against an accurate run beyond which the evidence does not hold, as a share of a name's range
                     over the scenarios, moved by up to one step in time; a number, a mapping by name, None: not judged
-        judged      names that this counts for; None: all states and declared outputs
+        judged      names that this applies to; None: all states and declared outputs
 
         >>> import pliant
         >>> model = pliant.load('''
@@ -404,7 +404,7 @@ def load(
                 f"{text}: name, path, tear and options are for Modelica models", hint="leave them out for a C file"
             )
         return native(text)
-    raise ArgumentError(f"{text}: pliant does not know this kind of file", hint="known are .mo and .c files")
+    raise ArgumentError(f"{text}: this kind of file is not supported", hint="give a .mo or a .c file")
 
 
 @by_keyword
@@ -470,7 +470,7 @@ def sorted_model(
     tear: Sequence[str] | None,
     options: StructureOptions,
 ) -> SortedSystem:
-    """Modelica text through the rooms of symbols: front end, structure."""
+    """Modelica text through the symbolic packages: front end, structure."""
     torn = [] if tear is None else as_names("tear", tear)
     system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
     return sort_system(system, options, torn)
@@ -483,7 +483,7 @@ def load_modelica(
     tear: Sequence[str] | None,
     options: Mapping[str, Any] | StructureOptions | None,
 ) -> Model:
-    """Modelica text through all rooms: front end, structure, code, compiler."""
+    """Modelica text through all packages: front end, structure, code, compiler."""
     chosen = structure_options(options)
     found = sorted_model(source, name, path, tear, chosen)
     numeric = GeneratedModel.compile(generate(found, chosen.form), found.system.digest)

@@ -2,7 +2,7 @@
 
 Verbs only, thin over public functions.
 
-Exit codes: 0 fine, 1 an error of the model or the run, 2 wrong usage: an option, or its value, makes no sense
+Exit codes: 0 success, 1 an error of the model or the run, 2 wrong usage: an option or its value is not valid
 (ArgumentError), 3 the evidence of a plan does not hold, 130 Ctrl-C.
 """
 

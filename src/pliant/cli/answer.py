@@ -1,8 +1,9 @@
-"""What a command tells, to people or to machines."""
+"""What a command prints, as text or as JSON."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from pliant.solve.results.save import check_format
 
 EXIT_ERROR = 1
 EXIT_USAGE = 2  # the parser's own code, too
-EXIT_DOES_NOT_HOLD = 3  # the evidence of a plan; everything is written all the same
+EXIT_DOES_NOT_HOLD = 3  # the evidence of a plan; everything is written nevertheless
 EXIT_INTERRUPTED = 130
 _MAX_ROWS = 20  # variables in the table of end values
 
@@ -39,7 +40,7 @@ def has_screen() -> bool:
 
 @dataclass
 class Report:
-    """What a command tells, to people or to machines."""
+    """What a command prints, as text or as JSON."""
 
     as_json: bool
     targets: tuple[Path, ...] = ()
@@ -181,10 +182,27 @@ def _values_table(result: pliant.Result) -> Table:
     table.add_column("variable")
     table.add_column("value", justify="right")
     for name, value in final[:_MAX_ROWS]:
-        table.add_row(escape(name), f"{value:.10g}")
+        table.add_row(escape(name), escape(value_text(result, name, value)))
     if len(final) > _MAX_ROWS:
         table.add_row(f"and {len(final) - _MAX_ROWS} more", "")
     return table
+
+
+def value_text(result: pliant.Result, name: str, value: float) -> str:
+    """A value as its type is written in Modelica: true, 3, a literal of an enumeration, 0.5.
+
+    >>> r = pliant.load("model M\\n Boolean b = time > 0.5; Integer n = 3; Real x = time;\\nend M;\\n").simulate(stop=1)
+    >>> [value_text(r, name, r.final[name]) for name in ("b", "n", "x")]
+    ['true', '3', '1']
+    """
+    kind = result.type(name)
+    if kind == "real" or not math.isfinite(value):
+        return f"{value:.10g}"
+    if kind == "boolean":
+        return "true" if value else "false"
+    number = round(value)
+    literals = result.info[name].literals if kind == "enumeration" and name in result.info else ()
+    return literals[number - 1] if 0 < number <= len(literals) else str(number)
 
 
 def stats_line(stats: pliant.Stats) -> str:

@@ -24,7 +24,10 @@ Form = Annotated[str, typer.Option(help="Modelica: where loops are solved, auto,
 Tearing = Annotated[str, typer.Option(help="Modelica: how loops are torn, max-causal or cellier.")]
 NoAliases = Annotated[bool, typer.Option("--no-aliases", help="Modelica: keep variables that equal another one.")]
 Fold = Annotated[
-    bool, typer.Option("--fold-parameters", help="Modelica: numbers for parameters, which then cannot be changed.")
+    bool,
+    typer.Option(
+        "--fold-parameters", help="Modelica: replace parameters by their numbers, which then cannot be changed."
+    ),
 ]
 
 # -------------------------------------------------------------------------------------- options of simulate
@@ -34,7 +37,7 @@ File = Annotated[
     typer.Argument(help="Modelica file, folder of a package, or C file that defines pliant_model.", metavar="FILE"),
 ]
 Stop = Annotated[float, typer.Option(help="End of the simulation.")]
-Start = Annotated[float, typer.Option(help="Begin of the simulation.")]
+Start = Annotated[float, typer.Option(help="Start of the simulation.")]
 Method = Annotated[str, typer.Option(help="auto, bdf, radau5, dopri5, lieuler, euler or rk4.")]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
 Atol = Annotated[float | None, typer.Option(help="Absolute tolerance of all states.")]
@@ -58,11 +61,11 @@ Plot = Annotated[
     str | None, typer.Option(help="Draw these variables, separated by commas; those inside brackets belong to a name.")
 ]
 PlotFile = Annotated[Path | None, typer.Option(help="Draw into this .png, .svg or .pdf file instead of a window.")]
-Explain = Annotated[bool, typer.Option("--explain", help="Say what the run was held up by, by name, and what to try.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Report what slowed the run down, by name, and what to try.")]
 ExplainPlot = Annotated[Path | None, typer.Option(help="Draw steps, failures and events over time into this file.")]
 Save = Annotated[list[Path] | None, typer.Option(help="Write the result: .csv, .parquet or .mat. Repeatable.")]
-Timeout = Annotated[float | None, typer.Option(help="Give up after so many seconds.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for machines.")]
+Timeout = Annotated[float | None, typer.Option(help="Stop after this many seconds.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
 
 # ------------------------------------------------------------------------------------------------ arguments

@@ -27,7 +27,7 @@ Scheme = Annotated[str | None, typer.Option(help="jacobi or gauss-seidel.")]
 Extrapolation = Annotated[int | None, typer.Option(help="Degree of the input polynomials: 0, 1 or 2.")]
 AtJump = Annotated[str | None, typer.Option(help="correct, x2, x1, proceed or restart.")]
 Rtol = Annotated[float | None, typer.Option(help="Relative tolerance of all parts.")]
-Timeout = Annotated[float | None, typer.Option(help="Give up after so many seconds.")]
+Timeout = Annotated[float | None, typer.Option(help="Stop after this many seconds.")]
 Graph = Annotated[Path | None, typer.Option(help="Draw parts and connections into this file.")]
 Compare = Annotated[bool, typer.Option("--compare", help="Simulate with every strategy and compare the work.")]
 StepsFile = Annotated[
@@ -54,7 +54,7 @@ def cosim(
     timeout: Timeout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate models that are coupled at communication points, as a file says.
+    """Simulate models that are coupled at communication points, as a file describes.
 
     A run that fails or is interrupted with Ctrl-C still writes what it had computed to --save.
     """

@@ -27,7 +27,7 @@ def inspect(
     html: Annotated[Path | None, typer.Option(help="Write a page with the incidence matrices to this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what becomes of the equations of a Modelica model: states, blocks, loops and their tearing.
+    """Show the structure of a Modelica model: states, blocks, loops and their tearing.
 
     Nothing is compiled or simulated; it also works for models that cannot be simulated yet.
     """

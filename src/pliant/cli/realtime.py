@@ -39,7 +39,7 @@ ModelFile = Annotated[Path, typer.Argument(help="Modelica file or folder of a pa
 RealStep = Annotated[float, typer.Option(help="Step size of the real-time loop in seconds.")]
 RealStop = Annotated[float, typer.Option(help="End of the scenario in seconds.")]
 Tolerance = Annotated[float, typer.Option(help="Error that dropped entries may add, of each state's range.")]
-Theta = Annotated[float, typer.Option(help="Share of the stability margin that must stay.")]
+Theta = Annotated[float, typer.Option(help="Share of the stability margin that must be kept.")]
 Order = Annotated[int, typer.Option(help="1, or 2: two half steps, extrapolated.")]
 AccuracyOption = Annotated[
     list[str] | None,
@@ -61,7 +61,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write into a folde
 Page = Annotated[Path | None, typer.Option("--report", help="Write the page of the plan to this HTML file.")]
 Measure = Annotated[bool, typer.Option("--measure", help="Run the step here in a real-time loop and time it.")]
 Steps = Annotated[int, typer.Option(help="Steps that --measure takes.")]
-Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other ways to choose a pattern.")]
+Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other methods of choosing a pattern.")]
 
 
 @app.command(short_help="Turn a model into C with constant work per step, and check it.")
@@ -95,9 +95,9 @@ def realtime(
     fold_parameters: Fold = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn a Modelica model into C with constant work per step: find the entries that can go, check, write, measure.
+    """Turn a Modelica model into C with constant work per step: sparse the Jacobian, check, write, measure.
 
-    The exit code is 3 if the evidence does not hold; everything is written all the same.
+    The exit code is 3 if the evidence does not hold; everything is written nevertheless.
     """
     report = Report(as_json)
     with report.errors():

@@ -150,7 +150,7 @@ class Ahead:
     # ------------------------------------------------------------------------------------------- what is asked
 
     def is_timed(self, k: int) -> bool:
-        """The solver is told when relation k turns."""
+        """The solver knows when relation k changes."""
         return bool(self.depends[k] & TIME) and not self.depends[k] & (PATHS | UNKNOWN)
 
     def on_path(self, k: int) -> bool:

@@ -326,7 +326,7 @@ class File:
         return "\n".join([*lines, defined(numbers), '#include "pliant_tears.h"\n'])
 
     def _step_done(self) -> str:
-        """Warm starts kept, state sets chosen anew."""
+        """Warm starts kept, state sets chosen again."""
         body: list[str] = []
         text: list[str] = []
         picks = ""

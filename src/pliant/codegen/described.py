@@ -83,7 +83,7 @@ def tangent_targets(emitter: Emitter) -> tuple[list[int], list[Place]]:
 
 
 def tangent_room(emitter: Emitter) -> int:
-    """Numbers that are computed on the way to those asked for."""
+    """Numbers that are computed as intermediate values of those requested."""
     n = len(emitter.program.f)
     if emitter.has_tangents:
         return max(n + len(emitter.s.relations) + len(emitter.y), n + len(emitter.initial.conditions), 1)

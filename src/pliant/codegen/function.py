@@ -343,7 +343,7 @@ class FunctionWriter:
         return loop_matrix(loop), loop_pivots(loop)
 
     def _results(self, targets: Sequence[int], array: Array, first: int = 0) -> list[str]:
-        """Declarations of the values that somebody reads."""
+        """Declarations of the values that are read."""
         keys: list[Key] = [("v", v) for v in targets]
         return [
             f"    {self._declaration(key)} = {self.layout.place(array.at(first + i))};"

@@ -1,4 +1,4 @@
-"""What the discrete variables of a model tell the fixed text of ``pliant_events.h``: when-clauses, clocks, reinit.
+"""What the fixed text of ``pliant_events.h`` needs to know of discrete variables: when-clauses, clocks, reinit.
 
 A relation of time and what only events change (`time >= pre(next)`) turns where the solver, which looks ahead for it
 (ahead.py), says so, and takes the side that holds from there on.
@@ -19,11 +19,11 @@ from pliant.ir import Kind
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
-ENDLESS = "an event sets off others without end"
+ENDLESS = "events trigger each other without end"
 
 
 def hybrid_places(emitter: Emitter) -> dict[int, Source]:
-    """Where generated code finds what events set; what nobody sets reads as 0."""
+    """Where generated code finds what events set; what nothing sets reads as 0."""
     events = emitter.s.events
     places: dict[int, Source] = {
         v: Number(0.0)
@@ -86,7 +86,7 @@ def messages(emitter: Emitter) -> list[str]:
     for memory in events.memories:
         name = _told(emitter, memory.variable)
         place = f" ({c_place(memory.span)})" if memory.span else ""
-        out.append(f"at an event {name}{place} does not come to rest: it depends on itself, without pre(...)")
+        out.append(f"at an event {name}{place} does not converge: it depends on itself without pre(...)")
         out.append(f"at an event {name}{place} is not a number")
     for action in events.actions:
         place = f" ({c_place(action.span)})" if action.span else ""
@@ -119,7 +119,7 @@ def events_text(emitter: Emitter, first_message: int) -> str:
             lines.append(f"static const pl_real clock_{name}[] = {{{numbers or '1.0'}}};")
         kinds = ", ".join(str(("reset", "stop", "fail").index(one.kind)) for one in events.actions)
         places = [reset_place(emitter.program, one)[0] if one.kind == "reset" else -1 for one in events.actions]
-        lines.append(f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* 0: a state anew, 1: stop, 2: fail */")
+        lines.append(f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* 0: reset, 1: stop, 2: fail */")
         lines.append(f"static const int action_place[] = {{{', '.join(map(str, places)) or '0'}}};")
         words |= {"N_KEPT": len(events.kept), "N_CLOCKS": len(events.clocks), "N_ACTIONS": len(events.actions)}
         words |= {"MEMORY_ERROR": first_message, "INITIAL_IN_F": int(events.initial in variables)}

@@ -1,4 +1,4 @@
-"""What the relations of a model tell the fixed text of ``pliant_relations.h``, where they come to rest."""
+"""What the fixed text of ``pliant_relations.h``, which iterates over relations, needs to know of a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, Op
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
-RESTLESS = "the relations of the model do not come to rest: they switch each other back and forth"
+RESTLESS = "the iteration of the relations does not converge: they switch each other back and forth"
 
 
 def relation_text(emitter: Emitter, k: int) -> str:
@@ -37,11 +37,11 @@ def mode_fields(emitter: Emitter) -> list[Field]:
     n = len(emitter.s.relations)
     return [
         Field(RELATION, max(n, 1) if emitter.s.events else n, "relations, held between events"),
-        Field(of_instance("stood"), n, "left minus right side when they came to rest"),
-        Field(EXTENT, n, "largest size of the sides when they came to rest"),
+        Field(of_instance("stood"), n, "left minus right side when they converged"),
+        Field(EXTENT, n, "largest size of the sides when they converged"),
         Field(SLACK, n, "what rounding had to be granted then"),
         Field(of_instance("shaken"), max(len(emitter.program.x), 1) if n else 0, "states changed in their last digits"),
-        Field(of_instance("said", ValueKind.TEXT), 800 if n else 0, "which relations do not come to rest"),
+        Field(of_instance("said", ValueKind.TEXT), 800 if n else 0, "which relations do not converge"),
     ]
 
 
@@ -68,7 +68,7 @@ def relation_data(emitter: Emitter, restless: int) -> list[str]:
         "strict": ([r.strict for r in relations], "<, not <="),
         "in_f": ([k in in_f for k in range(n)], "f reads it"),
         "unwatched": (ahead.unwatched, "nothing that the solver looks for within a step"),
-        "timed": ([ahead.is_timed(k) for k in range(n)], "of time alone; the solver tells when it turns"),
+        "timed": ([ahead.is_timed(k) for k in range(n)], "of time alone; the solver finds when it changes"),
     }
     if not ahead.timed:
         del flags["timed"]

@@ -1,4 +1,4 @@
-"""Names of a model in C text. Nobody else's name can be met, by the shape of ours:
+"""Names of a model in C text. They cannot collide with other names, because of their form:
 
     inside functions    T_1_       letters, digits, single underscores, and one at the end: no name of C or POSIX ends
                                    so, and none that the texts around declare for themselves

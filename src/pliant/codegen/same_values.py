@@ -3,7 +3,7 @@
 Equations of components often say the same thing twice (both diagonal entries of a rotation matrix). Where a variable is
 assigned what another one holds already, up to the sign, expressions read that one instead, so that products of the two
 meet in one node (value numbering; Muchnick, Advanced Compiler Design and Implementation, section 12.4). The variable
-itself is still computed where somebody wants its value.
+itself is still computed where its value is needed.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Series:
     # ------------------------------------------------------------------ orders and levels
 
     def next_order(self) -> None:
-        """Go to the next order: coefficients of all variables must be given anew."""
+        """Go to the next order: coefficients of all variables must be given again."""
         assert len(self.levels) == 1
         self.order += 1
         self.lower.append({})

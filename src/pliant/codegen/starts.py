@@ -2,7 +2,7 @@
 
 conditions  residuals, their derivatives, the size of their largest terms, the start values that they ask for
 unknowns    start values of x, sizes of parameters and discrete variables that the conditions determine
-guesses     of all variables that the first choice of states looks at: start values, what follows from them
+guesses     of all variables that the first choice of states reads: start values, what follows from them
             explicitly, present values, Jacobians of the constraints there
 """
 
@@ -119,7 +119,7 @@ class StartText:
     # ------------------------------------------------------------------ guesses
 
     def _guessed(self) -> list[int]:
-        """Variables that the first choice of states looks at, and what these follow from explicitly."""
+        """Variables that the first choice of states reads, and what these follow from explicitly."""
         self.explicit = {
             block.steps[0].variable: block.steps[0].expression for block in self.s.blocks if block.kind == "explicit"
         }
@@ -199,7 +199,7 @@ class StartText:
     # ------------------------------------------------------------------ text
 
     def _array(self, name: str, values: Sequence[object], kind: str = "int", only_if: bool = True) -> None:
-        """An array of the struct, unless it is empty or tells nothing."""
+        """An array of the struct, unless it is empty or says nothing."""
         if values and only_if:
             self.lines.append(f"static const {kind} initial_{name}[] = {{{wrapped([str(v) for v in values], 30)}}};")
             self.fields.append(f".{name} = initial_{name}")

@@ -100,7 +100,7 @@ class TaylorProgram:
         """Everything up to the given order; UnsupportedError says why not."""
         p = self.program
         if p.sorted.sets:
-            raise UnsupportedError("its states are chosen anew while simulating")
+            raise UnsupportedError("its states are chosen during the simulation")
         largest = max(self.loop_size.values(), default=0)
         if largest > LARGEST_LOOP:
             raise UnsupportedError(f"a loop outside f has {largest} unknowns, more than {LARGEST_LOOP}")

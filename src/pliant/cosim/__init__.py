@@ -1,1 +1,1 @@
-"""Parts that are simulated apart and exchange values at communication points: the room of :class:`pliant.Coupling`."""
+"""Parts that are simulated apart and exchange values at communication points: see :class:`pliant.Coupling`."""

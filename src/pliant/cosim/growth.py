@@ -1,11 +1,11 @@
 """A coupling that grows although its parts do not: noticed, proved, and named with a remedy that was tried.
 
 Extrapolated inputs feed errors back into a loop of parts; where the macro step is too long for it, signals grow
-although every part, and the coupled system itself, is stable. Nothing a part knows tells. The master looks at the
+although every part, and the coupled system itself, is stable. No part can detect that. The master observes the
 connected signals after every macro step:
 
     suspicion    the range of a signal is 10 times what it was at an earlier look, and its extrapolation misses the
-                 sample by more than 1 % of that range (smooth signals that begin at rest do not)
+                 sample by more than 1 % of that range (smooth signals that begin with zero slope do not)
     proof        the same stretch from a saved state, with steps of a quarter and, where these differ, of a 32nd: how
                  far the signal leaves its place differs by more than a factor of three. A system that grows by itself
                  does so with short steps, too
@@ -59,7 +59,7 @@ class Saved:
 
 
 class Growth:
-    """Looks at the connected signals of a master."""
+    """Observes the connected signals of a master."""
 
     def __init__(self, master: Master) -> None:
         self.master = master
@@ -74,7 +74,7 @@ class Growth:
         self.next_save = 1
 
     def _nominal(self, p: int, j: int) -> float:
-        """Size of an input, as far as its part tells."""
+        """Size of an input, as far as its part gives it."""
         part = self.master.parts[p]
         info = part.about().info.get(part.inputs[j].name)
         nominal = None if info is None else info.nominal

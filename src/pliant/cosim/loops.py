@@ -31,7 +31,7 @@ class PointSolver:
 
     def __init__(self, parts: list[Part], wires: list[Wire], names: list[str], how: str = "newton") -> None:
         if how not in HOW:
-            raise ArgumentError(f"loops must be one of {', '.join(HOW)}, not {how!r}", hint="leave it out")
+            raise ArgumentError(f"loops must be one of {', '.join(HOW)}, not {how!r}", hint="leave loops out")
         self.parts, self.wires, self.names, self.how = parts, wires, names, how
         self.patterns = [part.feedthrough() for part in parts]
         self.needs = needed(wires, self.patterns)

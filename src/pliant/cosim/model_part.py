@@ -1,7 +1,7 @@
-"""A part made from a model, with a solver of its own that does not begin anew between macro steps.
+"""A part made from a model, with a solver of its own that does not restart between macro steps.
 
 With BDF the history of the solver is corrected where the input polynomials change (``at_jump``); other methods
-begin anew there by themselves, and so do models with algebraic unknowns in x that have no Taylor series.
+restart there in any case, and so do models with algebraic unknowns in x that have no Taylor series.
 """
 
 from __future__ import annotations

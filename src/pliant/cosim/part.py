@@ -75,7 +75,7 @@ class PartSettings(AsDict):
 @by_keyword_class
 @dataclass(frozen=True)
 class PartAbout(AsDict):
-    """What a result tells about the variables of a part, by their names inside the part."""
+    """What a result reports about the variables of a part, by their names inside the part."""
 
     model: str
     _: KW_ONLY
@@ -101,7 +101,7 @@ class Part(Protocol):
         """The variable of that name; UnknownNameError suggests the nearest."""
 
     def configure(self, settings: PartSettings) -> None:
-        """Settings of the next simulation; refuses what makes no sense."""
+        """Settings of the next simulation; refuses invalid ones."""
 
     def choose(self, names: Sequence[str]) -> None:
         """The variables that ``outputs`` shall give, in this order."""
@@ -134,7 +134,7 @@ class Part(Protocol):
         """The whole present state: going on after ``restore`` gives the same bits."""
 
     def restore(self, token: object) -> None:
-        """Back to a saved state, any number of times; ``stats`` still count the work that was for nothing."""
+        """Back to a saved state, any number of times; ``stats`` still count the work that was discarded."""
 
     @property
     def stats(self) -> Stats:

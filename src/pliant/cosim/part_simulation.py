@@ -154,7 +154,7 @@ class PartSimulation(Simulation):
         if status != runtime.OK:
             raise SolverError(
                 f"part {self.part!r} cannot be saved at t = {float(self.run.t_reached):.10g}",
-                hint="take a method of coupling that takes no steps back",
+                hint="simulate the coupling with watch=False and extrapolation=0, which repeat no steps",
             )
         return SavedState(image)
 

@@ -143,7 +143,7 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class RunAbout:
-    """What a result tells about the run as a whole."""
+    """What a result reports about the run as a whole."""
 
     options: Mapping[str, Any]
     connections: tuple[Connection, ...]

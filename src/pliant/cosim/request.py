@@ -62,7 +62,7 @@ def macro_step(step: Any) -> float:
 
 
 def check_run(run: CouplingRequest) -> None:
-    """Refuse what makes no sense."""
+    """Refuse invalid values."""
     for name in ("start", "stop", "step"):
         value = getattr(run, name)
         if not is_number(value) or not math.isfinite(value):

@@ -1,7 +1,7 @@
 """All parts go one macro step: one after the other, or in threads (the step loop in C runs without Python's lock).
 
 The parts know nothing of each other during a step, so threads change nothing but the time it takes. Where one fails,
-the others are stopped at their next look (every 0.05 s at most) before the error goes on.
+the others are stopped at their next look (every 0.05 s at most) before the error is passed on.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Stepping:
         return self.pool is not None
 
     def cancelled(self) -> bool:
-        """Should a part in the middle of its step give up?"""
+        """Should a part in the middle of its step stop early?"""
         return self.stop.is_set() or (self.deadline is not None and time.perf_counter() > self.deadline)
 
     def one(self, place: int, job: Job) -> bool:

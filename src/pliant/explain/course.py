@@ -1,7 +1,7 @@
 """Rules about the course of the run: failures, steps held small, orders held low, Jacobians, methods, refusals.
 
 Failures are normal to some extent: an error test fails in some 5 to 15 % of the steps, Newton's iteration in about
-1 %. Only what is clearly above is trouble. Costs are estimated from counters times the measured cost of one call:
+1 %. Only what is clearly above is reported. Costs are estimated from counters times the measured cost of one call:
 
     share of Jacobians = n_jac c_jac / (n_jac c_jac + (n_rhs - n_rhs_jac) c_rhs + n_factor c_factor + n_solve c_solve)
 """
@@ -95,7 +95,7 @@ def failures(record: RunRecord) -> list[Finding]:
             suggestion = _newton_suggestion(record, names)
         elif bad:
             who = f"the equations of {names[0]}" if names else "the equations"
-            suggestion = f"look for jumps, kinks or noise in {who}; tell the solver of jumps by a root function"
+            suggestion = f"look for jumps, kinks or noise in {who}; describe jumps by a root function"
         weight = min(0.3 + rate, 0.9) if bad else 0.25 * rate
         found.append(make(kind, names, TROUBLE if bad else FACT, weight, text, suggestion, rate))
     return found
@@ -138,7 +138,7 @@ def refusals(record: RunRecord) -> list[Finding]:
         suggestion = (
             f"give {who} a min or max, or write its equations so that they are defined a little outside too"
             if kind == "refused"
-            else f"look whether the equations still determine {who} there"
+            else f"check whether the equations still determine {who} there"
         )
         share = min(total / steps, 1.0)
         weight = min(0.25 + share, 0.8) if many else 0.1
@@ -171,7 +171,7 @@ def stopped(record: RunRecord) -> list[Finding]:
         text += f" The last incidents are {words[kind]}"
         text += f", mostly of {listing(names)}{record.place(names[0])}." if names else "."
     who = f"the equations of {names[0]}" if names else "the model"
-    suggestion = f"look at {who} near t = {moment(record.reached)}; the result up to there can be plotted"
+    suggestion = f"check {who} near t = {moment(record.reached)}; the result up to there can be plotted"
     if not len(rows):
         text, names, suggestion = _cut_short(record, text, suggestion)
     return [make("stopped", names, TROUBLE, 0.95, text, suggestion, 1.0)]
@@ -182,7 +182,7 @@ def _cut_short(record: RunRecord, text: str, suggestion: str) -> tuple[str, tupl
     late = [roots for time, roots in record.events if time >= record.reached - 0.01 * max(span(record), 1e-300)]
     names = tuple(dict.fromkeys(name for roots in late for name in roots))
     if len(late) >= 6 and names:
-        return f"{text} Its last steps lie between events of {listing(names)}.", names, f"look at {listing(names)}"
+        return f"{text} Its last steps lie between events of {listing(names)}.", names, f"check {listing(names)}"
     h = np.abs(np.asarray(record.steps.get("h", ()), dtype=np.float64))[-1000:]
     if len(h) < 20 or np.median(h) == 0:
         return text, (), suggestion
@@ -361,7 +361,7 @@ def jacobians(record: RunRecord) -> list[Finding]:
 
 
 def repaired(record: RunRecord) -> list[Finding]:
-    """What pliant put right by itself: difference increments that were replaced."""
+    """What pliant corrected automatically: difference increments that were replaced."""
     rows = record.incidents.of("repaired")
     total = max(count(record, "n_rediff"), 1 if len(rows) else 0)
     if total == 0:

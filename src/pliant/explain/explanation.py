@@ -2,7 +2,7 @@
 
 e = result.explain()
 print(e)                 the report
-e.findings[0].names      the culprit
+e.findings[0].names      the main cause
 e.plot(file="t.png")     the timeline
 """
 
@@ -101,7 +101,7 @@ class Explanation:
 
     @property
     def repaired(self) -> tuple[str, ...]:
-        """What pliant put right by itself."""
+        """What pliant corrected automatically."""
         return tuple(finding.text for finding in self.findings if finding.kind == "repaired")
 
     def find(self, kind: str) -> tuple[Finding, ...]:
@@ -170,7 +170,7 @@ class Explanation:
 
         Arguments:
             file: write the picture; the suffix (.png, .svg, .pdf) names the format.
-            show: open a window. By default only where matplotlib has one to offer and no `file` is asked for.
+            show: open a window. By default only where matplotlib has one to offer and no `file` is given.
             log: "x" for a logarithmic time axis.
         """
         from pliant.explain.plot import timeline

@@ -3,7 +3,7 @@
 Every rule is a function `RunRecord -> list[Finding]`; they live by subject in scales.py (nominals, tolerances),
 switching.py (events) and course.py (failures, steps, Jacobians). A finding's `score` = rank + weight, 0 <= weight < 1:
 
-    3  FAULT    a culprit that can be put right: a wrong nominal, a tolerance, a root function that chatters
+    3  FAULT    a cause that can be corrected: a wrong nominal, a tolerance, a root function that chatters
     2  TROUBLE  the run suffers, the cause is not certain: failures, steps held small, the run ended early
     1  FACT     true in every run: which state limits the step, what the Jacobians cost
 

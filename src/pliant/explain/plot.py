@@ -49,7 +49,7 @@ def timeline(
     import matplotlib as mpl
 
     if not isinstance(log, str) or log not in ("", "x"):
-        raise ArgumentError(f"log={log!r} makes no sense", hint='use log="x" for a logarithmic time axis')
+        raise ArgumentError(f"log={log!r} is not valid", hint='use log="x" for a logarithmic time axis')
     kind = picture_kind(as_path("the file", file)) if file is not None else ""
     visible = wants_window(show, file)
     lanes = _lanes(record)

@@ -1,4 +1,4 @@
-"""What a run hands over to be explained: pure data, filled by the room `solve`.
+"""What a run provides for its explanation: pure data, filled by the package `solve`.
 
 Everything is per state (in the order of `states`), per accepted step (`steps`) or per incident (`incidents`). Three
 entries are functions, called only when an explanation is wanted: `cost` measures, `place` looks up the source,
@@ -32,7 +32,7 @@ KINDS = ("error", "newton", "jacobian", "repaired", "handover", "refused", "sing
 
 @dataclass(frozen=True, eq=False)
 class Incidents:
-    """What happened on the way, ascending in time: parallel arrays."""
+    """What happened during the run, ascending in time: parallel arrays."""
 
     time: FloatArray
     h: FloatArray

@@ -8,7 +8,7 @@ A nominal counts twice in pliant: the default atol is 0.01 rtol nominal, and dif
 Too large (rho << 1) it leaves the state without error control, too small it makes the tolerance near zero tight.
 An atol is too tight if r_i << rtol for one state, while it is not for the others, or while the state limits the
 steps near zero. A small atol alone is no fault: a pressure that stays at 1e5 Pa never gets near it. That is why
-a tolerance is accused only with a witness: another state's tolerance, or the count of the steps it limited.
+a tolerance is reported only with supporting evidence: another state's tolerance, or the count of the steps it limited.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _none_at_all(record: RunRecord) -> list[Finding]:
     if len(names) > 1:
         text += f" The same holds for {listing(names[1:])}."
     usual = 0.01 * max(record.rtol, USUAL_RTOL) * (float(np.median(size[size > 0])) if np.any(size > 0) else 1.0)
-    suggestion = f"give {names[0]} an atol of about {number(float(f'{usual:.1g}'))}, or leave atol away"
+    suggestion = f"give {names[0]} an atol of about {number(float(f'{usual:.1g}'))}, or leave atol out"
     return [make("tolerance", names, FAULT, 0.95, text, suggestion, 1.0)]
 
 
@@ -247,7 +247,7 @@ def _tight_finding(
 
 
 def _median_of_others(values: FloatArray, valid: NDArray[np.bool_]) -> FloatArray:
-    """Per state the median of the other valid values; the own value if there is no other, which accuses nobody."""
+    """Per state the median of the other valid values; the own value if there is no other, which is never reported."""
     pool = np.sort(values[valid])
     n = len(pool)
     if n <= 1:
@@ -302,7 +302,7 @@ def _rtol(record: RunRecord) -> list[Finding]:
         name = "rtol" if record.rtol > 0 else "atol"
         value = record.rtol if name == "rtol" else float(np.median(record.atol))
         text = (
-            f"{name} = {number(value)} asks for {-np.log10(effective):.0f} correct digits. At {number(USUAL_RTOL)} the "
+            f"{name} = {number(value)} requires {-np.log10(effective):.0f} correct digits. At {number(USUAL_RTOL)} the "
             f"run would need about {percent(1.0 - saved)} of its {number(n_steps(record))} steps."
         )
         if effective < 1e-13:

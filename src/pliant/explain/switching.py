@@ -1,6 +1,6 @@
 """Rules about events: root functions that chatter, and what the events of each root function cost.
 
-For every event of a root function, the gap to its next event is looked at. The gap is short if the method does not get
+For every event of a root function, the gap to its next event is examined. The gap is short if the method does not get
 away from the event before it comes again:
 
     gap < 1/100 of the run   and  at most 12 steps per event in it (a restart takes as many to reach its step size), or
@@ -171,7 +171,7 @@ def events(record: RunRecord) -> list[Finding]:
     if total == 1:
         text = f"1 event at t = {moment(float(record.events[0][0]))}: {uses[0].name}."
     if restarts:
-        text += f" The method began anew {plural(restarts, 'time')}."
+        text += f" The method restarted {plural(restarts, 'time')}."
     share = min(total / max(n_steps(record) + total, 1), 1.0)
     suggestion = ""
     if uses[0].share > 0.5:

@@ -48,7 +48,7 @@ FUNCTIONS = {OP_NAME[op]: op for op in UNARY}
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No garbage collection inside: millions of new tuples, none of them garbage, would be looked at over and over."""
+    """No garbage collection inside: millions of new tuples, none of them garbage, would be examined again and again."""
     was_on = gc.isenabled()
     gc.disable()
     try:

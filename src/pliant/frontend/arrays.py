@@ -21,7 +21,7 @@ Subscript = tuple[str, Any]  # ("index", scalar), ("slice", vector or scalar), (
 def pick(run: Interpreter, array: Value, subscripts: list[Subscript]) -> Value:
     """``array[subscripts]``; missing subscripts are whole dimensions."""
     if not isinstance(array, Arr) or len(subscripts) > len(array.shape):
-        raise ModelError(f"{describe(array)} has {len(subscripts)} subscripts")
+        raise _too_many(array, subscripts)
     places, kept, open_place = _places(run, array, subscripts)
     if open_place is not None:
         return _pick_open(run, array, subscripts, open_place)
@@ -37,7 +37,7 @@ def pick(run: Interpreter, array: Value, subscripts: list[Subscript]) -> Value:
 def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscript]) -> Value:
     """A copy of the array with the chosen part replaced."""
     if not isinstance(array, Arr) or len(subscripts) > len(array.shape):
-        raise ModelError(f"{describe(array)} has {len(subscripts)} subscripts")
+        raise _too_many(array, subscripts)
     places, _, open_place = _places(run, array, subscripts)
     if open_place is not None:
         return _update_open(run, array, new, subscripts, open_place)
@@ -45,11 +45,20 @@ def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscrip
     offsets = [sum(p * s for p, s in zip(point, strides, strict=True)) for point in product(*places)]
     parts = new.flat if isinstance(new, Arr) else [new] * len(offsets)
     if len(parts) != len(offsets):
-        raise ModelError(f"sizes do not match: {describe(new)} is assigned to {len(offsets)} elements")
+        raise ModelError(
+            f"sizes do not match: {describe(new)} is assigned to {len(offsets)} elements",
+            hint="assign one value for each element, or choose fewer elements by the subscripts",
+        )
     flat = list(array.flat)
     for offset, part in zip(offsets, parts, strict=True):
         flat[offset] = part
     return Arr(array.shape, flat)
+
+
+def _too_many(array: Value, subscripts: list[Subscript]) -> ModelError:
+    rank = len(array.shape) if isinstance(array, Arr) else 0
+    hint = f"write at most {rank}" if rank else "leave the subscripts out"
+    return ModelError(f"{describe(array)} has {len(subscripts)} subscripts", hint=hint)
 
 
 def _strides(shape: tuple[int, ...]) -> list[int]:
@@ -87,7 +96,7 @@ def _pick_open(run: Interpreter, array: Arr, subscripts: list[Subscript], k: int
     """An index that changes at run time: choose among all elements; beyond the end the last one."""
     index, size = subscripts[k][1], array.shape[k]
     if size == 0:
-        raise ModelError("an element of an empty array is read")
+        raise ModelError("an element of an empty array is read", hint="give the array a size of at least 1")
 
     def at(i: int) -> Value:
         return pick(run, array, [*subscripts[:k], ("index", const(run.g, i)), *subscripts[k + 1 :]])

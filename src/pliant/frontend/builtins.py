@@ -109,7 +109,7 @@ class Builtins:
             return map2(g, lambda g, x, y: binary(g, op, x, y), args[0], args[1])
         found = scalars(args[0])
         if not found:
-            raise ModelError("min or max of an empty array")
+            raise ModelError("min or max of an empty array", hint="give the array a size of at least 1")
         result = found[0]
         for e in found[1:]:
             result = binary(g, op, result, e)
@@ -140,7 +140,10 @@ class Builtins:
             return Arr((len(shape),), [const(self.g, float(n)) for n in shape])
         k = self.run.integer(args[1], "the dimension in size(...)")
         if not 1 <= k <= len(shape):
-            raise ModelError(f"size(..., {k}) of {describe(array)}")
+            raise ModelError(
+                f"size(..., {k}) of {describe(array)}",
+                hint=f"the dimension must lie between 1 and {len(shape)}" if shape else "size needs an array",
+            )
         return const(self.g, float(shape[k - 1]))
 
     def _fill(self, value: Value, sizes: Args) -> Value:
@@ -175,7 +178,7 @@ class Builtins:
         n = self.run.integer(args[2], "the number of points of linspace")
         first, last = scalars(args[0])[0], scalars(args[1])[0]
         if n < 2:
-            raise ModelError("linspace needs two points or more")
+            raise ModelError(f"linspace of {n} points: at least two are needed", hint="raise its third argument")
         width = sub(g, last, first)
         return Arr((n,), [add(g, first, mul(g, const(g, k / (n - 1)), width)) for k in range(n)])
 
@@ -187,7 +190,7 @@ class Builtins:
 def _array(value: Value) -> Arr:
     if isinstance(value, Arr):
         return value
-    raise ModelError(f"an array is needed, {describe(value)} is given")
+    raise ModelError(f"an array is needed, {describe(value)} is given", hint="write a single value as {value}")
 
 
 def _rank(values: Args) -> int:

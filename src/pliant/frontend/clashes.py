@@ -17,7 +17,7 @@ _NAME = re.compile(r"(?:^|,)\s*([A-Za-z_]\w*|'(?:\\.|[^'\\])+')")
 
 
 def real_for_integer(file: str, text: str, mismatches: Callable[[str], bool]) -> ModelError | None:
-    """The error to raise, or None if no Integer is to blame; ``mismatches`` tells whether a text is refused so."""
+    """The error to raise, or None if no Integer is the cause; ``mismatches``: is a text refused for this reason?."""
     plain = without_comments(text)
     for found in list(_DECLARATION.finditer(plain))[:MOST]:
         start = found.start()

@@ -12,7 +12,7 @@ everything in it, assignments, reinit, terminate and assertions. In an algorithm
 times; rumoca puts in what statements before have set, and the last active assignment counts.
 
 ``rise(c)`` is ``c and not pre(c)``; the condition itself is a memory of its own for that. A clock's tick and initial()
-hold for one round of the event iteration only, so they rise by themselves. At the start of a simulation a when-clause
+hold for one round of the event iteration only, so that each of them rises. At the start of a simulation a when-clause
 acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
 
 ``floor(x)`` outside noEvent is a memory F with the relations x < pre(F) and pre(F) + 1 <= x, so it changes at events:
@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import (
     add,
     apply,
@@ -128,7 +128,10 @@ class EventBuilder:
                         continue
                     if not isinstance(entry.get("value"), int):
                         name = self.symbols.raw[target]["name"]
-                        raise ModelError(f"`{name}` is set in a form that pliant does not know")
+                        raise NotSupportedError(
+                            f"the discrete variable `{name}` is assigned in a form that pliant does not support",
+                            hint=f"assign `{name}` in one when-clause, as in `{name} = expression;`",
+                        )
                     if branch["activation"] != "always" and is_retained(self.run.nodes, target, entry):
                         continue
                     span = self.symbols.spans.of(branch.get("provenance") or owner.get("provenance"))

@@ -256,7 +256,10 @@ class _Body:
             elif kind == "assertion":
                 self.calls.assertion(content, self.raw["name"])
             else:
-                raise NotSupportedError(f"a statement of kind `{kind}` in function `{self.raw['name']}`")
+                raise NotSupportedError(
+                    f"function `{self.raw['name']}`: a statement of kind `{kind}` is not supported",
+                    hint="write it with assignments, if and for",
+                )
         return ordinal
 
     def _loop(self, content: dict[str, Any], ordinal: int) -> int:

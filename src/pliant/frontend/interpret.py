@@ -19,7 +19,7 @@ from pliant.expr.build import binary, choose, const, logical_not, value_of
 from pliant.frontend.dependence import PARAM, TIME, UNKNOWN, Masks
 from pliant.frontend.nodes import FUNCTION_BIT, Nodes
 from pliant.frontend.steps import COMPARE, MAKERS, Step
-from pliant.frontend.values import Arr, Rec, Value, map2
+from pliant.frontend.values import Arr, Rec, Value, describe, map2
 from pliant.ir import Graph, Op, Relation, Span
 
 if TYPE_CHECKING:
@@ -126,7 +126,10 @@ class Interpreter:
         value = self.value(root)
         if isinstance(value, int):
             return value
-        raise ModelError("an array or record stands where a scalar is needed")
+        raise ModelError(
+            f"{describe(value)} is used where a scalar is needed",
+            hint="choose one element by its subscripts or its name",
+        )
 
     def anew(self, root: int) -> int:
         """The scalar once more, for what variables mean now; the values known before stay."""
@@ -154,7 +157,7 @@ class Interpreter:
     def number(self, value: Value, why: str) -> float:
         """A number that must be known now; parameters in it are fixed for the reason ``why``."""
         if not isinstance(value, int):
-            raise ModelError(f"{why}: a number is needed here")
+            raise ModelError(f"{why}: a number is needed, {describe(value)} is given", hint="use a single number here")
         known = value_of(self.g, value)
         if known is not None:
             return known
@@ -229,7 +232,10 @@ class Interpreter:
             return Arr(a.shape, [self.select(condition, x, y) for x, y in zip(a.flat, b.flat, strict=True)])
         if isinstance(a, Rec) and isinstance(b, Rec):
             return Rec([self.select(condition, x, y) for x, y in zip(a.fields, b.fields, strict=True)])
-        raise ModelError("the branches of an if-expression differ in size")
+        raise ModelError(
+            f"the branches of an if-expression differ in size: {describe(a)} and {describe(b)}",
+            hint="give both branches the same size",
+        )
 
 
 def _ranges(binders: list[dict[str, Any]]) -> list[range]:

@@ -55,7 +55,7 @@ def translate(text: str, source: SourceText, *, is_panic: bool = False) -> Plian
         body = noise.sub("", body)
     if is_panic:
         return NotSupportedError(
-            f"{_where(place, source)}rumoca, the Modelica compiler, stopped inside itself ({_short(body)})",
+            f"{_where(place, source)}rumoca, the Modelica compiler, stopped with an internal error ({_short(body)})",
             hint="simplify the model step by step to find the construct; records and inputs are the usual ones",
         )
     return ModelError(
@@ -75,7 +75,7 @@ def _apply(rule: MessageRule, match: re.Match[str], source: SourceText, place: s
         hint = (
             "remove an equation, or a value given twice"
             if more > 0
-            else "add the missing equations; look at unconnected connectors and variables without a value"
+            else "add the missing equations; check unconnected connectors and variables without a value"
         )
         if source.is_library:
             hint = "this class is part of a library and rumoca 0.10.2 may read it wrongly; use another one"
@@ -136,7 +136,7 @@ def fault_error(fault: Fault, source: SourceText, what: str = "") -> ModelError:
 def syntax_error(report: str, source: SourceText) -> ModelError | None:
     """The first syntax error in the report of ``rumoca.validate_source``; it draws the place as a picture.
 
-    Where the text itself shows what is wrong, that is told: rumoca often points to the name of the class.
+    Where the text itself shows what is wrong, that is reported: rumoca often points to the name of the class.
     """
     fault = find_fault(source.text)
     if fault is not None:
@@ -149,7 +149,7 @@ def syntax_error(report: str, source: SourceText) -> ModelError | None:
     line, column = int(spot.group(1)), int(spot.group(2))
     lines = source.text.split("\n")
     shown = lines[line - 1].strip() if line <= len(lines) else ""
-    hint = "look at this line and the one before it" if "unexpected" in what else "look at this line"
+    hint = "check this line and the one before it" if "unexpected" in what else "check this line"
     text = f": `{shown}`" if shown else ""
     if "unexpected" in what and re.match(r"(?:\w+ )*(?:model|class|block|package)\b", shown):
         what, text = "somewhere in this class", f": `{shown}`"  # rumoca gives up at its name

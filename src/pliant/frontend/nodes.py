@@ -63,7 +63,7 @@ class Nodes:
                     self._internal(position)
         if next_operand != len(operands) or next_subscript != len(subscripts):
             raise ModelError(
-                "rumoca's expressions do not add up: operands are left over", hint="install rumoca 0.10.2 exactly"
+                "rumoca's expressions are inconsistent: operands are left over", hint="install rumoca 0.10.2 exactly"
             )
 
     def _internal(self, position: int) -> None:

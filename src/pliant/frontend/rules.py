@@ -1,6 +1,7 @@
 """What rumoca says, and what is meant: one rule for each form of message.
 
-rumoca speaks of its own phases and owners. The first rule whose pattern fits counts: those that know more come first.
+Messages of rumoca refer to its own phases and owners. The first rule whose pattern fits counts: specific ones come
+first.
 """
 
 from __future__ import annotations
@@ -438,7 +439,7 @@ RULES = (
     MessageRule(
         r"the initial equation relating `([^`]*)` and `([^`]*)` leaves their initialization value undetermined",
         NotSupportedError,
-        "the initial equation between `{0}` and `{1}` is not supported: neither of them has a value by itself",
+        "the initial equation between `{0}` and `{1}` is not supported: neither of them has a value of its own",
         "give one of them start = ..., fixed = true, or the equation `pre(...) = <a value>`",
         "{0}",
     ),
@@ -501,7 +502,7 @@ RULES = (
         r"`([^`]*)` cannot be evaluated: (.*)",
         ModelError,
         "the value of parameter `{0}` cannot be computed: {1}",
-        "look at the parameters in its declaration",
+        "check the parameters in its declaration",
         "{0}",
     ),
     MessageRule(
@@ -560,6 +561,6 @@ RULES = (
         r"ended inside an unfinished model|unexpected (?:end of input|`[^`]*`)",
         ModelError,
         "syntax error: {found}",
-        "look at this line and the one before it",
+        "check this line and the one before it",
     ),
 )

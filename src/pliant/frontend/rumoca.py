@@ -320,7 +320,7 @@ def _enumerations(dae: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _complex(model: SourceText) -> list[str]:
-    """`Complex` is a file of its own beside the library, and rumoca does not look for it by itself."""
+    """`Complex` is a file of its own beside the library, and rumoca does not search for it."""
     if not re.search(r"\bComplex\b", model.text) or re.search(r"\bModelica\b", model.text):
         return []
     return [str(Path(root) / "Complex.mo") for root in model.roots if (Path(root) / "Complex.mo").is_file()]

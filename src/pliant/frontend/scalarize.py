@@ -79,7 +79,11 @@ def _scalarize(dae: dict[str, Any], fold_parameters: bool) -> System:
             system.digest = _digest(dae, fold_parameters)
             return system
         forced = _with_sources(dae, nodes, forced | new)  # sizes or indices use these: read again with their values
-    raise ModelError("the parameters that decide about sizes could not be found")
+    names = ", ".join(sorted(dae["storage"]["variables"][k]["name"] for k in new)[:5])
+    raise NotSupportedError(
+        f"sizes depend on parameters in more than {_MAX_PASSES} stages, the last ones on {names}",
+        hint="give these parameters numbers instead of expressions",
+    )
 
 
 def _table_parameters(dae: dict[str, Any], nodes: Nodes) -> dict[int, str]:
@@ -253,8 +257,8 @@ class _Builder:
             place = f"{span.file}:{span.line}:{span.column}: " if span else ""
             what = f"`{span.text}`" if span and span.text else "a construct of the model"
             raise NotSupportedError(
-                f"{place or f'{self.system.name}: '}{what} has a form that pliant does not know",
-                hint="write it in a simpler way, and report the model",
+                f"{place or f'{self.system.name}: '}{what} has a form that pliant does not support",
+                hint="write it in a simpler form, and report the model",
             ) from error
 
     # ------------------------------------------------------------------------------- assertions, actions

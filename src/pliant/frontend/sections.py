@@ -53,7 +53,7 @@ def split_sections(text: str) -> str:
 
 
 def _statements(plain: str, start: int, end: int) -> list[_Statement]:
-    """Top-level statements between two places; none if they cannot be told apart."""
+    """Top-level statements between two places; none if they cannot be separated."""
     found: list[_Statement] = []
     depth = brackets = 0
     in_value, begin = False, start

@@ -1,7 +1,7 @@
 """Places in the source: byte offsets of rumoca to file, line, column and the text that stands there.
 
 The source map of a model that uses the Standard Library holds thousands of files; only those that an equation or a
-declaration points to are looked at.
+declaration points to are read.
 """
 
 from __future__ import annotations

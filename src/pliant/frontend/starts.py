@@ -2,7 +2,7 @@
 
 An initial equation `d = ...` or `pre(d) = ...` over parameters and other such values is a start value in other words.
 What else determines a Real variable is left to the iteration for start values, in which d is an unknown; its declared
-start value is the guess. Integers and Booleans cannot be iterated on: they are set anew between two iterations.
+start value is the guess. Integers and Booleans cannot be iterated on: they are set again between two iterations.
 
 `pre(d)` is the value before the event at the start, `d` the one after it. They differ only where a when-clause acts on
 initial(). (Modelica language specification 3.6, section 8.6.)
@@ -109,7 +109,7 @@ class StartTaker:
         return memory if memory is not None and memory.variable == v else None
 
     def _assign(self, one: _Assigned) -> bool:
-        """Take it as start value, if it is one by itself."""
+        """Take it as start value, if it is one alone."""
         memory = one.memory
         if memory is None:
             return False

@@ -114,7 +114,7 @@ def _logical(run: Interpreter, number: int, is_and: bool) -> Step:
 
 def _divide(g: Graph, a: int, b: int) -> int:
     if value_of(g, b) == 0.0:
-        raise ModelError("division by zero", hint="look at the parameters in the divisor")
+        raise ModelError("division by zero", hint="change the parameters in the denominator")
     return div(g, a, b)
 
 
@@ -343,7 +343,10 @@ def _clock_transfer(run: Interpreter, number: int) -> Step:
 
 
 def _internal(run: Interpreter, number: int) -> Step:
-    raise NotSupportedError(f"rumoca's internal expression {number} is used: a construct that pliant does not know")
+    raise NotSupportedError(
+        f"rumoca's internal expression {number} is used, which pliant does not support",
+        hint="write this equation in a simpler form, and report the model",
+    )
 
 
 MAKERS: dict[str, Maker] = {

@@ -196,7 +196,7 @@ class Symbols:
         if len(found) == 1:
             return found * n
         if len(found) != n:
-            raise ModelError(f"{what} has {len(found)} values for {n} elements", hint="give one value, or as many")
+            raise ModelError(f"{what} has {len(found)} values for {n} elements", hint=f"give one value, or {n}")
         return found
 
     def _is_default(self, position: int, expression: int) -> bool:
@@ -290,7 +290,7 @@ class Symbols:
         """The last part of the name stands in the condition of a conditional component.
 
         rumoca decides about components by the parameter's value without saying so. The class cannot be known
-        here; a parameter of the same name elsewhere is folded in vain.
+        here; a parameter of the same name elsewhere is folded needlessly.
         """
         if self.deciding is None:
             sources = {raw["declaration"]["span"]["source"] for raw in self.raw if raw["declaration"].get("span")}
@@ -418,7 +418,7 @@ class Symbols:
         result = value_of(g, substitute(g, [e], replaced)[0])
         if result is None:
             raise ModelError(
-                f"{why} has no finite value", hint="look for a division by zero, or a function where it is not defined"
+                f"{why} has no finite value", hint="check it for a division by zero, or a function outside its domain"
             )
         return result
 

@@ -1,6 +1,6 @@
 """What is wrong with a text that rumoca cannot parse: it often points to the name of the class, or behind the place.
 
-One pass over the words finds what is wrong by itself (characters, strings, comments, brackets), a second one over the
+One pass over the words finds what is wrong on its own (characters, strings, comments, brackets), a second one over the
 statements what people write from habit: `:=` in an equation, a declaration after `equation`, a keyword as a name.
 """
 
@@ -127,7 +127,7 @@ def _brackets(tokens: Sequence[Token]) -> Fault | None:
         elif one.text in _CLOSING:
             if not stack or stack[-1].text != _CLOSING[one.text]:
                 opened = f"`{stack[-1].text}` is open" if stack else "no bracket is open"
-                return Fault(one.at, f"`{one.text}` closes nothing: {opened}", "look at the brackets of this statement")
+                return Fault(one.at, f"`{one.text}` closes nothing: {opened}", "check the brackets of this statement")
             stack.pop()
         elif one.text == ";" and stack and stack[-1].text != "[":
             mark = stack[-1]

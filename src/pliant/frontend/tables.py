@@ -36,10 +36,13 @@ def make_table(name: str, raw: dict[str, Any], column: int) -> Table:
     """Table of one column (1-based into the chosen columns) of an entry of ``external_tables``."""
     columns = raw["columns"]
     if not 1 <= column <= len(columns):
-        raise ModelError(f"table `{name}` has {len(columns)} columns, column {column} is read")
+        raise ModelError(
+            f"table `{name}` has {len(columns)} columns, column {column} is read",
+            hint=f"choose columns between 1 and {len(columns)}, or add the column to the table",
+        )
     rows = raw["data"]
     if not rows:
-        raise ModelError(f"table `{name}` is empty", hint="give it a row at least")
+        raise ModelError(f"table `{name}` is empty", hint="give it at least one row")
     xs = [float(row[0]) for row in rows]
     ys = [float(row[columns[column - 1] - 1]) for row in rows]
     if any(b < a for a, b in pairwise(xs)):
@@ -52,7 +55,10 @@ def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, ex
     if len(xs) == 1 or xs[0] == xs[-1]:
         return Table(name, (xs[0], xs[0] + 1.0), ((ys[-1], 0.0, 0.0, 0.0),), "hold", 1)
     if smoothness not in _SLOPES and smoothness not in (LINEAR, CONSTANT):
-        raise NotSupportedError(f"smoothness {smoothness} of table `{name}` is not known")
+        raise NotSupportedError(
+            f"smoothness {smoothness} of table `{name}` is not supported",
+            hint="choose one of Modelica.Blocks.Types.Smoothness, e.g. LinearSegments",
+        )
     is_periodic = extrapolation == PERIODIC and ys[0] == ys[-1]
     knots: list[float] = []
     pieces: list[Piece] = []
@@ -67,7 +73,10 @@ def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, ex
     smooth = -1 if jumps else 0 if smoothness == LINEAR else 1
     how = {HOLD: "hold", LAST_TWO: "extend", PERIODIC: "repeat", NONE: "error"}.get(extrapolation)
     if how is None:
-        raise NotSupportedError(f"extrapolation {extrapolation} of table `{name}` is not known")
+        raise NotSupportedError(
+            f"extrapolation {extrapolation} of table `{name}` is not supported",
+            hint="choose one of Modelica.Blocks.Types.Extrapolation, e.g. HoldLastPoint",
+        )
     if how == "extend":
         _add_ends(knots, pieces, ys, smoothness == CONSTANT)
     elif how == "hold" and (smoothness == CONSTANT or xs[-1] == xs[-2]):

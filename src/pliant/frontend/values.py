@@ -82,7 +82,11 @@ def scalars(value: Value) -> list[int]:
         return [s for element in value.flat for s in scalars(element)]
     if isinstance(value, Rec):
         return [s for element in value.fields for s in scalars(element)]
-    raise ModelError("a string stands where a number is needed")
+    raise _string_error()
+
+
+def _string_error() -> ModelError:
+    return ModelError("a string is used where a number is needed", hint="use a number or an enumeration instead")
 
 
 def like(value: Value, new: Iterator[int]) -> Value:
@@ -104,7 +108,7 @@ def map1(function: Callable[[int], int], a: Value) -> Value:
         return Arr(a.shape, [map1(function, x) for x in a.flat])
     if isinstance(a, Rec):
         return Rec([map1(function, x) for x in a.fields])
-    raise ModelError("a string stands where a number is needed")
+    raise _string_error()
 
 
 def map2(g: Graph, function: Scalar2, a: Value, b: Value) -> Value:
@@ -119,11 +123,16 @@ def map2(g: Graph, function: Scalar2, a: Value, b: Value) -> Value:
             return Arr(a.shape, [map2(g, function, x, b) for x in a.flat])
         if isinstance(b, Arr):
             if a.shape != b.shape:
-                raise ModelError(f"sizes do not match: {describe(a)} meets {describe(b)}")
+                raise ModelError(
+                    f"sizes do not match: {describe(a)} is combined with {describe(b)}",
+                    hint="give both the same size, or choose a part by subscripts",
+                )
             return Arr(a.shape, [map2(g, function, x, y) for x, y in zip(a.flat, b.flat, strict=True)])
     elif isinstance(a, Rec) and isinstance(b, Rec):
         return Rec([map2(g, function, x, y) for x, y in zip(a.fields, b.fields, strict=True)])
-    raise ModelError(f"cannot combine {describe(a)} with {describe(b)}")
+    raise ModelError(
+        f"cannot combine {describe(a)} with {describe(b)}", hint="combine records field by field, arrays with arrays"
+    )
 
 
 def dot(g: Graph, a: list[int], b: list[int]) -> int:
@@ -141,7 +150,10 @@ def multiply(g: Graph, a: Value, b: Value) -> Value:
     if not isinstance(a, Arr) or not isinstance(b, Arr):
         return map2(g, mul, a, b)
     if len(a.shape) > 2 or len(b.shape) > 2 or a.shape[-1] != b.shape[0]:
-        raise ModelError(f"cannot multiply {describe(a)} with {describe(b)}")
+        raise ModelError(
+            f"cannot multiply {describe(a)} with {describe(b)}",
+            hint="the inner sizes must agree: transpose one of them, or write .* for each element",
+        )
     n = a.shape[-1]
     rows = [a.flat[i : i + n] for i in range(0, len(a.flat), n)] if n else [[] for _ in range(prod(a.shape[:-1]))]
     width = b.shape[1] if len(b.shape) == 2 else 1
@@ -154,7 +166,10 @@ def multiply(g: Graph, a: Value, b: Value) -> Value:
 def matrix_power(g: Graph, a: Arr, exponent: int) -> Value:
     """Integer power of a square matrix."""
     if len(a.shape) != 2 or a.shape[0] != a.shape[1] or exponent < 0:
-        raise ModelError(f"cannot raise {describe(a)} to the power {exponent}")
+        raise ModelError(
+            f"cannot raise {describe(a)} to the power {exponent}",
+            hint="use a square matrix and an exponent from 0 up, or write .^ for each element",
+        )
     result: Value = identity(g, a.shape[0])
     for _ in range(exponent):
         result = multiply(g, result, a)
@@ -181,7 +196,10 @@ def stack(values: list[Value]) -> Arr:
         flat: list[Any] = []
         for value in values:
             if not isinstance(value, Arr) or value.shape != first.shape:
-                raise ModelError("the elements of an array constructor differ in size")
+                raise ModelError(
+                    f"the elements of an array constructor differ in size: {describe(first)} and {describe(value)}",
+                    hint="give all elements the same size, or join them by cat(...)",
+                )
             flat.extend(value.flat)
         return Arr((len(values), *first.shape), flat)
     return Arr((len(values),), list(values))
@@ -199,7 +217,10 @@ def concatenate(values: list[Arr], axis: int) -> Arr:
     ranks = {len(value.shape) for value in values}
     others = {value.shape[:axis] + value.shape[axis + 1 :] for value in values}
     if len(ranks) != 1 or len(others) != 1:
-        raise ModelError("sizes do not match: cannot join " + ", ".join(map(describe, values)))
+        raise ModelError(
+            "sizes do not match: cannot join " + ", ".join(map(describe, values)),
+            hint="all sizes except that of the joined dimension must agree",
+        )
     first = values[0].shape
     shape = (*first[:axis], sum(value.shape[axis] for value in values), *first[axis + 1 :])
     flat: list[Any] = []

@@ -1,4 +1,4 @@
-"""Words and shapes of Modelica text, for everything that looks at a source: the specification 3.6, chapters 2 and 4."""
+"""Words and shapes of Modelica text, for everything that reads a source: the specification 3.6, chapters 2 and 4."""
 
 from __future__ import annotations
 

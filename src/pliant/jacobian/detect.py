@@ -80,11 +80,11 @@ def detect(
     """
     point, sizes = point_and_scale(x, scale)
     if points < 1:
-        raise ArgumentError(f"points is {points}", hint="at least one point is needed")
+        raise ArgumentError(f"points is {points}, but at least one point is needed", hint="leave points out")
     evaluate, rng = CountedFunction(f), np.random.default_rng(rng_seed)
     bases = [base for k in range(points) if (base := base_near(evaluate, point, sizes, SCATTER[k % len(SCATTER)], rng))]
     if not bases:
-        raise ArgumentError("f refuses the point and all points around it", hint="choose a point where f is defined")
+        raise ArgumentError("f cannot be evaluated at the point or near it", hint="choose a point where f is defined")
     found = np.zeros((len(point), evaluate.size), dtype=bool)  # one row for each x_j: rows are contiguous
     probe_nan(evaluate, bases[0], found)
     for k, base in enumerate(bases):
@@ -111,7 +111,7 @@ def probe_nan(evaluate: CountedFunction, base: Base, found: BoolArray) -> None:
 
 
 def returns_nan(evaluate: CountedFunction, probe: FloatArray) -> bool:
-    """Whether the refusal is made of values, not of an exception: only values tell of arithmetic."""
+    """Whether the refusal is made of values, not of an exception: only values are a result of arithmetic."""
     evaluate.count += 1
     try:
         with np.errstate(all="ignore"):
@@ -209,11 +209,13 @@ def verify(
     """
     point, sizes = point_and_scale(x, scale)
     if len(point) != n:
-        raise ArgumentError(f"the pattern has {n} columns, the point {len(point)} components")
+        raise ArgumentError(
+            f"the pattern has {n} columns, the point {len(point)} components", hint="give one column for each component"
+        )
     evaluate, rng = CountedFunction(f), np.random.default_rng(rng_seed)
     bases = [base for size in (0.02, 0.5) if (base := base_near(evaluate, point, sizes, size, rng))]
     if not bases:
-        raise ArgumentError("f refuses the point and all points around it", hint="choose a point where f is defined")
+        raise ArgumentError("f cannot be evaluated at the point or near it", hint="choose a point where f is defined")
     search = PatternSearch(evaluate, bases, sizes, pattern_of(evaluate.size, n, rows, cols), rng)
     subsets = search.plan()
     limit = evaluate.count + len(subsets) + n  # beyond it much is missing: one column after the other is cheaper

@@ -15,7 +15,10 @@ def pattern_of(n_rows: int, n_cols: int, rows: ArrayLike, cols: ArrayLike) -> cs
     if min(n_rows, n_cols) < 0 or i.ndim != 1 or i.shape != j.shape:
         raise ArgumentError(f"{i.shape} rows and {j.shape} columns", hint="two lists of one length")
     if i.size and (min(i.min(), j.min()) < 0 or i.max() >= n_rows or j.max() >= n_cols):
-        raise ArgumentError(f"an entry lies outside of the {n_rows} x {n_cols} pattern")
+        raise ArgumentError(
+            f"an entry is outside the {n_rows} x {n_cols} pattern",
+            hint=f"rows are counted from 0 to {n_rows - 1}, columns from 0 to {n_cols - 1}",
+        )
     pattern = csr_matrix((np.ones(len(i), dtype=np.int32), (i, j)), shape=(n_rows, n_cols))
     pattern.sum_duplicates()
     pattern.data[:] = 1

@@ -194,7 +194,7 @@ def own_doubt(found: Survey) -> FloatArray:
 
 
 def row_sizes(reference: FloatArray, doubt: FloatArray, scale: FloatArray, swing: FloatArray) -> FloatArray:
-    """max_k |R_ik| s_k. A row that is zero as far as one can tell has no such measure: the changes of the value on the
+    """max_k |R_ik| s_k. A row that is zero within rounding has no such measure: the changes of the value on the
     ladder, which reaches an eighth of the scale, stand in for it; NaN if the value never changed.
     """
     size = np.where(np.isfinite(reference), np.abs(reference * scale), 0.0).max(axis=1, initial=0.0)

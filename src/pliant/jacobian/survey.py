@@ -98,7 +98,7 @@ class Rungs:
 
 
 def survey(line: Line, increment: float, scale: float) -> Survey:
-    """Look at f along one coordinate; `increment` is the solver's, `scale` the size of a usual change."""
+    """Sample f along one coordinate; `increment` is the solver's, `scale` the size of a usual change."""
     h = ladder(float(line.x[line.j]), scale)
     f0 = line.values
     rungs = Rungs(h, np.array([line(step) for step in h]), np.array([line(-step) for step in h]), f0)

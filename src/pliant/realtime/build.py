@@ -1,6 +1,6 @@
 """From a model and a step to a plan: the stages in their order, each a function from data to data.
 
-    wish         arguments, checked                                              request.py
+    request      arguments, checked                                              request.py
     form         loops inside f, their unknowns in x, or both                    form.py
       linearise  scenarios -> exact runs -> linearisations; accurate runs        exact.py
       search     linearisations -> pattern, runs with it, order of elimination   pattern.py
@@ -9,7 +9,7 @@
     form         of several the one that holds and is cheapest                   form.py
     proposals    where it misses the accuracy: what reaches it                   proposals.py
 
-docs/theory/sparsing.md tells the same with the reasons.
+docs/theory/sparsing.md describes the same with the reasons.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class RealtimeOptions(AsDict):
     rounds           largest number of rounds of the search
     restarts         further searches with disturbed scores, the cheapest valid pattern is kept
     seed             of the restarts
-    weights          state -> weight of its error: 2 halves what is allowed, 0 lets the state go
+    weights          state -> weight of its error: 2 halves what is allowed, 0 ignores the state
     protected        states whose equations keep all their entries
     smallest_real    eigenvalues of the step must not have a smaller real part (numerical ringing)
     newton_steps     Newton iterations of a nonlinear loop per step; None: as few as give the runs of the analysis
@@ -172,5 +172,5 @@ def check_number(name: str, value: Any, low: float, high: float, hint: str) -> f
     """A finite number strictly between low and high."""
     number = as_number(value)
     if number is None or not low < number < high:
-        raise ArgumentError(f"{name} = {value!r} makes no sense: it must lie between {low:g} and {high:g}", hint=hint)
+        raise ArgumentError(f"{name} = {value!r} is not valid: it must be between {low:g} and {high:g}", hint=hint)
     return number

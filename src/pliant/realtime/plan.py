@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 class Plan(Stamped):
     """A pattern for the linearly implicit Euler method at one step size, with its evidence and its code.
 
-    mask         (n, n) True where an entry of the Jacobian stays
+    mask         (n, n) True where an entry of the Jacobian is kept
     entries      non-zeros of L - tau J including the diagonal
     lu_entries   the same of its factors in pliant's order
     flops        operations of one factorisation
     colours      directions that a difference Jacobian of this pattern would need
-    margin_kept  least share of the stability margin that stays
+    margin_kept  least share of the stability margin that is kept
     bias         largest error that the pattern is predicted to add, in units of a state's range
     evidence     what was checked, and what was not
     forms        options={"form": "best"}: what each form would cost
@@ -78,7 +78,7 @@ class Plan(Stamped):
 
     @cached_property
     def mask(self) -> Mask:
-        """(n, n) True where an entry of the Jacobian stays."""
+        """(n, n) True where an entry of the Jacobian is kept."""
         frame, mask = self.outcome.frame, self.outcome.mask
         out: Mask = np.zeros((frame.n, frame.n), dtype=bool)
         out[frame.rows[mask], frame.columns[mask]] = True
@@ -202,7 +202,7 @@ class Plan(Stamped):
 
     @by_keyword
     def why(self, row: str, column: str) -> str:
-        """Why an entry stayed or went, in words.
+        """Why an entry was kept or dropped, in words.
 
         row, column: names of the state whose equation it is, and of the state it depends on.
         """
@@ -216,7 +216,7 @@ class Plan(Stamped):
         return self.reason(int(here[0]))
 
     def reason(self, k: int) -> str:
-        """Why entry number k of the Jacobian stayed or went."""
+        """Why entry number k of the Jacobian was kept or dropped."""
         decision = self.outcome.found.decisions.get(k)
         if decision is None:
             return "stayed: it was not asked for (no search, or a protected row)"
@@ -282,7 +282,7 @@ class Plan(Stamped):
         if rows * (len(self.names) + 2) > MOST_NUMBERS:
             raise ArgumentError(
                 f"{rows:.3g} steps of {len(self.names)} unknowns do not fit into memory: every step is kept",
-                hint="a run in pieces: start_values= from the end of the one before, or the written code by itself",
+                hint="an earlier stop, then continue with start_values= from its end; or run the written code",
             )
         if self.outcome.model.equations is not None:
             check_events(self.outcome.model.equations.sorted, self.step, start)
@@ -321,7 +321,7 @@ class Plan(Stamped):
         period: float | None = None,
         core: int | None = None,
     ) -> Timing:
-        """Run the step here in a real-time loop and tell how long steps take: the worst one defines the deadline.
+        """Run the step here in a real-time loop and report how long steps take: the worst one defines the deadline.
 
         period   seconds between two steps; None: as short as is useful, because a million steps of 1 ms take long
         core     processor to stay on; None: chosen
@@ -337,5 +337,5 @@ class Plan(Stamped):
         return self.outcome.model.equations is not None
 
     def baselines(self) -> list[Baseline]:
-        """Other ways to choose a pattern, measured on the same linearisations."""
+        """Other methods of choosing a pattern, measured on the same linearisations."""
         return compare(self.outcome.points, self.outcome.request.rule, list(self.outcome.found.training))

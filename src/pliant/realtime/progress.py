@@ -23,7 +23,7 @@ Report = Callable[[PlanProgress], object]
 
 
 class StageClock:
-    """Tells how far a stage is, and keeps how long each one took."""
+    """Reports how far a stage is, and keeps how long each one took."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -42,10 +42,10 @@ class StageClock:
 
 
 class PlanReporter(Watcher):
-    """Tells how far a plan is."""
+    """Reports how far a plan is."""
 
     def report(self, progress: PlanProgress) -> None:
-        """Tell where the plan stands."""
+        """Report where the plan is."""
         if self.call is not None:
             self.call(progress)
         elif self.bar_wanted and progress.seconds >= self.patience:

@@ -14,6 +14,14 @@ from pliant.solve.results.manifest import make_manifest
 from pliant.solve.results.result import Result, Stats
 
 
+def _other_kind(run: Drive) -> str:
+    """A safer step than the one that diverged."""
+    if run.kind:
+        return ", or with a smaller step: it diverges with all entries, too"
+    has_fallback = run.stepper.code.options.fallback
+    return ", or use kind='guarded'" if has_fallback else ", or with options={'monitor': 'fallback'} and kind='guarded'"
+
+
 def run_result(model: NumericModel, run: Drive) -> Result:
     """All variables at every step; the result so far where the run diverged."""
     names = model.names
@@ -60,7 +68,7 @@ def run_result(model: NumericModel, run: Drive) -> Result:
         raise NonFiniteError(
             f"{model.name}: {bad} is not a finite number after step {count}, t = {run.time[count]:g}: the step is "
             "unstable in this scenario",
-            hint="plan with this scenario among scenarios=, or use the fallback of the monitor",
+            hint="plan with this scenario among scenarios=" + _other_kind(run),
             result=result,
             time=float(run.time[count]),
             names=(bad,),

@@ -10,7 +10,6 @@ from pliant.codegen.hybrid import ENDLESS
 from pliant.codegen.modes import RESTLESS
 from pliant.errors import (
     AccuracyError,
-    ArgumentError,
     ChatterError,
     ConvergenceError,
     InitialValueError,
@@ -22,6 +21,7 @@ from pliant.errors import (
     StepLimitError,
     StepSizeError,
 )
+from pliant.solve import advice
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import linear_error
 from pliant.solve.binding.simulation import GROW_FACTORS
@@ -51,11 +51,11 @@ STEPPING = (
 
 
 def event_hint(words: str) -> str:
-    """What to try where the events of a model do not come to rest; "" for other troubles."""
+    """What to try where the event iteration of a model does not converge; "" for other failures."""
     if words.startswith(RESTLESS):
         return "no combination of them agrees with the equations: let one of them read pre(...) of another"
     if words.startswith(ENDLESS):
-        return "what goes on from pre(...) belongs into a when-clause: `when condition then n = pre(n) + 1; end when;`"
+        return "write what continues from pre(...) in a when-clause: `when condition then n = pre(n) + 1; end when;`"
     return ""
 
 
@@ -97,8 +97,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
         return NonFiniteError(
             f"{subject} is NaN or infinite at t = {failure.t:.10g}{sim.model.place_of(name)}",
-            hint="check that the model is defined there (division by zero, log or sqrt of a negative number), "
-            "its start values and parameters",
+            hint=advice.nonfinite_hint(sim.request),
             **common,
         )
     if status == runtime.SINGULAR:
@@ -107,12 +106,12 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         listed = ", ".join(named) or "unknown states"
         return SingularError(
             f"the iteration matrix is singular {at}: {listed} cannot be determined",
-            hint="an algebraic equation may not depend on its unknown, or two equations say the same; "
-            "check the equations of these states",
+            hint="check the equations of these variables: an algebraic equation may not depend on its unknown, "
+            "or two equations may be equivalent",
             **common,
         )
     if status in (runtime.RETRY, runtime.FATAL):
-        words = sim.model.error_text(sim.instance) or "it gave no reason"
+        words = sim.model.error_text(sim.instance) or "no reason is given"
         if failure.what == runtime.IN_EVENT:
             common["time"] = failure.t
         where = {runtime.IN_EVENT: "an event", runtime.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
@@ -134,13 +133,12 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
     if status == runtime.INCONSISTENT:
         return InitialValueError(
             f"no consistent algebraic values were found at t = {failure.t:.10g}; the equation of {name} does not hold",
-            hint="give better start values for the algebraic unknowns",
+            hint=f"give start values near the solution to {name} and to the unknowns of its equation",
         )
     if status == runtime.ARGUMENT:
-        return ArgumentError(
-            f"the runtime refuses the request: {runtime.status_text(status)}", hint="leave options out, one by one"
-        )
-    return SolverError(f"{runtime.status_text(status)} {at}", **common)
+        return advice.refused_request(sim.request, status)
+    words = runtime.status_text(status)
+    return SolverError(f"{words} {at}", hint=advice.accuracy_hint(sim.model, sim.request), **common)
 
 
 def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
@@ -150,7 +148,7 @@ def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
     return NonFiniteError(
         f"{name} is NaN or infinite at t = {t:.10g}{sim.model.place_of(name)}",
         hint="check that the model is defined there (division by zero, log or sqrt of a negative number, a "
-        "table left), or leave the variable out of outputs=",
+        "table outside its range), or leave the variable out of outputs=",
         **(common | {"time": t, "names": (name,)}),
     )
 
@@ -160,10 +158,10 @@ def _memory_error(sim: Simulation, common: dict[str, Any]) -> PliantError:
     failure = sim.problem.failure
     if failure.what != runtime.IN_GROWTH:
         return SolverError(
-            "the sparse factorisation fills up without end", hint="options={'linear': 'dense'}", **common
+            "the memory of the sparse factorisation grows without limit", hint="options={'linear': 'dense'}", **common
         )
     if failure.index == GROW_FACTORS:
-        return linear_error(2 * int(sim.layout.size))
+        return linear_error(2 * int(sim.layout.size), advice.memory_hint(sim.model, sim.request))
     used = max(int(sim.out.used), int(sim.out.log_used))
     return SolverError(
         f"no memory is left after {used} steps or rows",
@@ -179,36 +177,36 @@ def _stepping_error(sim: Simulation, status: int, common: dict[str, Any]) -> Sol
     if status == runtime.CONVERGENCE:
         return ConvergenceError(
             f"Newton's iteration does not converge {at}, even with the smallest steps",
-            hint="f may be discontinuous here (give root functions), or jac wrong; try method='auto' or 'radau5'",
+            hint=advice.convergence_hint(sim.model, sim.request),
             **common,
         )
     if status == runtime.ACCURACY:
         return AccuracyError(
             f"the error test fails repeatedly {at}",
-            hint="f may be discontinuous here (give root functions); try looser tolerances or method='auto'",
+            hint=advice.accuracy_hint(sim.model, sim.request),
             **common,
         )
     if status == runtime.TOO_ACCURATE:
         return AccuracyError(
             f"the tolerance of {_name(sim, runtime.IN_RHS, failure.index)} is below the rounding of its value {at}",
-            hint="use a larger rtol or a positive atol",
+            hint=advice.rounding_hint(sim.request),
             **common,
         )
     if status == runtime.STEP:
         return StepSizeError(
             f"the step size collapsed {at}: time can no longer advance",
-            hint="the solution may be infinite in finite time, or f discontinuous here",
+            hint=advice.collapse_hint(sim.model),
             **common,
         )
     if status == runtime.MAX_STEPS:
         return StepLimitError(
             f"max_steps = {sim.request.options.max_steps} steps were not enough: stopped at t = {t:.10g}",
-            hint="raise options={'max_steps': ...}, or loosen the tolerances",
+            hint=advice.step_limit_hint(sim.request),
             **common,
         )
     roots = ", ".join(sim.last_event.roots) if sim.last_event and sim.last_event.roots else "an event"
     return ChatterError(
         f"events pile up at t = {sim.run.t_event:.10g} without progress in time: {roots}",
-        hint="the model switches back and forth; add hysteresis, or set a direction for the root function",
+        hint=sim.model.chatter_hint,
         **common,
     )

@@ -33,4 +33,4 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     if near:
         return f"did you mean {' or '.join(repr(item) for item in near)}?"
     more = ", ..." if len(listed) > 10 else ""
-    return f"there are {', '.join(listed[:10])}{more}" if listed else "there are none"
+    return f"there are {', '.join(listed[:10])}{more}" if listed else "leave it out: there is none to choose from"

@@ -45,8 +45,8 @@ class SolverOptions(AsDict):
     at_jump                 what BDF does where an input jumps: "correct" its history, order and step, "x2" or "x1"
                             (derivatives up to the second or first only), "proceed" as if nothing happened, "restart"
     initial                 "check": algebraic start values must hold; "solve": they are guesses
-    restart                 "changed": begin anew after events that changed something; "always"
-    root_samples            interior points of each step where root functions are looked at
+    restart                 "changed": restart after events that changed something; "always"
+    root_samples            interior points of each step where root functions are evaluated
     mask                    boolean array: Jacobian entries that lieuler uses
     process                 "own": the steps are taken in this process; "child": in one of their own, so that a model
                             whose code crashes ends the simulation only
@@ -186,7 +186,7 @@ def check_request(
     options: Mapping[str, Any] | SolverOptions | None,
     timeout: float | None,
 ) -> Request:
-    """All arguments of simulate, or the first one that makes no sense as an ArgumentError."""
+    """All arguments of simulate, or the first invalid one as an ArgumentError."""
     start, stop = _number("start", start), _number("stop", end_of_run(stop))
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")

@@ -39,7 +39,7 @@ class Progress(AsDict):
 
 
 class Watcher:
-    """Nobody, a bar, or the user's function. A context manager: the bar is closed whatever happens."""
+    """Nothing, a bar, or the user's function. A context manager: the bar is closed whatever happens."""
 
     def __init__(self, wanted: bool | Callable[[Any], object] | None) -> None:
         if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
@@ -68,7 +68,7 @@ class Watcher:
 
 
 class Reporter(Watcher):
-    """Tells how far a simulation is."""
+    """Reports how far a simulation is."""
 
     def listens(self, seconds: float) -> bool:
         """Is there anybody to report to after so many seconds?"""
@@ -80,7 +80,7 @@ class Reporter(Watcher):
         return self.call is not None or self.bar_wanted
 
     def report(self, progress: Progress) -> None:
-        """Tell where the simulation stands."""
+        """Report where the simulation is."""
         if self.call is not None:
             self.call(progress)
         elif self.bar_wanted and progress.seconds >= self.patience:

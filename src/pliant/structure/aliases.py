@@ -203,7 +203,7 @@ class AliasPass:
         return True
 
     def _rank(self, v: int) -> tuple[int, ...]:
-        """The larger, the better as a representative: a state, a name of the modeller, one with wishes or values."""
+        """The larger, the better as representative: a state, a name of the modeller, one with attributes or values."""
         variable = self.variables[v]
         return (
             self.frozen is not None and v in self.frozen,

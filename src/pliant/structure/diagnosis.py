@@ -138,7 +138,7 @@ class Describer:
         """Equations that are dependent in numbers although their structure is fine."""
         return SingularModelError(
             f"the model is singular: {what}" + _list(equations, self.equation),
-            hint="one of these equations repeats what the others say; replace it",
+            hint="replace one of these equations: it follows from the others",
         )
 
 

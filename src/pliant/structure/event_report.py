@@ -1,4 +1,4 @@
-"""What a model does at events, to look at: discrete variables and what changes them, clocks, resets, ends."""
+"""What a model does at events, for display: discrete variables and what changes them, clocks, resets, ends."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ActionInfo:
 
     def __str__(self) -> str:
         what = {
-            "reset": f"sets {self.variable} anew",
+            "reset": f"resets {self.variable}",
             "stop": f'ends the run: "{self.message}"',
             "fail": f'fails unless the assertion holds: "{self.message}"',
         }

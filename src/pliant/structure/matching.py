@@ -33,9 +33,13 @@ def match(
     stages = [*(phases or ()), inc]
     for stage in stages:
         if len(stage) != len(inc):
-            raise ArgumentError(f"a phase has {len(stage)} equations, not {len(inc)}")
+            raise ArgumentError(
+                f"a phase has {len(stage)} equations, not {len(inc)}", hint="give an empty row for an equation left out"
+            )
         if any(row and not 0 <= min(row) <= max(row) < n_vars for row in stage):
-            raise ArgumentError(f"an equation has a variable outside 0..{n_vars - 1}")
+            raise ArgumentError(
+                f"an equation has a variable outside 0..{n_vars - 1}", hint="count variables from 0, or raise n_vars"
+            )
     eq_to_var, var_to_eq = [-1] * len(inc), [-1] * n_vars
     unmatched = list(range(len(inc)))
     for stage in stages:
@@ -48,7 +52,7 @@ def augment(
 ) -> list[int]:
     """Match as many of the `unmatched` equations as possible, in place; returns those that stay unmatched.
 
-    Only what alternating paths from `unmatched` reach is looked at, so a call for few equations is cheap.
+    Only what alternating paths from `unmatched` reach is visited, so a call for few equations is cheap.
     """
     left = _cheap(inc, eq_to_var, var_to_eq, unmatched)
     level, position = [-1] * len(inc), [0] * len(inc)

@@ -39,7 +39,7 @@ LISTS = (
     ("refusals", "What keeps it from being simulated", True),
     ("notes", "Notes", True),
     ("states", "States, and why", True),
-    ("sets", "State sets, chosen anew during a simulation", True),
+    ("sets", "State sets, chosen again during a simulation", True),
     ("loops", "Algebraic loops", True),
     ("discrete", "Discrete variables, and what changes them", True),
     ("clocks", "Clocks", True),

@@ -64,7 +64,10 @@ class DerivativeGraph:
         if self.var_to_diff[v] < 0:
             new = self._new_derivative(v)
             if new != len(self.var_to_diff):
-                raise ArgumentError(f"new_derivative({v}) returned {new}, expected {len(self.var_to_diff)}")
+                raise ArgumentError(
+                    f"new_derivative({v}) returned {new}, expected {len(self.var_to_diff)}",
+                    hint="number new variables in the order in which they are made",
+                )
             self.var_to_diff[v] = new
             self.var_to_diff.append(-1)
             self.var_to_eq.append(-1)

@@ -116,8 +116,8 @@ def _size(system: System, v: int) -> float:
 def generic_points(system: System, numbers: Mapping[int, float]) -> Callable[[int], dict[int, float]]:
     """A function that makes a random but repeatable point from a seed; ``numbers`` are the parameters.
 
-    Each variable has about the size that its nominal or start value tells: far from it the equations of badly scaled
-    units are singular for all that numbers can show.
+    Each variable has about the size that its nominal or start value gives: far from it the equations of badly scaled
+    units appear singular.
     """
     scales = [_size(system, v) for v in range(len(system.variables))]
 

@@ -101,7 +101,7 @@ class Reduction:
         return graph
 
     def _check_balance(self, inc: list[list[int]]) -> None:
-        """Every class of unknowns needs an equation somewhere; a plain mismatch is told at once."""
+        """Every class of unknowns needs an equation somewhere; a plain mismatch is reported at once."""
         integral = {d: v for v, (d, _) in self.diff.items()}
         lowest: dict[int, int] = {}
         for row in inc:
@@ -363,7 +363,7 @@ class Reduction:
             select = self.variables[v].state_select
             wish = f"stateSelect = {select.name.lower()}" if select != StateSelect.DEFAULT else ""
             if self.variables[v].name.startswith("$set"):
-                wish = "slot of a state set: a combination of its candidates, chosen anew when it becomes singular"
+                wish = "slot of a state set: a combination of its candidates, chosen again when it becomes singular"
             self.reasons[v] = wish or "its derivative appears and no constraint determines it"
         for level in levels:
             for d in level.dummies:

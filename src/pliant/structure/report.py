@@ -1,4 +1,4 @@
-"""What became of the equations of a model, to look at: states and why, blocks, loops, incidence.
+"""What became of the equations of a model, for display: states and why, blocks, loops, incidence.
 
 Everything is worked out when it is asked for, so that the object itself costs nothing for a large model.
 """
@@ -247,7 +247,7 @@ class Structure:
 
     @cached_property
     def sets(self) -> list[SetInfo]:
-        """Dynamic state sets: candidates of which some are states, chosen anew while the simulation runs."""
+        """Dynamic state sets: candidates of which some are states, chosen again during the simulation."""
         return [
             SetInfo(k, [[self.name_of(v) for v in level] for level in s.candidates], sum(map(len, s.slots)))
             for k, s in enumerate(self._sorted.sets, 1)
@@ -288,7 +288,7 @@ class Structure:
 
     @property
     def actions(self) -> list[ActionInfo]:
-        """What events do besides: states set anew, the end of the run, assertions."""
+        """What events do besides: states that are reset, the end of the run, assertions."""
         return self._happenings.actions
 
     @property

@@ -62,7 +62,10 @@ def tear(
         raise ArgumentError(f"unknown tearing method {method!r}", hint='use "max-causal" or "cellier"')
     loop = _Loop(inc, solvable)
     if len(set(forced)) != len(forced) or not all(0 <= v < loop.n for v in forced):
-        raise ArgumentError(f"forced tears {list(forced)} are not different unknowns of 0..{loop.n - 1}")
+        raise ArgumentError(
+            f"forced tears {list(forced)} are not different unknowns of 0..{loop.n - 1}",
+            hint="name each unknown of the loop once",
+        )
     if method == "max-causal":
         never = set(range(loop.n)).difference(forced, *loop.can)  # no equation may be solved for them: tears anyway
         first = [*forced, *sorted(never)]
@@ -86,10 +89,15 @@ class _Loop:
     def __init__(self, inc: Sequence[Sequence[int]], solvable: Sequence[Collection[int]]) -> None:
         n = self.n = len(inc)
         if len(solvable) != n:
-            raise ArgumentError(f"{n} equations, but `solvable` has {len(solvable)} entries")
+            raise ArgumentError(
+                f"{n} equations, but `solvable` has {len(solvable)} entries", hint="give one collection per equation"
+            )
         self.rows = [list(dict.fromkeys(row)) for row in inc]
         if any(row and not 0 <= min(row) <= max(row) < n for row in self.rows):
-            raise ArgumentError(f"an equation has an unknown outside 0..{n - 1}")
+            raise ArgumentError(
+                f"an equation has an unknown outside 0..{n - 1}",
+                hint="a loop has as many unknowns as equations, counted from 0",
+            )
         self.can = [frozenset(row).intersection(allowed) for row, allowed in zip(self.rows, solvable, strict=True)]
         self.uses: list[list[int]] = [[] for _ in range(n)]
         for e, row in enumerate(self.rows):
@@ -216,7 +224,7 @@ def _rank(loop: _Loop, v: int, rule: int) -> tuple[int, int, int]:
 
 
 def _greedy(loop: _Loop, tears: list[int], rule: int = 0, most: int = sys.maxsize) -> list[int]:
-    """Add tears one by one until everything follows; gives up, with what it has, when there are `most`."""
+    """Add tears one by one until everything follows; stops, with what it has, when there are `most`."""
     loop.undo(0)
     loop.learn(tears)
     if loop.n > MANY:

@@ -1,9 +1,9 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
-story.py      what a section consists of: text, tables, pictures, code
+section.py    what a section consists of: text, tables, pictures, code
 modelica.py, realtime.py, coupling.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py, results.py
-              the sections, each a function that runs and tells
-terminal.py, page.py      the same story for the terminal and for the browser
+              the sections, each a function that runs and describes
+terminal.py, page.py      the same content for the terminal and for the browser
 models/       the Modelica and C models of the tour
 """
 

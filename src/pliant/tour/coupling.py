@@ -50,7 +50,7 @@ def coupling(_folder: Path) -> Section:
         "coupling",
         "Coupling without restarts",
         "Each part has its own solver; at every communication point its inputs jump. pliant's BDF corrects its "
-        "history, its order and its step there and goes on, instead of beginning anew.",
+        "history, its order and its step there and continues instead of restarting.",
         [
             Code(source(make_coupling), "Two models, each with a solver of its own."),
             FigureTable(
@@ -58,7 +58,7 @@ def coupling(_folder: Path) -> Section:
                 rows,
                 "100 macro steps; evaluations of f, directional derivatives and Taylor coefficients together.",
             ),
-            Code(told, "Macro steps ten times as long: growth that only the coupling makes is noticed.", True),
-            picture(plot_strategies(drawn, "left"), "Step size and order of the left mass, begun anew and corrected."),
+            Code(told, "Macro steps ten times as long: growth caused by the coupling alone is detected.", True),
+            picture(plot_strategies(drawn, "left"), "Step size and order of the left mass, restarted and corrected."),
         ],
     )

@@ -38,7 +38,7 @@ def events(folder: Path) -> Section:
         "events",
         "Events",
         "An event happens where a root function changes sign. It is located on the dense output, to the "
-        "rounding of time; the model may then set new states, and the solver begins anew.",
+        "rounding of time; the model may then set new states, and the solver restarts.",
         [
             Code(source(bouncing_ball), "The model: one root function, falling only, with an update."),
             FigureTable(
@@ -92,7 +92,7 @@ def sampled(folder: Path) -> Section:
 
 
 def pulse() -> tuple[list[float], list[float]]:
-    """An input table: a time that stands twice is a jump."""
+    """An input table: a time that occurs twice is a jump."""
     times = [0.0, 1.0, 1.0, 3.0, 3.0, 4.0, 6.0]
     values = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]
     return times, values

@@ -48,8 +48,8 @@ def circuit(folder: Path) -> Section:
     return Section(
         "modelica",
         "Modelica: equations in, code out",
-        "The equations of a Modelica model stand in no order and solve for nothing. pliant finds out which one gives "
-        "which variable, sorts them, finds the loops and tears them, and writes C with exact Jacobians.",
+        "The equations of a Modelica model have no order and are not solved for any variable. pliant finds out "
+        "which one gives which variable, sorts them, finds and tears loops, and writes C with exact Jacobians.",
         [
             Code(path.read_text(encoding="utf-8").rstrip(), "The circuit with which Cellier explains algebraic loops."),
             Code(str(found).replace(str(path), path.name), '`print(pliant.inspect("circuit.mo"))`:', shown=True),
@@ -60,7 +60,7 @@ def circuit(folder: Path) -> Section:
             ),
             picture(_incidence(found), "A dot: this equation contains this unknown. Frames: what is solved together."),
             Text(
-                f"Looked into in {seconds(looked)}; read, sorted, written as C and compiled, or found in the cache, in "
+                f"Analysed in {seconds(looked)}; read, sorted, written as C and compiled, or found in the cache, in "
                 f"{seconds(loaded)}. {count(result.stats.n_steps)} steps to t = 10; the current i3 agrees with the "
                 f"formula 2/11 u0 to {error:.0e} A."
             ),
@@ -134,12 +134,12 @@ def pendulum(folder: Path) -> Section:
         "index",
         "Higher index",
         "The rod's length is given, its force is not: index 3. The constraint is differentiated twice, and all three "
-        "forms hold at every step. No coordinate is a good state for a whole swing, so the choice changes on the way.",
+        "forms hold at every step. No coordinate is a good state for a whole swing, so the choice changes.",
         [
             Code(path.read_text(encoding="utf-8").rstrip(), "A pendulum in Cartesian coordinates."),
             Text(
                 f"Index {found.index}, {found.n_differentiated} equations added by differentiation, "
-                f"{found.n_states} states: one of each of {levels}, chosen anew when the other becomes better."
+                f"{found.n_states} states: one of each of {levels}, chosen again when the other becomes better."
             ),
             Code(source(by_hand), "To compare: reduced by hand, without the constraint."),
             FigureTable(
@@ -169,7 +169,7 @@ def _drift(errors: dict[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
 
 
 def operating_point(folder: Path) -> Section:
-    """Two tanks: a parameter found at the start, linearisation, and what it is good for."""
+    """Two tanks: a parameter found at the start, linearisation and its uses."""
     path = MODELS / "tanks.mo"
     model = pliant.load(path)
     start = model.simulate(stop=1.0)
@@ -185,7 +185,7 @@ def operating_point(folder: Path) -> Section:
     return Section(
         "start",
         "Start values and operating points",
-        "`initial equation` says what holds at the start; here both tanks are at rest and the second one is 1 m full. "
+        "`initial equation` says what holds at the start; here both levels are constant and the second one is 1 m. "
         "Unknown are a level and, with `fixed = false`, the size of the holes. The model is then linearised there.",
         [
             Code(path.read_text(encoding="utf-8").rstrip(), "Two tanks."),

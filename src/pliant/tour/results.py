@@ -101,7 +101,7 @@ def _told(call: Callable[[], pliant.Result]) -> str:
 
 
 def errors(folder: Path) -> Section:
-    """Four mistakes, and what pliant says about them."""
+    """Four mistakes, and what pliant reports about them."""
     blocks: list[Block] = []
     for call in (broken_root, wrong_name, no_equation, out_of_time):
         blocks += [Code(source(call)), Code(_told(call), shown=True)]
@@ -109,7 +109,7 @@ def errors(folder: Path) -> Section:
         "errors",
         "Errors that help",
         "Every error has a type, names the variable and the time, and says one thing to try. What was "
-        "computed before is not lost: it hangs on the error. An exception of your own "
+        "computed before is not lost: it is attached to the error. An exception of your own "
         "function passes through unchanged.",
         blocks,
     )

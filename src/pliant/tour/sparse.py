@@ -48,7 +48,7 @@ def heat(folder: Path) -> Section:
     return Section(
         "sparse",
         "Large and sparse",
-        "A pattern tells which unknowns each equation depends on. Differences then need one evaluation per "
+        "A pattern lists which unknowns each equation depends on. Differences then need one evaluation per "
         "colour instead of one per unknown, and the sparse LU touches only what can be non-zero.",
         [
             Code(source(heat_equation), "The model: the pattern is the Laplacian's own."),

@@ -22,6 +22,7 @@ from pliant.realtime.code.types import StartValues, StepperOptions, StepPlan, St
 from pliant.realtime.code.wide import Wide
 from pliant.realtime.sparsing.elimination import Elimination, Entry, eliminate
 from pliant.realtime.sparsing.resting_states import level, level_expression, rests
+from pliant.solve.names import suggestion
 
 
 class StepBuilder:
@@ -39,7 +40,9 @@ class StepBuilder:
         self.start = start if start is not None else self._declared_start()
         n = len(self.program.x)
         if np.shape(self.start.x) != (n,):
-            raise ArgumentError(f"start.x has shape {np.shape(self.start.x)}, the model has {n} unknowns")
+            raise ArgumentError(
+                f"start.x has shape {np.shape(self.start.x)}, the model has {n} unknowns", hint=f"give {n} numbers"
+            )
         self.guesses = self._guesses()
         if options.loop_rows is not None:
             w.loop_rows = options.loop_rows
@@ -58,7 +61,10 @@ class StepBuilder:
         changed: dict[int, float] = {}
         for name, value in (start.parameters if start else {}).items():
             if name not in number:
-                raise UnknownNameError(f"start.parameters: the model has no parameter {name!r}")
+                known = [one.name for one in system.variables if one.kind is Kind.PARAMETER]
+                raise UnknownNameError(
+                    f"start.parameters: the model has no parameter {name!r}", hint=suggestion(name, known)
+                )
             changed[number[name]] = value
         return parameter_values(system, changed)
 
@@ -96,7 +102,7 @@ class StepBuilder:
 
     def _settle(self, leaf: dict[int, int]) -> None:
         """Passes through the model, each with the relations that the one before gave, so that switches inside loops
-        follow x within the step; nonlinear loops go on from where the pass left them."""
+        follow x within the step; nonlinear loops continue from where the pass left them."""
         w, g = self.w, self.g
         for _ in range(self.options.relation_passes if w.kept else 0):
             point = w.evaluate(dict(leaf), fresh=True)
@@ -161,7 +167,8 @@ class StepBuilder:
         w, g, options = self.w, self.g, self.options
         if elimination.n != len(self.program.x):
             raise ArgumentError(
-                f"the elimination is of size {elimination.n}, the model has {len(self.program.x)} unknowns"
+                f"the elimination is of size {elimination.n}, the model has {len(self.program.x)} unknowns",
+                hint="order the elimination for the unknowns of this form of the model",
             )
         steps = [self.tau] if options.order == 1 else [self.tau, 0.5 * self.tau]
         cost = len(steps) * (elimination.factor_flops + elimination.solve_flops)

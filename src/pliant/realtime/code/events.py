@@ -47,7 +47,7 @@ def check_events(s: SortedSystem, tau: float, start: float = 0.0) -> None:
             raise NotSupportedError(
                 f"{s.system.name} cannot become a real-time step: {word}({action.message!r}) in a when-clause"
                 + (f"  {action.span}" if action.span else ""),
-                hint="a step in real time has nobody to tell; make the condition an output and watch it",
+                hint="make the condition an output of the model and monitor it outside of the step",
             )
     for clock in s.events.clocks:
         steps, phase = clock.interval / tau, (clock.first - start) / tau

@@ -28,13 +28,13 @@ def check_supported(s: SortedSystem) -> None:
     for one in s.system.refusals:
         raise NotSupportedError(
             f"{s.system.name} cannot become a real-time step: {one.what}" + (f"  {one.span}" if one.span else ""),
-            hint="write it another way; when, sample, pre and reinit can become part of a step",
+            hint="use other constructs: when, sample, pre and reinit can become part of a step",
         )
     for one_set in s.sets:
         names = ", ".join(s.system.variables[v].name for v in one_set.candidates[0])
         raise NotSupportedError(
-            f"{s.system.name} chooses its states on the way, among {names}: a step with a fixed order cannot",
-            hint="choose states by hand: stateSelect = StateSelect.always (or prefer) on coordinates that stay good",
+            f"{s.system.name} chooses its states during the run, among {names}: a fixed order cannot",
+            hint="choose states by hand: stateSelect = StateSelect.always (or prefer) on coordinates that stay regular",
         )
 
 

@@ -7,7 +7,7 @@ J holds the entries of df/dx that the elimination keeps. Loops, Jacobian, factor
 assignments on one graph of expressions, so only what the kept entries need is computed, once. The order of elimination
 is fixed, pivots are not searched, every step costs the same.
 
-Deviations: relations (events) are taken anew at the start of each step and hold through it; only those that depend on
+Deviations: relations (events) are evaluated at the start of each step and hold through it; only those that depend on
 themselves use their value of the step before. Nonlinear loops get a fixed number of Newton steps. Of order 2, f is
 evaluated at t, with the inputs of the last call, and at t + tau/2, with the mean of both: two evaluations, not three.
 """
@@ -71,11 +71,20 @@ def _check(tau: float, options: StepperOptions, full: Elimination | None) -> Non
     if options.order not in (1, 2):
         raise ArgumentError(f"order {options.order} is not known", hint="1 (Euler) or 2 (extrapolated)")
     if options.newton_steps < 1:
-        raise ArgumentError(f"newton_steps = {options.newton_steps} must be at least 1")
+        raise ArgumentError(
+            f"newton_steps = {options.newton_steps} must be at least 1",
+            hint=f"leave it out for {StepperOptions().newton_steps}",
+        )
     if options.event_rounds < 1:
-        raise ArgumentError(f"event_rounds = {options.event_rounds} must be at least 1")
+        raise ArgumentError(
+            f"event_rounds = {options.event_rounds} must be at least 1",
+            hint=f"leave it out for {StepperOptions().event_rounds}",
+        )
     if options.relation_passes < 0:
-        raise ArgumentError(f"relation_passes = {options.relation_passes} must not be negative")
+        raise ArgumentError(
+            f"relation_passes = {options.relation_passes} must not be negative",
+            hint=f"leave it out for {StepperOptions().relation_passes}",
+        )
     if options.style not in (None, "straight-line", "tables"):
         raise ArgumentError(f"style {options.style!r} is not known", hint='"straight-line" or "tables"')
     if options.fallback and not (options.monitor and full is not None):

@@ -85,9 +85,16 @@ class MonitorText:
                 continue
             low, high = (np.asarray(one, dtype=float) for one in given)
             if low.shape != (size,) or high.shape != (size,):
-                raise ArgumentError(f"limits.{name}_range has shapes {low.shape}, {high.shape}, expected {(size,)}")
+                raise ArgumentError(
+                    f"limits.{name}_range has shapes {low.shape}, {high.shape}, expected {(size,)}",
+                    hint="give one lowest and one highest value for each, infinite where there is no limit",
+                )
             if not (low <= high).all():
-                raise ArgumentError(f"limits.{name}_range: the lowest value lies above the highest, or is not a number")
+                k = int(np.argmin(low <= high))
+                raise ArgumentError(
+                    f"limits.{name}_range: the range {low[k]:g} .. {high[k]:g} of entry {k} is empty or not a number",
+                    hint="the lowest value must not exceed the highest",
+                )
             known = np.isfinite(low) & np.isfinite(high)
             middle = np.where(known, 0.5 * low + 0.5 * high, 0.0)
             half = np.maximum(np.where(known, 0.5 * (high - low), np.inf), self._digit(middle))
@@ -95,7 +102,7 @@ class MonitorText:
         return out
 
     def _digit(self, middle: Vector) -> Vector:
-        """What a value of this size cannot tell apart."""
+        """What a value of this size cannot resolve."""
         return (1e-12 if self.c.precision == "double" else 1e-5) * np.abs(middle) + 1e-30
 
     def _moving_pivots(self) -> list[int]:
@@ -126,7 +133,9 @@ class MonitorText:
     def _limit(self, given: Vector | None, default: Sequence[float] | Vector, what: str) -> Vector:
         values = np.asarray(default if given is None else given, dtype=float)
         if values.shape != (self.n,):
-            raise ArgumentError(f"limits.{what} has shape {values.shape}, expected {(self.n,)}")
+            raise ArgumentError(
+                f"limits.{what} has shape {values.shape}, expected {(self.n,)}", hint="give one number for each unknown"
+            )
         return values
 
     def _array(self, name: str, values: Sequence[float] | Vector) -> str:
@@ -167,7 +176,7 @@ class MonitorText:
         return self.layout.place(array.at(index))
 
     def look(self) -> str:
-        """The function that looks at inputs or parameters, before the step."""
+        """The function that checks inputs or parameters, before the step."""
         data = "\n".join(self._range_data())
         if not self.n_u and "p" not in self.ranges:
             return data

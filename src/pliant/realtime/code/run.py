@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pliant.codegen.compiler import FLAGS, LARGE, load_text
 from pliant.errors import ArgumentError, ModelEvaluationError, UnknownNameError
 from pliant.realtime.code.types import StartValues, StepCode
+from pliant.solve.names import suggestion
 
 STEP_FLAGS = (*FLAGS, "-fno-math-errno", "-fno-tree-slp-vectorize")
 Array = NDArray[Any]
@@ -72,7 +73,10 @@ class Stepper:
         at = None if vector is None else ctypes.c_void_p(vector.ctypes.data)
         failed = self.library.pliant_init(ctypes.c_void_p(self.address), at)
         if failed:
-            raise ModelEvaluationError(f"{self.code.name}: divisor {failed} of the parameters is zero")
+            raise ModelEvaluationError(
+                f"{self.code.name}: divisor {failed} of the expressions of parameters is zero",
+                hint="change the parameters that appear in denominators",
+            )
 
     def _begin(self, u: Any, memories: Mapping[int, float]) -> None:
         """What happens at the start; ``memories``: values before it that are not the declared ones."""
@@ -114,7 +118,7 @@ class Stepper:
         names = self.code.p_names
         for name in self.parameters:
             if name not in names:
-                raise UnknownNameError(f"the stepper has no parameter {name!r}", hint=", ".join(names[:10]))
+                raise UnknownNameError(f"the stepper has no parameter {name!r}", hint=suggestion(name, names))
         vector = np.zeros(len(names), self.type)
         struct = getattr(self.library, f"{self.code.name}_default_parameters")
         struct(ctypes.c_void_p(vector.ctypes.data))
@@ -147,7 +151,11 @@ class Stepper:
         n_u = len(self.code.u_names)
         table = np.zeros((n_steps, n_u)) if u_table is None else np.asarray(u_table)
         if table.shape != (n_steps, n_u):
-            raise ArgumentError(f"inputs have shape {table.shape}, expected {(n_steps, n_u)}")
+            names = ", ".join(self.code.u_names[:10]) or "none"
+            raise ArgumentError(
+                f"inputs have shape {table.shape}, expected {(n_steps, n_u)}",
+                hint=f"give one row for each step and one column for each input: {names}",
+            )
         return np.ascontiguousarray(table, dtype=self.type)
 
     def run(self, u_table: Any, n_steps: int, history: bool = True, kind: str = "", after: Any = None) -> Array:

@@ -1,6 +1,6 @@
 """Straight-line C functions of a step: no branch that depends on data, no status, no memory of their own.
 
-All statements are scalar assignments; :class:`pliant.codegen.plan.Plan` drops what nobody needs and names what is
+All statements are scalar assignments; :class:`pliant.codegen.plan.Plan` drops what is not needed and names what is
 shared. Long functions are cut into parts, because compilers need more than linear time for them; values that cross from
 part to part go through the array ``w`` on the caller's stack.
 

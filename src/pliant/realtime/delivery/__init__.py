@@ -1,1 +1,1 @@
-"""What leaves the house: the folder with C for a target, and how fast it runs here."""
+"""What is delivered: the folder with C for a target, and how fast it runs here."""

@@ -2,12 +2,12 @@
 
 The step wakes at the times of an absolute timer; wall time between two readings of the clock is a sample, with nothing
 but the step (and its monitor) between. On computers that others use too, slow samples need not be slow steps. Four
-further figures tell them apart; none of them replaces ``maximum``:
+further figures separate them; none of them replaces ``maximum``:
 
     maximum_undisturbed   without samples during which the system or a hypervisor is known to have taken the core away
     repeatable            each step of the scenario occurs many times: the largest of their medians
     control_maximum       constant work in registers, as long as a step, timed after every fourth wake-up instead of a
-                          step: what the machine adds by itself
+                          step: what the machine itself adds
     cold                  the first step of the process, after the caches were filled with other data
 """
 
@@ -55,14 +55,14 @@ Samples = NDArray[np.float64]
 class Timing:
     """Times of single steps in seconds, measured on this computer.
 
-    n_steps, period       steps taken, and the time between their starts that was asked for
+    n_steps, period       steps taken, and the time between their starts that was requested
     minimum .. maximum    wall time of a step: median, 99 %, 99.9 %
     cold                  the first step, with cold caches; part of the maximum
     overruns, late        steps longer than the step size of the plan, and longer than the period
     deadline              the worst step, fallback included: the deadline that holds
-    maximum_undisturbed   without the ``disturbed`` steps, during which the core is known to have been taken away
+    maximum_undisturbed   without the ``disturbed`` steps, during which the core was interrupted
     repeatable            the largest median over the repetitions of one and the same step of the scenario
-    control_maximum       constant work as long as a step, timed in the same way: what the machine adds by itself
+    control_maximum       constant work as long as a step, timed in the same way: what the machine itself adds
     latency_median, latency_maximum    from the time wanted to the start of the step
     fallback_median, fallback_maximum  a step that falls back to the full pattern; None without fallback
     histogram_edges, histogram_counts  bins of equal ratio
@@ -154,13 +154,13 @@ def measure_plan(
     steps     number of samples
     progress  called with the share that is done
     period    seconds between the starts of steps; None: short, so that a million steps do not take as long as they
-              would in earnest
+              would in operation
     core      number of the core to run on; None: the last one allowed
     """
     count = _whole("steps", steps, FEW, MANY)
     if period is not None and not (isinstance(period, (int, float)) and 1e-6 <= period <= 1e3):
         raise ArgumentError(
-            f"period = {period!r} makes no sense", hint="seconds from 1e-6 to 1000, e.g. period=plan.step"
+            f"period = {period!r} is not valid", hint="seconds from 1e-6 to 1000, e.g. period=plan.step"
         )
     chosen = _core(core)
     fallen = max(FEW, count // FALLEN_SHARE) if plan.code.options.fallback else 0
@@ -252,7 +252,7 @@ def _compile(code: StepCode, folder: Path) -> Path:
 
 
 class _Run:
-    """The running program: told where it stands, ended whatever happens."""
+    """The running program: its progress is read, and it is ended in any case."""
 
     def __init__(
         self, command: list[str], folder: Path, steps: int, progress: Callable[[float], object] | None
@@ -315,15 +315,24 @@ class _Run:
     def _failure(self, code: int) -> PliantError:
         if code < 0:
             return ModelEvaluationError(
-                f"the timing program was ended by signal {-code}", hint="memory may be short, or somebody ended it"
+                f"the timing program was ended by signal {-code}", hint="measure with fewer steps: memory may be short"
             )
         if code == 4:
             return ArgumentError("there is not enough memory for so many samples", hint="fewer steps")
         if code == 5:
-            return ModelEvaluationError("the step cannot be initialised: a divisor of the parameters is zero")
+            return ModelEvaluationError(
+                "the step cannot be initialised: an expression of parameters is divided by zero",
+                hint="plan with parameters that keep denominators away from zero",
+            )
         if code in (3, 6):
-            return OutputError("the timing program could not read or write its files", hint="free some space")
-        return ModelEvaluationError(f"the timing program ended with code {code}")
+            return OutputError(
+                "the timing program could not read or write its files",
+                hint="free some space in the folder for temporary files, or set TMPDIR to another one",
+            )
+        return ModelEvaluationError(
+            f"the timing program ended with exit code {code}",
+            hint="set $CC to another compiler",
+        )
 
 
 # ------------------------------------------------------------------------------------------------- its samples
@@ -415,7 +424,7 @@ def _notes(plan: Plan, told: dict[str, list[float]], count: int, asked: float | 
         really = micro(1e-9 * get["elapsed"] / count)
         out.append(
             f"steps follow each other every {micro(1e-9 * get['period'])} (really {really} on average), not every "
-            f"{plan.step:g} s, so that the measurement is short; period=plan.step measures in earnest"
+            f"{plan.step:g} s, so that the measurement is short; period=plan.step measures at the real rate"
         )
     if count < WANTED:
         out.append(f"only {count} steps: the maximum over a million may be larger")

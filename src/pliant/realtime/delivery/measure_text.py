@@ -1,7 +1,7 @@
 """The C program that times a step: its own process, an absolute timer, nothing but the step between two clock readings.
 
 @N@ is the prefix of the step's C names, @WATCH@ 0: step, 1: step and monitor, 2: guarded step. Where a system lacks a
-call, the program goes on without and says so in what it prints.
+call, the program continues without it and prints that.
 """
 
 PROGRAM = r"""
@@ -137,7 +137,7 @@ static void prepare(int core) {
 static const @N@_inputs *next_inputs(void) {
     if (row >= rows) {
         row = 0;
-        m = at_start; /* the scenario begins anew */
+        m = at_start; /* the scenario restarts */
     }
     return rows && inputs != &none ? inputs + ++row : (row++, &none);
 }

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 60
 INPUTS = {
     "new": "`u` holds the inputs at the end of the step that is made. The evidence holds for that.",
-    "held": "The plan was made for inputs of the step before: hand over in `u` the last values that are known at the "
+    "held": "The plan was made for inputs of the step before: pass in `u` the last values that are known at the "
     "start of the step.",
-    "extrapolated": "The plan was made for extrapolated inputs: hand over in `u` `2 u_k - u_(k-1)`, made from the last "
+    "extrapolated": "The plan was made for extrapolated inputs: pass in `u` `2 u_k - u_(k-1)`, made from the last "
     "two values that are known at the start of the step.",
 }
 WIDE = """
@@ -102,8 +102,8 @@ operations for each of {code.n_x} unknowns, and returns the sum of
 | `{n.upper()}_NOT_FINITE` | an unknown, a discrete variable or an input is not finite: initialise or restore |
 | `{n.upper()}_RANGE` | an unknown, an input or a parameter lies outside what the evidence covers (evidence.txt) |
 
-`{n}_flags` tells which one it was, and how much. A flag says that the model has left the region where the evidence was
-gathered; it does not say that the result is wrong.
+`{n}_flags` shows which one it was, and by how much. A flag shows that the model has left the region where the
+evidence was gathered, not that the result is wrong.
 """
     if code.options.fallback:
         hold = code.options.limits.hold
@@ -181,7 +181,7 @@ def _interface(plan: Plan) -> str:
 - No memory is allocated, no system is called, and what is executed in a step does not depend on data. Elementary
   functions come from your `libm`; their time may depend on their argument.
 - An instance has no pointers inside. Several may run side by side. `{n}_save` and `{n}_restore` copy
-  `{n}_state_size()` bytes; a restored instance goes on bit by bit.
+  `{n}_state_size()` bytes; a restored instance continues bit for bit.
 - `{n}_set_parameters` may be called between steps. It is not part of the step's fixed time.
 - Compile with `-ffp-contract=off -fno-math-errno`, and never with `-ffast-math`.
 """

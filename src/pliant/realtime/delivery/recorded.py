@@ -124,7 +124,8 @@ def record(plan: Plan) -> Recorded:
         bad = int(np.argmin(np.isfinite(history).all(axis=1)))
         raise NonFiniteError(
             f"{plan.name}: the compiled step gives no finite numbers after step {bad + 1} of the first scenario",
-            hint="plan with precision='double', a smaller tolerance or theta nearer to 1",
+            hint=("plan with precision='double', " if code.precision == "float" else "plan with ")
+            + "a smaller tolerance or theta nearer to 1",
         )
     scale = sizes(np.vstack([first[None, :], history]))
     d_scale = sizes(discrete) if len(code.memories) else np.zeros(0)

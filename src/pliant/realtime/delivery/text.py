@@ -220,7 +220,7 @@ static void test_save(void) {
     steps(&other, half, N_STEPS);
     check(@N@_state_size() == sizeof(@N@), "the size of a saved state is that of an instance");
     check(@SAME@ && model.step == other.step,
-          "a restored instance goes on bit by bit as the saved one");
+          "a restored instance continues bit for bit like the saved one");
 }
 
 #if MONITOR

@@ -78,7 +78,7 @@ def _check_target(target: Path, overwrite: bool) -> None:
         elif target.exists() or target.is_symlink():
             raise OutputError(f"{target} exists and is not a folder", hint="choose another name")
     except PermissionError as error:
-        raise OutputError(f"{target} cannot be looked into: {error.strerror}", hint="choose another folder") from error
+        raise OutputError(f"{target} cannot be read: {error.strerror}", hint="choose another folder") from error
 
 
 def _place(files: Mapping[str, str], target: Path) -> None:

@@ -71,7 +71,7 @@ def _limit(what: str, value: Any) -> float:
         return np.inf
     if not (is_number(value) and 0.0 < float(value) < np.inf):
         raise ArgumentError(
-            f"{what} = {value!r} makes no sense: it must be a positive number",
+            f"{what} = {value!r} is not valid: it must be a positive number",
             hint="the error that is allowed as a share of the range, e.g. .05, or None: not judged",
         )
     return float(value)
@@ -88,7 +88,7 @@ def _find(model: NumericModel, name: str) -> tuple[bool, int, int] | None:
 
 
 def check_accuracy(model: NumericModel, accuracy: Any, judged: Any) -> Accuracy:
-    """Names and limits; every name that the model does not have, and every limit that makes no sense, is refused.
+    """Names and limits; every name that the model does not have, and every limit that is not valid, is refused.
 
     accuracy   a number, a mapping by name (others: 5 %), None: not judged
     judged     names; None: all states and declared outputs, and what ``accuracy`` names

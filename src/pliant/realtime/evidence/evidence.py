@@ -1,6 +1,6 @@
 """What was checked about a pattern, over which states, inputs and parameters, and what was not.
 
-Evidence, not proof: eigenvalues were looked at where the scenarios led, windows along their trajectories. The text is
+Evidence, not proof: eigenvalues were computed where the scenarios led, windows along their trajectories. The text is
 to be filed by people who sign for safety; every number in it is also a field.
 """
 
@@ -24,7 +24,7 @@ SHOWN = 10  # ranges that are printed; the file has them all
 
 @dataclass(frozen=True)
 class EvidenceItem:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     name: str
     holds: bool | None  # None: told, not judged

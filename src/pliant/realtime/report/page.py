@@ -208,8 +208,8 @@ def _head(plan: Plan) -> str:
         (f"{o.full.lu_entries} → {plan.lu_entries}", "entries of its LU factors"),
         (f"{o.full.factor_flops} → {plan.flops}", "operations of a factorisation"),
         (f"{o.full_colours} → {plan.colours}", "colours of the Jacobian"),
-        (f"{100 * plan.margin_kept:.1f} %", f"of the stability margin kept (asked {100 * rule.theta:g} %)"),
-        (figure(100 * plan.bias, 3, " %"), f"error added, predicted (asked {100 * rule.tolerance:g} %)"),
+        (f"{100 * plan.margin_kept:.1f} %", f"of the stability margin kept (required {100 * rule.theta:g} %)"),
+        (figure(100 * plan.bias, 3, " %"), f"error added, predicted (required {100 * rule.tolerance:g} %)"),
         (figure(100 * float(measured.max()), 3, " %"), "error added, measured"),
         _accuracy_tile(plan),
         (figure(100 * float(full.max()), 3, " %"), "the same at equal times, with all entries"),
@@ -218,7 +218,7 @@ def _head(plan: Plan) -> str:
     return f"""<header><h1>{escape(plan.name)}</h1>
 <p>Real-time plan: linearly implicit Euler method of order {o.request.order} with a fixed step of
 {escape(seconds(plan.step))}; {unknowns}; {runs}. Errors may grow by {100 * rule.tolerance:g} % of a state's range, and
-the share theta = {rule.theta:g} of every stability margin must stay. Percentages of errors are of the range of the
+the share theta = {rule.theta:g} of every stability margin must be kept. Percentages of errors are of the range of the
 state.</p>
 {_tiles(tiles)}
 {_verdict(plan)}</header>"""
@@ -397,7 +397,7 @@ def _windows(plan: Plan) -> str:
     e = plan.evidence
     lyapunov = e.lyapunov
     if lyapunov is None:
-        told = "No common Lyapunov function was computed, so there is no common norm to look at windows with."
+        told = "No common Lyapunov function was computed, so there is no common norm in which to check windows."
     elif lyapunov.found:
         told = (
             "In one common quadratic norm every step shrinks disturbances at least by the factor "
@@ -475,7 +475,7 @@ def _baselines(baselines: Sequence[Any] | None) -> str:
         "linearisations that refuse",
         "error, first order",
     ]
-    return f"""<p>Other ways to choose a pattern, measured on the same linearisations. A largest |λ| above one means
+    return f"""<p>Other ways of choosing a pattern, measured on the same linearisations. A largest |λ| above one means
 that the step is unstable somewhere.</p>
 {_table(head, rows)}
 """

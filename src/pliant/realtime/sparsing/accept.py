@@ -46,7 +46,7 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Nothing speaks against it here."""
+        """No check fails here."""
         return self.value <= 1.0
 
 

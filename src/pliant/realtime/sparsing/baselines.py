@@ -2,7 +2,7 @@
 
 magnitude        entries below a threshold go, everywhere the same; the largest threshold that is still stable at all
                  points, and the one that matches the number of entries asked for
-per step         the same decided in each step anew (Nowak, Impact Comput. Sci. Eng. 5, 1993, 53-74): no fixed
+per step         the same decided again in each step (Nowak, Impact Comput. Sci. Eng. 5, 1993, 53-74): no fixed
                  pattern, so its union counts for straight-line code
 eigenvalues      single entries by the cluster criterion alone, no bias (Schiela & Bornemann 2003, section 3.5)
 mixed-mode       states whose rows alone (Gauss-Seidel type) or rows and columns (Jacobi type) are treated

@@ -109,7 +109,7 @@ def one_cluster(eigenvalues: ArrayLike) -> Clusters:
 def given_clusters(
     clusters: Iterable[ArrayLike], eigenvalues: ArrayLike, *, split_conjugates: bool = False
 ) -> Clusters:
-    """The caller's own clusters, checked: each index in exactly one, conjugates together unless told otherwise."""
+    """The caller's own clusters, checked: each index in exactly one, conjugates together unless requested otherwise."""
     lam = spectrum(eigenvalues)
     found: list[Indices] = []
     for cluster in clusters:
@@ -147,14 +147,14 @@ def spectrum(eigenvalues: ArrayLike) -> Complexes:
     """A list of finite eigenvalues."""
     lam = np.asarray(eigenvalues, dtype=np.complex128)
     if lam.ndim != 1 or not np.isfinite(lam).all():
-        raise ArgumentError("eigenvalues are a list of finite numbers", hint="Pencil.eigenvalues")
+        raise ArgumentError("eigenvalues must be a list of finite numbers", hint="pass Pencil.eigenvalues")
     return lam
 
 
 def positive(value: float, name: str) -> float:
     """A number that may be zero but not negative."""
     if not value >= 0:
-        raise ArgumentError(f"{name} = {value}", hint="a distance in the complex plane")
+        raise ArgumentError(f"{name} = {value} must be positive and finite", hint="a distance in the complex plane")
     return value
 
 

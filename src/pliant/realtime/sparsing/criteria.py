@@ -178,14 +178,15 @@ def bounds(eigenvalues: ArrayLike, slow: float = 0.1) -> Bounds:
 
     A mode exp(mu t) is slow if ``|tau mu| < slow``; tau mu = 1 - 1/lambda, so it is seen from lambda alone:
     ``|1 - lambda| < slow |lambda|``. Explicit Euler would integrate it as well, which is how mixed-mode integration
-    tells slow from fast. If every mode is slow, none is left out. Negative r (unstable) gives a negative C1 and C2 = 0.
+    separates slow from fast. If every mode is slow, none is left out. Negative r (unstable) gives a negative C1 and
+    C2 = 0.
 
     >>> bounds([0.5, 0.999]).C1_fast
     0.5
     """
     lam = np.asarray(eigenvalues, dtype=np.complex128)
     if lam.ndim != 1 or len(lam) == 0:
-        raise ArgumentError("no eigenvalues", hint="Pencil.eigenvalues")
+        raise ArgumentError("no eigenvalues are given", hint="pass Pencil.eigenvalues")
     r = 1.0 - np.abs(lam)
     is_slow = np.abs(1.0 - lam) < slow * np.abs(lam)
     fast = r if is_slow.all() else r[~is_slow]
@@ -296,7 +297,7 @@ def bias_fixed_point(Df: ArrayLike, mask: ArrayLike, Dx: ArrayLike, *, least_squ
     """e = Df^-1 (Df o (1 - mask)) Dx: sparsed minus exact solution once the difference has settled; L plays no part.
 
     A singular Df (free integrators) has no fixed point: SingularError; :func:`bias_horizon` answers instead.
-    ``least_squares=True`` takes the solution of smallest norm; it is silent about the drift along the kernel of Df.
+    ``least_squares=True`` takes the solution of smallest norm; it does not show the drift along the kernel of Df.
     """
     jacobian = matrix(Df, "Df")
     defect = np.where(mask_of(mask, len(jacobian)), 0.0, jacobian) @ vector(Dx, len(jacobian))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import SingularError
 from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, dense
-from pliant.realtime.sparsing.spectrum import allowed_change
+from pliant.realtime.sparsing.spectrum import allowed_change, singular_hint
 from pliant.realtime.sparsing.stepmap import extrapolated, plain_solve, summed_map
 
 Places = NDArray[np.intp]
@@ -124,7 +124,7 @@ class Points:
         An error dS moves a simple eigenvalue by y^H dS x / y^H x (x, y its right and left eigenvectors); a solution
         with B has errors up to eps |B^-1| |B| |S|, whatever the units (N. J. Higham, Accuracy and Stability of
         Numerical Algorithms, 2002, ch. 7). Near a defective eigenvalue y^H x is as small as sqrt(eps), and so the
-        bound grows as it must. Only points with an eigenvalue that close are looked at.
+        bound grows as it must. Only points with an eigenvalue that close are examined.
         """
         out = np.zeros(len(B))
         for p in np.flatnonzero(np.abs(self.margin).min(axis=1, initial=1.0) < NEAR):
@@ -145,11 +145,11 @@ class Points:
                 name = self.frame.names[int(np.argmax(np.abs(u[:, -1])))]
                 raise SingularError(
                     f"L - tau Df is singular at t = {self.origins[p].time:g}: {name} is not determined by the step",
-                    hint="the pencil is singular or the index above 1; try another step, or form='ode'",
+                    hint=singular_hint(bool(self.frame.algebraic.any())),
                     time=self.origins[p].time,
                     names=(name,),
                 )
-        raise SingularError("L - tau Df is singular", hint="try another step")
+        raise SingularError("L - tau Df is singular", hint=singular_hint(bool(self.frame.algebraic.any())))
 
     def _lasting(self, B_inverse: Matrix) -> Matrix:
         """What a constant disturbance of a row does in the long run: Df^-1, or N steps of it where that is infinite."""

@@ -1,4 +1,4 @@
-"""The exact method along the scenarios: what the search and the evidence look at.
+"""The exact method along the scenarios: what the search and the evidence use.
 
     (L - tau Df) (x_(k+1) - x_k) = tau f(t_(k+1), x_k, u_(k+1)),     Df = df/dx at the same point
 
@@ -22,7 +22,9 @@ from pliant.errors import ModelEvaluationError, NonFiniteError, SingularError
 from pliant.expr.evaluate import parameter_values
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
+from pliant.realtime.sparsing.spectrum import singular_hint
 from pliant.solve.binding import runtime
+from pliant.solve.failure import event_hint
 from pliant.solve.matrices import jacobian_places, mass_matrix
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import check_parameters
@@ -166,9 +168,10 @@ class Walker:
         call = runtime.EVENT_CALL(self.model.struct.event)
         status = call(self.sim.instance.address, t, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info))
         if status != runtime.OK:
+            words = self.model.error_text(self.sim.instance)
             raise ModelEvaluationError(
-                f"{self.model.name}: the event at t = {t:g} in {self.scenario.name} fails: "
-                f"{self.model.error_text(self.sim.instance)}",
+                f"{self.model.name}: the event at t = {t:g} in {self.scenario.name} fails: {words}",
+                hint=event_hint(words) or "check the scenario's inputs and parameters, or take a smaller step",
                 time=t,
             )
         return after
@@ -246,7 +249,7 @@ class Walker:
         name = names[int(np.argmin(pivots))]
         raise SingularError(
             f"{self.model.name}: L - tau Df is singular {where} (no pivot for {name}): the step has no solution",
-            hint="the index may be above 1 in this form; try form='ode', another step, or other equations",
+            hint=singular_hint(bool(self.model.names.algebraic)),
             time=t,
             names=(name,),
         )
@@ -254,7 +257,7 @@ class Walker:
     def _not_a_number(self, t: float, name: str) -> NonFiniteError:
         return NonFiniteError(
             f"{self.model.name}: {name} or its equation is not a number at t = {t:g} in {self.scenario.name}",
-            hint="the scenario leaves the region where the model is defined, or the step is too large",
+            hint="a smaller step, or a scenario that stays where the model is defined",
             time=t,
             names=(name,),
         )

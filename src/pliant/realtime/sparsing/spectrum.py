@@ -83,7 +83,7 @@ class Pencil:
         AA, BB, _, real, imaginary, beta, Q, Z, _, info = lapack.dgges(lambda *_: 0, L, B, lwork=72 * self.n + 16)
         if info:
             raise ConvergenceError(
-                f"the QZ iteration did not converge (info = {info})", hint="look for extreme entries in L and Df"
+                f"the QZ iteration did not converge (info = {info})", hint="check L and Df for extreme entries"
             )
         lam = (real + 1j * imaginary) / beta
         upper = np.flatnonzero(imaginary > 0)
@@ -183,7 +183,7 @@ def mask_of(mask: ArrayLike, n: int) -> Mask:
 def step(tau: float) -> float:
     """A step size that makes sense."""
     if not (np.isfinite(tau) and tau > 0):
-        raise ArgumentError(f"tau = {tau}", hint="the step is positive")
+        raise ArgumentError(f"the step tau = {tau} must be positive", hint="e.g. tau=1e-3")
     return float(tau)
 
 
@@ -220,6 +220,13 @@ def solve_named(a: Floats, b: Floats, what: str, names: Sequence[str] = ()) -> F
     right_side = b * rows if b.ndim == 1 else b * rows[:, None]
     x: Floats = lapack.dgetrs(lu, pivots, right_side)[0].reshape(b.shape)
     return x * columns if b.ndim == 1 else x * columns[:, None]
+
+
+def singular_hint(is_algebraic: bool) -> str:
+    """What to try where L - tau Df is singular; ``is_algebraic``: some unknowns have no derivative."""
+    if not is_algebraic:
+        return "another step"
+    return "another step, or options={'form': 'ode'} for a Modelica model: the index may be above 1 with these unknowns"
 
 
 def solver(what: str) -> Solve:
@@ -299,7 +306,7 @@ def allowed_change(r: Floats, theta: float, slack: float = ROUNDING) -> Floats:
 def check_theta(theta: float) -> None:
     """Theta is the part of the distance that is kept."""
     if not 0.0 <= theta < 1.0:
-        raise ArgumentError(f"theta = {theta}", hint="0 <= theta < 1, .5 keeps half of the distance")
+        raise ArgumentError(f"theta = {theta} must satisfy 0 <= theta < 1", hint=".5 keeps half of the distance")
 
 
 def ringing(lam_s: ArrayLike) -> float:

@@ -16,6 +16,7 @@ from pliant.errors import SingularError
 from pliant.realtime.sparsing.elimination import Elimination, Entry, assign_rows, eliminate
 from pliant.realtime.sparsing.linearisations import Points
 from pliant.realtime.sparsing.linearise import Mask, Matrix
+from pliant.realtime.sparsing.spectrum import singular_hint
 
 Array = NDArray[np.floating]
 SOUND_GROWTH, SOUND_PIVOT = 1e3, 1e-8  # of rows scaled to one
@@ -144,6 +145,7 @@ def sound_order(points: Points, mask: Mask, name: str) -> Elimination:
             best = (rank, found)
     if best is None:
         raise SingularError(
-            f"{name}: no fixed order of elimination has a pivot for every unknown", hint="another step, or form='ode'"
+            f"{name}: no fixed order of elimination has a pivot for every unknown",
+            hint=singular_hint(bool(frame.algebraic.any())),
         )
     return best[1]

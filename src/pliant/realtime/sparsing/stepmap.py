@@ -70,7 +70,7 @@ def algebraic_map(part: Matrix, exact: Matrix, solve: Solve = plain_solve) -> Ma
 
 
 def lasting_error(mass: Matrix, J: Matrix, Df: Matrix, dx: Matrix, tau: float) -> Matrix:
-    """Error of order 2 in the states when the motion goes on with steps dx."""
+    """Error of order 2 in the states when the motion continues with steps dx."""
     identity = np.eye(len(mass))
 
     def local(h: float) -> Matrix:

@@ -1,4 +1,4 @@
-"""Stage "evidence": a pattern with its runs and its compiled step -> what holds, what does not, what is only told.
+"""Stage "evidence": a pattern with its runs and its compiled step -> what holds, what does not, what is only reported.
 
 Nothing is chosen, tuned or compiled here: evidence judges what it is given. Errors against accurate runs and the
 compiled step are worded in verdict.py, ranges that the runs went through in covered.py.
@@ -29,7 +29,7 @@ HIDDEN = 1e-3  # growth per step that is told of where the step damps it
 
 
 def judge_pattern(outcome: Outcome, tuned: Tuned, report: Callable[[float, str], object]) -> Evidence:
-    """Everything that speaks for or against a pattern and its compiled step."""
+    """All evidence for or against a pattern and its compiled step."""
     return Checks(outcome, tuned, report).run()
 
 
@@ -119,7 +119,7 @@ class Checks:
         self._judged(
             "stability margin",
             e.margin_kept >= rule.theta,
-            f"{e.margin_kept:.3f} of 1 - max |eigenvalue| is kept at the worst point, {rule.theta:g} was asked for",
+            f"{e.margin_kept:.3f} of 1 - max |eigenvalue| is kept at the worst point, {rule.theta:g} is required",
         )
         self._judged(
             "changes of single eigenvalues",
@@ -239,7 +239,7 @@ class Checks:
             self._judged(
                 "common Lyapunov function",
                 None,
-                "none: a linearisation does not decay by itself, or the model is large",
+                "none: a linearisation does not decay, or the model is large",
             )
             return
         found = e.lyapunov.found
@@ -273,7 +273,7 @@ class Checks:
             f"transition windows, {name}",
             True if found.length else None,
             f"disturbances along this run have decayed to {found.bound:.2f} after {found.length} steps from every "
-            f"start, and never grew beyond {found.peak:.3g} before (in the common norm, looked at every 25 steps)"
+            f"start, and never grew beyond {found.peak:.3g} before (in the common norm, checked every 25 steps)"
             if found.length
             else f"over a quarter of the run disturbances shrink only to {found.bound:.3g}",
         )

@@ -42,7 +42,7 @@ def input_range(walker: Walker, scenario: Scenario) -> Pair:
 
 
 def add_coverage(outcome: Outcome, e: Evidence) -> None:
-    """Over which states, inputs and parameters the evidence speaks, and what was not checked."""
+    """Which states, inputs and parameters the evidence covers, and what was not checked."""
     names, walker, bounds = outcome.model.names.u, Walker(outcome.model, outcome.request.step), []
     for exact in outcome.exact:
         scenario = exact.scenario
@@ -72,7 +72,7 @@ def add_coverage(outcome: Outcome, e: Evidence) -> None:
 def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
     out = [
         "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
-        "linearisations between the checked ones (a sample of the steps was looked at, windows look at all)",
+        "linearisations between the checked ones (a sample of the steps was checked, windows check all)",
         "that eigenvalues inside the unit circle at every step make the whole run decay: only a common Lyapunov "
         "function or the windows say so, where they hold",
         "the model itself: whether its equations describe the plant",

@@ -1,6 +1,6 @@
 """Stage "linearise": scenarios -> runs with the exact Jacobian -> linearisations, and accurate runs to compare with.
 
-The exact method itself must be stable, and the index one: what fails here no pattern can mend.
+The exact method itself must be stable, and the index one: no pattern can correct what fails here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pliant.realtime.evidence.accuracy import Judge
 from pliant.realtime.progress import StageClock
 from pliant.realtime.sparsing.linearisations import CommonData, Points, pick, ranges
 from pliant.realtime.sparsing.linearise import Mask, Trace, Walker, trace
-from pliant.realtime.sparsing.spectrum import Pencil
+from pliant.realtime.sparsing.spectrum import Pencil, singular_hint
 from pliant.realtime.stages.outcome import Exact
 from pliant.realtime.stages.request import PlanRequest
 from pliant.solve.models.numeric import NumericModel
@@ -44,7 +44,7 @@ def linearise(model: NumericModel, request: PlanRequest, clock: StageClock) -> E
 
 
 def check_size(model: NumericModel, request: PlanRequest) -> None:
-    """Can this model be looked at?"""
+    """Can this model be analysed?"""
     if model.n_x > LARGEST and request.options.search != "full":
         raise NotSupportedError(
             f"{model.name} has {model.n_x} unknowns: a search with dense eigenvalues goes up to {LARGEST}",
@@ -83,7 +83,7 @@ def make_frame(walker: Walker, request: PlanRequest, runs: list[Trace]) -> Commo
         if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
             raise ArgumentError(
                 f"weights: {weight!r} of {name} is not a number from 0 up",
-                hint="2 halves the error that is allowed, 0 lets the state go",
+                hint="2 halves the error that is allowed, 0 ignores the state",
             )
         i = names.index(name)
         scale[i] = np.inf if weight == 0 else scale[i] / weight
@@ -103,7 +103,7 @@ def check_stable(model: NumericModel, points: Points, runs: list[Trace]) -> None
                 raise NotSupportedError(
                     f"{model.name}: the index is above 1 at t = {points.origins[p].time:g} "
                     f"({int(frame.algebraic.sum())} algebraic equations do not determine their unknowns)",
-                    hint="load the model with options={'form': 'ode'}, or reduce the index",
+                    hint=singular_hint(True),
                 )
     outside = points.radius > 1.0 + 1e-6
     if outside.mean() > UNSTABLE_SHARE and grows(runs):
@@ -112,7 +112,7 @@ def check_stable(model: NumericModel, points: Points, runs: list[Trace]) -> None
             f"{model.name}: even with the exact Jacobian the step of {frame.tau:g} is unstable at "
             f"{int(outside.sum())} of {len(points)} linearisations (largest |eigenvalue| {points.radius[p]:.6g} at "
             f"t = {points.origins[p].time:g})",
-            hint="the model grows by itself in this scenario, or the step is too large for it",
+            hint="a smaller step; or check the scenario with model.simulate: the model itself may be unstable in it",
             time=points.origins[p].time,
         )
 

@@ -44,7 +44,7 @@ class Failed:
 
 
 def in_forms(model: NumericModel, wanted: str) -> list[tuple[str, NumericModel]]:
-    """The forms to look at; "best": both, one where they are the same."""
+    """The forms to try; "best": both, one where they are the same."""
     if wanted != "best":
         return [(wanted, in_form(model, wanted))]
     ode, dae = in_form(model, "ode"), in_form(model, "dae")

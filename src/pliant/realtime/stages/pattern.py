@@ -1,6 +1,6 @@
 """Stage "search": linearisations -> the pattern, with its runs and its order of elimination.
 
-    search -> runs with the pattern -> check there; the search goes on while something speaks against the pattern
+    search -> runs with the pattern -> check there; the search continues while a check fails
 
 The bias that orders the search takes steps as lasting; the recursion along the run does not. Where the two differ, the
 search is given more or less room, and the cheapest pattern whose recursion holds is taken. Linearisations of the

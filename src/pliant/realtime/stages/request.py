@@ -1,4 +1,4 @@
-"""What is asked of a plan: checked by itself first, then against the model in one of its forms."""
+"""What is asked of a plan: checked alone first, then against the model in one of its forms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_wish(
     accuracy: Any = DEFAULT,
     judged: Any = None,
 ) -> Wish:
-    """Arguments of ``model.realtime``, or an error that names the one that makes no sense."""
+    """Arguments of ``model.realtime``, or an error that names the invalid one."""
     tau = check_number("step", step, 0.0, np.inf, "a positive time in seconds, e.g. step=1e-3")
     share = check_number("theta", theta, 0.0, 1.0, "the share of the stability margin that must stay, e.g. .5")
     allowed = check_number("tolerance", tolerance, 0.0, np.inf, "the error that may be added, e.g. .02 of the range")
@@ -77,7 +77,7 @@ def check_wish(
 
 
 def request_of(model: NumericModel, wish: Wish) -> PlanRequest:
-    """The wish for this model: a step can be made of it, and the judged names are its own."""
+    """The request for this model: a step can be made of it, and the judged names are its own."""
     for one in wish.scenarios:
         assert one.stop is not None
         count = (one.stop - one.start) / wish.step

@@ -38,6 +38,7 @@ class Drive:
     start: StartValues
     memories: Matrix  # (N + 1, number of discrete variables)
     flags: NDArray[np.uint32] | None  # (N,) bits of the monitor, None without one
+    kind: str = ""  # "full", "guarded", or "": the step
 
 
 def equations_of(model: NumericModel) -> Equations:
@@ -128,4 +129,4 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     seconds = time.perf_counter() - begin
     x = np.vstack([first[None, :], history.astype(np.float64)])
     memories = np.vstack([memories[None, :], stepper.memories.astype(np.float64)])
-    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags)
+    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags, kind)

@@ -80,7 +80,7 @@ def compiled_line(outcome: Outcome, runs: Sequence[Drive], errors: dict[str, flo
 def missing_line(name: str, error: PliantError, grows: bool) -> Line:
     """An accurate run that was not to be had.
 
-    A run that the model does not get through says more than that a number is missing; a solver that gives up for
+    A run that the model does not get through says more than that a number is missing; a solver that stops for
     reasons of its own does not.
     """
     fails = isinstance(error, (ModelEvaluationError, NonFiniteError)) or (grows and isinstance(error, StepSizeError))

@@ -12,19 +12,19 @@ from pliant.solve.binding import runtime
 from pliant.solve.binding.simulation import HostMemoryStruct
 
 
-def linear_memory(size: int) -> NDArray[np.float64]:
+def linear_memory(size: int, hint: str) -> NDArray[np.float64]:
     """A block for the linear algebra, aligned for doubles."""
     try:
         return np.empty((size + 7) // 8, dtype=np.float64)
     except (MemoryError, ValueError):
-        raise linear_error(size) from None
+        raise linear_error(size, hint) from None
 
 
-def linear_error(size: int) -> ArgumentError:
+def linear_error(size: int, hint: str) -> ArgumentError:
     """Matrices do not fit."""
     return ArgumentError(
-        f"the linear algebra of this model needs {size / 2**30:.1f} GiB, more than there is",
-        hint="give pattern= or a sparse jac, so that sparse matrices can be used",
+        f"the linear algebra of this model needs {size / 2**30:.1f} GiB, more than is available",
+        hint=hint,
     )
 
 

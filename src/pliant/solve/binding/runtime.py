@@ -541,7 +541,7 @@ METHOD_ADDRESSES = {name: symbol(f"pl_{name}_method") for name in METHODS if nam
 
 
 def status_text(status: int) -> str:
-    """The runtime's own words for a status."""
+    """The runtime's text for a status."""
     return str(lib.pl_status_text(status).decode())
 
 

@@ -23,7 +23,7 @@ from pliant.structure.diagnosis import describe_equation
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The equations of a model in one form, for whoever writes code from them."""
+    """The equations of a model in one form, for code that is generated from them."""
 
     sorted: SortedSystem
     program: Program  # its statements in this form

@@ -34,7 +34,7 @@ class Root:
     """A root function g(t, x) of a model made by :func:`pliant.ode`.
 
     An event happens where g changes sign: ``direction`` +1 only rising, -1 only falling, 0 both. A ``terminal`` event
-    ends the simulation. ``update(t, x)``, if given, returns new states; the solver then begins anew from them.
+    ends the simulation. ``update(t, x)``, if given, returns new states; the solver then restarts from them.
 
     >>> Root(lambda t, x: x[0], direction=-1, update=lambda t, x: [0.0, -0.8 * x[1]]).terminal
     False
@@ -75,6 +75,22 @@ class FunctionModel(NumericModel):
     def doubtful_pattern(self) -> bool:
         """A pattern that the user gave, or that probing found, may be wrong."""
         return self.parts.pattern is not None and self.parts.jac is None
+
+    @property
+    def pattern_hint(self) -> str:
+        """It is an argument."""
+        return "give pattern= or a sparse jac to pliant.ode"
+
+    @property
+    def missing_hint(self) -> str:
+        """A pattern may be given, detected, or left out."""
+        other = "leave pattern='detect' out" if self.parts.detected else "use pattern='detect'"
+        return f"add the entry to pattern= of pliant.ode, or {other}"
+
+    @property
+    def jump_hint(self) -> str:
+        """Root functions are arguments."""
+        return "give roots= to pliant.ode where f jumps"
 
     def enlarge_pattern(self, missing: Sequence[tuple[int, int]]) -> bool:
         """A detected pattern gets the entries that it lacks."""
@@ -380,7 +396,7 @@ def _check_travels(what: str, value: Any) -> None:
     except Exception as error:  # whatever the object's own methods raise
         raise NotSupportedError(
             f"the model cannot be pickled, because {what} cannot: {error}",
-            hint="define it by `def` at the top level of a module, or make the model anew where it is needed",
+            hint="define it by `def` at the top level of a module, or construct the model where it is needed",
         ) from error
 
 

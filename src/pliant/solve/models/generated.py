@@ -46,12 +46,22 @@ class GeneratedModel(NativeModel):
 
     generated: Generated
     stem: str  # of its library in the cache
-    open_hint = "look at the parameters in it, where they are declared"
+    open_hint = "change the parameters that it names, where they are declared"
 
     @property
     def derived(self) -> bool:
         """They come from the equations."""
         return True
+
+    @property
+    def jump_hint(self) -> str:
+        """Relations make events unless the text forbids it."""
+        return "check the equations for jumps that make no event, as in noEvent(...), smooth(...) and functions"
+
+    @property
+    def chatter_hint(self) -> str:
+        """Relations have no direction."""
+        return "add hysteresis to the relation that switches, or combine the two sides into one smooth expression"
 
     @property
     def doubtful_pattern(self) -> bool:
@@ -144,7 +154,7 @@ class GeneratedModel(NativeModel):
         return Equations.of(self.generated, self.names)
 
     def in_form(self, form: str) -> GeneratedModel:
-        """The same model in another form, compiled anew if it was loaded in another one."""
+        """The same model in another form, compiled again if it was loaded in another one."""
         if self.generated.form == form:
             return self
         return GeneratedModel.compile(generate(self.generated.program.sorted, form), self.digest)
@@ -172,7 +182,7 @@ class GeneratedModel(NativeModel):
         return {k: float(found[k]) for k in np.flatnonzero(runtime.int8_at(flags, n)).tolist()}
 
     def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:
-        """Relations anew at (t, x, u); discrete variables hold."""
+        """Relations evaluated again at (t, x, u); discrete variables hold."""
         runtime.SETTLE_CALL(self.struct.settle)(instance.address, t, x.ctypes.data, u.ctypes.data)
 
     def tangent(self, instance: Instance, of: int, t: float, at: tuple[Vector, Vector], column: int) -> Vector | None:
@@ -275,7 +285,7 @@ class GeneratedModel(NativeModel):
         return found
 
     def wants_one_step(self, rtol: float) -> bool:
-        """State sets are chosen anew on the way; or the tolerance is tight, f cheap and the Jacobian exact.
+        """State sets are chosen again during a run; or the tolerance is tight, f cheap and the Jacobian exact.
 
         Not with algebraic unknowns in x: between the steps Radau5 gives them with its polynomial of degree three only.
         """
@@ -294,7 +304,7 @@ class GeneratedModel(NativeModel):
             more = f"\n    ... and {len(refusals) - 6} more" if len(refusals) > 6 else ""
             raise NotSupportedError(
                 f"{self.name} cannot be simulated yet, because of" + "".join(first) + more,
-                hint="write it another way: when, sample, pre, reinit, terminate, if-expressions, floor and mod work",
+                hint="use other constructs: when, sample, pre, reinit, terminate, if-expressions and floor work",
             )
 
     # ------------------------------------------------------------------ names
@@ -342,7 +352,7 @@ class GeneratedModel(NativeModel):
                 )
             if variable.kind == Kind.PARAMETER:
                 raise ArgumentError(
-                    f"the parameter {name} is computed from others and cannot be set by itself",
+                    f"the parameter {name} is computed from others and cannot be set directly",
                     hint="set the parameters that it depends on",
                 )
             if variable.kind == Kind.CONSTANT:

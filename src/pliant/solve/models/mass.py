@@ -30,7 +30,7 @@ class Explicit:
 
 
 def make_explicit(mass: sp.csc_array) -> Explicit:
-    """Replace dependent rows of ``mass`` by empty ones and tell how to combine the right-hand side."""
+    """Replace dependent rows of ``mass`` by empty ones and return how to combine the right-hand side."""
     n = mass.shape[0]
     entries = mass.tocoo()
     rows, columns = np.asarray(entries.row), np.asarray(entries.col)

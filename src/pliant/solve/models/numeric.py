@@ -42,7 +42,7 @@ class NumericModel(ABC):
     """A constant description (``struct``) plus a way to make instances.
 
     What is known of it stands in ``known``. What only some models can do has a method here, too, which says so by its
-    answer: nobody has to ask what a model was made from.
+    answer: no code has to ask what a model was made from.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class NumericModel(ABC):
         """A new instance with these parameters."""
 
     def error_text(self, instance: Instance) -> str:
-        """The model's own words about its last failure."""
+        """The model's own message about its last failure."""
         if not self.struct.error:
             return ""
         text = runtime.TEXT_CALL(self.struct.error)(instance.address)
@@ -162,10 +162,10 @@ class NumericModel(ABC):
         """Give discrete variables other values."""
 
     def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:  # noqa: B027 (see above)
-        """Relations anew at (t, x, u); discrete variables hold."""
+        """Relations evaluated again at (t, x, u); discrete variables hold."""
 
     def take_anew(self, instance: Instance, t: float, x: Vector, u: Vector) -> bool:
-        """Relations and choices of states anew at (t, x, u), as after a step; True if f has changed by that."""
+        """Relations and choices of states at (t, x, u) again, as after a step; True if f has changed by that."""
         return False
 
     def chosen_states(self, self_: int | None) -> dict[int, str]:
@@ -184,8 +184,33 @@ class NumericModel(ABC):
 
     @property
     def doubtful_pattern(self) -> bool:
-        """Is the pattern of the Jacobian somebody's word, which a wrong one would break silently?"""
+        """Was the pattern of the Jacobian given or detected, so that it may be wrong without notice?"""
         return False
+
+    @property
+    def has_pattern(self) -> bool:
+        """Is the pattern of the Jacobian known?"""
+        return bool(self.struct.jac.start)
+
+    @property
+    def pattern_hint(self) -> str:
+        """How to make the pattern of the Jacobian known."""
+        return "fill .jac of the pl_model with the pattern of the Jacobian"
+
+    @property
+    def missing_hint(self) -> str:
+        """What to do about an entry that the pattern of the Jacobian lacks."""
+        return "add the entry to .jac of the pl_model, or leave the pattern out"
+
+    @property
+    def jump_hint(self) -> str:
+        """What to look for where the right-hand side may jump without an event."""
+        return "give root functions where the right-hand side jumps (n_roots and roots of the pl_model)"
+
+    @property
+    def chatter_hint(self) -> str:
+        """What to do about events that follow each other without progress in time."""
+        return "add hysteresis to the condition of the event, or set a direction for its root function"
 
     def enlarge_pattern(self, missing: Sequence[tuple[int, int]]) -> bool:
         """Add entries to a pattern that was found by detection; False: the pattern is not pliant's to change."""
@@ -200,7 +225,7 @@ class NumericModel(ABC):
             word = "a Jacobian of its own" if asked == "exact" else "directional derivatives"
             raise ArgumentError(
                 f"option jacobian: {self.name} has no {word.removeprefix('a ')}",
-                hint="leave jacobian at 'auto', or take 'differences'",
+                hint="leave the option jacobian out, or use 'differences'",
             )
         return asked
 
@@ -230,7 +255,7 @@ class NumericModel(ABC):
         return self
 
     def wants_one_step(self, rtol: float) -> bool:
-        """Should "auto" begin with Radau5? E.g. because the model makes its solver begin anew again and again."""
+        """Should "auto" begin with Radau5? E.g. because the model makes its solver restart again and again."""
         return False
 
     def start_search(self, sim: Simulation) -> StartSearch:
@@ -271,8 +296,8 @@ class NumericModel(ABC):
         if (low is not None and value < low) or (high is not None and value > high):
             bound = f"min = {low:g}" if low is not None and value < low else f"max = {high:g}"
             raise ArgumentError(
-                f"the parameter {name} cannot be {value:g}: it has {bound}",
-                hint=f"declared at {info.span}" if info.span else "give a value inside",
+                f"the parameter {name} cannot be {value:g}: it has {bound}" + (f" ({info.span})" if info.span else ""),
+                hint="give a value within its range",
             )
 
     def start_place(self, name: str) -> tuple[int, int]:

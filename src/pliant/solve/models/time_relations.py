@@ -1,6 +1,6 @@
 """Relations that time drives: a carrier against a level, the end of a pulse. They switch as often as the model says.
 
-A state whose derivative reads parameters and time only, and that events at most set anew (an integrator with reset), is
+A state whose derivative reads parameters and time only, and that events at most reset (an integrator with reset), is
 a carrier, too.
 """
 

@@ -53,7 +53,7 @@ def plot(
     """
     matplotlib = import_optional("matplotlib", "plotting", "result.save() writes files for other tools")
     if not isinstance(log, str) or log not in ("", "x", "y", "xy"):
-        raise ArgumentError(f"log={log!r} makes no sense", hint='use log="x", "y" or "xy"')
+        raise ArgumentError(f"log={log!r} is not valid", hint='use log="x", "y" or "xy"')
     if not isinstance(title, str):
         raise ArgumentError(f"title must be a text, not {title!r}", hint='e.g. title="step response"')
     groups, note = _make_groups(result, names, one_axis=ax is not None)

@@ -197,7 +197,7 @@ class Result(Stamped):
             states: names of the entries of `Event.before` and `after`; by default columns of kind "state".
 
         `manifest`, `info`, `lazy` and `steps` may be functions without arguments, called when first needed: a large
-        model should not pay for descriptions that nobody reads.
+        model should not pay for descriptions that are never read.
         """
         self._time = read_only(time)
         self._values = read_only(values)
@@ -324,7 +324,7 @@ class Result(Stamped):
     def final(self) -> dict[str, float]:
         """The last row by name: recorded columns and their aliases, nothing that has to be computed."""
         if not len(self):
-            raise ArgumentError("the result has no rows, so no final values", hint="look at result.complete")
+            raise ArgumentError("the result has no rows, so no final values", hint="simulate with points=2 or more")
         last = {name: float(self._values[-1, j]) for name, j in self._columns.items()}
         for alias, (target, sign) in self._aliases.items():
             if target in self._columns:
@@ -474,7 +474,7 @@ class Result(Stamped):
             return self._explained
         if self.record is None:
             raise ArgumentError(
-                "this result does not know how it was computed: it was read from a file, or comes from a coupling",
+                "this result holds no record of its run: it was read from a file, or comes from a coupling",
                 hint="call explain() on what model.simulate returns",
             )
         return explain(self.record(self))

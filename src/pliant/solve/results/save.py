@@ -216,7 +216,7 @@ def _read_csv(path: Path) -> Result:
                 used = range(len(header) - 1 if is_trailing else len(header))
                 data = np.loadtxt(rows, delimiter=",", ndmin=2, usecols=used, comments=None)
         except ValueError as error:
-            raise ArgumentError(f"{path} is no result: {error}", hint="look at that row") from error
+            raise ArgumentError(f"{path} is no result: {error}", hint="correct that row") from error
     data = data.reshape(-1, len(used))
     columns = {name: data[:, j] for j, name in enumerate(header) if 0 < j < len(used)}
     return build_from_columns(data[:, 0], columns, meta if fits(meta, list(columns), path) else {})

@@ -213,7 +213,7 @@ class ChildSimulation(Simulation):
             words = content.decode(errors="replace")
             raise ProcessError(
                 f"the child process cannot simulate {self.model.name}: {words}",
-                hint="set PLIANT_CACHE to a folder that nobody tidies meanwhile, or leave the option process out",
+                hint="leave the option process out, or set PLIANT_CACHE to a folder that is not cleaned during the run",
             )
         status = WORD.unpack_from(content)[0]
         image = np.frombuffer(content, dtype=np.uint8, offset=WORD.size).copy()
@@ -234,7 +234,7 @@ class ChildSimulation(Simulation):
             super().begin()
             raise ProcessError(
                 f"the child process finds no start values of {self.model.name}, but this one does",
-                hint="the model depends on what happened before: look at the foreign code that it calls",
+                hint="the model depends on earlier calls: check the external code that it calls",
             )
         report = StartReportStruct.from_buffer_copy(content, WORD.size)
         lists = np.frombuffer(content, dtype=np.int32, offset=WORD.size + ctypes.sizeof(report)).copy()
@@ -247,7 +247,10 @@ class ChildSimulation(Simulation):
     def _restore(self, image: NDArray[np.uint8]) -> None:
         status = runtime.lib.pl_simulation_restore(self.place, runtime.address_of(image))
         if status != runtime.OK:
-            raise ProcessError(f"the state of the child process cannot be read: {runtime.status_text(status)}")
+            raise ProcessError(
+                f"{self.model.name}: the state of the child process cannot be read: {runtime.status_text(status)}",
+                hint="simulate without the option process",
+            )
 
     def _take_part(self, content: bytes) -> None:
         """Rows, steps and events, as they were recorded there."""
@@ -325,7 +328,7 @@ class ChildSimulation(Simulation):
         t = float(self.run.t_reached)
         return ProcessError(
             f"the child process of {self.model.name} {how}, after t = {t:.10g}",
-            hint="look at the foreign code that the model calls; the exception's .result holds what had arrived",
+            hint="check the external code that the model calls; the exception's .result holds what had arrived",
             time=t,
         )
 

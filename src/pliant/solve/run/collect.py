@@ -79,7 +79,7 @@ def _chosen_names(sim: Simulation) -> tuple[str, ...]:
 
 
 def _lazy_columns(sim: Simulation) -> dict[str, Callable[[], NDArray[np.float64]]]:
-    """Columns that are computed when somebody asks for them: derivatives and inputs."""
+    """Columns that are computed on first use: derivatives and inputs."""
     lazy: dict[str, Callable[[], NDArray[np.float64]]] = {}
     names = sim.model.names
     # what events and steps have changed since is lost: the equations of an earlier time are gone

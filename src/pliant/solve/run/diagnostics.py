@@ -14,7 +14,7 @@ INCIDENT = np.dtype(
 
 
 class Notes:
-    """Counts per state and a list of incidents: ``pl_record``, and no views of it before somebody asks."""
+    """Counts per state and a list of incidents: ``pl_record``, and no views of it before they are used."""
 
     def __init__(self, struct: runtime.RecordStruct, memory: SimulationMemory) -> None:
         self.struct, self.memory = struct, memory

@@ -1,7 +1,7 @@
 """Inputs u(t) for the runtime: constants, tables, polynomials by segments, functions of time.
 
 Tables and segments become one piecewise polynomial on the union of their times. A time that stands twice in a table is
-a jump (the value changes there at once), and so is the start of a segment whose polynomial does not go on from the one
+a jump (the value changes there at once), and so is the start of a segment whose polynomial does not continue the one
 before; the solver stops at jumps and nowhere else.
 """
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, SingularError, SolverError
+from pliant.solve.advice import memory_hint
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import linear_memory
 from pliant.solve.binding.simulation import LinearPlanStruct
@@ -91,17 +92,20 @@ def _plan_of(model: NumericModel, request: Request, source: str) -> Planned:
 def _plan(model: NumericModel, request: Request, struct: LinearPlanStruct) -> NDArray[np.float64]:
     """Patterns merged, coloured and ordered."""
     lib, address, layout = runtime.lib, model.address, struct.layout
-    work = linear_memory(lib.pl_linear_work_size(address))
+    work = linear_memory(lib.pl_linear_work_size(address), memory_hint(model, request))
     status = lib.pl_linear_plan(address, ctypes.byref(struct.options), ctypes.byref(layout), runtime.address_of(work))
     struct.work = runtime.address_of(work)
     if status == runtime.ARGUMENT:
-        raise ArgumentError("linear='sparse' needs the pattern of the Jacobian", hint="give pattern= or a sparse jac")
+        raise ArgumentError("linear='sparse' needs the pattern of the Jacobian", hint=model.pattern_hint)
     if status == runtime.MEMORY:
-        raise ArgumentError(
-            f"a dense Jacobian of {model.n_x} states is too large", hint="give pattern= or a sparse jac"
-        )
+        raise ArgumentError(f"a dense Jacobian of {model.n_x} states is too large", hint=memory_hint(model, request))
     if status != runtime.OK:
-        raise SolverError(f"planning the linear algebra failed: {runtime.status_text(status)}")
+        other = "sparse" if request.options.linear == "dense" else "dense"
+        raise SolverError(
+            f"{model.name}: planning the linear algebra failed: {runtime.status_text(status)}",
+            hint=f"check the pattern of the Jacobian, or use options={{'linear': {other!r}}}",
+            time=request.start,
+        )
     if layout.structural_rank < model.n_x:
         name = model.names.x[layout.unmatched]
         raise SingularError(

@@ -146,7 +146,11 @@ class Point:
         self.sim.raise_user_error()
         if status != runtime.OK:
             words = self.model.error_text(self.sim.instance) or runtime.status_text(status)
-            raise ModelEvaluationError(f"{self.model.name} cannot be evaluated at t = {self.t:g}: {words}", time=self.t)
+            raise ModelEvaluationError(
+                f"{self.model.name} cannot be evaluated at t = {self.t:g}: {words}",
+                hint="give start values, inputs and parameters for which the equations are defined",
+                time=self.t,
+            )
         return f
 
     def derivatives(self, x: Matrix, f: Matrix) -> None:
@@ -181,7 +185,12 @@ class Point:
             status = call(sim.instance.address, self.t, x.ctypes.data, sim.u.ctypes.data, len(y), None, y.ctypes.data)
             sim.raise_user_error()
             if status != runtime.OK:
-                raise ModelEvaluationError(f"{self.model.name}: the outputs cannot be evaluated", time=self.t)
+                words = self.model.error_text(sim.instance) or runtime.status_text(status)
+                raise ModelEvaluationError(
+                    f"{self.model.name}: the outputs cannot be evaluated at t = {self.t:g}: {words}",
+                    hint="give states and inputs for which the outputs are defined",
+                    time=self.t,
+                )
         return y
 
     def state_names(self) -> tuple[str, ...]:
@@ -210,6 +219,20 @@ class HeldPoint(Point):
     """A point of the user: states have the given values, all others those of the start; equations hold."""
 
     held = True
+
+
+def _singular(point: Point, inner: Matrix, algebraic: NDArray[np.bool_]) -> SingularError:
+    """The algebraic unknowns that the equations leave open, by name."""
+    _, _, rows = np.linalg.svd(inner)
+    share = np.abs(rows[-1])
+    every = [name for name, one in zip(point.model.names.x, algebraic, strict=True) if one]
+    names = tuple(name for name, one in zip(every, share, strict=True) if one > 0.1 * share.max())[:5]
+    return SingularError(
+        f"{point.model.name}: the algebraic equations do not determine {', '.join(names)} at t = {point.t:g}",
+        hint="linearise at another point (t=, x=, inputs=), or check the equations of these variables",
+        time=point.t,
+        names=names,
+    )
 
 
 def point_at(
@@ -245,7 +268,8 @@ def linearize(
         j, ju = np.asarray(np.linalg.solve(mass, j)), np.asarray(np.linalg.solve(mass, ju))
     elif not d.all() and not np.array_equal(mass[np.ix_(d, d)], np.eye(int(d.sum()))):
         raise NotSupportedError(
-            "linearize needs a mass matrix that is regular or diag(I, 0)", hint="reorder the equations"
+            "linearize needs a mass matrix that is regular or diag(I, 0)",
+            hint="multiply the differential equations by the inverse of their part of the mass matrix",
         )
     a = ~d
     names = tuple(name for name, keep in zip(point.state_names(), d, strict=True) if keep)
@@ -253,7 +277,7 @@ def linearize(
         try:
             inner = np.linalg.solve(j[np.ix_(a, a)], np.hstack([j[np.ix_(a, d)], ju[a]]))
         except np.linalg.LinAlgError:
-            raise SingularError(f"{model.name}: the algebraic equations are singular here", time=t) from None
+            raise _singular(point, j[np.ix_(a, a)], a) from None
         n = int(d.sum())
         slope, gain = inner[:, :n], inner[:, n:]
         ju = ju[d] - j[np.ix_(d, a)] @ gain
@@ -368,7 +392,7 @@ def steady_state(
 
 
 def _settle(point: Point, x: Matrix, f: Matrix, follow: bool) -> SteadyState | Matrix:
-    """Pseudo-transient continuation from x; the last f if it does not come to rest."""
+    """Pseudo-transient continuation from x; the last f if it does not converge."""
     mass = mass_matrix(point.sim)
     nominal = point.model.x_nominal if point.model.x_nominal is not None else np.ones(point.model.n_x)
     rate = _rate(f, x, nominal)
@@ -421,7 +445,7 @@ def _rate(f: Matrix, x: Matrix, nominal: Matrix) -> float:
 
 
 def self_consistent(point: Point, x: Matrix, f: Matrix) -> tuple[Matrix, Matrix]:
-    """Relations and state sets taken anew at x, as after a step; f again if anything changed."""
+    """Relations and state sets evaluated again at x, as after a step; f again if anything changed."""
     changed = point.model.take_anew(point.sim.instance, point.t, x, point.sim.u)
     return x, point.rhs(x) if changed else f
 

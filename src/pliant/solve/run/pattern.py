@@ -1,4 +1,4 @@
-"""Patterns that are somebody's word: found by detection, and named where they prove to be wrong."""
+"""Patterns that may be wrong, since they were given or detected: entries that they lack are named."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def pattern_error(sim: Simulation, missing: list[tuple[int, int]]) -> PatternErr
     error = PatternError(
         f"the pattern of the Jacobian lacks {', '.join(listed)}{more}: "
         f"f depends on it at t = {sim.problem.failure.t:.10g}",
-        hint="add the entry to the pattern (pattern= or .jac), or leave the pattern out; pattern='detect' finds it",
+        hint=sim.model.missing_hint,
         time=float(sim.run.t_reached),
         names=tuple(names[row] for row, _ in missing[:SHOWN]),
     )

@@ -1,4 +1,4 @@
-"""The record of a run, from which the room `explain` says why it was slow."""
+"""The record of a run, from which the package `explain` finds out why it was slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""simulate: run to the end, watch the clock, report progress, lose nothing on the way."""
+"""simulate: run to the end, watch the clock, report progress, lose no results."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pliant.errors import PatternError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.solve.advice import timeout_hint
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import Request
 from pliant.solve.progress import Progress, Reporter
@@ -36,7 +37,7 @@ def run_to_end(sim: Simulation, reporter: Reporter) -> None:
             if limit is not None and sim.seconds > limit and not sim.done:
                 raise SimulationTimeout(
                     f"the time-out of {limit:g} s ran out at t = {sim.run.t_reached:.10g}",
-                    hint="raise timeout=, loosen the tolerances, or look at result.stats",
+                    hint=timeout_hint(sim.request),
                     time=float(sim.run.t_reached),
                 )
             if reporter.listens(sim.seconds):
@@ -58,9 +59,9 @@ def simulate(
     inputs: Any,
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
-    """Run ``request`` on ``model``; every error raised on the way carries the result so far.
+    """Run ``request`` on ``model``; every error raised carries the result so far.
 
-    A pattern found by detection that proves to lack an entry gets it, and the run begins anew.
+    A pattern found by detection that proves to lack an entry gets it, and the run restarts.
     """
     signals = typed_inputs(model.declared_inputs(request.parameters), inputs, request.stop)
     try:

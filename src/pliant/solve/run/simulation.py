@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.errors import ArgumentError, InitialValueError, UnknownNameError
+from pliant.solve.advice import memory_hint, refused_request
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import SimulationMemory, linear_memory
 from pliant.solve.binding.simulation import GROW, MODEL_ENGINE, HeadStruct, SetupStruct
@@ -42,7 +43,7 @@ NO_NUMBERS = np.empty(0)
 class Simulation:
     """One simulation. ``begin``, ``advance`` until ``done``, then collect.
 
-    degree: the inputs are set on the way, polynomials of that degree, and there are no rows (cosim/part_simulation.py).
+    degree: inputs are set during the run, polynomials of that degree, and there are no rows (cosim/part_simulation.py).
     """
 
     def __init__(self, model: NumericModel, request: Request, inputs: Any, degree: int = -1) -> None:
@@ -102,7 +103,7 @@ class Simulation:
             )
 
     def _setup(self, degree: int) -> SetupStruct:
-        """What the simulation in C is told, but for its memory."""
+        """What is handed to the simulation in C, except its memory."""
         request, model = self.request, self.model
         points = request.points
         self.start_work = np.empty((model.start_bytes + 7) // 8)
@@ -137,7 +138,7 @@ class Simulation:
         )
 
     def _run_options(self) -> runtime.RunOptionsStruct:
-        """What the step loop is told."""
+        """What is handed to the step loop."""
         request, options, model = self.request, self.request.options, self.model
         usual = options is DEFAULTS and not request.step
         one_step = request.method == "auto" and model.wants_one_step(request.rtol)
@@ -175,7 +176,7 @@ class Simulation:
         status = ctypes.c_int()
         runtime.lib.pl_simulation_init(self.place, ctypes.byref(setup), ctypes.byref(status))
         if status.value != runtime.OK:
-            raise ArgumentError(f"the runtime refuses the request: {runtime.status_text(status.value)}")
+            raise refused_request(self.request, status.value)
         self.head = head = HeadStruct.from_address(self.place)
         self.problem: runtime.ProblemStruct = head.problem
         self.count: runtime.CountersStruct = head.count
@@ -207,7 +208,7 @@ class Simulation:
         try:
             self.lent = plan.ready.pop()
         except IndexError:
-            self.lent = linear_memory(plan.struct.layout.size)
+            self.lent = linear_memory(plan.struct.layout.size, memory_hint(self.model, self.request))
             return plan, False
         return plan, True
 
@@ -271,7 +272,7 @@ class Simulation:
     # ----------------------------------------------------------------------------------------------- stepping
 
     def raise_user_error(self) -> None:
-        """An exception of the user's function, kept while C was running, goes on from here."""
+        """An exception of the user's function, kept while C was running, is raised here."""
         if self.instance.raised is not None:
             error, self.instance.raised = self.instance.raised, None
             raise error

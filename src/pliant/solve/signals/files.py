@@ -239,7 +239,7 @@ def _first_line(text: str) -> tuple[str, str]:
 
 
 class _Cells:
-    """The rows of a CSV file: Arrow reads them if they are in order, else they are looked at one by one."""
+    """The rows of a CSV file: Arrow reads them if they are in order, else they are read one by one."""
 
     def __init__(self, body: str, mark: str, width: int, origin: TableOrigin, who: str) -> None:
         self.mark, self.width, self.origin, self.who = mark, width, origin, who
@@ -334,7 +334,7 @@ def _parquet(file: Path, who: str) -> NamedColumns:
         table = pyarrow.parquet.read_table(file)
     except (OSError, pyarrow.ArrowException) as error:
         raise ArgumentError(
-            f"{who}{file} is not a Parquet file that can be read: {error}", hint="save it anew"
+            f"{who}{file} is not a Parquet file that can be read: {error}", hint="save it again"
         ) from None
     return _arrow(table, str(file), who)
 

@@ -96,8 +96,11 @@ class Declared:
             raise ArgumentError(f"input {name} is {ARTICLE[self.type]} and cannot be {value:g}{where()}", hint=hint)
         if value < self.low or value > self.high:
             bound = f"min = {self.low:g}" if value < self.low else f"max = {self.high:g}"
-            hint = f"declared at {self.place}" if self.place else "give a value inside"
-            raise ArgumentError(f"input {name} cannot be {value:g}: it has {bound}{where()}", hint=hint)
+            place = f" ({self.place})" if self.place else ""
+            raise ArgumentError(
+                f"input {name} cannot be {value:g}: it has {bound}{place}{where()}",
+                hint="give a value within its range",
+            )
 
     def numbers(self, name: str, values: Column, origin: TableOrigin) -> Vector:
         """Many values as numbers; the first that does not fit is named with its place."""
@@ -157,7 +160,7 @@ class Typed(Signal):
 
     @property
     def jumps(self) -> Vector:
-        """Times at which the history of a solver has to be corrected, as far as the signal tells."""
+        """Times at which the history of a solver has to be corrected, as far as the signal gives them."""
         return np.zeros(0)
 
     @abstractmethod
@@ -235,7 +238,7 @@ class TableSignal(Typed):
 class Segments(Typed):
     """An input given by polynomials: ``u(t) = sum_k coefficients[s][k] (t - start[s])^k`` from start[s] on.
 
-    Before the first start its first value holds, the last polynomial goes on to the end.
+    Before the first start its first value holds, the last polynomial continues to the end.
 
     >>> ramps = Segments([0.0, 1.0], [[0.0, 2.0], [5.0, -1.0]])
     >>> ramps.degree
@@ -329,7 +332,7 @@ class FunctionSignal(Typed):
     is_typed: bool = False
 
     def typed(self, name: str, declared: Declared, stop: float = inf) -> FunctionSignal:
-        """With its values checked at every call; NaN and infinity go on to those who know what to do about it."""
+        """With its values checked at every call; NaN and infinity are passed on to the caller, which handles them."""
         if self.is_typed:
             return self
         function, low, high, plain = self.function, declared.low, declared.high, declared.type == "real"
@@ -404,13 +407,13 @@ def make_table(name: str, times: Column, values: Column, origin: TableOrigin) ->
         raise ArgumentError(
             f"input {name}: the times of the table must ascend, but {times[row]:.10g} comes after "
             f"{times[row - 1]:.10g}{origin.place(row)}",
-            hint="sort the rows; twice the same time is a jump",
+            hint="sort the rows; the same time twice is a jump",
         )
     thrice = times[2:] == times[:-2]
     if thrice.any():
         row = int(np.argmax(thrice)) + 2
         raise ArgumentError(
-            f"input {name}: the time {times[row]:.10g} stands more than twice in the table{origin.place(row)}",
+            f"input {name}: the time {times[row]:.10g} occurs more than twice in the table{origin.place(row)}",
             hint="twice is a jump, from the first value to the second",
         )
     return TableSignal(times, values, origin)
@@ -431,7 +434,7 @@ def table_from(frame: NamedColumns, name: str, *others: str) -> TableSignal:
 
 
 def count_jumps(given: Mapping[str, Typed], start: float, stop: float) -> int:
-    """At how many times inside the run do inputs jump? Functions of time do not tell."""
+    """At how many times inside the run do inputs jump? Functions of time do not count."""
     times = [jumps for signal in given.values() if len(jumps := signal.jumps)]
     if not times:
         return 0

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 WORDS = {
     binding_start.ALGEBRAIC: "the algebraic equations could not be solved",
-    binding_start.RESTLESS: "the relations do not come to rest",
-    binding_start.ROUNDS: "the relations of the model do not come to rest at the start",
+    binding_start.RESTLESS: "the iteration of the relations does not converge",
+    binding_start.ROUNDS: "the iteration of the relations at the start does not converge",
     binding_start.NONFINITE: "the derivative of the initial conditions is not finite",
     binding_start.DERIVATIVE: "the derivatives cannot be evaluated",
     binding_start.EVENT: "the first event fails",
@@ -148,12 +148,29 @@ class GeneratedStart(StartSearch):
         why = self._residuals() if failure.what == binding_start.RESIDUAL else WORDS.get(failure.what, "")
         words = failure.words.decode(errors="replace")
         why = words or why or runtime.status_text(failure.status)
-        known = "the first of them holds for known values only: change it, or what fixes them"
-        hint = known if failure.known else event_hint(why)
         return InitialValueError(
             f"{name}: no consistent start values at t = {self.sim.request.start:g}: {why}{self._loop_residuals()}",
-            hint=hint or "give start values near the solution (start = ... in the model, or start_values=)",
+            hint=self._hint(why),
         )
+
+    def _hint(self, why: str) -> str:
+        """What to try: it depends on whether conditions contradict each other, and on what they leave free."""
+        failure = self.report.failure
+        near = "give start values near the solution (start = ... in the model, or start_values=)"
+        if failure.what != binding_start.RESIDUAL:
+            return event_hint(why) or near
+        conditions = self.generated.initial.conditions
+        redundant = set(_integers(self.report.redundant, self.report.n_redundant))
+        at_odds = [row for row in failure.row[: failure.n_rows] if row in redundant and row < len(conditions)]
+        if len(at_odds) > 1:
+            named = " and ".join(f"`{conditions[row].text}`" for row in at_odds[:3])
+            return f"{named} contradict each other: remove or change one of them"
+        if failure.known:
+            return (
+                "the first condition does not depend on what is still free: change it, the values that are fixed, "
+                "or the start values"
+            )
+        return f"{near}; if there is no solution, change one of these conditions"
 
     def _residuals(self) -> str:
         """Which conditions are violated, the worst first."""

@@ -1,4 +1,4 @@
-"""The start of a simulation: what the runtime is asked for, and what is said when there are no start values."""
+"""The start of a simulation: what the runtime is asked for, and the error where there are no start values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StartSearch:
         self.report: binding_start.StartReportStruct = sim.head.report
 
     def prepare(self) -> None:
-        """Tell the runtime what is given."""
+        """Pass to the runtime what is given."""
         request: binding_start.StartRequestStruct = self.sim.head.setup.request
         request.check = self.sim.request.options.initial == "check"
         request.held = self.sim.request.held
@@ -42,6 +42,6 @@ class StartSearch:
             words = failure.words.decode(errors="replace")
             return InitialValueError(
                 f"{sim.model.name}: initialisation failed at t = {t:g}: {words}",
-                hint="give better start values",
+                hint="give start values near the solution (start_values=, or start in the model)",
             )
         return None
