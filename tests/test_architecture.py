@@ -17,7 +17,7 @@ PACKAGE = Path(pliant.__file__).parent
 
 # design.md: a room imports from its left, never to its right; rooms in one group do not know each other
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "ir"),
+    ("errors", "ir", "version"),
     ("arguments", "calls", "drawing", "pickled", "plain", "textfile"),
     ("expr",),
     ("frontend", "structure", "codegen"),

@@ -7,7 +7,7 @@
 'bdf'
 """
 
-import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import (
@@ -36,59 +36,85 @@ from pliant.errors import (
     UnknownNameError,
     VersionError,
 )
-from pliant.explain import Explanation
-from pliant.jacobian.quality import Quality
-from pliant.model import Model, inspect, load, native, ode
-from pliant.realtime.flags import Flag
-from pliant.realtime.options import RealtimeOptions
-from pliant.realtime.scenario import Scenario
-from pliant.solve.models.function import Root
-from pliant.solve.options import SolverOptions
-from pliant.solve.progress import Progress
-from pliant.solve.results.manifest import pliant_version
-from pliant.solve.results.result import Event, Result, Stats, VariableInfo
-from pliant.solve.results.save import load_result
-from pliant.solve.run.jacobian import Jacobian
-from pliant.solve.run.operating import Linearization, SteadyState
-from pliant.solve.signals.kinds import Segments
-from pliant.solve.start.explained import Start
-from pliant.structure.options import StructureOptions
-from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.cosim.coupling import Coupling
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
     from pliant.cosim.record import CouplingResult, PartRecord
+    from pliant.explain.explanation import Explanation
+    from pliant.jacobian.quality import Quality
+    from pliant.model import Model, inspect, load, native, ode
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
+    from pliant.realtime.flags import Flag
+    from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
+    from pliant.realtime.scenario import Scenario
     from pliant.realtime.sparsing import criteria
+    from pliant.solve.models.function import Root
+    from pliant.solve.options import SolverOptions
+    from pliant.solve.progress import Progress
+    from pliant.solve.results.result import Event, Result, Stats, VariableInfo
+    from pliant.solve.results.save import load_result
+    from pliant.solve.run.jacobian import Jacobian
+    from pliant.solve.run.operating import Linearization, SteadyState
+    from pliant.solve.signals.kinds import Segments
+    from pliant.solve.start.explained import Start
+    from pliant.structure.options import StructureOptions
+    from pliant.structure.report import Structure
 
-__version__ = pliant_version()
+    __version__: str
 
-_LATER = {  # slow to load
-    "Connection": ("pliant.cosim.graph", "Connection"),
-    "Coupling": ("pliant.cosim.coupling", "Coupling"),
-    "CouplingResult": ("pliant.cosim.record", "CouplingResult"),
-    "criteria": ("pliant.realtime.sparsing.criteria", None),
-    "Evidence": ("pliant.realtime.evidence.evidence", "Evidence"),
-    "Part": ("pliant.cosim.part", "Part"),
-    "PartAbout": ("pliant.cosim.part", "PartAbout"),
-    "PartRecord": ("pliant.cosim.record", "PartRecord"),
-    "PartSettings": ("pliant.cosim.part", "PartSettings"),
-    "Plan": ("pliant.realtime.plan", "Plan"),
-    "Port": ("pliant.cosim.part", "Port"),
-    "Timing": ("pliant.realtime.delivery.measure", "Timing"),
+# Where names come from that are loaded when they are first used. `import pliant` is then as cheap as its errors, and a
+# program pays for what it uses; above is the same for type checkers, and a test compares.
+_LATER = {
+    "pliant.cosim.coupling": ("Coupling",),
+    "pliant.cosim.graph": ("Connection",),
+    "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
+    "pliant.cosim.record": ("CouplingResult", "PartRecord"),
+    "pliant.explain.explanation": ("Explanation",),
+    "pliant.jacobian.quality": ("Quality",),
+    "pliant.model": ("Model", "inspect", "load", "native", "ode"),
+    "pliant.realtime.delivery.measure": ("Timing",),
+    "pliant.realtime.evidence.evidence": ("Evidence",),
+    "pliant.realtime.flags": ("Flag",),
+    "pliant.realtime.options": ("RealtimeOptions",),
+    "pliant.realtime.plan": ("Plan",),
+    "pliant.realtime.scenario": ("Scenario",),
+    "pliant.solve.models.function": ("Root",),
+    "pliant.solve.options": ("SolverOptions",),
+    "pliant.solve.progress": ("Progress",),
+    "pliant.solve.results.result": ("Event", "Result", "Stats", "VariableInfo"),
+    "pliant.solve.results.save": ("load_result",),
+    "pliant.solve.run.jacobian": ("Jacobian",),
+    "pliant.solve.run.operating": ("Linearization", "SteadyState"),
+    "pliant.solve.signals.kinds": ("Segments",),
+    "pliant.solve.start.explained": ("Start",),
+    "pliant.structure.options": ("StructureOptions",),
+    "pliant.structure.report": ("Structure",),
 }
 
+if not TYPE_CHECKING:  # a checker that sees this takes every name for granted
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'pliant' has no attribute {name!r}")
-    module, inner = _LATER[name]
-    found = importlib.import_module(module)
-    return found if inner is None else getattr(found, inner)
+    def __getattr__(name: str) -> Any:
+        import importlib
+
+        homes = {name: module for module, names in _LATER.items() for name in names}
+        if name in homes:
+            found = getattr(importlib.import_module(homes[name]), name)
+        elif name == "criteria":
+            found = importlib.import_module("pliant.realtime.sparsing.criteria")
+        elif name == "__version__":
+            found = importlib.import_module("pliant.version").pliant_version()
+        else:
+            raise AttributeError(f"module 'pliant' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
 
 
 __all__ = [

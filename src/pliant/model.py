@@ -21,7 +21,6 @@ from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped
 from pliant.plain import plain
-from pliant.solve.models.function import Function, function_model
 from pliant.solve.models.generated import GeneratedModel
 from pliant.solve.models.native import load_native
 from pliant.solve.models.numeric import NumericModel
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.progress import PlanProgress
+    from pliant.solve.models.function import Function
 
 
 @by_keyword_class
@@ -348,6 +348,8 @@ def ode(
     >>> round(result.events[0].time, 4)
     0.4515
     """
+    from pliant.solve.models.function import function_model  # needs scipy, which is slow to load
+
     return Model(function_model(f, x0, jac=jac, mass=mass, pattern=pattern, roots=roots, names=names, nominal=nominal))
 
 

@@ -19,8 +19,6 @@ from rich.table import Table
 
 import pliant
 from pliant.drawing import picture_kind
-from pliant.solve.results.manifest import to_json
-from pliant.solve.results.save import check_format
 
 EXIT_ERROR = 1
 EXIT_USAGE = 2  # the parser's own code, too
@@ -90,13 +88,22 @@ class Report:
             told = {"type": type(error).__name__, "message": message, "hint": hint}
             told["time"] = getattr(error, "time", None)
             body = {"error": told} if result is None else {"error": told, **self._facts(result)}
-            typer.echo(json.dumps(to_json(body), indent=1))
+            self.print_json(body)
         raise typer.Exit(code)
+
+    def print_json(self, body: Any) -> None:
+        """For machines: standard JSON on stdout, and nothing else."""
+        from pliant.solve.results.manifest import to_json  # numpy: `pliant --help` goes without
+
+        typer.echo(json.dumps(to_json(body), indent=1))
 
     def check_files(self, save: Sequence[Path] | None, *drawn: Path | None) -> None:
         """Refuse what names no format before anything runs: afterwards the work would be lost."""
-        for path in save or ():
-            check_format(path)
+        if save:
+            from pliant.solve.results.save import check_format
+
+            for path in save:
+                check_format(path)
         for picture in drawn:
             if picture is not None:
                 picture_kind(picture)
@@ -150,7 +157,7 @@ class Report:
     def tell(self, structure: pliant.Structure) -> None:
         """The structure of a model; headings stand out."""
         if self.as_json:
-            typer.echo(json.dumps({**structure.as_dict(), "files": self.files}, indent=1))
+            self.print_json({**structure.as_dict(), "files": self.files})
             return
         console = Console()
         for line in str(structure).splitlines():
@@ -163,7 +170,7 @@ class Report:
         """End values and counters."""
         if self.as_json:
             self._why(result, Console(stderr=True))
-            typer.echo(json.dumps(to_json(self._facts(result)), indent=1))
+            self.print_json(self._facts(result))
             return
         console = Console()
         if len(result):

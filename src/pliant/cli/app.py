@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.solve.results.manifest import pliant_version
+from pliant.version import pliant_version
 
 app = typer.Typer(
     name="pliant",

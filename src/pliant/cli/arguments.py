@@ -10,8 +10,6 @@ from typing import Annotated, Any
 import typer
 
 import pliant
-from pliant.solve.signals.files import TABLE_SUFFIXES
-from pliant.solve.signals.given import read_inputs
 
 # ------------------------------------------------------------------------------------- options of Modelica
 
@@ -107,6 +105,9 @@ def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
 
     A text without equals sign is a file with a column for each input.
     """
+    from pliant.solve.signals.files import TABLE_SUFFIXES
+    from pliant.solve.signals.given import read_inputs
+
     known = model._numeric.declared_inputs(None)
     out: dict[str, Any] = {}
     for text in texts or ():
@@ -123,6 +124,7 @@ def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _input(value: str) -> float | str:
+
     try:
         return float(value)
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,6 @@ import pliant
 from pliant.cli.answer import EXIT_ERROR, EXIT_USAGE, Report, stats_line
 from pliant.cli.app import app
 from pliant.cli.arguments import AsJson, Plot, PlotFile, Save, listed_names
-from pliant.solve.results.manifest import to_json
 
 if TYPE_CHECKING:
     from pliant.cosim.compare import Trial
@@ -109,7 +107,7 @@ def _compare(report: Report, coupling: Any, arguments: dict[str, Any], steps_fil
         report.files.append(str(steps_file))
     if report.as_json:
         body = {"strategies": [one.as_dict() for one in trials], "files": report.files}
-        typer.echo(json.dumps(to_json(body), indent=1))
+        report.print_json(body)
     else:
         _tell(report, trials)
     if all(one.error for one in trials):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +29,6 @@ from pliant.cli.arguments import (
     pairs,
     structure_options,
 )
-from pliant.solve.results.manifest import to_json
 
 
 @app.command(short_help="Check a model's Jacobian: bad increments, noise, kinks, jumps.")
@@ -68,7 +66,7 @@ def jacobian(
         quality = model.check_jacobian(at, x=x, rtol=rtol, atol=atol, **given)
         if as_json:
             about = {"source": found.source, "colours": found.colours, "entries": int(found.pattern.sum())}
-            typer.echo(json.dumps(to_json({"model": model.name, **about, "quality": quality.as_dict()}), indent=1))
+            report.print_json({"model": model.name, **about, "quality": quality.as_dict()})
         else:
             console = Console()
             console.print(

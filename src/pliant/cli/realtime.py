@@ -32,7 +32,6 @@ from pliant.cli.arguments import (
     pairs,
     structure_options,
 )
-from pliant.solve.results.manifest import to_json
 from pliant.textfile import read_text
 
 ModelFile = Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")]
@@ -130,7 +129,7 @@ def realtime(
         if page is not None:
             report.files.append(str(plan.report(page)))
         if as_json:
-            typer.echo(json.dumps(to_json({**plan.as_dict(baselines), "files": report.files}), indent=1))
+            report.print_json({**plan.as_dict(baselines), "files": report.files})
         else:
             _show(plan, timing, baselines, report.files)
     if not plan.evidence.holds:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import as_path
-from pliant.drawing import COLOURS, STYLE, new_axes, picture_kind, wants_window
+from pliant.drawing import COLOURS, STYLE, import_optional, new_axes, picture_kind, wants_window
 from pliant.errors import ArgumentError, OutputError
 from pliant.explain.findings import number
 from pliant.explain.record import KINDS, FloatArray, RunRecord
@@ -46,8 +46,7 @@ def timeline(
     record: RunRecord, *, file: str | os.PathLike[str] | None = None, show: bool | None = None, log: str = ""
 ) -> Figure:
     """Draw step size, order, failures, Jacobians and events over time and return the figure."""
-    import matplotlib as mpl
-
+    mpl = import_optional("matplotlib", "plotting", "result.explain() says it in words")
     if not isinstance(log, str) or log not in ("", "x"):
         raise ArgumentError(f"log={log!r} is not valid", hint='use log="x" for a logarithmic time axis')
     kind = picture_kind(as_path("the file", file)) if file is not None else ""

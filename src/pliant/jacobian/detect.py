@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
 
 from pliant.errors import ArgumentError
 from pliant.jacobian.evaluation import (
@@ -37,6 +37,9 @@ from pliant.jacobian.evaluation import (
     point_and_scale,
 )
 from pliant.jacobian.pattern import pattern_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SCATTER = (0.0, 0.02, 0.5, 0.1, 2.0)  # how far the points lie from x, relative to |x| + scale
 SIZES = ((1e-5, 0.5), (1e-2, 10.0), (1e-3, 1e3))  # a small and a large change, one pair for each point

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from pliant.errors import ArgumentError
 from pliant.jacobian.evaluation import (
@@ -173,6 +172,8 @@ def usual_sizes(x: FloatArray, rtol: float, atol: ArrayLike) -> FloatArray:
 
 def matrix(given: object, shape: tuple[int, int], what: str) -> FloatArray:
     """A dense copy, with its shape checked."""
+    from scipy.sparse import issparse  # slow to load
+
     dense = np.array(given.toarray() if issparse(given) else given, dtype=np.float64)  # type: ignore[attr-defined]
     if dense.shape != shape:
         raise ArgumentError(f"{what} has shape {dense.shape}", hint=f"f and x call for {shape}")

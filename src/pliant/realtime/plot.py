@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.arguments import as_path
-from pliant.drawing import COLOURS
+from pliant.drawing import COLOURS, import_optional
 from pliant.errors import OutputError
 from pliant.realtime.sparsing.accept import Checker
 from pliant.realtime.sparsing.bias import predicted_error
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def plot_plan(plan: Plan, file: str | Path | None = None) -> Figure:
     """Draw the plan; ``file``: also save it."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 3.4), layout="constrained")
+    figure = import_optional("matplotlib.figure", "plotting", "plan.summary says it in words").Figure(
+        figsize=(10.0, 3.4), layout="constrained"
+    )
     if plan.outcome.frame.n:
         pattern, circle, error = figure.subplots(1, 3, width_ratios=(1, 1, 1.3))
         _pattern(plan, pattern)

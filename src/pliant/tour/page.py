@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pliant.solve.results.manifest import pliant_version
 from pliant.tour.section import Block, Code, FigureTable, Picture, Section
+from pliant.version import pliant_version
 
 _LONG_CODE = 17  # lines from which on program text is folded
 

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table as RichTable
 
-from pliant.solve.results.manifest import pliant_version
 from pliant.tour.section import Code, FigureTable, Section, Text
+from pliant.version import pliant_version
 
 
 def print_title(console: Console) -> None:

@@ -37,8 +37,8 @@ from pliant.realtime.delivery.text import (
 from pliant.realtime.scenario import Scenario
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import check_parameters
-from pliant.solve.results.manifest import pliant_version
 from pliant.solve.signals.given import typed_inputs
+from pliant.version import pliant_version
 
 if TYPE_CHECKING:
     from pliant.realtime.code.make import StepCode

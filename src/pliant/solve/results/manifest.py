@@ -10,7 +10,6 @@ import dataclasses
 import datetime as dt
 import enum
 import hashlib
-import importlib.metadata
 import math
 import os
 import platform
@@ -18,6 +17,8 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
+
+from pliant.version import pliant_version
 
 # Longer arrays (tables, output times) are recorded by their hash: the manifest says whether they are the same
 # ones, and stays small enough to be read by people.
@@ -42,14 +43,6 @@ def make_manifest(
         "model": {"name": model_name, "sha256": model_hash},
         "options": to_json(options),
     }
-
-
-def pliant_version() -> str:
-    """The installed version of pliant, or "unknown" when it runs from a source tree."""
-    try:
-        return importlib.metadata.version("pliant")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def hash_bytes(*parts: bytes | str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve.names import suggestion
 
@@ -255,10 +256,12 @@ class _Cells:
         return self._by_hand(places) if found is None else found
 
     def _by_arrow(self, places: Sequence[int], decimal: str) -> list[Column] | None:
-        """All columns as numbers, or all as texts that become numbers if they can; None: Arrow refuses."""
-        import pyarrow
-        from pyarrow import csv as arrow
-
+        """All columns as numbers, or all as texts that become numbers if they can; None: not by Arrow."""
+        try:
+            import pyarrow
+            from pyarrow import csv as arrow
+        except ImportError:
+            return None
         names = [str(k) for k in range(self.width)]
         kind = pyarrow.float64() if decimal else pyarrow.string()
         try:
@@ -327,11 +330,10 @@ def _numbers_or_texts(cells: list[str]) -> Column:
 
 
 def _parquet(file: Path, who: str) -> NamedColumns:
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = import_optional("pyarrow", "reading .parquet", "give a .csv file")
+    parquet = import_optional("pyarrow.parquet", "reading .parquet", "give a .csv file")
     try:
-        table = pyarrow.parquet.read_table(file)
+        table = parquet.read_table(file)
     except (OSError, pyarrow.ArrowException) as error:
         raise ArgumentError(
             f"{who}{file} is not a Parquet file that can be read: {error}", hint="save it again"
@@ -355,8 +357,7 @@ def read_frame(value: Any, who: str) -> NamedColumns:
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(value, (pandas.Series, pandas.DataFrame)):
         return _pandas(value, who)
-    import pyarrow
-
+    pyarrow = import_optional("pyarrow", f"reading the {type(value).__name__}", "give times and values as two arrays")
     try:
         return _arrow(pyarrow.table(value), f"the {type(value).__name__}", who)
     except (TypeError, ValueError, pyarrow.ArrowException) as error:
