@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 def plot_plan(plan: Plan, file: str | Path | None = None) -> Figure:
     """Draw the plan; ``file``: also save it."""
-    figure = import_optional("matplotlib.figure", "plotting", "plan.summary says it in words").Figure(
-        figsize=(10.0, 3.4), layout="constrained"
-    )
+    drawn = import_optional("matplotlib.figure", "plotting", "plan.summary says it in words")
+    figure: Figure = drawn.Figure(figsize=(10.0, 3.4), layout="constrained")
     if plan.outcome.frame.n:
         pattern, circle, error = figure.subplots(1, 3, width_ratios=(1, 1, 1.3))
         _pattern(plan, pattern)
