@@ -1,19 +1,85 @@
-"""Shared by all tests: compiled models go to a folder of this session, never to the user's cache."""
+"""Shared by all tests: one folder of compiled models, what a skip means, and rights taken from root."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
 
+# Where CI=true, every tool is installed (.ci/run) and a skip is a failure. What cannot be had there:
+CANNOT_RUN = re.compile(r"MODELICAPATH is not set")  # the Modelica Standard Library comes in no package
+
 
 @pytest.fixture(autouse=True, scope="session")
-def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def model_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled models are shared by all workers and kept between runs, apart from the user's own.
+
+    Names in this folder tell the content, and files appear by rename: parallel writers do no harm, and a changed
+    generator, header or compiler finds nothing old. ``pytest --cache-clear`` starts with an empty one.
+    """
     before = os.environ.get("PLIANT_CACHE")
-    os.environ["PLIANT_CACHE"] = str(tmp_path_factory.mktemp("models"))
+    kept = getattr(pytestconfig, "cache", None)  # None: -p no:cacheprovider
+    folder = kept.mkdir("pliant-models") if kept else tmp_path_factory.getbasetemp() / "pliant-models"
+    os.environ["PLIANT_CACHE"] = str(folder)
     yield
     if before is None:
         del os.environ["PLIANT_CACHE"]
     else:
         os.environ["PLIANT_CACHE"] = before
+
+
+# ------------------------------------------------------------------------------------------------------- skips
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Where CI=true, a test that could run must run."""
+    if os.environ.get("CI", "").lower() != "true" or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    if not CANNOT_RUN.search(reason):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where CI=true ({reason}): install the tool in .ci/run"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[None]:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+# ------------------------------------------------------------------------------------------------------ rights
+
+CAPABILITIES = 0x20080522  # version 3 of the kernel's interface
+OVERRIDE = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+
+
+@pytest.fixture
+def no_override() -> Iterator[None]:
+    """Permissions of files hold for root, too, while the test runs."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("platform: permissions of POSIX")
+    if os.geteuid() != 0:
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    head, sets = (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
+    assert libc.capget(head, sets) == 0
+    had = sets[0]
+    sets[0] = had & ~OVERRIDE
+    assert libc.capset(head, sets) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        sets[0] = had
+        assert libc.capset(head, sets) == 0

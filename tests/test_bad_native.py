@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -191,7 +190,7 @@ def test_cache_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert "PLIANT_CACHE" in caught.value.hint
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.usefixtures("no_override")
 def test_cache_without_permission(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)

@@ -7,8 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ import pytest
 from problems import problem
 from problems.heat2d import make
 from support import RUNTIME, compiled, compiled_file
+from support_objects import kept_objects
+from support_sanitizers import sanitized_objects
 
 import pliant
 from pliant.solve.binding import runtime
@@ -27,7 +29,7 @@ from pliant.solve.run.simulation import Simulation
 SOURCES = sorted((RUNTIME / "src").glob("*.c"))
 C_TESTS = sorted(path for path in (RUNTIME / "tests").glob("test_*.c"))
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", f"-I{RUNTIME / 'include'}"]
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 
 # Everything that an ECU image has to provide: these, and mathematics of <math.h>.
 MEMORY = {"memcpy", "memset", "memmove", "memcmp"}
@@ -51,30 +53,20 @@ def call(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
 @cache
 def why_no_sanitizers() -> str:
     """Empty if address and undefined-behaviour sanitizer work here."""
-    folder = Path(os.environ["PLIANT_CACHE"])
-    source, program = folder / "probe.c", folder / "probe"
-    source.write_text("int main(void) { return 0; }\n")
-    built = call([compiler(), *SANITIZERS, str(source), "-o", str(program)])
-    if built.returncode != 0:
-        return f"{compiler()} cannot link {SANITIZERS[0]}: {built.stderr.strip()[-200:]}"
-    ran = call([str(program)])
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder) / "probe.c", Path(folder) / "probe"
+        source.write_text("int main(void) { return 0; }\n")
+        built = call([compiler(), *SANITIZERS, str(source), "-o", str(program)])
+        if built.returncode != 0:
+            return f"{compiler()} cannot link {SANITIZERS[0]}: {built.stderr.strip()[-200:]}"
+        ran = call([str(program)])
     return "" if ran.returncode == 0 else f"programs with {SANITIZERS[0]} do not run here: {ran.stderr.strip()[-200:]}"
 
 
 @cache
 def objects(flags: tuple[str, ...]) -> tuple[Path, ...]:
     """All of runtime/src, compiled once for each set of flags."""
-    folder = Path(os.environ["PLIANT_CACHE"]) / f"objects-{abs(hash(flags))}"
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def one(source: Path) -> Path:
-        target = folder / f"{source.stem}.o"
-        done = call([compiler(), *STRICT, *flags, "-c", str(source), "-o", str(target)])
-        assert done.returncode == 0, done.stderr
-        return target
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return tuple(pool.map(one, SOURCES))
+    return tuple(kept_objects(compiler(), [*STRICT, *flags], SOURCES))
 
 
 @pytest.mark.parametrize("source", C_TESTS, ids=lambda path: path.stem)
@@ -85,7 +77,7 @@ def test_c(source: Path, sanitized: bool, tmp_path: Path) -> None:
     flags = ("-O0", *SANITIZERS) if sanitized else ("-O2", "-fno-pic")
     program = tmp_path / source.stem
     link = [] if sanitized or sys.platform == "darwin" else ["-no-pie"]
-    made = [str(path) for path in objects(flags)]
+    made = [str(path) for path in (sanitized_objects("address") if sanitized else objects(flags))]
     done = call([compiler(), *STRICT, *flags, *link, str(source), *made, "-o", str(program), "-lm"])
     assert done.returncode == 0, done.stderr
     ran = call([str(program)], timeout=120, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=1"})

@@ -424,7 +424,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"folder.csv", "file"}
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anything")
+@pytest.mark.usefixtures("no_override")
 def test_write_protected_file_is_kept(tmp_path: Path) -> None:
     path = make_result().save(tmp_path / "r.mat")
     path.chmod(0o444)
