@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from support_modelica import model_of, numeric, text_of
 from support_taylor import Array, Circle, Subject, check_defect, on_circle, polynomial
+from support_tools import tool
 from test_codegen_text import BODIES, EVERYTHING
 
 import pliant
@@ -331,8 +331,7 @@ def test_the_model_with_it_is_the_same_model() -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_no_warnings(compiler: str, tmp_path: Path) -> None:
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
+    tool(compiler)
     flags = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion"]
     for k, (body, options) in enumerate(BODIES.values()):
         made = generate(sorted_body(body, **options), str(options.get("form", "auto")), taylor=True)

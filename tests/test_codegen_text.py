@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support_modelica import text_of
+from support_tools import tool
 
 import pliant
 from pliant.codegen.emit import generate
@@ -78,8 +79,7 @@ def compile_with(compiler: str, name: str, folder: Path, *flags: str) -> subproc
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_no_warnings(compiler: str, tmp_path: Path) -> None:
-    if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}")
+    tool(compiler)
     flags = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion")
     with ThreadPoolExecutor(2) as pool:
         runs = pool.map(lambda name: compile_with(compiler, name, tmp_path, *flags, "-Werror", "-fPIC", "-c"), BODIES)

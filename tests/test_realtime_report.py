@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from support_tools import tool
 
 import pliant
 from pliant.realtime.build import make_plan
@@ -426,9 +426,7 @@ console.log(JSON.stringify(out));
 
 
 def test_program_computes_scales_and_curves(tmp_path: Path) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node")
+    node = tool("node")
     page = "const window = {addEventListener() {}}, document = {getElementById: () => ({textContent: '{}'})};\n"
     file = tmp_path / "asked.js"
     file.write_text(page + (FOLDER / PROGRAMS[0]).read_text("utf-8").replace('"use strict";', "") + ASKED, "utf-8")
@@ -446,8 +444,6 @@ def test_program_can_be_parsed(tmp_path: Path) -> None:
     bare = re.sub(r"\"(\\.|[^\"\\\n])*\"|`[^`]*`|/\([^\n]*?\)/|//[^\n]*", "", program)
     for first, last in ("()", "[]", "{}"):
         assert bare.count(first) == bare.count(last)
-    node = shutil.which("node")
-    if node is not None:
-        file = tmp_path / "page.js"
-        file.write_text(program, "utf-8")
-        subprocess.run([node, "--check", str(file)], check=True)
+    file = tmp_path / "page.js"
+    file.write_text(program, "utf-8")
+    subprocess.run([tool("node"), "--check", str(file)], check=True)

@@ -14,6 +14,7 @@ from support_factor import FactorSolve
 from support_instructions import count_instructions
 from support_modelica import text_of
 from support_stepper import Case
+from support_tools import present
 from test_realtime_stepper import BRANCHING, CHOICES, LOOP, RELATIONS, example
 
 from pliant.errors import NotSupportedError
@@ -154,7 +155,7 @@ STEPS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.skipif(not shutil.which("objdump"), reason="objdump is missing")
-@pytest.mark.parametrize("compiler", [one for one in ("gcc", "clang") if shutil.which(one)])
+@pytest.mark.parametrize("compiler", present("gcc", "clang"))
 @pytest.mark.parametrize(("name", "body", "options"), STEPS)
 def test_no_conditional_jumps(name: str, body: str, options: dict[str, Any], compiler: str, tmp_path: Path) -> None:
     case = Case(text_of(body), 1e-2)

@@ -7,13 +7,13 @@ import errno
 import json
 import math
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support_tools import present, tool
 from support_written import drive, pipe_plan, small_model, small_plan
 
 import pliant
@@ -25,7 +25,7 @@ from pliant.realtime.delivery.write import write_plan
 from pliant.realtime.plan import Plan
 
 STRICT = "-O2 -std=c99 -Wall -Wextra -Werror -pedantic"
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = present("gcc", "clang")
 
 
 def make(folder: Path, *words: str, compiler: str = "cc") -> subprocess.CompletedProcess[str]:
@@ -77,12 +77,11 @@ def test_small_model_builds_and_passes(
     assert "300 steps, 100 points" in done.stdout
 
 
-@pytest.mark.skipif(not shutil.which("cmake"), reason="no cmake")
 def test_cmake_builds_and_tests(tmp_path: Path) -> None:
     folder = small_plan().write(tmp_path / "small")
     build = tmp_path / "build"
     for command in (
-        ["cmake", "-S", str(folder), "-B", str(build), "-DCMAKE_C_FLAGS=-Werror"],
+        [tool("cmake"), "-S", str(folder), "-B", str(build), "-DCMAKE_C_FLAGS=-Werror"],
         ["cmake", "--build", str(build)],
         ["ctest", "--test-dir", str(build), "--output-on-failure"],
     ):

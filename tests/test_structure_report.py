@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from support_tools import tool
 
 import pliant
 from pliant.structure.page import page_data, render_page
@@ -369,10 +369,8 @@ def test_program_of_the_page_can_be_parsed() -> None:
     bare = re.sub(r"\"(\\.|[^\"\\\n])*\"|//[^\n]*", "", program)
     for first, last in ("()", "[]", "{}"):
         assert bare.count(first) == bare.count(last)
-    node = shutil.which("node")
-    if node is not None:
-        done = subprocess.run([node, "--check", str(file)], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    done = subprocess.run([tool("node"), "--check", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # ----------------------------------------------------------------------------------------------------- errors

@@ -9,7 +9,6 @@ iteration are involved 1e-12 of the range in double. In addition the folder's se
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
+from support_tools import present
 
 import pliant
 import pliant.realtime.stages.step
@@ -28,7 +28,7 @@ from pliant.realtime.code.types import StepperOptions
 from pliant.realtime.scenario import StepInputs, make_scenarios
 from pliant.realtime.sparsing.linearise import Walker
 
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = present("gcc", "clang")
 STEPS = (0.01, 0.02, 0.003)
 Array = NDArray[np.float64]
 

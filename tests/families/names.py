@@ -8,7 +8,6 @@ beside all headers of C and POSIX, and run by its own self-test.
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from support_names import pool
+from support_tools import present
 
 import pliant
 from families import RIGHT, WRONG, Family, Outcome
@@ -340,7 +340,7 @@ def _beside_headers(folder: Path, name: str) -> list[str]:
         ("gcc", "gnu2x", ["-D_GNU_SOURCE"], "c"),
         ("g++", "gnu++17", ["-D_GNU_SOURCE"], "cpp"),
     ):
-        if not shutil.which(compiler):
+        if compiler not in present("gcc", "g++"):
             continue
         body = example if suffix == "c" else f'#include "{name}.h"\nint main() {{ return (int){name}_state_size(); }}\n'
         path = folder / f"all_headers.{suffix}"
