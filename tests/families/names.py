@@ -261,7 +261,7 @@ def _slots(roles: tuple[Callable[[Model], None], ...]) -> int:
             taken += 1
             yield f"x{taken}"
 
-    probe = Model([], structure=random.Random(0))
+    probe = Model([], random.Random(0))
     probe.names = count()
     for role in roles:
         role(probe)
