@@ -288,7 +288,7 @@ def names_of(seed: int) -> list[str]:
 def build(seed: int, roles: Sequence[Callable[[Model], None]]) -> tuple[str, Model]:
     """Text and solution of a case."""
     names = names_of(seed)
-    model = Model(names[1:], structure=random.Random(seed))
+    model = Model(names[1:], random.Random(seed))
     for _ in range(BLOCKS):
         for role in roles:
             role(model)
