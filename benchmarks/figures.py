@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import against_cvode
+import batch
 import generated_code
 import heat
 import increments_figures
@@ -374,6 +375,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
+    "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
     "trust": lambda quick: [Figure(*row) for row in trust_figures.rows(quick)],
 }
 

@@ -24,6 +24,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("jacobian", "explain"),
     ("solve",),
     ("fmi",),
+    ("batch",),
     ("realtime",),
     ("export",),
     ("cosim",),

@@ -105,6 +105,8 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_host_memory);
     case 21:
         return sizeof(pl_child_part);
+    case 22:
+        return sizeof(pl_sweep);
     default:
         return 0;
     }

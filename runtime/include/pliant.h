@@ -262,6 +262,8 @@ pl_status pl_consistent(pl_problem *p, pl_real t, pl_real *x, pl_real *work);
 #include "pliant_run.h"
 
 #include "pliant_simulation.h"
+/* ... and many of them */
+#include "pliant_sweep.h"
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@ from pliant.errors import (
     AccuracyError,
     ArgumentError,
     CallError,
+    CaseError,
     ChatterError,
     CompileError,
     ConvergenceError,
@@ -38,6 +39,10 @@ from pliant.errors import (
 )
 
 if TYPE_CHECKING:
+    from pliant.batch import design
+    from pliant.batch.open import open_study
+    from pliant.batch.progress import StudyProgress
+    from pliant.batch.study import Study
     from pliant.cosim.coupling import Coupling
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
@@ -69,6 +74,9 @@ if TYPE_CHECKING:
 # Where names come from that are loaded when they are first used. `import pliant` is then as cheap as its errors, and a
 # program pays for what it uses; above is the same for type checkers, and a test compares.
 _LATER = {
+    "pliant.batch.open": ("open_study",),
+    "pliant.batch.progress": ("StudyProgress",),
+    "pliant.batch.study": ("Study",),
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
@@ -95,6 +103,8 @@ _LATER = {
     "pliant.structure.report": ("Structure",),
 }
 
+_MODULES = {"criteria": "pliant.realtime.sparsing.criteria", "design": "pliant.batch.design"}
+
 if not TYPE_CHECKING:  # a checker that sees this takes every name for granted
 
     def __getattr__(name: str) -> Any:
@@ -103,8 +113,8 @@ if not TYPE_CHECKING:  # a checker that sees this takes every name for granted
         homes = {name: module for module, names in _LATER.items() for name in names}
         if name in homes:
             found = getattr(importlib.import_module(homes[name]), name)
-        elif name == "criteria":
-            found = importlib.import_module("pliant.realtime.sparsing.criteria")
+        elif name in _MODULES:
+            found = importlib.import_module(_MODULES[name])
         elif name == "__version__":
             found = importlib.import_module("pliant.version").pliant_version()
         else:
@@ -121,6 +131,7 @@ __all__ = [
     "AccuracyError",
     "ArgumentError",
     "CallError",
+    "CaseError",
     "ChatterError",
     "CompileError",
     "Connection",
@@ -169,14 +180,18 @@ __all__ = [
     "StepSizeError",
     "Structure",
     "StructureOptions",
+    "Study",
+    "StudyProgress",
     "Timing",
     "UnknownNameError",
     "VariableInfo",
     "VersionError",
     "criteria",
+    "design",
     "inspect",
     "load",
     "load_result",
     "native",
     "ode",
+    "open_study",
 ]

@@ -23,6 +23,7 @@
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
     ├── VersionError                    a pickled object was made by another version of pliant
+    ├── CaseError                       of many runs one: its worker died, or it ran out of time
     └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
 
 An exception raised by the user's own function is never wrapped: it passes through with its traceback, and the
@@ -151,6 +152,12 @@ class SimulationInterrupted(SolverError, KeyboardInterrupt):
 
 class VersionError(PliantError):
     """A pickled object was made by another version of pliant."""
+
+
+class CaseError(PliantError):
+    """One of many runs: its worker died, or it ran out of time. ``result``: the study so far, if all workers died."""
+
+    result: object | None = None
 
 
 class OutputError(PliantError, OSError):

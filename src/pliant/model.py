@@ -36,6 +36,8 @@ from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
+    from pliant.batch.progress import StudyProgress
+    from pliant.batch.study import Study
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.progress import PlanProgress
@@ -163,6 +165,83 @@ class Model(Stamped):
         result = simulate(self._numeric, request, inputs, progress)
         self._last_start = result.start
         return result
+
+    @by_keyword
+    def simulate_many(
+        self,
+        cases: Any,
+        *,
+        stop: float | None = None,
+        keep: Any = None,
+        workers: int | None = None,
+        executor: Any = None,
+        save: Any = None,
+        case_timeout: float | None = None,
+        progress: bool | Callable[[StudyProgress], object] | None = None,
+        start: float = 0.0,
+        method: str = "auto",
+        rtol: float = 1e-6,
+        atol: ArrayLike | None = None,
+        points: int | ArrayLike | None = 500,
+        step: float | None = None,
+        inputs: Any = None,
+        parameters: Mapping[str, float] | None = None,
+        start_values: Mapping[str, float] | None = None,
+        outputs: Sequence[str] | None = None,
+        options: Mapping[str, Any] | SolverOptions | None = None,
+        timeout: float | None = None,
+    ) -> Study:
+        """Simulate many cases, on all cores or on a cluster, and return a :class:`pliant.Study`.
+
+        cases         mappings with the keys of :class:`pliant.Scenario`; or a table (pandas, Arrow, a design of
+                      :mod:`pliant.design`, the path of a CSV or Parquet file) whose columns are parameters, constant
+                      inputs, "start(x)", "stop" and "name".
+        keep          of each case: None, the Result; "final", the final values by name; names, a Result with these
+                      variables; or a function of the Result.
+        workers       how many; None: one for each core.
+        executor      "threads", "processes", any ``concurrent.futures.Executor``; None: threads for models from
+                      equations, processes for others.
+        save          a folder that keeps the study; the same call goes on where an interrupted one stopped.
+        case_timeout  seconds after which a case is given up.
+        progress      True, False, a function, or None: a bar on a terminal.
+        The other arguments are those of :meth:`simulate`, for all cases.
+
+        A case that fails is its error object in its place: ``study[k]``, ``study.failures``.
+
+        >>> import pliant
+        >>> model = pliant.load("model M\\n parameter Real k = 1; Real x(start = 1, fixed = true);\\n"
+        ...                     "equation\\n der(x) = -k*x;\\nend M;\\n")
+        >>> study = model.simulate_many(pliant.design.grid({"k": [1.0, 2.0, 3.0]}), stop=1.0, keep="final")
+        >>> [round(one["x"], 3) for one in study]
+        [0.368, 0.135, 0.05]
+        """
+        from pliant.batch.simulate_many import simulate_many
+
+        return simulate_many(
+            self,
+            cases,
+            keep=keep,
+            workers=workers,
+            executor=executor,
+            save=save,
+            case_timeout=case_timeout,
+            progress=progress,
+            shared={
+                "stop": stop,
+                "start": start,
+                "method": method,
+                "rtol": rtol,
+                "atol": atol,
+                "points": points,
+                "step": step,
+                "inputs": inputs,
+                "parameters": parameters,
+                "start_values": start_values,
+                "outputs": outputs,
+                "options": options,
+                "timeout": timeout,
+            },
+        )
 
     @by_keyword
     def linearize(

@@ -1,12 +1,12 @@
-"""The command line: ``pliant simulate``, ``inspect``, ``jacobian``, ``realtime``, ``cosim``, ``tour``.
+"""The command line: ``pliant simulate``, ``inspect``, ``jacobian``, ``realtime``, ``cosim``, ``sweep``, ``tour``.
 
 Verbs only, thin over public functions.
 
 Exit codes: 0 success, 1 an error of the model or the run, 2 wrong usage: an option or its value is not valid
-(ArgumentError), 3 the evidence of a plan does not hold, 130 Ctrl-C.
+(ArgumentError), 3 the evidence of a plan does not hold or cases failed, 130 Ctrl-C.
 """
 
-from pliant.cli import cosim, inspect, jacobian, realtime, simulate, tour
+from pliant.cli import cosim, inspect, jacobian, realtime, simulate, sweep, tour
 from pliant.cli.app import app
 
-__all__ = ["app", "cosim", "inspect", "jacobian", "realtime", "simulate", "tour"]
+__all__ = ["app", "cosim", "inspect", "jacobian", "realtime", "simulate", "sweep", "tour"]

@@ -1,7 +1,7 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 section.py    what a section consists of: text, tables, pictures, code
-modelica.py, realtime.py, coupling.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py, results.py
+modelica.py, realtime.py, coupling.py, many.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py, results.py
               the sections, each a function that runs and describes
 terminal.py, page.py      the same content for the terminal and for the browser
 models/       the Modelica and C models of the tour
@@ -18,6 +18,7 @@ from pliant.errors import OutputError
 from pliant.tour.coupling import coupling
 from pliant.tour.explain import explained
 from pliant.tour.hybrid import events, inputs, sampled
+from pliant.tour.many import many
 from pliant.tour.modelica import circuit, operating_point, pendulum
 from pliant.tour.native import c_model, dae
 from pliant.tour.page import render_page
@@ -35,6 +36,7 @@ SECTIONS = (
     realtime,
     sampled,
     coupling,
+    many,
     stiff,
     explained,
     c_model,

@@ -284,6 +284,11 @@ class GeneratedModel(NativeModel):
         found.x_start = np.array(evaluate(program.graph, self.generated.initial.start, values))
         return found
 
+    @property
+    def scales_follow_parameters(self) -> bool:
+        """See `scaled_for`."""
+        return bool(self.moving)
+
     def wants_one_step(self, rtol: float) -> bool:
         """State sets are chosen again during a run; or the tolerance is tight, f cheap and the Jacobian exact.
 

@@ -254,6 +254,11 @@ class NumericModel(ABC):
         """The same model with the nominal values, bounds and start values that these parameters give."""
         return self
 
+    @property
+    def scales_follow_parameters(self) -> bool:
+        """Do nominal values, bounds or start values of x depend on parameters?"""
+        return False
+
     def wants_one_step(self, rtol: float) -> bool:
         """Should "auto" begin with Radau5? E.g. because the model makes its solver restart again and again."""
         return False

@@ -1,0 +1,174 @@
+"""Who simulates blocks of cases: threads of this process, processes of its own, or anybody's Executor.
+
+A crew is given blocks and gives back futures. Blocks whose worker died come back as ``WorkerDied``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import threading
+from abc import ABC, abstractmethod
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.batch.cases import Cases
+from pliant.batch.order import Order
+from pliant.batch.work import BlockOutcome, run_block, run_remote
+from pliant.errors import ArgumentError, CaseError, PliantError
+
+DIED_HINT = "simulate the case alone, with options={'process': 'child'}, to see what kills its process"
+
+
+class WorkerDied(Exception):
+    """A worker did not come back. ``place``: the case in its block that it was at, if that is known."""
+
+    def __init__(self, why: str, place: int | None = None) -> None:
+        super().__init__(why)
+        self.why, self.place = why, place
+
+
+class CrewGone(Exception):
+    """Nobody is left to work: an executor that was shut down, a cluster that went away."""
+
+
+@dataclass(frozen=True)
+class CaseBlock:
+    """Cases that go to a worker together."""
+
+    cases: Cases
+    indices: NDArray[np.intp]  # in the study
+    careful: bool = False  # case by case, so that it is known where a worker dies
+
+    def part(self, places: NDArray[np.intp], careful: bool) -> CaseBlock:
+        """Some of its cases."""
+        return CaseBlock(self.cases.part(places), self.indices[places], careful)
+
+
+class Crew(ABC):
+    """Workers."""
+
+    workers: int
+    #: seconds that a block should take
+    block_seconds = 0.25
+
+    @abstractmethod
+    def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
+        """Start a block, or put it into a queue. Raises CrewGone."""
+
+    @abstractmethod
+    def close(self, interrupted: bool) -> None:
+        """End everything; ``interrupted``: also what is running."""
+
+
+class Threads(Crew):
+    """Threads of this process: the step loop does not hold Python's lock."""
+
+    def __init__(self, model: Any, order: Order, workers: int) -> None:
+        self.model, self.order, self.workers = model, order, workers
+        self.stop = threading.Event()
+        self.pool = ThreadPoolExecutor(workers, thread_name_prefix="pliant")
+
+    def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
+        """See Crew."""
+        return self.pool.submit(self._run, block)
+
+    def _run(self, block: CaseBlock) -> BlockOutcome:
+        return run_block(self.model, self.order, block.cases, block.indices, self._at, block.careful)
+
+    def _at(self, _: int) -> None:
+        if self.stop.is_set():
+            raise CrewGone
+
+    def close(self, interrupted: bool) -> None:
+        """See Crew."""
+        if interrupted:
+            self.stop.set()
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Others(Crew):
+    """Any ``concurrent.futures.Executor``: Dask, mpi4py, a pool of one's own."""
+
+    block_seconds = 1.0
+
+    def __init__(self, executor: Executor, shipment: Shipment, workers: int | None) -> None:
+        self.executor, self.shipment = executor, shipment
+        self.workers = workers or _size_of(executor)
+        self.futures: set[Future[BlockOutcome]] = set()
+
+    def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
+        """See Crew."""
+        s = self.shipment
+        try:
+            future: Future[BlockOutcome] = self.executor.submit(
+                run_remote, s.model, s.digest, s.order, block.cases, block.indices, block.careful
+            )
+        except (RuntimeError, BrokenExecutor, OSError) as error:
+            raise CrewGone(f"{type(error).__name__}: {error}") from error
+        self.futures.add(future)
+        future.add_done_callback(self.futures.discard)
+        return future
+
+    def close(self, interrupted: bool) -> None:
+        """The executor is its owner's; only what was asked of it ends."""
+        for future in list(self.futures):
+            future.cancel()
+
+
+def _size_of(executor: Any) -> int:
+    """How many blocks it may work on at once, where it says so."""
+    for name in ("_max_workers", "max_workers", "num_workers"):
+        found = getattr(executor, name, None)
+        if isinstance(found, int) and found > 0:
+            return found
+    client = getattr(executor, "_client", None)
+    if client is not None:
+        threads = sum(client.nthreads().values())
+        if threads:
+            return int(threads)
+    return 4
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """Model and order as they travel."""
+
+    model: bytes
+    digest: bytes
+    order: bytes
+
+    @staticmethod
+    def of(model: Any, order: Order) -> Shipment:
+        """Pickled, or an error that says what does not travel."""
+        packed = _pickled("the model", model)
+        return Shipment(packed, hashlib.sha256(packed).digest(), _order(order))
+
+
+def _pickled(what: str, value: Any) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except PliantError:
+        raise
+    except Exception as error:
+        raise ArgumentError(
+            f"{what} cannot be sent to another process: {error}",
+            hint="define functions at the top of a module, not as lambda; or executor='threads'",
+        ) from None
+
+
+def _order(order: Order) -> bytes:
+    if callable(order.keep):
+        _pickled("the function keep=", order.keep)
+    for name, value in order.arguments.items():
+        _pickled(f"the argument {name}=", value)
+    return _pickled("the arguments", order)
+
+
+def died_twice(why: str) -> CaseError:
+    """A case that killed two workers."""
+    return CaseError(f"the case killed its worker twice: {why}", hint=DIED_HINT)

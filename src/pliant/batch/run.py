@@ -1,0 +1,196 @@
+"""The loop of a study: blocks to workers, results to the study, deaths to the cases that caused them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.batch.cases import Cases
+from pliant.batch.crews import CaseBlock, Crew, CrewGone, Others, Shipment, Threads, WorkerDied, died_twice
+from pliant.batch.order import Order
+from pliant.batch.progress import StudyProgress, StudyReporter
+from pliant.batch.study import Study
+from pliant.batch.work import BlockOutcome, timed_out
+from pliant.errors import ArgumentError, CaseError, SimulationInterrupted
+
+LARGEST_BLOCK = 20_000
+FIRST_BLOCK = 8
+DEATHS = 2
+LATE = 30.0  # seconds beyond its time after which a block of somebody's executor is given up
+
+
+def make_crew(model: Any, order: Order, workers: int | None, executor: Any) -> Crew:
+    """Who works, by what the user asked for and what the model can do."""
+    count = workers or _cores()
+    numeric = model._numeric
+    if executor is None:
+        executor = "threads" if numeric.equations is not None else "processes"
+    if executor == "threads":
+        return Threads(model, order, count)
+    if executor == "processes":
+        from pliant.batch.processes import Processes
+
+        return Processes(Shipment.of(model, order), count, model, order)
+    if isinstance(executor, Executor) or callable(getattr(executor, "submit", None)):
+        return Others(executor, Shipment.of(model, order), workers)
+    raise ArgumentError(
+        f"executor must be 'threads', 'processes' or a concurrent.futures.Executor, not {executor!r}",
+        hint="e.g. executor=client.get_executor() of Dask",
+    )
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+@dataclass
+class StudyLoop:
+    """One study in the making."""
+
+    crew: Crew
+    cases: Cases
+    study: Study
+    order: Order
+    reporter: StudyReporter
+    waiting: deque[CaseBlock] = field(default_factory=deque)  # blocks to be run again
+    running: dict[Future[BlockOutcome], tuple[CaseBlock, float]] = field(default_factory=dict)
+    deaths: dict[int, int] = field(default_factory=dict)
+    case_seconds: float | None = None  # of a worker, for one case
+
+    def run(self, indices: NDArray[np.intp]) -> None:
+        """All of these cases."""
+        self.left, self.begin = deque([indices] if len(indices) else []), time.perf_counter()
+        self.before = self.study.n_done
+        interrupted = True
+        try:
+            while self._fill() or self.running:
+                self._collect()
+                self._report()
+            interrupted = False
+        except KeyboardInterrupt:
+            self._interrupted()
+        except CrewGone as error:
+            self._gone(error)
+        finally:
+            self.crew.close(interrupted)
+            self.study.seconds = time.perf_counter() - self.begin
+            self.study.finish()
+            self._report(last=True)
+
+    # ------------------------------------------------------------------------------------------------- handing out
+
+    def _fill(self) -> bool:
+        """Give everybody something to do; is anything left?"""
+        while len(self.running) < 2 * self.crew.workers:
+            block = self.waiting.popleft() if self.waiting else self._next()
+            if block is None:
+                break
+            self.running[self.crew.submit(block)] = (block, time.monotonic())
+        return bool(self.running)
+
+    def _next(self) -> CaseBlock | None:
+        if not self.left:
+            return None
+        rest = self.left.popleft()
+        size = min(self._size(len(rest)), len(rest))
+        if size < len(rest):
+            self.left.append(rest[size:])
+        return CaseBlock(self.cases.part(rest[:size]), rest[:size])
+
+    def _size(self, rest: int) -> int:
+        if self.case_seconds is None:
+            return min(FIRST_BLOCK, max(1, rest // (4 * self.crew.workers)))
+        wanted = int(self.crew.block_seconds / max(self.case_seconds, 1e-9))
+        fair = -(-rest // (2 * self.crew.workers))  # towards the end all finish together
+        return max(1, min(wanted, fair, LARGEST_BLOCK))
+
+    # -------------------------------------------------------------------------------------------------- collecting
+
+    def _collect(self) -> None:
+        done, _ = wait(self.running, timeout=0.1, return_when=FIRST_COMPLETED)
+        for future in done:
+            block, _ = self.running.pop(future)
+            try:
+                outcome = future.result()
+            except (CrewGone, KeyboardInterrupt):
+                raise
+            except (Exception, CancelledError) as error:
+                self._died(block, error)
+                continue
+            seconds = float(outcome.seconds.sum()) / max(len(block.indices), 1)
+            self.case_seconds = seconds if self.case_seconds is None else 0.5 * (self.case_seconds + seconds)
+            self.study.add(outcome)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Blocks of an executor that never come back."""
+        limit = self.order.case_timeout
+        if limit is None or not isinstance(self.crew, Others):
+            return
+        for future, (block, since) in list(self.running.items()):
+            if time.monotonic() - since > 2 * len(block.indices) * limit + LATE and not future.done():
+                future.cancel()
+                del self.running[future]
+                self._died(block, WorkerDied("it did not come back"))
+
+    def _died(self, block: CaseBlock, error: BaseException) -> None:
+        """A worker died over a block: find the case, and run the others again."""
+        count = len(block.indices)
+        place = error.place if isinstance(error, WorkerDied) else None
+        why = error.why if isinstance(error, WorkerDied) else f"{type(error).__name__}: {error}"
+        if count == 1:
+            place = 0
+        if place is None:
+            halves: Iterable[NDArray[np.intp]] = (
+                [np.arange(count)] if not block.careful else np.array_split(np.arange(count), 2)
+            )
+            self.waiting += [block.part(half, careful=True) for half in halves]
+            return
+        k = int(block.indices[place])
+        self.deaths[k] = self.deaths.get(k, 0) + 1
+        others = (np.arange(place), np.arange(place + 1, count))
+        self.waiting += [block.part(part, careful=True) for part in others if len(part)]
+        if self.deaths[k] < DEATHS:
+            self.waiting.append(block.part(np.array([place]), careful=True))
+        else:
+            stuck = isinstance(error, WorkerDied) and "did not" in why
+            found = timed_out(self.order.case_timeout) if stuck else died_twice(why)
+            self.study.add(BlockOutcome(np.array([k]), np.zeros(1), errors={0: found}))
+
+    # ------------------------------------------------------------------------------------------------------ the end
+
+    def _report(self, last: bool = False) -> None:
+        seconds = time.perf_counter() - self.begin
+        progress = StudyProgress(self.study.n_done, len(self.study), self.study.n_failed, seconds, self.before)
+        self.reporter.report(progress, last)
+
+    def _interrupted(self) -> None:
+        done, n = self.study.n_done, len(self.study)
+        raise SimulationInterrupted(
+            f"interrupted after {done} of {n} cases",
+            hint="the exception's .result is the study so far"
+            + ("; the same call goes on where it stopped" if self.study.folder else ""),
+            result=self.study,  # type: ignore[arg-type]
+        ) from None
+
+    def _gone(self, error: CrewGone) -> None:
+        cause = error.__cause__
+        if self.study.n_done == 0 and isinstance(cause, Exception) and not isinstance(cause, (RuntimeError, OSError)):
+            raise cause from None
+        gone = CaseError(
+            f"the workers are gone after {self.study.n_done} of {len(self.study)} cases: {error}",
+            hint="the exception's .result is the study so far; run it again, with save= it goes on where it stopped",
+        )
+        gone.result = self.study
+        raise gone from cause

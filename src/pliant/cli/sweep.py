@@ -1,0 +1,158 @@
+"""pliant sweep"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pliant.cli.answer import EXIT_DOES_NOT_HOLD, Report
+from pliant.cli.app import app
+from pliant.cli.arguments import (
+    AsJson,
+    Atol,
+    Define,
+    File,
+    Form,
+    Input,
+    LibraryPath,
+    Method,
+    Name,
+    Option,
+    Param,
+    Points,
+    Rtol,
+    Start,
+    StartValue,
+    Step,
+    inputs,
+    literal,
+    load_model,
+    numbers,
+    pairs,
+    structure_options,
+)
+from pliant.errors import ArgumentError, SimulationInterrupted
+from pliant.solve.results.manifest import to_json
+
+
+@app.command()
+def sweep(
+    file: File,
+    *,
+    cases: Annotated[
+        Path,
+        typer.Option(
+            help="CSV or Parquet file, a case in each row; columns: parameters, constant inputs, start(x), stop, name."
+        ),
+    ],
+    stop: Annotated[float | None, typer.Option(help="End of each simulation; default: the column stop.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Folder that keeps the study; the same command goes on where it stopped.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="How many; default: one for each core.")] = None,
+    executor: Annotated[str | None, typer.Option(help="threads or processes; default: by the kind of model.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Variable whose curve is kept; 'final': final values only; 'all'. Repeatable."),
+    ] = None,
+    case_timeout: Annotated[float | None, typer.Option(help="Give a case up after so many seconds.")] = None,
+    start: Start = 0.0,
+    method: Method = "auto",
+    rtol: Rtol = 1e-6,
+    atol: Atol = None,
+    points: Points = 500,
+    step: Step = None,
+    param: Param = None,
+    start_value: StartValue = None,
+    input_: Input = None,
+    option: Option = None,
+    define: Define = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Write the table of cases and final values: .csv, .parquet.")
+    ] = None,
+    report_file: Annotated[Path | None, typer.Option("--report", help="Write a page about the study: .html.")] = None,
+    name: Name = None,
+    path: LibraryPath = None,
+    form: Form = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Simulate many cases of a model on all cores and keep what came of them.
+
+    The exit code is 3 if cases failed; everything is written all the same.
+    """
+    report = Report(as_json)
+    with report.errors():
+        if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
+            raise ArgumentError(f"--table: {table} names no format", hint="use .csv or .parquet")
+        model = load_model(file, define, structure_options(form, "max-causal", False, False), name=name, path=path)
+        report.model = model.name
+        try:
+            study = model.simulate_many(
+                cases,
+                stop=stop,
+                keep=_keep(keep),
+                workers=workers,
+                executor=executor,
+                save=save,
+                case_timeout=case_timeout,
+                progress=False if as_json else None,
+                start=start,
+                method=method,
+                rtol=rtol,
+                atol=atol,
+                points=points,
+                step=step,
+                inputs=inputs(model, input_),
+                parameters=dict(numbers("--param", param)),
+                start_values=dict(numbers("--start-value", start_value)),
+                options={name: literal(text) for name, text in pairs("--option", option)},
+            )
+        except SimulationInterrupted as error:
+            error.result = None  # not a Result: its folder keeps it
+            raise
+        _write(study, table, report_file, report.files)
+        _show(study, report.files, as_json)
+        if study.n_failed:
+            raise typer.Exit(EXIT_DOES_NOT_HOLD)
+
+
+def _keep(given: list[str] | None) -> object:
+    """Final values where nothing is said: curves of thousands of cases are many."""
+    if not given or given == ["final"]:
+        return "final"
+    return None if given == ["all"] else given
+
+
+def _write(study: object, table: Path | None, page: Path | None, files: list[str]) -> None:
+    from pliant.batch.study import Study
+    from pliant.errors import OutputError
+
+    assert isinstance(study, Study)
+    if study.folder is not None:
+        files.append(str(study.folder))
+    if table is not None:
+        frame = study.table()
+        try:
+            frame.to_csv(table, index_label="case") if table.suffix.lower() == ".csv" else frame.to_parquet(table)
+        except OSError as error:
+            raise OutputError(f"{table} could not be written: {error}", hint="check path and room") from error
+        files.append(str(table))
+    if page is not None:
+        files.append(str(study.report(page)))
+
+
+def _show(study: object, files: list[str], as_json: bool) -> None:
+    from pliant.batch.study import Study
+
+    assert isinstance(study, Study)
+    if as_json:
+        typer.echo(json.dumps(to_json({**study.as_dict(), "model": study.model_name, "files": files}), indent=1))
+        return
+    typer.echo(str(study))
+    for k, error in list(study.failures.items())[:3]:
+        typer.echo(f"  case {k}: {getattr(error, 'message', error)}")
+    for file in files:
+        typer.echo(f"wrote {file}")
