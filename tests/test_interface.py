@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -137,12 +138,27 @@ LOOP = "model Loop\n  Real x(start = 1), a, b;\nequation\n  der(x) = -a; a = x +
 DAE = pliant.StructureOptions(form="dae")
 SHORT = pliant.SolverOptions(max_step=0.01, jacobian="differences", central=True)
 FULL = pliant.RealtimeOptions(search="full")
+
+
+def many(model: pliant.Model, options: Any) -> Any:
+    cases = [{"parameters": {"size": k}} for k in (1.0, 2.0)]
+    return list(model.simulate_many(cases, stop=0.2, keep="final", options=options))
+
+
+@cache
+def stored() -> Path:
+    folder = Path(tempfile.mkdtemp()) / "study"
+    plant().simulate_many([{"parameters": {"size": 2.0}}], stop=0.2, keep="final", save=folder)
+    return folder
+
+
 OPTIONS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "load": (DAE, lambda options: pliant.load(LOOP, options=options).code),
     "inspect": (DAE, lambda options: pliant.inspect(LOOP, options=options)),
     "Model.simulate": (SHORT, lambda options: plant().simulate(stop=0.2, options=options)),
     "Model.jacobian": (SHORT, lambda options: plant().jacobian(options=options).as_dict()),
     "Model.check_jacobian": (SHORT, lambda options: plant().check_jacobian(options=options).as_dict()),
+    "Model.simulate_many": (SHORT, lambda options: many(plant(), options)),
     "Model.realtime": (FULL, lambda options: plant().realtime(step=0.01, stop=0.2, options=options).entries),
     "Coupling.add": (SHORT, lambda options: coupled(part=options)),
     "Coupling.simulate": (SHORT, lambda options: coupled(whole=options)),
@@ -207,6 +223,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "load_result": lambda: pliant.load_result(saved()),
     "native": lambda: pliant.native(c_file(), defines={"SIZE": "4.0"}).simulate(stop=1),
     "ode": lambda: pliant.ode(pendulum, [1.0, 0.0]).simulate(stop=1),
+    "open_study": lambda: pliant.open_study(stored()).as_dict(),
 }
 ON_A_MODEL: dict[str, Callable[[pliant.Model], Any]] = {
     "as_dict": lambda model: model.as_dict(),
@@ -217,6 +234,7 @@ ON_A_MODEL: dict[str, Callable[[pliant.Model], Any]] = {
     "simulate": lambda model: [
         content(model.simulate(stop=1, inputs=u, parameters={"size": 3})) for u in (None, JUMPS)
     ],
+    "simulate_many": lambda model: many(model, None),
     "steady_state": lambda model: settling().steady_state(inputs={"u": 1.0}),
 }
 
@@ -254,7 +272,7 @@ def test_several_threads_at_once(name: str) -> None:
 
 def test_one_model_for_everything_at_once() -> None:
     model = pliant.load(PLANT)
-    names = [*ON_A_MODEL, "simulate"]
+    names = list(ON_A_MODEL)
     assert len(names) == N_THREADS
     alone = [content(ON_A_MODEL[name](pliant.load(PLANT))) for name in names]
     assert together([lambda name=name: ON_A_MODEL[name](model) for name in names]) == alone  # type: ignore[misc]

@@ -134,6 +134,8 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Segments": lambda: pliant.Segments([0.0], [[1.0, 2.0]]),
     "SolverOptions": pliant.SolverOptions,
     "StructureOptions": pliant.StructureOptions,
+    "Study": lambda: plant().simulate_many([{"parameters": {"size": k}} for k in (1.0, 2.0)], stop=0.2),
+    "StudyProgress": lambda: pliant.StudyProgress(1, n=2, failed=0, seconds=1.0),
     "RealtimeOptions": pliant.RealtimeOptions,
 }
 
@@ -162,7 +164,7 @@ def test_no_public_class_is_forgotten() -> None:
 def test_everything_that_a_callable_returns_is_known_here(name: str) -> None:
     """A new class that a public function returns must be tried, too."""
     told = inspect.signature(public_callables()[name]).return_annotation
-    classes = set(re.findall(r"\b[A-Z]\w+", str(told))) - {"Any", "Path", "Figure", "None", "NDArray"}
+    classes = set(re.findall(r"\b[A-Z]\w+", str(told))) - {"Any", "Path", "Figure", "None", "NDArray", "DataFrame"}
     assert classes - {"Vector", "VariableType"} <= kinds_made()
 
 

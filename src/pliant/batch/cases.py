@@ -145,7 +145,7 @@ def _plain(case: Case) -> dict[str, Any]:
 
 
 def read_cases(given: Any, model: NumericModel, stop: float | None) -> Cases:
-    """Cases from what a user gave, checked; the first that makes no sense as an ArgumentError."""
+    """Cases from what a user gave, checked; the first invalid one as an ArgumentError."""
     if isinstance(given, Design):
         columns = {name: given.values[:, j] for j, name in enumerate(given.names)}
         cases: Cases = _from_columns(CellColumns(f"the {given.kind}", columns), model)

@@ -58,6 +58,6 @@ def open_study(folder: Any) -> Study:
     manifest = read_manifest(path)
     cases: Any = StoredCases(path)
     keeping = FolderKeeping(path, manifest, cases)
-    study = Study(cases, keeping, 0, str(manifest["model"]["name"]))
+    study = Study(cases, keeping=keeping, workers=0, model_name=str(manifest["model"]["name"]))
     study.seconds = float(np.nansum(keeping.seconds()))
     return study

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
+from pliant.calls import by_keyword_class
+from pliant.plain import AsDict
 from pliant.solve.progress import Watcher
 
 
+@by_keyword_class
 @dataclass(frozen=True)
-class StudyProgress:
+class StudyProgress(AsDict):
     """Where a study stands; a function given as ``progress=`` receives these."""
 
     done: int
+    _: KW_ONLY
     n: int
     failed: int
     seconds: float

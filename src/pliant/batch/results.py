@@ -39,8 +39,8 @@ def result_of(model: Any, order: Order, case: Case, columnar: Columnar, place: i
 
     result = Result(
         rows[:, 0],
-        rows[:, 1:],
-        columnar.names,
+        values=rows[:, 1:],
+        names=columnar.names,
         stats=stats,
         manifest=lambda: manifest_of(model, arguments),
         info=lambda: numeric.known.variables,

@@ -85,7 +85,7 @@ class StudyLoop:
         finally:
             self.crew.close(interrupted)
             self.study.seconds = time.perf_counter() - self.begin
-            self.study.finish()
+            self.study._finish()
             self._report(last=True)
 
     # ------------------------------------------------------------------------------------------------- handing out
@@ -130,7 +130,7 @@ class StudyLoop:
                 continue
             seconds = float(outcome.seconds.sum()) / max(len(block.indices), 1)
             self.case_seconds = seconds if self.case_seconds is None else 0.5 * (self.case_seconds + seconds)
-            self.study.add(outcome)
+            self.study._add(outcome)
         self._give_up()
 
     def _give_up(self) -> None:
@@ -166,13 +166,15 @@ class StudyLoop:
         else:
             stuck = isinstance(error, WorkerDied) and "did not" in why
             found = timed_out(self.order.case_timeout) if stuck else died_twice(why)
-            self.study.add(BlockOutcome(np.array([k]), np.zeros(1), errors={0: found}))
+            self.study._add(BlockOutcome(np.array([k]), np.zeros(1), errors={0: found}))
 
     # ------------------------------------------------------------------------------------------------------ the end
 
     def _report(self, last: bool = False) -> None:
         seconds = time.perf_counter() - self.begin
-        progress = StudyProgress(self.study.n_done, len(self.study), self.study.n_failed, seconds, self.before)
+        progress = StudyProgress(
+            self.study.n_done, n=len(self.study), failed=self.study.n_failed, seconds=seconds, before=self.before
+        )
         self.reporter.report(progress, last)
 
     def _interrupted(self) -> None:

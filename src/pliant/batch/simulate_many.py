@@ -47,7 +47,7 @@ def simulate_many(
         keeping = stored = FolderKeeping.begin(as_path("save", save), model, found, order)
         indices = stored.missing()
     crew = make_crew(model, order, workers, executor)
-    study = Study(found, keeping, crew.workers, model.name)
+    study = Study(found, keeping=keeping, workers=crew.workers, model_name=model.name)
     with reporter:
         StudyLoop(crew, found, study, order, reporter).run(indices)
     return study

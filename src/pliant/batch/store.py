@@ -190,8 +190,8 @@ class FolderKeeping:
         manifest = self.manifest | {"case": k}
         return Result(
             table.column("time").to_numpy(),
-            values,
-            [variable_name(name) for name in names],
+            values=values,
+            names=[variable_name(name) for name in names],
             stats=stats,
             manifest=manifest,
         )

@@ -15,7 +15,9 @@ from pliant.batch.cases import Cases
 from pliant.batch.order import Order
 from pliant.batch.results import result_of
 from pliant.batch.work import BlockOutcome, numbers_of
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError, CaseError
+from pliant.pickled import Stamped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,7 +181,8 @@ def _last_of(value: Any, names: tuple[str, ...]) -> dict[str, float]:
     return numbers_of(value)
 
 
-class Study:
+@by_keyword_class
+class Study(Stamped):
     """Many runs of one model.
 
     len(study), study[k]     in the order of the cases: the Result or what was kept; of a failed case the error object
@@ -190,7 +193,7 @@ class Study:
     study.report("s.html")   all of it on one page
     """
 
-    def __init__(self, cases: Cases, keeping: Keeping, workers: int, model_name: str = "") -> None:
+    def __init__(self, cases: Cases, *, keeping: Keeping, workers: int, model_name: str = "") -> None:
         self.cases, self._keeping, self.workers, self.model_name = cases, keeping, workers, model_name
         self.seconds = 0.0
 
@@ -246,11 +249,11 @@ class Study:
         """Where the study is kept; None: in memory."""
         return self._keeping.folder
 
-    def add(self, outcome: BlockOutcome) -> None:
+    def _add(self, outcome: BlockOutcome) -> None:
         """What became of a block."""
         self._keeping.add(outcome)
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Nothing more will come for now."""
         self._keeping.finish()
 
@@ -296,12 +299,14 @@ class Study:
     def __repr__(self) -> str:
         return f"<pliant.Study: {len(self)} cases, {self.n_failed} failed>"
 
+    @by_keyword
     def plot(self, kind: str = "fan", *names: str, file: Any = None, show: bool | None = None) -> Figure:
         """A picture of the study: "fan" (a variable over time), "pairs", "parallel", "failures"."""
         from pliant.batch.plot import plot_study
 
         return plot_study(self, kind, names, file, show)
 
+    @by_keyword
     def report(self, path: Any) -> Path:
         """One HTML page: figures, pictures, failures, slowest cases."""
         from pliant.batch.page import write_page

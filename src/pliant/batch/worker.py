@@ -22,8 +22,8 @@ SIGNS_PER_SECOND = 10.0
 KEY = "PLIANT_WORKER_KEY"
 
 
-class Signs:
-    """Tells the parent where it is, not too often."""
+class SignsOfLife:
+    """Reports to the parent where it is, not too often."""
 
     def __init__(self, connection: Connection, careful: bool) -> None:
         self.connection, self.careful, self.last = connection, careful, 0.0
@@ -56,7 +56,7 @@ def work(connection: Connection, model: Any, order: Order) -> None:
     """Blocks of a model that is here already."""
     while True:
         cases, indices, careful = connection.recv()
-        outcome = run_block(model, order, cases, indices, Signs(connection, careful), careful)
+        outcome = run_block(model, order, cases, indices, SignsOfLife(connection, careful), careful)
         outcome.errors = {k: sendable(error) for k, error in outcome.errors.items()}
         _send(connection, outcome)
 
