@@ -223,7 +223,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "load_result": lambda: pliant.load_result(saved()),
     "native": lambda: pliant.native(c_file(), defines={"SIZE": "4.0"}).simulate(stop=1),
     "ode": lambda: pliant.ode(pendulum, [1.0, 0.0]).simulate(stop=1),
-    "open_study": lambda: pliant.open_study(stored()).as_dict(),
+    "open_study": lambda: pliant.open_study(stored())[0],
 }
 ON_A_MODEL: dict[str, Callable[[pliant.Model], Any]] = {
     "as_dict": lambda model: model.as_dict(),

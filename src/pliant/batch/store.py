@@ -30,8 +30,8 @@ from pliant.batch.results import manifest_of
 from pliant.batch.study import final_names, final_values
 from pliant.batch.work import BlockOutcome
 from pliant.errors import ArgumentError, CaseError, OutputError, PliantError
-from pliant.solve.results.manifest import pliant_version
 from pliant.solve.results.result import Result, Stats
+from pliant.version import pliant_version
 
 if TYPE_CHECKING:
     import pyarrow as pa
