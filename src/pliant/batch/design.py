@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import as_number, as_numbers, is_whole
 from pliant.calls import by_keyword
+from pliant.drawing import import_optional
 from pliant.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ class Design(Sequence[dict[str, float]]):
 
     def to_pandas(self) -> pd.DataFrame:
         """A DataFrame with the names as columns."""
-        import pandas as pd
-
-        return pd.DataFrame(self.values, columns=list(self.names))
+        pandas = import_optional("pandas", "a DataFrame of a design", "design.values and design.names")
+        frame: pd.DataFrame = pandas.DataFrame(self.values, columns=list(self.names))
+        return frame
 
 
 @by_keyword

@@ -16,6 +16,7 @@ from pliant.batch.order import Order
 from pliant.batch.results import result_of
 from pliant.batch.work import BlockOutcome, numbers_of
 from pliant.calls import by_keyword, by_keyword_class
+from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, CaseError
 from pliant.pickled import Stamped
 
@@ -261,8 +262,7 @@ class Study(Stamped):
 
     def table(self) -> pd.DataFrame:
         """Columns of the cases, final values that were kept, "error" and "seconds"."""
-        import pandas as pd
-
+        pandas = import_optional("pandas", "a table of a study", "study.as_dict()")
         columns: dict[str, Any] = dict(self.cases.columns())
         names, values = self._keeping.final()
         for j, name in enumerate(names):
@@ -273,7 +273,8 @@ class Study(Stamped):
             texts[k] = f"{type(error).__name__}: {getattr(error, 'message', error)}"
         columns["error"] = texts
         columns["seconds"] = self._keeping.seconds()
-        return pd.DataFrame(columns)
+        frame: pd.DataFrame = pandas.DataFrame(columns)
+        return frame
 
     def as_dict(self) -> dict[str, Any]:
         """Figures, cases, final values and errors as plain data."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -35,10 +34,9 @@ from pliant.cli.arguments import (
     structure_options,
 )
 from pliant.errors import ArgumentError, SimulationInterrupted
-from pliant.solve.results.manifest import to_json
 
 
-@app.command()
+@app.command(short_help="Simulate many cases of a model, on all cores.")
 def sweep(
     file: File,
     *,
@@ -114,7 +112,7 @@ def sweep(
             error.result = None  # not a Result: its folder keeps it
             raise
         _write(study, table, report_file, report.files)
-        _show(study, report.files, as_json)
+        _show(study, report)
         if study.n_failed:
             raise typer.Exit(EXIT_DOES_NOT_HOLD)
 
@@ -144,15 +142,15 @@ def _write(study: object, table: Path | None, page: Path | None, files: list[str
         files.append(str(study.report(page)))
 
 
-def _show(study: object, files: list[str], as_json: bool) -> None:
+def _show(study: object, report: Report) -> None:
     from pliant.batch.study import Study
 
     assert isinstance(study, Study)
-    if as_json:
-        typer.echo(json.dumps(to_json({**study.as_dict(), "model": study.model_name, "files": files}), indent=1))
+    if report.as_json:
+        report.print_json({**study.as_dict(), "model": study.model_name, "files": report.files})
         return
     typer.echo(str(study))
     for k, error in list(study.failures.items())[:3]:
         typer.echo(f"  case {k}: {getattr(error, 'message', error)}")
-    for file in files:
+    for file in report.files:
         typer.echo(f"wrote {file}")
