@@ -1,4 +1,5 @@
 /* Rows of results: at every step, at requested points from the dense output, at the start and where a run was left. */
+#include "record.h"
 #include "run.h"
 
 #include <float.h>
@@ -16,13 +17,7 @@ pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x)
     if (out->n_y > 0) {
         pl_status status = pl_set_inputs(p, t);
         if (status == PL_OK) status = m->outputs(p->self, t, x, p->u, out->n_y, out->y_index, row + 1 + n);
-        if (status != PL_OK) {
-            p->failure.status = (int)status;
-            p->failure.what = PL_IN_OUTPUTS;
-            p->failure.index = -1;
-            p->failure.t = t;
-            return status;
-        }
+        if (status != PL_OK) return pl_failed(p, status, PL_IN_OUTPUTS, -1, t);
     }
     out->used++;
     return PL_OK;

@@ -216,12 +216,7 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
     if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
     info->f_changed |= (info->again ? one.moved : one.called) || info->nominal_changed;
     if (info->nominal_changed) pl_follow_nominal(p);
-    if (status != PL_OK) {
-        p->failure.status = (int)status;
-        p->failure.what = PL_IN_EVENT;
-        p->failure.index = -1;
-        p->failure.t = t;
-    }
+    if (status != PL_OK) status = pl_failed(p, status, PL_IN_EVENT, -1, t);
     r->next_time = info->next_time;
     pl_ahead_forget(r, p->model, t);
     return status;
@@ -362,13 +357,7 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
     pl_real *x = pl_run_method(r)->x(state);
     pl_status status = pl_set_inputs(p, head->t);
     if (status == PL_OK) status = p->model->step_done(p->self, head->t, x, p->u, &request);
-    if (status != PL_OK) {
-        p->failure.status = (int)status;
-        p->failure.what = PL_IN_STEP_DONE;
-        p->failure.index = -1;
-        p->failure.t = head->t;
-        return status;
-    }
+    if (status != PL_OK) return pl_failed(p, status, PL_IN_STEP_DONE, -1, head->t);
     if (request & PL_STEP_TERMINATE) {
         size_t bytes = (size_t)r->n_x * sizeof(pl_real);
         memcpy(pl_run_x(r, RUN_BEFORE), x, bytes);
