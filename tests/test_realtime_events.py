@@ -312,7 +312,7 @@ def test_events_that_a_step_cannot_express(line: str, words: str) -> None:
     ids=["stateless", "state"],
 )
 def test_discrete_variables_that_differ_fail_the_verdict(text: str) -> None:
-    """A variable that depends on itself has a few rounds only: the step gives another value, and the evidence says so."""
+    """A variable that depends on itself has a few rounds only: the step gives another value, the evidence says so."""
     plan = pliant.load(f"model M {text} end M;").realtime(step=0.01, stop=0.3)
     assert not plan.evidence.holds
     assert "first d at t = 0.1" in str(plan.evidence)

@@ -70,6 +70,19 @@ end Gain;
 """
 
 
+def wire(coupling: pliant.Coupling, names: list[str], through: Matrix | None) -> None:
+    """The loop from the plant through all controllers, and the gain, back to it."""
+    coupling.connect("plant.y", "one.y")
+    if len(names) > 2:
+        coupling.connect("one.u", "two.y")
+    if through is None:
+        coupling.connect(f"{names[-1]}.u", "plant.u")
+        return
+    coupling.add("gain", pliant.load(gain(through)))
+    coupling.connect(f"{names[-1]}.u", "gain.u")
+    coupling.connect("gain.y", "plant.u")
+
+
 def case(seed: int) -> Outcome:
     """One loop."""
     random = np.random.default_rng(seed)
@@ -89,15 +102,7 @@ def case(seed: int) -> Outcome:
         texts[name] = controller(name.title(), offsets[k], periods[k], gains[k], shapes[k])
     for k in order:
         coupling.add(names[k], pliant.load(texts[names[k]]))
-    coupling.connect("plant.y", "one.y")
-    if two:
-        coupling.connect("one.u", "two.y")
-    if through is None:
-        coupling.connect(f"{names[-1]}.u", "plant.u")
-    else:
-        coupling.add("gain", pliant.load(gain(through)))
-        coupling.connect(f"{names[-1]}.u", "gain.u")
-        coupling.connect("gain.y", "plant.u")
+    wire(coupling, names, through)
     count = 60
     run = coupling.simulate(
         stop=count * step,
@@ -134,12 +139,11 @@ def case(seed: int) -> Outcome:
         if through is not None:
             seen = float(through[0] * seen + through[1] + through[2])
         x = (move @ np.append(x, seen))[:n]
-    wrong = []
-    for name, true in (("plant.y", np.array(ys)), (f"{names[-1]}.u", np.array(us))):
-        scale = max(np.ptp(true), 1e-3)
-        off = float(np.abs(run[name] - true).max() / scale)
-        if not off < ALLOWED:
-            wrong.append(f"{name} {off:.2g}")
+    errors = {
+        name: float(np.abs(run[name] - true).max() / max(np.ptp(true), 1e-3))
+        for name, true in (("plant.y", np.array(ys)), (f"{names[-1]}.u", np.array(us)))
+    }
+    wrong = [f"{name} {off:.2g}" for name, off in errors.items() if not off < ALLOWED]
     assert all(b > a for a, b in pairwise(run.time))
     return Outcome(seed, WRONG if wrong else RIGHT, ", ".join(wrong) + f" {shapes} {order}")
 
