@@ -98,8 +98,9 @@ struct pl_setup {
     const int *x_index;
     int n_y_out; /* outputs of a row */
     const int *y_index;
-    int64_t rows, log, events, incidents; /* room at first; log 0: none is kept */
-    void *host;                           /* whose */
+    /* room at first; rows: one for each point, and one more where events may end the run; log 0: none is kept */
+    int64_t rows, log, events, incidents;
+    void *host; /* whose */
     /* A block of `bytes` whose first `used` ones are those of `old`, which is not used any more (it may be part of the
      * first block). NULL: there is none. */
     void *(*grow)(void *host, int what, void *old, size_t used, size_t bytes);

@@ -478,7 +478,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
 static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     pl_real t = r->t_aim, *x = pl_run_x(r, RUN_TRY), *after = pl_run_x(r, RUN_AFTER);
     int root = r->aim != PL_AIM_LIMIT;
-    if (pl_run_lacks_rows(r, state, out)) return PL_MEMORY;
+    if (pl_run_lacks_rows(r, p->model, state, out)) return PL_MEMORY;
     while (r->next_point < out->n_points && out->point[r->next_point] < t) {
         pl_guard_state(r, p, state, out->point[r->next_point], x);
         pl_status status = pl_guard_row(r, p, state, out, out->point[r->next_point], x);
@@ -534,7 +534,7 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *o
     }
     for (;;) {
         /* before anything is done: what was begun must not be begun twice */
-        if (pl_run_lacks_rows(r, state, out)) return out->n_points < 0 ? PL_PAUSED : PL_MEMORY;
+        if (pl_run_lacks_rows(r, p->model, state, out)) return out->n_points < 0 ? PL_PAUSED : PL_MEMORY;
         if (!r->step_open) {
             if (r->t_reached >= r->t_stop || r->held) return PL_FINISHED;
             int passed;
