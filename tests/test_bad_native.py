@@ -30,13 +30,21 @@ static pl_status rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, 
     f[1] = -x[1];
     return PL_OK;
 }
-static const int8_t timed[] = {PL_ROOT_TIMED}, string[] = {PL_TYPE_STRING};
+static const int8_t timed[] = {PL_ROOT_TIMED}, string[] = {PL_TYPE_STRING}, nine[] = {9};
+static const pl_real nan_[2] = {0.0 / 0.0, 1.0}, inf_[2] = {1.0, 1.0 / 0.0}, minus[2] = {-1.0, 1.0};
+static const char *const latin[2] = {"x", "\\xfc"};
+static pl_status roots(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *g) {
+    (void)self, (void)x, (void)u;
+    g[0] = t - 0.5;
+    return PL_OK;
+}
 static const pl_real start[2] = {1.0, 1.0}, one[4] = {1.0, 1.0, 1.0, 1.0};
 static const int column[3] = {0, 1, 2}, full[3] = {0, 2, 4}, down[3] = {0, 2, 1}, late[3] = {1, 1, 2};
 static const int diagonal[2] = {0, 1}, outside[2] = {0, 2}, negative[2] = {-1, 1}, twice[4] = {0, 0, 0, 1};
 static const int square[4] = {0, 1, 0, 1};
 static const int *const unused[] = {column, full, down, late, diagonal, outside, negative, twice, square};
-const void *const keep[] = {unused, one, start, timed, string, (const void *)rhs};
+const void *const keep[] = {unused, one, start, timed, string, nine, nan_, inf_, minus, latin,
+                            (const void *)rhs, (const void *)roots};
 """
 
 
@@ -69,6 +77,17 @@ def test_the_least_model_works(tmp_path: Path) -> None:
         (GOOD + ", .n_delays = 1", "lacks delayed, set_history"),
         (GOOD + ", .tangents = PL_OF_RHS", "lacks tangent"),
         (GOOD + ", .n_p = 1, .p_type = string", "lacks text"),
+        (GOOD + ", .n_kinks = 1", "lacks kink_range"),
+        (GOOD + ", .n_p = 1, .p_type = nine", r"p_type\[0\] = 9"),
+        (GOOD + ", .n_roots = 1, .roots = roots, .root_direction = nine", r"root_direction\[0\] = 9"),
+        (GOOD + ", .x_nominal = inf_", r"nominal value of x\[1\] is inf"),
+        (GOOD + ", .x_nominal = nan_", r"nominal value of x\[0\] is nan"),
+        (GOOD + ", .x_nominal = minus", r"nominal value of x\[0\] is -1"),
+        (GOOD + ", .x_max = nan_", r"x_max\[0\] is not a number"),
+        (GOOD + ", .x_name = latin", r"x_name\[1\] is not UTF-8"),
+        (GOOD + ", .jac = {2, 2, column, 0}", r"lacks jac\.row"),
+        (GOOD + ", .jac = {3, 2, column, diagonal}", "3 x 2, but 2 x 2"),
+        (GOOD + ", .mass = {2, 2, column, diagonal}, .mass_value = nan_", "not finite"),
         (GOOD + ", .mass = {2, 2, column, diagonal}", "lacks mass_value"),
         (GOOD + ", .jac = {2, 2, column, outside}", "pattern of the Jacobian"),
         (GOOD + ", .jac = {2, 2, column, negative}", "pattern of the Jacobian"),
@@ -84,6 +103,31 @@ def test_descriptions_that_make_no_sense(fields: str, words: str, tmp_path: Path
         pliant.native(write(tmp_path, fields))
     assert "made" in str(caught.value)
     assert caught.value.hint or "must" in caught.value.message
+
+
+def test_units_that_are_no_text(tmp_path: Path) -> None:
+    model = pliant.native(write(tmp_path, GOOD + ", .x_unit = latin"))
+    with pytest.raises(ModelError, match=r"x_unit\[1\] is not UTF-8"):
+        _ = model.variables
+
+
+def test_an_instance_larger_than_memory(tmp_path: Path) -> None:
+    model = pliant.native(write(tmp_path, GOOD + ", .memory_size = (size_t)-1"))
+    with pytest.raises(ModelError, match="no memory for an instance") as caught:
+        model.simulate(stop=1)
+    assert "memory_size" in caught.value.hint
+
+
+@pytest.mark.parametrize("method", ["auto", "bdf", "radau5", "dopri5", "lieuler", "rk4"])
+def test_a_status_that_is_no_answer(method: str, tmp_path: Path) -> None:
+    """PL_TERMINATED of a right-hand side: it looked like an end of the run."""
+    path = tmp_path / "made.c"
+    path.write_text(
+        HEAD.replace("return PL_OK", "return PL_TERMINATED", 1) + f"const pl_model pliant_model = {{{GOOD}}};"
+    )
+    model = pliant.native(path)
+    with pytest.raises(ModelEvaluationError, match="refuses to evaluate its equations"):
+        model.simulate(stop=1, method=method, step=0.1 if method in ("lieuler", "rk4") else None)
 
 
 def test_c_that_does_not_compile(tmp_path: Path) -> None:

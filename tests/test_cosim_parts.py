@@ -356,3 +356,27 @@ def test_through_is_what_it_says() -> None:
     part = begun(text_model(THROUGH), [2.0], ["y", "x"])
     assert part.feedthrough().tolist() == [[True], [False]]
     assert part.sensitivity(np.array([2.0])).tolist() == [[0.5], [0.0]]
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.parametrize("scheme", ["jacobi", "gauss-seidel"])
+def test_parts_without_states_pass_on_what_is_held(scheme: str, degree: int) -> None:
+    """A gain behind a sampled controller changes at ticks only: it was extrapolated, and 5 % off."""
+    law = "when sample(0, 0.1) then s = pre(s) + 0.1*(1 - x); u = 0.5*s + (1 - x); end when;"
+    memory = "discrete Real s(start = 0, fixed = true);"
+    whole = pliant.load(
+        f"model W Real x(start = 0, fixed = true); {memory} discrete Real u(start = 0, fixed = true);"
+        f" equation der(x) = 2*u - x; {law} end W;"
+    ).simulate(stop=2, points=21)
+    coupling = pliant.Coupling()
+    coupling.add("gain", pliant.load("model G input Real u, k; output Real y = k*u; end G;"))
+    coupling.add(
+        "plant", pliant.load("model P input Real g; Real x(start = 0, fixed = true); equation der(x) = g - x; end P;")
+    )
+    output = "discrete output Real u(start = 0, fixed = true);"
+    coupling.add("law", pliant.load(f"model K input Real x; {output} {memory} equation {law} end K;"))
+    for source, target in (("plant.x", "law.x"), ("law.u", "gain.u"), ("gain.y", "plant.g")):
+        coupling.connect(source, target)
+    run = coupling.simulate(stop=2, step=0.1, scheme=scheme, extrapolation=degree, inputs={"gain.k": 2.0})
+    assert run["plant.x"] == pytest.approx(whole["x"], abs=1e-4)
+    assert run["law.u"] == pytest.approx(whole["u"], abs=1e-4)

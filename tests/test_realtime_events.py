@@ -300,3 +300,20 @@ def test_events_that_a_step_cannot_express(line: str, words: str) -> None:
         pliant.load(text).realtime(step=1e-3, stop=1.0)
     assert "model.mo:5" in str(caught.value)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "discrete Real d(start = 1, fixed = true); equation when sample(0, 0.1) then d = 2*pre(d) - d/4; end when;",
+        "Real x(start = 0, fixed = true); discrete Real d(start = 1, fixed = true);"
+        " equation der(x) = 1; when x > 0.105 then d = 2 + pre(d) - d/4; end when;",
+    ],
+    ids=["stateless", "state"],
+)
+def test_discrete_variables_that_differ_fail_the_verdict(text: str) -> None:
+    """A variable that depends on itself has a few rounds only: the step gives another value, the evidence says so."""
+    plan = pliant.load(f"model M {text} end M;").realtime(step=0.01, stop=0.3)
+    assert not plan.evidence.holds
+    assert "first d at t = 0." in str(plan.evidence)
+    assert "needs pre(...)" in str(plan.evidence)

@@ -232,6 +232,15 @@ def test_a_timeout_ends_the_child(tmp_path: Path) -> None:
     assert caught.value.result is not None
 
 
+def test_a_child_that_closes_its_pipe_and_stays(tmp_path: Path) -> None:
+    closes = "if (t > 0.5) { for (int k = 0; k < 20; k++) close(k); for (;;) sleep(1); }"
+    model, begin, before = odd(tmp_path, closes), time.perf_counter(), descriptors()
+    with pytest.raises(pliant.ProcessError, match="closed its pipe and did not end"):
+        model.simulate(stop=1.0, timeout=1.0, options=CHILD)
+    assert time.perf_counter() - begin < 4.0  # not the seconds that an end may take
+    assert descriptors() == before
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []

@@ -156,3 +156,14 @@ def test_leftovers_of_the_iteration_do_not_hold_the_step() -> None:
         for k in np.linspace(0.9, 1.1, 21)
     ]
     assert max(steps) < 3000
+
+
+def test_nominal_values_that_are_not_finite() -> None:
+    """Tolerances follow them: with nominal = 1/p and p = 0 the run had none."""
+    model = pliant.load(
+        "model M parameter Real p = 2; Real x(start = 1, fixed = true, nominal = 1/p); equation der(x) = -x; end M;"
+    )
+    assert abs(model.simulate(stop=1).final["x"] - np.exp(-1)) < 1e-5
+    with pytest.raises(pliant.ModelError, match="nominal value of x is inf") as caught:
+        model.simulate(stop=1, parameters={"p": 0.0})
+    assert "parameters" in caught.value.hint

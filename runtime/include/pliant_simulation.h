@@ -98,8 +98,9 @@ struct pl_setup {
     const int *x_index;
     int n_y_out; /* outputs of a row */
     const int *y_index;
-    int64_t rows, log, events, incidents; /* room at first; log 0: none is kept */
-    void *host;                           /* whose */
+    /* room at first; rows: one for each point, and one more where events may end the run; log 0: none is kept */
+    int64_t rows, log, events, incidents;
+    void *host; /* whose */
     /* A block of `bytes` whose first `used` ones are those of `old`, which is not used any more (it may be part of the
      * first block). NULL: there is none. */
     void *(*grow)(void *host, int what, void *old, size_t used, size_t bytes);
@@ -156,7 +157,8 @@ pl_simulation *pl_simulation_init(void *memory, const pl_setup *setup, pl_status
 pl_status pl_simulation_initialise(pl_simulation *s);
 /* Start values are in s->x, inputs in problem.u, the instance is ready; next_time: first time event. */
 pl_status pl_simulation_begin(pl_simulation *s, pl_real next_time);
-/* At most `budget` steps, and as many events. PL_PAUSED: more is to come; PL_FINISHED, PL_TERMINATED; < 0: failed. */
+/* At most `budget` steps, and as many events. PL_PAUSED: more is to come; PL_FINISHED, PL_TERMINATED; < 0: failed, and
+ * stays so, but for PL_MEMORY (call again with more of it) and PL_PATTERN (pl_simulation_trust). */
 pl_status pl_simulation_advance(pl_simulation *s, int64_t budget);
 /* Where the simulation stands, as a last row, unless there is one. */
 pl_status pl_simulation_flush(pl_simulation *s);

@@ -243,13 +243,6 @@ static pl_status directional(pl_problem *p, pl_real t, const pl_real *x) {
     return status;
 }
 
-static void failed(pl_problem *p, pl_status status, pl_real t, int index) {
-    p->failure.status = (int)status;
-    p->failure.what = PL_IN_JACOBIAN;
-    p->failure.index = index;
-    p->failure.t = t;
-}
-
 pl_status pl_jacobian(pl_problem *p, pl_real t, const pl_real *x, const pl_real *f, pl_real h) {
     pl_linear *lin = p->linear;
     const pl_model *m = p->model;
@@ -281,6 +274,5 @@ pl_status pl_jacobian(pl_problem *p, pl_real t, const pl_real *x, const pl_real 
         pl_status differenced = differences(p, t, x, f, h);
         if (differenced == PL_OK) return PL_OK;
     }
-    if (status != PL_OK) failed(p, status, t, bad);
-    return status;
+    return status == PL_OK ? PL_OK : pl_failed(p, status, PL_IN_JACOBIAN, bad, t);
 }

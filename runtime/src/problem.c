@@ -1,5 +1,5 @@
 /* Checked access to a model: inputs u(t), f with a test for NaN and Inf, roots, norms, products with L. */
-#include "pliant.h"
+#include "record.h"
 
 #include <float.h>
 #include <math.h>
@@ -26,7 +26,8 @@ int pl_first_nonfinite(int n, const pl_real *v) {
     return -1;
 }
 
-static pl_status note(pl_problem *p, pl_status status, int what, int index, pl_real t) {
+pl_status pl_failed(pl_problem *p, pl_status status, int what, int index, pl_real t) {
+    if (status > PL_OK) status = PL_FATAL; /* no answer of a model's function, and none to go on with */
     p->failure.status = (int)status;
     p->failure.what = what;
     p->failure.index = index;
@@ -81,9 +82,9 @@ pl_status pl_set_inputs(pl_problem *p, pl_real t) {
     if (in->n_segments > 0) set_from_segments(p, in, t);
     if (!in->call) return PL_OK;
     pl_status status = in->call(in->user, t, p->u);
-    if (status != PL_OK) return note(p, status, PL_IN_INPUTS, -1, t);
+    if (status != PL_OK) return pl_failed(p, status, PL_IN_INPUTS, -1, t);
     int bad = pl_first_nonfinite(in->n_u, p->u);
-    return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_INPUTS, bad, t);
+    return bad < 0 ? PL_OK : pl_failed(p, PL_NONFINITE, PL_IN_INPUTS, bad, t);
 }
 
 pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f) {
@@ -94,9 +95,9 @@ pl_status pl_rhs(pl_problem *p, pl_real t, const pl_real *x, pl_real *f) {
     }
     p->count->n_rhs++;
     pl_status status = m->rhs(p->self, t, x, p->u, f);
-    if (status != PL_OK) return note(p, status, PL_IN_RHS, -1, t);
+    if (status != PL_OK) return pl_failed(p, status, PL_IN_RHS, -1, t);
     int bad = pl_first_nonfinite(m->n_x, f);
-    return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_RHS, bad, t);
+    return bad < 0 ? PL_OK : pl_failed(p, PL_NONFINITE, PL_IN_RHS, bad, t);
 }
 
 pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g) {
@@ -105,9 +106,9 @@ pl_status pl_roots(pl_problem *p, pl_real t, const pl_real *x, pl_real *g) {
     if (status != PL_OK) return status;
     p->count->n_roots++;
     status = m->roots(p->self, t, x, p->u, g);
-    if (status != PL_OK) return note(p, status, PL_IN_ROOTS, -1, t);
+    if (status != PL_OK) return pl_failed(p, status, PL_IN_ROOTS, -1, t);
     int bad = pl_first_nonfinite(m->n_roots, g);
-    return bad < 0 ? PL_OK : note(p, PL_NONFINITE, PL_IN_ROOTS, bad, t);
+    return bad < 0 ? PL_OK : pl_failed(p, PL_NONFINITE, PL_IN_ROOTS, bad, t);
 }
 
 void pl_mass_times(const pl_model *m, const pl_real *v, pl_real *out) {
@@ -157,7 +158,7 @@ pl_status pl_weights(pl_problem *p, pl_real t, const pl_real *x, pl_real *weight
     for (i = 0; out_of_reach > 0.0; i++) {
         pl_real size = fabs(x[i]), scale = rtol * size + atol[i];
         if (!reachable(scale, size))
-            return note(p, x[i] - x[i] == 0.0 ? PL_TOO_ACCURATE : PL_NONFINITE, PL_IN_NOTHING, i, t);
+            return pl_failed(p, x[i] - x[i] == 0.0 ? PL_TOO_ACCURATE : PL_NONFINITE, PL_IN_NOTHING, i, t);
     }
     return PL_OK;
 }

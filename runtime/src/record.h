@@ -1,4 +1,4 @@
-/* Private: what the methods write into the record of a run (record.c). */
+/* Private: what the methods write into the record of a run (record.c), and its failure (problem.c). */
 #ifndef PL_RECORD_H
 #define PL_RECORD_H
 
@@ -6,6 +6,8 @@
 
 /* Note an incident; nothing happens without a record. A failed attempt: no convergence, a refusal, a singular matrix. */
 void pl_note_failure(pl_problem *p, pl_status status, int index, pl_real value, pl_real t);
+/* The failure of a run, from a function of the model or of its inputs; returns its status, which is negative. */
+pl_status pl_failed(pl_problem *p, pl_status status, int what, int index, pl_real t);
 void pl_note(pl_problem *p, int kind, int index, pl_real value, pl_real t);
 /* Index of the largest |v_i| weight_i, weight NULL: 1; -1 if none is finite. */
 int pl_largest(int n, const pl_real *v, const pl_real *weight);

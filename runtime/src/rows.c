@@ -1,4 +1,5 @@
 /* Rows of results: at every step, at requested points from the dense output, at the start and where a run was left. */
+#include "record.h"
 #include "run.h"
 
 #include <float.h>
@@ -16,16 +17,24 @@ pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x)
     if (out->n_y > 0) {
         pl_status status = pl_set_inputs(p, t);
         if (status == PL_OK) status = m->outputs(p->self, t, x, p->u, out->n_y, out->y_index, row + 1 + n);
-        if (status != PL_OK) {
-            p->failure.status = (int)status;
-            p->failure.what = PL_IN_OUTPUTS;
-            p->failure.index = -1;
-            p->failure.t = t;
-            return status;
-        }
+        if (status != PL_OK) return pl_failed(p, status, PL_IN_OUTPUTS, -1, t);
     }
     out->used++;
     return PL_OK;
+}
+
+/* Rows that may be written before the loop asks again: those of an event, or of the points up to the end of the open step
+ * and one where the run ends. A step whose events were looked for cannot be taken up again in the middle. */
+int64_t pl_run_lacks_rows(const pl_run *r, const pl_model *m, const void *state, const pl_output *out) {
+    const pl_stepper *head = state;
+    int64_t room = out->capacity - out->used, k = r->next_point;
+    if (out->n_points < 0) return room < 3 ? 3 : 0;
+    int64_t end = m->n_roots > 0 || m->event || m->step_done; /* what may end a run at a time of its own */
+    if (out->n_points == 0 || room >= out->n_points - k + end) return 0;
+    pl_real t = r->step_open ? head->t : r->aim ? fmax(r->t_aim, r->t_reached) : r->t_reached;
+    while (k < out->n_points && out->point[k] <= t) k++;
+    k += end - r->next_point;
+    return room < k ? k : 0;
 }
 
 /* Rows for all requested points up to t (inside the last step). event: there is one at t. */

@@ -216,12 +216,7 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
     if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
     info->f_changed |= (info->again ? one.moved : one.called) || info->nominal_changed;
     if (info->nominal_changed) pl_follow_nominal(p);
-    if (status != PL_OK) {
-        p->failure.status = (int)status;
-        p->failure.what = PL_IN_EVENT;
-        p->failure.index = -1;
-        p->failure.t = t;
-    }
+    if (status != PL_OK) status = pl_failed(p, status, PL_IN_EVENT, -1, t);
     r->next_time = info->next_time;
     pl_ahead_forget(r, p->model, t);
     return status;
@@ -362,13 +357,7 @@ static pl_status step_done(pl_run *r, pl_problem *p, void *state, pl_output *out
     pl_real *x = pl_run_method(r)->x(state);
     pl_status status = pl_set_inputs(p, head->t);
     if (status == PL_OK) status = p->model->step_done(p->self, head->t, x, p->u, &request);
-    if (status != PL_OK) {
-        p->failure.status = (int)status;
-        p->failure.what = PL_IN_STEP_DONE;
-        p->failure.index = -1;
-        p->failure.t = head->t;
-        return status;
-    }
+    if (status != PL_OK) return pl_failed(p, status, PL_IN_STEP_DONE, -1, head->t);
     if (request & PL_STEP_TERMINATE) {
         size_t bytes = (size_t)r->n_x * sizeof(pl_real);
         memcpy(pl_run_x(r, RUN_BEFORE), x, bytes);
@@ -489,6 +478,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
 static pl_status cross(pl_run *r, pl_problem *p, void *state, pl_output *out) {
     pl_real t = r->t_aim, *x = pl_run_x(r, RUN_TRY), *after = pl_run_x(r, RUN_AFTER);
     int root = r->aim != PL_AIM_LIMIT;
+    if (pl_run_lacks_rows(r, p->model, state, out)) return PL_MEMORY;
     while (r->next_point < out->n_points && out->point[r->next_point] < t) {
         pl_guard_state(r, p, state, out->point[r->next_point], x);
         pl_status status = pl_guard_row(r, p, state, out, out->point[r->next_point], x);
@@ -543,8 +533,8 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *o
         if (status != PL_OK) return status;
     }
     for (;;) {
-        /* an event in every-step mode writes up to three rows */
-        if (out->n_points < 0 && out->capacity - out->used < 3) return PL_PAUSED;
+        /* before anything is done: what was begun must not be begun twice */
+        if (pl_run_lacks_rows(r, p->model, state, out)) return out->n_points < 0 ? PL_PAUSED : PL_MEMORY;
         if (!r->step_open) {
             if (r->t_reached >= r->t_stop || r->held) return PL_FINISHED;
             int passed;
@@ -568,6 +558,7 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *o
                 continue;
             }
             if (status != PL_OK) return status;
+            continue;
         }
         status = close_step(r, p, state, out);
         if (status != PL_OK) return status;

@@ -89,6 +89,8 @@ typedef struct pl_guard {
 } pl_guard;
 
 /* A row of t, x and outputs. */
+int64_t pl_run_lacks_rows(const pl_run *r, const pl_model *m, const void *state,
+                          const pl_output *out); /* how many; 0: none */
 pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x);
 /* Rows for all requested points up to t (inside the last step). event: there is one at t. */
 pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event);

@@ -284,8 +284,15 @@ pl_status pl_simulation_initialise(pl_simulation *s) {
     return (pl_status)(s->status = (int)s->setup.engine->initialise(s));
 }
 
+/* Is there nothing to go on with? Who sets inputs on the way may go on where a model ended, and says so himself. */
+static int over(const pl_simulation *s) {
+    if (s->status < 0) return s->status != PL_MEMORY && s->status != PL_PATTERN;
+    return s->status == PL_TERMINATED && s->setup.degree < 0;
+}
+
 pl_status pl_simulation_advance(pl_simulation *s, int64_t budget) {
     if (!s->begun) return (pl_status)(s->status = PL_ARGUMENT);
+    if (over(s)) return (pl_status)s->status;
     s->fresh = 0;
     s->status = (int)s->setup.engine->advance(s, budget);
     return (pl_status)s->status;

@@ -108,7 +108,8 @@ static pl_status make_room(pl_simulation *s, pl_status status) {
         if (s->out.n_points < 0 && pl_simulation_rows(s, 3) != PL_OK) return PL_MEMORY;
         return pl_simulation_log(s);
     }
-    if (s->out.used >= s->out.capacity) return pl_simulation_rows(s, 1);
+    int64_t rows = pl_run_lacks_rows(s->run, s->setup.model, s->method, &s->out);
+    if (rows > 0 || s->out.used >= s->out.capacity) return pl_simulation_rows(s, rows > 0 ? rows : 1);
     status = more_factors(s);
     if (status == PL_OK) pl_run_relinearise(s->run, s->method);
     return status;

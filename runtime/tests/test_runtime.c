@@ -278,7 +278,7 @@ static void furnish(simulation *s) {
     int n = s->of->model->n_x;
     s->atol = block(sizeof(pl_real) * (size_t)n);
     s->point = block(sizeof(pl_real) * POINTS);
-    s->row = block(sizeof(pl_real) * POINTS * (size_t)(n + 1));
+    s->row = block(sizeof(pl_real) * (POINTS + 1) * (size_t)(n + 1)); /* one where an event may end it */
     s->index = block(sizeof(int) * (size_t)n);
     for (int i = 0; i < n; i++) s->atol[i] = s->of->atol, s->index[i] = i;
     for (int k = 0; k < POINTS; k++)
@@ -294,7 +294,7 @@ static void furnish(simulation *s) {
     s->out.point = s->point;
     s->out.n_x = n;
     s->out.x_index = s->index;
-    s->out.capacity = POINTS;
+    s->out.capacity = POINTS + 1;
     s->out.row = s->row;
 }
 

@@ -226,6 +226,49 @@ static void test_growth_forbidden(void) {
     dismiss(&of, s);
 }
 
+/* Requested points that do not fit, in the middle of steps with events: whatever the room at first, the same run. */
+static void test_rows_grow_within_steps(void) {
+    static const pl_method *const methods[] = {&pl_bdf_method, &pl_radau5_method, &pl_dopri5_method,
+                                               &pl_rk4_method};
+    pl_real point[40];
+    for (int k = 0; k < 40; k++) point[k] = 0.04 * k;
+    for (int k = 0; k < 4; k++) {
+        pl_simulation *whole = NULL;
+        setting ample, of;
+        for (int rows = 100; rows > 0; rows = rows > 8 ? 8 : rows - 1) {
+            prepare(&of, &ball_model);
+            of.plan.options.need_complex = 1;
+            CHECK(pl_linear_plan(&ball_model, &of.plan.options, &of.plan.layout, of.work) == PL_OK);
+            of.setup.run.method = methods[k];
+            of.setup.run.method_options.h_fixed = k == 3 ? 0.05 : 0.0;
+            of.setup.n_points = 40;
+            of.setup.point = point;
+            of.setup.rows = rows;
+            if (rows == 100) {
+                ample = of;
+                ample.setup.plan = &ample.plan;
+                ample.setup.host = &ample.memory;
+                whole = started(&ample);
+                CHECK(finish(whole, 1000) == PL_TERMINATED && whole->n_events == 3);
+                CHECK(whole->grown[PL_GROW_ROWS] == 0);
+                continue;
+            }
+            pl_simulation *s = started(&of);
+            int64_t refused = 0;
+            for (pl_status status = PL_PAUSED; status == PL_PAUSED || status == PL_MEMORY;) {
+                of.memory.forbidden = 1; /* at every other call */
+                status = finish(s, 1);
+                of.memory.forbidden = 0;
+                if (status == PL_MEMORY) refused++, status = pl_simulation_advance(s, 1);
+            }
+            CHECK(refused > 0 && s->status == PL_TERMINATED && same_rows(s, whole));
+            CHECK(pl_simulation_advance(s, 10) == PL_TERMINATED && same_rows(s, whole)); /* it is over */
+            dismiss(&of, s);
+        }
+        dismiss(&ample, whole);
+    }
+}
+
 static void test_failures(void) {
     setting of;
     pl_status status;
@@ -248,6 +291,7 @@ static void test_failures(void) {
     free(s);
     s = started(&of); /* whatever the budget */
     CHECK(finish(s, 1000) == PL_NONFINITE && s->problem.failure.t == t);
+    CHECK(pl_simulation_advance(s, 1000) == PL_NONFINITE); /* and it stays failed */
     CHECK(strcmp(pl_simulation_words(s), "") == 0);
     dismiss(&of, s);
 }
@@ -517,6 +561,7 @@ static void test_unit(void) {
 int main(void) {
     test_events_and_growth();
     test_growth_forbidden();
+    test_rows_grow_within_steps();
     test_failures();
     test_incidents();
     test_factors_grow();

@@ -1,7 +1,8 @@
 """Sampled controllers coupled with plants: what they sample and hold is the same as in one model.
 
 A random stable linear plant and one or two sampled parts, x_k = d x_(k-1) + e y(t_k), u = f x_k + g, the second one
-behind the first; outputs are the discrete variable itself, an alias, or computed from it. Periods are multiples of the
+behind the first; outputs are the discrete variable itself, an alias, or computed from it. In half of the cases a gain
+without states passes the last output on: what it gives changes at ticks only, too. Periods are multiples of the
 macro step or not, offsets too; the truth is the exact recursion with matrix exponentials between ticks.
 """
 
@@ -54,12 +55,41 @@ def controller(name: str, first: float, period: float, gains: Matrix, shape: str
     return "\n".join([*lines, f"end {name};\n"])
 
 
+def gain(numbers: Matrix) -> str:
+    """Text of a part without states."""
+    k, offset = (float(one) for one in numbers[:2])
+    return f"""
+model Gain
+  input Real u(start = 0), bias(start = 0);
+  Real a, b;
+  output Real y = a + b;
+equation
+  a + b = ({k!r})*u + ({offset!r}) + bias;
+  a - b = 3*u;
+end Gain;
+"""
+
+
+def wire(coupling: pliant.Coupling, names: list[str], through: Matrix | None) -> None:
+    """The loop from the plant through all controllers, and the gain, back to it."""
+    coupling.connect("plant.y", "one.y")
+    if len(names) > 2:
+        coupling.connect("one.u", "two.y")
+    if through is None:
+        coupling.connect(f"{names[-1]}.u", "plant.u")
+        return
+    coupling.add("gain", pliant.load(gain(through)))
+    coupling.connect(f"{names[-1]}.u", "gain.u")
+    coupling.connect("gain.y", "plant.u")
+
+
 def case(seed: int) -> Outcome:
     """One loop."""
     random = np.random.default_rng(seed)
     text, a, b, c, x = plant(random)
     step = float(random.choice([0.05, 0.07, 0.1, 1 / 3]))
     two = random.random() < 0.4
+    through = np.random.default_rng([seed, 1]).uniform(-2, 2, 3) if seed % 2 else None  # slope, offset, constant input
     shapes = [str(random.choice(["own", "alias", "made"])) for _ in range(2)]
     periods = [step * int(random.integers(1, 6)) for _ in range(2)]
     offsets = [step * int(random.integers(0, 4)) for _ in range(2)]
@@ -72,16 +102,14 @@ def case(seed: int) -> Outcome:
         texts[name] = controller(name.title(), offsets[k], periods[k], gains[k], shapes[k])
     for k in order:
         coupling.add(names[k], pliant.load(texts[names[k]]))
-    coupling.connect("plant.y", "one.y")
-    coupling.connect("one.u", "two.y" if two else "plant.u")
-    if two:
-        coupling.connect("two.u", "plant.u")
+    wire(coupling, names, through)
     count = 60
     run = coupling.simulate(
         stop=count * step,
         step=step,
         scheme=str(random.choice(["jacobi", "gauss-seidel"])),
         extrapolation=int(random.integers(0, 3)),
+        inputs={} if through is None else {"gain.bias": float(through[2])},
         rtol=RTOL,
     )
 
@@ -108,13 +136,14 @@ def case(seed: int) -> Outcome:
             seen = output(k, s[k], ticked[k])
         ys.append(y)
         us.append(seen)
+        if through is not None:
+            seen = float(through[0] * seen + through[1] + through[2])
         x = (move @ np.append(x, seen))[:n]
-    wrong = []
-    for name, true in (("plant.y", np.array(ys)), (f"{names[-1]}.u", np.array(us))):
-        scale = max(np.ptp(true), 1e-3)
-        off = float(np.abs(run[name] - true).max() / scale)
-        if not off < ALLOWED:
-            wrong.append(f"{name} {off:.2g}")
+    errors = {
+        name: float(np.abs(run[name] - true).max() / max(np.ptp(true), 1e-3))
+        for name, true in (("plant.y", np.array(ys)), (f"{names[-1]}.u", np.array(us)))
+    }
+    wrong = [f"{name} {off:.2g}" for name, off in errors.items() if not off < ALLOWED]
     assert all(b > a for a, b in pairwise(run.time))
     return Outcome(seed, WRONG if wrong else RIGHT, ", ".join(wrong) + f" {shapes} {order}")
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.cosim.graph import PartGraph
@@ -52,12 +53,9 @@ class Master:
             for part in self.parts
         ]
         self.connected = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]
-        self.held = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]  # connected, never extrapolated
         for wire in self.wires:
             self.connected[wire.target_part][wire.input] = True
-            source = self.parts[wire.source_part].port(chosen[wire.source_part][wire.output])
-            target = self.parts[wire.target_part].inputs[wire.input]
-            self.held[wire.target_part][wire.input] = source.held or target.held
+        self.held = self._held(chosen)  # connected, never extrapolated
         self.jumping = [held.copy() for held in self.held]  # inputs that change by jumps, or may
         for p, known in enumerate(self.given):
             self.jumping[p][list(known)] = True
@@ -71,6 +69,24 @@ class Master:
         self.ended = False  # a part ended at a communication point
         self.recorder = Recorder(self.parts, run.n_steps, run.points)
         self.seconds = 0.0
+
+    def _held(self, chosen: Sequence[Sequence[str]]) -> list[NDArray[np.bool_]]:
+        """Connected inputs that change at events only, be it through parts that pass on what others hold."""
+        held = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]
+        rests = [np.zeros(len(part.inputs), dtype=bool) for part in self.parts]  # held, or given so
+        for p, known in enumerate(self.given):
+            rests[p][[j for j, one in known.items() if one.rests]] = True
+        found = True
+        while found:  # once for each part of the longest chain
+            found = False
+            for wire in self.wires:
+                p, j = wire.target_part, wire.input
+                source = self.parts[wire.source_part].port(chosen[wire.source_part][wire.output])
+                by = source.held_by
+                passes = by is not None and bool(rests[wire.source_part][sorted(by)].all())
+                if not held[p][j] and (source.held or self.parts[p].inputs[j].held or passes):
+                    held[p][j] = rests[p][j] = found = True
+        return held
 
     # ------------------------------------------------------------------------------------------------ whole run
 

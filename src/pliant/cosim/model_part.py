@@ -71,15 +71,15 @@ class ModelPart:
                 causality = "input" if info.kind == "input" else "output"
                 if name in constant or info.kind == "parameter":
                     causality = "constant"
-                is_held = name in known.held or info.type != "real"
                 self._ports[name] = Port(
                     name,
                     causality=causality,
                     unit=info.unit,
                     type=info.type,
                     start=info.start,
-                    held=is_held,
+                    held=known.is_held(name) or info.type != "real",
                     declared=declared.get(name),
+                    held_by=known.held_by.get(name),
                 )
         return self._ports
 

@@ -52,6 +52,8 @@ class Port(AsDict):
     start: float | None = None
     held: bool = False  # it changes at events only: never extrapolated
     declared: Declared | None = None  # inputs: what the model says about them
+    #: outputs: it changes at events only, as long as the inputs in these places do; None: it may move by itself
+    held_by: frozenset[int] | None = None
 
 
 @by_keyword_class

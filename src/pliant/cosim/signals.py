@@ -107,6 +107,11 @@ class Given:
             return 0 if self.declared.held else DEGREE
         return min(1, self.knots.size)
 
+    @property
+    def rests(self) -> bool:
+        """Does it change at jumps only?"""
+        return isinstance(self.signal, ConstantSignal) or self.declared.held
+
     def breaks(self, a: float, b: float, near: float = 0.0) -> NDArray[np.float64]:
         """Times inside (a, b), further than ``near`` from both, where the polynomial changes."""
         first = int(np.searchsorted(self.knots, a + near, side="right"))

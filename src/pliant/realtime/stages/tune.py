@@ -37,7 +37,9 @@ class Compared:
 
     worst: float = 0.0  # difference of a state, in units of its range
     flagged: int = 0  # steps with a flag of the monitor
+    steps: int = 0
     other: int = 0  # steps after which a discrete variable differs
+    first_other: str = ""  # the first one that does, and when
     runs: list[Drive] = field(default_factory=list)  # of the compiled step
 
 
@@ -119,5 +121,10 @@ def compare(outcome: Outcome, code: StepCode, limit: float) -> Compared:
         if seen:
             wanted = masked.memories[:, seen]
             same = np.abs(run.memories[1:, seen] - wanted) <= limit * np.abs(wanted).max(axis=0)
+            out.steps += len(same)
             out.other += int(np.count_nonzero(~same.all(axis=1)))
+            if not (same.all() or out.first_other):
+                row = int(np.argmax(~same.all(axis=1)))
+                name = code.memories[seen[int(np.argmax(~same[row]))]]
+                out.first_other = f"{name} at t = {run.time[row + 1]:.6g} in {request.scenarios[k].name}"
     return out

@@ -16,6 +16,7 @@ from pliant.realtime.stages.tune import Compiled, Tuned
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
+OTHER = {"double": 0.0, "float": 0.02}  # share of the steps after which rounding may leave a relation on its other side
 EVALUATION: Line = (
     "stability",
     None,
@@ -115,6 +116,7 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
     code, found = tuned.code, tuned.compared
     e.code_difference = found.worst
     same, lines = found.worst <= tuned.limit, []
+    discrete = found.other <= OTHER[code.precision] * found.steps
     if code.precision == "float" and (line := compiled_line(outcome, found.runs, e.errors)) is not None:
         lines.append(line)
         same |= line[1] is True
@@ -128,10 +130,15 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
         f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
     )
     words += f"; discrete variables differ in {found.other} steps" if found.other else ""
-    return [*lines, ("generated code", same, words + ("" if same else _advice(tuned)))]
+    if found.other and not discrete:
+        words += f", first {found.first_other}"
+    same &= discrete
+    return [*lines, ("generated code", same, words + ("" if same else _advice(tuned, discrete)))]
 
 
-def _advice(tuned: Compiled) -> str:
+def _advice(tuned: Compiled, discrete: bool) -> str:
+    if not discrete:
+        return "; longer chains of events need more event_rounds, a variable that depends on itself needs pre(...)"
     if tuned.has_loops:
         return "; form='dae' or more newton_steps may help where loops are nonlinear"
     if tuned.code.precision == "float":

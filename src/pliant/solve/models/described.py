@@ -6,6 +6,7 @@ import math
 from typing import cast
 
 from pliant.solve.binding import runtime
+from pliant.solve.models.contract import text_of
 from pliant.solve.models.known import Names
 from pliant.solve.results.result import VariableInfo, VariableKind, VariableType
 
@@ -29,7 +30,7 @@ def described(struct: runtime.ModelStruct, names: Names) -> dict[str, VariableIn
             out[name] = VariableInfo(
                 name,
                 kind="algebraic" if name in names.algebraic else kind,
-                unit=units[i].decode() if units and units[i] else "",
+                unit=text_of(units[i], f"{letter}_unit[{i}]", name) if units and units[i] else "",
                 start=values["start"],
                 nominal=values["nominal"],
                 min=bounds["min"],

@@ -13,7 +13,7 @@ from pliant.expr.build import variables_of
 from pliant.expr.evaluate import evaluate
 from pliant.expr.signed import signed_variable
 from pliant.ir import Equation, Kind, SortedSystem, Variable
-from pliant.solve.models.feedthrough import direct_inputs, held_variables
+from pliant.solve.models.feedthrough import direct_inputs, held_by
 from pliant.solve.models.known import Known, Late, Names
 from pliant.solve.models.time_relations import driven_by_time
 from pliant.solve.names import is_hidden
@@ -84,7 +84,7 @@ def known_from(generated: Generated, names: Names, numbers: Mapping[int, float],
         types=Late(lambda: {one.name: _type(one) for one in s.system.variables if one.type != "real"}),
         outputs=tuple(one.name for one in s.system.variables if one.is_output),
         feedthrough=Late(lambda: direct_inputs(program)),
-        held=Late(lambda: dict.fromkeys(held_variables(program))).keys(),
+        held_by=Late(lambda: held_by(program)),
         choices=Late(lambda: _choices(s)),
         timed_roots=Late(lambda: {names.roots[k]: alone for k, alone in driven_by_time(program).items()}),
         form=generated.form,

@@ -51,29 +51,35 @@ def _read(statement: Statement) -> tuple[list[int], list[int]]:
     return [], []
 
 
-def held_variables(program: Program) -> frozenset[str]:
-    """Variables that change at events only: discrete ones, and what is computed from them and parameters alone."""
+def held_by(program: Program) -> dict[str, frozenset[int]]:
+    """Variables that change at events only, as long as the inputs in these places do.
+
+    Discrete variables, and what is computed from them, parameters and inputs alone; the others are left out.
+    """
     s = program.sorted
     g, variables = s.system.graph, s.system.variables
     discrete = {v for one in s.events.memories for v in (one.variable, one.before)}
     discrete |= {v for v, one in enumerate(variables) if one.is_discrete or one.kind == Kind.DISCRETE}
     fixed = {v for v, one in enumerate(variables) if one.kind in (Kind.PARAMETER, Kind.CONSTANT)}
-    held = {v for v in discrete if v not in program.x}
-    moving = {*program.x, *(v for v in program.u if v not in held)}
+    found = {v: frozenset((j,)) for j, v in enumerate(program.u) if v not in discrete}
+    found |= dict.fromkeys((v for v in (*discrete, *fixed) if v not in program.x), frozenset[int]())
 
-    def holds(expressions: Iterable[int]) -> bool:
+    def of(expressions: Iterable[int]) -> frozenset[int] | None:
         nodes = reachable(g, expressions)
         if any(g.nodes[i][0] == Op.TIME for i in nodes):
-            return False
-        return all(g.nodes[i][1] in held or g.nodes[i][1] in fixed for i in nodes if g.nodes[i][0] == Op.VAR)
+            return None
+        used = {g.nodes[i][1] for i in nodes if g.nodes[i][0] == Op.VAR}
+        return frozenset().union(*(found[v] for v in used)) if used <= found.keys() else None
 
     for statement in program.statements:
         targets, expressions = _read(statement)
         inner = list(statement.steps) if isinstance(statement, Newton) else []
-        unknown = {*targets, *(step.target for step in inner)}
-        if isinstance(statement, Newton) or not holds(expressions):
-            moving |= unknown - discrete
-        else:
-            held |= unknown
-    held |= {v for v, e in s.replaced.items() if holds([e])}
-    return frozenset(variables[v].name for v in held - moving - fixed)
+        places = None if isinstance(statement, Newton) else of(expressions)
+        for v in {*targets, *(step.target for step in inner)} - discrete:
+            if places is not None:
+                found[v] = places
+    for v, e in s.replaced.items():
+        if v not in found and (places := of([e])) is not None:
+            found[v] = places
+    moving = {*program.x, *fixed}
+    return {variables[v].name: places for v, places in found.items() if v not in moving}

@@ -19,9 +19,10 @@ from pliant.expr.signed import signed_variable
 from pliant.ir import FlatModel, Graph, Kind, Op, Variable
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
+from pliant.solve.models.contract import check_struct
 from pliant.solve.models.equations import Equations, known_from, names_from
 from pliant.solve.models.known import Known
-from pliant.solve.models.native import NativeModel, check_struct
+from pliant.solve.models.native import NativeModel
 from pliant.solve.models.numeric import Instance, NumericModel
 from pliant.solve.names import is_hidden, suggestion
 from pliant.solve.signals.kinds import Declared, count_jumps

@@ -11,7 +11,6 @@ methods of :class:`pliant.solve.models.numeric.NumericModel`, which say None or 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -74,7 +73,8 @@ class Known:
     outputs: tuple[str, ...] = ()  # of the whole model, as it declares them
     #: variable -> places of the inputs that it depends on at the same time, states kept; left out: on none
     feedthrough: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    held: AbstractSet[str] = frozenset()  # variables that change at events only
+    #: variables that change at events only, as long as the inputs in these places do
+    held_by: Mapping[str, frozenset[int]] = field(default_factory=dict)
     #: place of a state set in x -> variables that may stand there
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: root functions that time drives -> does time alone?
@@ -84,6 +84,10 @@ class Known:
     has_memory: bool = False  # events set discrete variables or states
     has_past: bool = False  # f at a point may depend on the events and steps before
     has_checks: bool = False  # it asserts something
+
+    def is_held(self, name: str) -> bool:
+        """Does a variable change at events only, whatever the inputs do?"""
+        return self.held_by.get(name) == frozenset() or self.type(name) != "real"
 
     def type(self, name: str) -> VariableType:
         """Of a variable."""

@@ -18,6 +18,7 @@ from pliant.arguments import Vector, as_path, by_name
 from pliant.codegen.compiler import load_again, load_library
 from pliant.errors import ModelError, NotSupportedError
 from pliant.solve.binding import runtime
+from pliant.solve.models.contract import check_struct, text_of, texts_of
 from pliant.solve.models.known import Names
 from pliant.solve.models.numeric import Instance, NumericModel, check_names, mass_rows
 
@@ -26,6 +27,7 @@ FAR_DEARER = 4.0
 WORTH_MEASURING = 2e-5
 #: of this thread alone, where it is fine enough: others at work must not change what is chosen
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution <= 1e-6 else time.perf_counter
+UNSAID = "it gave no reason"
 
 
 class NativeModel(NumericModel):
@@ -102,7 +104,13 @@ class NativeModel(NumericModel):
         if self.bare:
             return Instance(None)
         size = int(self.struct.memory_size)
-        memory = np.zeros(size, dtype=np.uint8) if size else None
+        try:
+            memory = np.zeros(size, dtype=np.uint8) if size else None
+        except (MemoryError, ValueError):
+            raise ModelError(
+                f"{self.name}: there is no memory for an instance of {size} bytes",
+                hint="check .memory_size of pliant_model",
+            ) from None
         instance = Instance(None if memory is None else runtime.address_of(memory), (memory, parameters))
         if self.struct.close:
             # the finalizer keeps memory and library alive until it has run
@@ -110,14 +118,14 @@ class NativeModel(NumericModel):
             weakref.finalize(instance, _close, close, instance.address, (memory, self.keep))
         if self.struct.open and runtime.OPEN_CALL(self.struct.open)(instance.address) != runtime.OK:
             raise ModelError(
-                f"{self.name}: the model could not be opened: {self.error_text(instance)}",
+                f"{self.name}: the model could not be opened: {self.error_text(instance) or UNSAID}",
                 hint=self.open_hint,
             )
         if self.struct.set_parameters and self.struct.n_p:
             call = runtime.PARAMETER_CALL(self.struct.set_parameters)
             if call(instance.address, runtime.address_of(parameters)) != runtime.OK:
                 raise ModelError(
-                    f"{self.name}: the model refuses its parameters: {self.error_text(instance)}",
+                    f"{self.name}: the model refuses its parameters: {self.error_text(instance) or UNSAID}",
                     hint="change parameters=, or the defaults in the file",
                 )
         return instance
@@ -135,72 +143,6 @@ def _seconds(call: Callable[[], int]) -> float:
 
 def _close(close: Any, address: int | None, _keep: Any) -> None:
     close(address)
-
-
-def _texts(pointer: Any, count: int, default: str) -> tuple[str, ...]:
-    if not pointer:
-        return tuple(f"{default}[{i}]" for i in range(count))
-    return tuple(pointer[i].decode() if pointer[i] else f"{default}[{i}]" for i in range(count))
-
-
-def _check_pattern(name: str, what: str, pattern: runtime.PatternStruct, n_rows: int, n_cols: int) -> None:
-    if not pattern.start:
-        return
-    start = np.ctypeslib.as_array((ctypes.c_int * (n_cols + 1)).from_address(pattern.start))
-    bad = start[0] != 0 or np.any(np.diff(start) < 0)
-    if not bad and start[-1] > 0:
-        row: NDArray[np.int32] = np.ctypeslib.as_array((ctypes.c_int * int(start[-1])).from_address(pattern.row))
-        column = np.repeat(np.arange(n_cols), np.diff(start))
-        inside = (row >= 0) & (row < n_rows)
-        ascending = (np.diff(row) > 0) | (np.diff(column) > 0)
-        bad = not (inside.all() and ascending.all())
-    if bad:
-        raise ModelError(
-            f"{name}: the pattern of {what} is not in compressed-column form",
-            hint="start[] ascends from 0, rows of each column ascend and lie between 0 and the size - 1",
-        )
-
-
-def check_struct(struct: runtime.ModelStruct, name: str) -> None:
-    """Refuse a description that the runtime could not work with."""
-    if struct.abi != runtime.PL_ABI:
-        raise ModelError(
-            f"{name} was made for another version of pliant.h (abi {struct.abi}, this is {runtime.PL_ABI})",
-            hint="set .abi = PL_ABI and compile against the header of this version",
-        )
-    sizes = ("n_x", "n_u", "n_p", "n_y", "n_interface", "n_roots", "n_kinks", "n_d", "n_delays")
-    negative = [one for one in sizes if getattr(struct, one) < 0]
-    if negative:
-        raise ModelError(f"{name}: sizes must not be negative: {', '.join(negative)}", hint="leave them out for 0")
-    required = {"rhs": struct.rhs}
-    if struct.n_x:
-        required["x_start"] = struct.x_start
-    if struct.n_roots:
-        required["roots"] = struct.roots
-        kinds = runtime.int8_at(struct.root_kind, struct.n_roots) if struct.root_kind else ()
-        if any(kind & runtime.ROOT_ENCLOSED for kind in kinds):
-            required["root_range"] = struct.root_range
-    if struct.n_y:
-        required["outputs"] = struct.outputs
-    if struct.n_d:
-        required |= {"memory": struct.memory, "set_memory": struct.set_memory}
-    if struct.n_delays:
-        required |= {"delayed": struct.delayed, "set_history": struct.set_history}
-    if struct.tangents:
-        required["tangent"] = struct.tangent
-    for letter in "upyd":
-        count, place = getattr(struct, f"n_{letter}"), getattr(struct, f"{letter}_type")
-        if place and (runtime.int8_at(place, count) == runtime.TYPES.index("string")).any():
-            required["text"] = struct.text
-    if struct.mass.start:
-        required["mass_value"] = struct.mass_value
-        required["mass.row"] = struct.mass.row
-    missing = [field for field, value in required.items() if not value]
-    if missing:
-        raise ModelError(f"{name}: the model lacks {', '.join(missing)}", hint="fill these fields of pliant_model")
-    _check_pattern(name, "the mass matrix", struct.mass, struct.n_x, struct.n_x)
-    _check_pattern(name, "the Jacobian", struct.jac, struct.n_x, struct.n_x)
-    _check_pattern(name, "the input Jacobian", struct.jac_u, struct.n_x, struct.n_u)
 
 
 def _check_rank(struct: runtime.ModelStruct, name: str, x_names: tuple[str, ...]) -> None:
@@ -253,17 +195,17 @@ def _described(loaded: ctypes.CDLL, source: Path, origin: tuple[str, str, bytes]
             f"{source} does not define the symbol pliant_model",
             hint="end the file with `const pl_model pliant_model = {.abi = PL_ABI, ...};` (see docs/native.md)",
         ) from None
-    name = struct.name.decode() if struct.name else source.stem
+    name = text_of(struct.name, "the name of the model", source.name) if struct.name else source.stem
     check_struct(struct, name)
-    x_names = _texts(struct.x_name, struct.n_x, "x")
+    x_names = texts_of(struct.x_name, struct.n_x, "x", name)
     _check_rank(struct, name, x_names)
     full = mass_rows(struct)
     names = Names(
         x=x_names,
-        u=_texts(struct.u_name, struct.n_u, "u"),
-        p=_texts(struct.p_name, struct.n_p, "p"),
-        y=_texts(struct.y_name, struct.n_y, "y"),
-        roots=_texts(struct.root_name, struct.n_roots, "root"),
+        u=texts_of(struct.u_name, struct.n_u, "u", name),
+        p=texts_of(struct.p_name, struct.n_p, "p", name),
+        y=texts_of(struct.y_name, struct.n_y, "y", name),
+        roots=texts_of(struct.root_name, struct.n_roots, "root", name),
         algebraic=frozenset(x_names[i] for i in np.flatnonzero(~full)),
     )
     check_names(names, name)

@@ -75,6 +75,12 @@ class NumericModel(ABC):
         """Nominal values and bounds of the states as the description has them."""
         struct = self.struct
         entered = self._vector(struct.x_nominal, self.n_x)  # 0: not entered
+        wrong = np.flatnonzero(~(np.isfinite(entered) & (entered >= 0.0)))
+        if wrong.size:  # tolerances would follow it
+            raise ModelError(
+                f"{self.name}: the nominal value of {self.names.x[wrong[0]]} is {entered[wrong[0]]:g}",
+                hint="enter a typical size, or check the parameters that it is computed from",
+            )
         self.nominal_entered = entered > 0.0
         self.x_nominal = np.where(self.nominal_entered, entered, 1.0) if struct.x_nominal else None
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
@@ -241,7 +247,7 @@ class NumericModel(ABC):
         out = {}
         for name, start in zip(self.names.u, self.u_start.tolist(), strict=True):
             info = self.known.variables[name]
-            held = name in self.known.held or info.type != "real"
+            held = self.known.is_held(name) or info.type != "real"
             low, high = (-math.inf if info.min is None else info.min), (math.inf if info.max is None else info.max)
             out[name] = Declared(info.type, held, low, high, info.literals, start, str(info.span or ""))
         return out

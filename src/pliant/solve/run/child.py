@@ -317,11 +317,12 @@ class ChildSimulation(Simulation):
 
     def _died(self) -> ProcessError:
         assert self.process is not None
+        left = WAIT if self.deadline is None else min(WAIT, max(0.0, self.deadline - time.perf_counter()))
         try:
-            code = self.process.wait(WAIT)
+            code = self.process.wait(left)
+            how = f"ended with code {code}"
         except subprocess.TimeoutExpired:
-            code = 0
-        how = f"ended with code {code}"
+            code, how = 0, "closed its pipe and did not end"
         if code < 0:
             with contextlib.suppress(ValueError):
                 how = f"was killed by {signal.Signals(-code).name}"

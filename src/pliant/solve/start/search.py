@@ -39,7 +39,7 @@ class StartSearch:
                 hint="correct the start values, or pass options={'initial': 'solve'} to take them as guesses",
             )
         if failure.what == binding_start.MODEL:
-            words = failure.words.decode(errors="replace")
+            words = failure.words.decode(errors="replace") or "it gave no reason"
             return InitialValueError(
                 f"{sim.model.name}: initialisation failed at t = {t:g}: {words}",
                 hint="give start values near the solution (start_values=, or start in the model)",
