@@ -28,6 +28,7 @@ VERBS = {
     "jacobian": ["m.mo"],
     "realtime": ["m.mo", "--stop", "1", "--step", "0.1"],
     "cosim": ["s.toml"],
+    "sweep": ["m.mo", "--cases", "c.csv", "--stop", "1"],
     "tour": [],
 }
 OPTIONS = ["--rtol=-1", "--rtol=x", "--atol=-1", "--option=none=1", "--option=max_order=x", "--option=max_order"]
@@ -42,12 +43,23 @@ PLAN += ["--precision=half", "--option=points=x", "--option=nosuch=1", "--step=0
 PLAN += ["--option=form=xx", "--tearing=none"]
 PART = ["--stop=-1", "--stop=x", "--step=0", "--scheme=euler", "--extrapolation=3", "--at-jump=no", "--rtol=-1"]
 PART += ["--timeout=0", "--save=r.xls", "--graph=g.xyz", "--plot-file=p.xyz", "--steps-file=s.png", "--nosuch"]
+SWEEP = [
+    "--stop=x",
+    "--cases=no.csv",
+    "--cases=m.mo",
+    "--workers=0",
+    "--executor=gpu",
+    "--case-timeout=-1",
+    "--save=m.mo",
+]
+SWEEP += ["--table=t.doc", "--method=bfd", "--points=1"]
 USAGE = {
     "simulate": [*RUN, *PAIRS, *OPTIONS, *FORMS],
     "inspect": [*FORMS, "--tearing=none"],
     "jacobian": [*PAIRS, *OPTIONS, *FORMS, "--at=x", "--at=nan", "--define=A"],
     "realtime": [*PLAN, *PAIRS, *FORMS],
     "cosim": PART,
+    "sweep": [*SWEEP, *PAIRS, *OPTIONS, *FORMS],
     "tour": ["--nosuch"],
 }
 WRONG = {
@@ -56,6 +68,7 @@ WRONG = {
     "jacobian": ["--param=nosuch=1", "--start-value=nosuch=1", "--input=nosuch=1"],
     "realtime": ["--param=nosuch=1", "--accuracy=nosuch=0.1", "--report=nowhere/p.html", "--write=m.mo"],
     "cosim": ["--save=nowhere/r.csv"],
+    "sweep": ["--param=nosuch=1", "--input=nosuch=1", "--keep=nosuch", "--report=nowhere/p.html"],
     "tour": ["--out=m.mo"],
 }
 
@@ -65,6 +78,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.mo").write_text(MODEL)
     (tmp_path / "s.toml").write_text(SYSTEM)
+    (tmp_path / "c.csv").write_text("k\n1\n2\n")
     (tmp_path / "list.json").write_text("{}")
     (tmp_path / "nan.json").write_text('[{"parameters": {"k": NaN}}]')
     return tmp_path

@@ -16,7 +16,7 @@ from pliant.batch.study import InMemory, Keeping, Study
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve.names import suggestion
 from pliant.solve.options import check_request
-from pliant.solve.signals.given import read_inputs
+from pliant.solve.signals.given import read_inputs, typed_inputs
 
 
 def simulate_many(
@@ -98,6 +98,7 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
     if isinstance(order.keep, tuple):
         _check_kept(model, order.keep)
     stop: Any = shared["stop"] if shared["stop"] is not None else first.stop
+    typed_inputs(model._numeric.declared_inputs(None), shared["inputs"], stop)
     check_request(
         model._numeric,
         start=shared["start"],
@@ -105,7 +106,7 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
         method=shared["method"],
         rtol=shared["rtol"],
         atol=shared["atol"],
-        points=2 if order.keep == "final" else shared["points"],
+        points=shared["points"],
         step=shared["step"],
         parameters=by_name("parameters", shared["parameters"]),
         start_values=by_name("start_values", shared["start_values"]),

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from pliant.errors import ModelEvaluationError, NonFiniteError, SingularError
+from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, SingularError, UnknownNameError
 from pliant.expr.evaluate import parameter_values
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
@@ -79,10 +79,10 @@ class Walker:
     def begin(self, scenario: Scenario) -> None:
         """Start values of the scenario, made consistent."""
         self.scenario = scenario
-        declared = self.model.declared_inputs(check_parameters(self.model, scenario.parameters))
-        stop = math.inf if scenario.stop is None else scenario.stop
-        inputs = typed_inputs(declared, scenario.inputs, stop)
-        self.point = Point(self.model, scenario.start, inputs, scenario.parameters, scenario.start_values)
+        try:
+            self.point = self._start()
+        except (ArgumentError, UnknownNameError) as error:  # in the words of simulate
+            raise type(error)(f"{scenario.name}: {error.message}", hint=error.hint) from None
         self.sim = self.point.sim
         self.inputs = StepInputs.of(self.sim.inputs, scenario, self.tau)
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
@@ -94,6 +94,13 @@ class Walker:
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
         self._levels = self._resting()
         self._has_memory = self.model.known.has_memory
+
+    def _start(self) -> Point:
+        scenario = self.scenario
+        declared = self.model.declared_inputs(check_parameters(self.model, scenario.parameters))
+        stop = math.inf if scenario.stop is None else scenario.stop
+        inputs = typed_inputs(declared, scenario.inputs, stop)
+        return Point(self.model, scenario.start, inputs, scenario.parameters, scenario.start_values)
 
     def _resting(self) -> list[tuple[int, float]]:
         """States that may come to rest at a level, with it."""
