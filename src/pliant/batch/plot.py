@@ -87,7 +87,8 @@ def _curves(study: Study, names: list[str]) -> tuple[list[str], dict[str, tuple[
             "the study kept no curves, so there is nothing to draw over time",
             hint="simulate_many(..., keep=None) or keep=['x'] keeps them; or plot('pairs')",
         )
-    chosen = names or list(results[0].states or results[0].names)[:3]
+    kept = [name for name in results[0].states if name in results[0]]
+    chosen = names or (kept or list(results[0].names))[:3]
     for name in chosen:
         if name not in results[0]:
             raise UnknownNameError(f"the study has no variable {name!r}", hint=suggestion(name, results[0].names))
