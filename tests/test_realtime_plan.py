@@ -194,8 +194,8 @@ def test_dae_form_of_a_model_loaded_as_ode() -> None:
 def test_both_forms_are_compared() -> None:
     model = pliant.load(EXAMPLES / "transistor_amplifier.mo")
     options = {"reference": False, "certificate": False}
-    plans = {form: model.realtime(step=1e-5, stop=0.002, options={"form": form, **options}) for form in ("ode", "dae")}
-    best = model.realtime(step=1e-5, stop=0.002, options={"form": "best", **options})
+    plans = {form: model.realtime(step=1e-5, stop=0.001, options={"form": form, **options}) for form in ("ode", "dae")}
+    best = model.realtime(step=1e-5, stop=0.001, options={"form": "best", **options})
     costs = {form: plan.code.operations["step"].total for form, plan in plans.items()}
     assert best.code.operations["step"].total == min(costs.values())
     assert [one.split(":")[0] for one in best.forms] == ["ode", "dae"]

@@ -63,6 +63,10 @@ def why_no_sanitizers() -> str:
     return "" if ran.returncode == 0 else f"programs with {SANITIZERS[0]} do not run here: {ran.stderr.strip()[-200:]}"
 
 
+#: one build serves all tests: sections let the linker drop what a program does not use
+PLAIN = ("-O2", "-fno-pic", "-ffunction-sections", "-fdata-sections")
+
+
 @cache
 def objects(flags: tuple[str, ...]) -> tuple[Path, ...]:
     """All of runtime/src, compiled once for each set of flags."""
@@ -74,7 +78,7 @@ def objects(flags: tuple[str, ...]) -> tuple[Path, ...]:
 def test_c(source: Path, sanitized: bool, tmp_path: Path) -> None:
     if sanitized and why_no_sanitizers():
         pytest.skip(why_no_sanitizers())
-    flags = ("-O0", *SANITIZERS) if sanitized else ("-O2", "-fno-pic")
+    flags = ("-O0", *SANITIZERS) if sanitized else PLAIN
     program = tmp_path / source.stem
     link = [] if sanitized or sys.platform == "darwin" else ["-no-pie"]
     made = [str(path) for path in (sanitized_objects("address") if sanitized else objects(flags))]
@@ -124,12 +128,11 @@ int main(void) {
 def test_methods_that_a_program_does_not_use_are_not_linked(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    flags = ("-O2", "-ffunction-sections", "-fdata-sections")
     source, program = tmp_path / "bdf_only.c", tmp_path / "bdf_only"
     source.write_text(BDF_ONLY)
-    link = ["-Wl,-dead_strip"] if sys.platform == "darwin" else ["-Wl,--gc-sections"]
-    made = [str(path) for path in objects(flags)]
-    done = call([compiler(), *STRICT, *flags, str(source), *made, *link, "-o", str(program), "-lm"])
+    link = ["-Wl,-dead_strip"] if sys.platform == "darwin" else ["-Wl,--gc-sections", "-no-pie"]
+    made = [str(path) for path in objects(PLAIN)]
+    done = call([compiler(), *STRICT, *PLAIN, str(source), *made, *link, "-o", str(program), "-lm"])
     assert done.returncode == 0, done.stderr
     ran = call([str(program)], timeout=60)
     assert ran.returncode == 0
@@ -151,7 +154,7 @@ def symbols() -> list[tuple[str, str, str]]:
     if nm is None:
         pytest.skip("no nm")
     found = []
-    for path in objects(("-O2", "-fno-pic")):
+    for path in objects(PLAIN):
         for line in call([nm, str(path)]).stdout.splitlines():
             *_, kind, name = line.split()
             found.append((path.stem, kind, name.removeprefix("_") if sys.platform == "darwin" else name))

@@ -155,5 +155,5 @@ FAMILY = Family(
     goal="noticed beyond 10x the true range, no false alarm, remedies that work",
     check=case,
     count=300,
-    part=4,
+    part=3,
 )

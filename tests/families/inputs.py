@@ -264,7 +264,7 @@ FAMILY = Family(
     "radau5, auto, dopri5, rtol 1e-3 .. 1e-8, 1 001 points against runs that meet every breakpoint",
     goal="errors <= 30 tolerances, none missed",
     count=300,
-    part=12,
+    part=6,
     check=check,
     judge=judge,
 )

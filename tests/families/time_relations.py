@@ -414,6 +414,6 @@ FAMILY = Family(
     "Models with relations of time, 1 to 2 000 rad/s, true for 1e-3 of a period or more",
     "every crossing, no extra one",
     count=200,
-    part=4,
+    part=2,
     check=check,
 )
