@@ -55,7 +55,11 @@ class Numbers:
 
 
 def two_processes(n: int) -> float:
-    """Two programs, each with half of the cases, started together."""
+    """Two programs, each with half of the cases, started together; the best of three."""
+    return max(_two_processes(n) for _ in range(3))
+
+
+def _two_processes(n: int) -> float:
     programs = []
     for first in range(WORKERS):
         text = LOOP.format(tests=str(ROOT / "tests"), n=n, first=first, step=WORKERS)
@@ -80,11 +84,16 @@ def design(model: pliant.Model, n: int) -> pliant.design.Design:
 
 
 def many(model: pliant.Model, n: int, executor: object) -> tuple[float, float]:
-    """Cases a second, and seconds of a worker for one case."""
-    model.simulate_many(design(model, 50), stop=HIRES.t_end, keep="final", executor=executor, workers=WORKERS)
-    study = model.simulate_many(design(model, n), stop=HIRES.t_end, keep="final", executor=executor, workers=WORKERS)
-    assert not study.failures
-    return n / study.stats.seconds, WORKERS * study.stats.seconds / n
+    """Cases a second, and seconds of a worker for one case; the best of three studies, like the other times."""
+    best = np.inf
+    for count in (50, n, n, n):  # the first one starts workers and compiles
+        study = model.simulate_many(
+            design(model, count), stop=HIRES.t_end, keep="final", executor=executor, workers=WORKERS
+        )
+        assert not study.failures
+        if count == n:
+            best = min(best, study.stats.seconds)
+    return n / best, WORKERS * best / n
 
 
 def alone(model: pliant.Model) -> float:
