@@ -11,8 +11,10 @@ import argparse
 import multiprocessing
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from peers import ROOT
@@ -149,6 +151,40 @@ def dask(model: pliant.Model, n: int) -> float | None:
         return many(model, n, client.get_executor())[0]
 
 
+SWEEP = """
+import resource, sys, numpy as np, pliant
+model = pliant.load("model D parameter Real k = 1; Real x(start = 1, fixed = true); equation der(x) = -k*x; end D;")
+n = {n}
+peaks = []
+study = model.simulate_many(
+    pliant.design.grid({{"k": np.linspace(0.5, 4.0, n)}}), stop=1.0, rtol=1e-11,
+    keep="final", save=sys.argv[1], workers=2,
+    progress=lambda p: peaks.append((p.done, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)),
+)
+half = [kib for done, kib in peaks if done <= n // 2][-1:] or [peaks[0][1]]
+print(study.n_done, study.n_failed, (peaks[-1][1] - half[0]) / 1024)
+"""
+
+
+def killed(n: int) -> tuple[int, int, float]:
+    """A sweep whose program is killed with kill -9 and started again: cases there, cases twice, growth in MB."""
+    import pandas as pd
+
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", SWEEP.format(n=n), str(Path(folder) / "s")]
+        first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while first.poll() is None and not list(Path(folder).glob("s/final/part-*")):
+            time.sleep(0.01)
+        first.kill()
+        first.wait()
+        parts = Path(folder) / "s" / "final"
+        assert 0 < len(pd.read_parquet(parts)) < n, "the first program was not killed on its way"
+        again = subprocess.run(command, capture_output=True, text=True, check=True)
+        growth = float(again.stdout.split()[-1])
+        cases = pd.read_parquet(parts)["case"]
+    return cases.nunique(), len(cases) - cases.nunique(), growth
+
+
 def main(quick: bool = False) -> Numbers:
     """Measure all, print a table."""
     n = 1000 if quick else 10_000
@@ -193,6 +229,17 @@ def rows(quick: bool = False) -> list[tuple[str, str, str, bool | None, str]]:
         out.append(
             ("the same through Dask LocalCluster, 2 workers", ">= 0.8x of that", f"{share:.2f}x", share >= 0.8, command)
         )
+    n = 5000 if quick else 100_000
+    there, twice, growth = killed(n)
+    out.append(
+        (
+            f"a sweep of {n} cases, the program killed with kill -9 and started again",
+            "complete, no case twice, memory flat",
+            f"{there} cases, {twice} twice, {growth:+.1f} MB in the second half",
+            there == n and twice == 0 and growth < 20.0,
+            command,
+        )
+    )
     factor = max(found.threads, found.processes) / found.scipy
     out.append(
         ("many runs against SciPy's Radau and multiprocessing", ">= 30x", f"{factor:.0f}x", factor >= 30.0, command)
