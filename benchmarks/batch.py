@@ -153,11 +153,12 @@ def dask(model: pliant.Model, n: int) -> float | None:
 
 SWEEP = """
 import resource, sys, numpy as np, pliant
-model = pliant.load("model D parameter Real k = 1; Real x(start = 1, fixed = true); equation der(x) = -k*x; end D;")
+text = "model D parameter Real k = 1; Real x(start=1, fixed=true); equation der(x) = k*(sin(40*time) - x); end D;"
+model = pliant.load(text)
 n = {n}
 peaks = []
 study = model.simulate_many(
-    pliant.design.grid({{"k": np.linspace(0.5, 4.0, n)}}), stop=1.0, rtol=1e-11,
+    pliant.design.grid({{"k": np.linspace(0.5, 4.0, n)}}), stop=2.0, rtol=1e-6,
     keep="final", save=sys.argv[1], workers=2,
     progress=lambda p: peaks.append((p.done, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)),
 )
