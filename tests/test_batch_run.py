@@ -75,15 +75,17 @@ def arguments(case: Any, name: str) -> dict[str, Any]:
     return parts | {"stop": case.stop if case.stop is not None else 2.0}
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
-@pytest.mark.parametrize("keep", [None, "final", ("names",), max_of_x], ids=["all", "final", "names", "function"])
-@pytest.mark.parametrize("name", TEXTS)
-def test_the_same_as_single_runs(models: dict[str, pliant.Model], name: str, keep: Any, executor: str) -> None:
+KEEPS = {"all": None, "final": "final", "names": ("names",), "function": max_of_x}
+EVERYTHING = [(name, how, "threads") for name in TEXTS for how in KEEPS]
+EVERYTHING += [("plain", "all", "processes"), ("events", "function", "processes"), ("scaled", "final", "processes")]
+
+
+@pytest.mark.parametrize(("name", "how", "executor"), EVERYTHING)
+def test_the_same_as_single_runs(models: dict[str, pliant.Model], name: str, how: str, executor: str) -> None:
+    keep: Any = KEEPS[how]
     model, design = models[name], pliant.design.latin_hypercube(DESIGNS[name], n=12)
     first = {"plain": "x", "events": "h", "scaled": "x"}[name]
     kept = [first] if keep == ("names",) else keep
-    if executor == "processes" and name == "scaled":
-        return  # the same code as for the others; starting processes takes its time
     study = model.simulate_many(design, stop=2.0, keep=kept, executor=executor, workers=2, rtol=1e-7)
     assert len(study) == 12
     assert study.stats.n == 12

@@ -1,7 +1,8 @@
 """Calls the C compiler, keeps what it made by content, and loads it.
 
-The cache key is the preprocessed text, the flags and the compiler's version, so an edited header or another compiler
-never meets an old library. The folder itself is the matter of cache.py.
+The cache key is the preprocessed text (of generated text: the text and pliant's headers), the flags and the compiler's
+version, so an edited header or another compiler never meets an old library. The folder itself is described in
+cache.py.
 """
 
 from __future__ import annotations
@@ -115,8 +116,9 @@ def load_text(text: str, name: str, *, include: Sequence[Path] = (), flags: Sequ
     chosen = flags if flags is not None else _large_flags() if len(text) > LARGE else FLAGS
     for _ in range(ATTEMPTS):
         source = keep_text(cache_folder(), stem, text)
+        arguments = [*chosen, *(f"-I{folder}" for folder in include)]
         try:
-            return load_library(source, include=include, flags=chosen)
+            return _load(source, arguments, chosen, text.encode() + _headers(include))
         except CompileError:
             if source.is_file():
                 raise  # else another process tidied the folder meanwhile
@@ -136,10 +138,26 @@ def load_library(
     """
     if not source.is_file():
         raise CompileError(f"there is no file {source}", hint="check the path")
-    compiler = find_compiler()
     arguments = [*flags, *(f"-I{folder}" for folder in include)]
     arguments += [f"-D{name}={value}" for name, value in (defines or {}).items()]
-    text = _call([*compiler, *arguments, "-E", "-P", str(source)], source.name)
+    text = _call([*find_compiler(), *arguments, "-E", "-P", str(source)], source.name)
+    return _load(source, arguments, flags, text)
+
+
+def _headers(folders: Sequence[Path]) -> bytes:
+    """What generated text includes besides the C library: it need not be preprocessed to be recognised."""
+    files = [file for folder in folders for file in sorted(folder.glob("*.h"))]
+    return b"".join(_digest(file, file.stat().st_mtime_ns) for file in files)
+
+
+@cache
+def _digest(file: Path, _changed: int) -> bytes:
+    return hashlib.sha256(file.read_bytes()).digest()
+
+
+def _load(source: Path, arguments: Sequence[str], flags: Sequence[str], text: bytes) -> Loaded:
+    """The library of a text from the cache, or compiled now."""
+    compiler = find_compiler()
     digest = hashlib.sha256(b"\0".join((text, " ".join((*compiler, *flags)).encode(), _version(compiler)))).hexdigest()
     folder, stem = cache_folder(), f"{source.stem}-{digest[:24]}"
     for attempt in range(ATTEMPTS):
