@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 import pliant
@@ -64,3 +66,17 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "kk" in text
     assert run(model, "--cases", tmp_path / "nowhere.csv", "--stop", 1)[0] == 2
     assert run(model, "--cases", cases, "--stop", 1, "--table", "t.doc")[0] == 2
+
+
+def test_pages_and_tables_go_without_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base installation has none."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    model, cases = files(tmp_path, "k\n1\n9\n")
+    for name in ("t.csv", "t.parquet"):
+        done = run(model, "--cases", cases, "--stop", 1, "--table", tmp_path / name, "--report", tmp_path / "r.html")
+        assert done[0] == 3, done[1]
+    head, first, second = (tmp_path / "t.csv").read_text().splitlines()
+    assert head.split(",")[:3] == ['"case"', '"k"', '"x"']
+    assert float(first.split(",")[2]) == pytest.approx(0.36788, rel=1e-4)
+    assert "too small" in second
+    assert "Slowest cases" in (tmp_path / "r.html").read_text()

@@ -132,7 +132,7 @@ def test_other_studies_are_refused(decay: pliant.Model, tmp_path: Path) -> None:
         decay.simulate_many(pliant.design.grid({"k": np.linspace(0.5, 5.0, 60)}), stop=1.0, keep="final", save=folder)
     with pytest.raises(pliant.ArgumentError, match="number of cases"):
         decay.simulate_many(DESIGN[:5], stop=1.0, keep="final", save=folder)
-    with pytest.raises(pliant.ArgumentError, match="arguments"):
+    with pytest.raises(pliant.ArgumentError, match=r"arguments \(stop was 1\.0\)"):
         decay.simulate_many(DESIGN, stop=2.0, keep="final", save=folder)
     with pytest.raises(pliant.ArgumentError, match="arguments"):
         decay.simulate_many(DESIGN, stop=1.0, save=folder)

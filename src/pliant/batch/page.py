@@ -6,16 +6,16 @@ import base64
 import html
 import io
 import math
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from pliant.arguments import as_path
 from pliant.batch.plot import plot_study
 from pliant.batch.study import Study, failure_kinds
 from pliant.errors import ArgumentError, OutputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:980px;margin:2em auto;padding:0 1em;color:#222}
 h1{font-size:1.6em}h2{font-size:1.2em;margin-top:2em;border-bottom:1px solid #ddd}img{max-width:100%}
@@ -43,7 +43,7 @@ def page(study: Study) -> str:
     head = f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>{title}</title><style>{STYLE}</style>"
     parts = [head, f"<h1>{title}</h1>", _figures(study)]
     parts += [_picture(study, kind) for kind in TITLES]
-    table = study.table()
+    table = study._columns()
     parts += [_failed(study), _slowest(table), _rows(table)]
     return "\n".join(part for part in parts if part) + "\n"
 
@@ -89,21 +89,24 @@ def _failed(study: Study) -> str:
     return "".join(lines) + "</table>" + (f"<p>and {more} more</p>" if more > 0 else "")
 
 
-def _slowest(table: pd.DataFrame) -> str:
-    slow = table[table["seconds"].notna()].nlargest(SLOWEST, "seconds")
-    return f"<h2>Slowest cases</h2>{_html(slow)}" if len(slow) else ""
+def _slowest(table: dict[str, Any]) -> str:
+    seconds = np.asarray(table["seconds"], dtype=float)
+    order = np.argsort(-seconds, kind="stable")  # what has not run is NaN, and last
+    slow = [k for k in order[:SLOWEST].tolist() if not math.isnan(seconds[k])]
+    return f"<h2>Slowest cases</h2>{_html(table, slow)}" if slow else ""
 
 
-def _rows(table: pd.DataFrame) -> str:
-    more = f"<p>and {len(table) - MOST_ROWS:,} more</p>" if len(table) > MOST_ROWS else ""
-    return f"<h2>Table</h2>{_html(table.head(MOST_ROWS))}{more}"
+def _rows(table: dict[str, Any]) -> str:
+    n = len(table["seconds"])
+    more = f"<p>and {n - MOST_ROWS:,} more</p>" if n > MOST_ROWS else ""
+    return f"<h2>Table</h2>{_html(table, range(min(n, MOST_ROWS)))}{more}"
 
 
-def _html(table: pd.DataFrame) -> str:
-    names = [html.escape(str(name)) for name in table.columns]
+def _html(table: dict[str, Any], cases: Iterable[int]) -> str:
+    names = [html.escape(str(name)) for name in table]
     lines = ["<div class=scroll><table><tr><th>case</th>" + "".join(f"<th>{name}</th>" for name in names) + "</tr>"]
-    for k, row in zip(table.index, table.itertuples(index=False), strict=True):
-        cells = "".join(f"<td>{_cell(value)}</td>" for value in row)
+    for k in cases:
+        cells = "".join(f"<td>{_cell(column[k])}</td>" for column in table.values())
         lines.append(f"<tr><td>{k}</td>{cells}</tr>")
     return "".join(lines) + "</table></div>"
 

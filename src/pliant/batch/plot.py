@@ -108,16 +108,17 @@ def _at(result: Result, name: str, time: NDArray[Any]) -> NDArray[Any]:
 
 def _numbers(study: Study, names: list[str], most: int) -> tuple[list[str], NDArray[Any], NDArray[Any]]:
     """Columns to draw, their values, and which cases failed."""
-    table = study.table()
-    known = [name for name in table.columns if name not in ("error", "name") and table[name].dtype.kind in "fiub"]
+    table = study._columns()
+    known = [name for name in table if name not in ("error", "name")]
     for name in names:
         if name not in known:
             raise UnknownNameError(f"the study has no column {name!r}", hint=suggestion(name, known))
-    varied = [name for name in known if name != "seconds" and table[name].nunique() > 1]
+    varied = [name for name in known if name != "seconds" and np.nanmax(table[name]) > np.nanmin(table[name])]
     chosen = names or varied[:most] or known[:most]
     if not chosen:
         raise ArgumentError("the study has no numbers to draw", hint="plot('fan', name) draws curves")
-    return chosen, table[chosen].to_numpy(dtype=float), table["error"].notna().to_numpy()
+    failed = np.array([error is not None for error in table["error"]])
+    return chosen, np.column_stack([np.asarray(table[name], dtype=float) for name in chosen]), failed
 
 
 def _pairs(study: Study, figure: Figure, names: list[str]) -> None:

@@ -295,7 +295,7 @@ def _check_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> 
     for what in ("keep", "names", "options"):
         if found.get(what) != json.loads(json.dumps(wanted[what])):
             raise ArgumentError(
-                f"{folder} holds a study with other arguments ({what})",
+                f"{folder} holds a study with other arguments ({_differing(what, found.get(what), wanted[what])})",
                 hint="give the same arguments to go on, or save into another folder",
             )
     if found.get("pliant") != wanted["pliant"]:
@@ -303,6 +303,14 @@ def _check_same(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> 
             f"{folder} was begun with pliant {found.get('pliant')}, this is {wanted['pliant']}",
             hint="go on with that version, or save into another folder",
         )
+
+
+def _differing(what: str, found: Any, wanted: Any) -> str:
+    """Which arguments differ, and what they were."""
+    if not isinstance(found, dict) or not isinstance(wanted, dict):
+        return f"{what} was {found!r}"
+    names = [name for name in {**found, **wanted} if found.get(name) != json.loads(json.dumps(wanted.get(name)))]
+    return ", ".join(f"{name} was {found.get(name)!r}" for name in names)
 
 
 def _check_empty(folder: Path) -> None:
@@ -377,3 +385,18 @@ def _error_of(row: dict[str, Any]) -> Exception:
 def _function_value(values: dict[str, Any]) -> Any:
     known = {name: value for name, value in values.items() if value is not None}
     return known["value"] if list(known) == ["value"] else known
+
+
+def write_columns(file: Path, columns: dict[str, Any]) -> None:
+    """A table of cases as .csv or .parquet, without pandas."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    count = len(next(iter(columns.values())))
+    table = pa.table({"case": np.arange(count)} | {name: pa.array(column) for name, column in columns.items()})
+    if file.suffix.lower() == ".parquet":
+        _write_table(file, table)
+        return
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(quoting_style="needed"))
+    _write_bytes(file, sink.getvalue())

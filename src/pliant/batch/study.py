@@ -263,18 +263,19 @@ class Study(Stamped):
     def table(self) -> pd.DataFrame:
         """Columns of the cases, final values that were kept, "error" and "seconds"."""
         pandas = import_optional("pandas", "a table of a study", "study.as_dict()")
+        frame: pd.DataFrame = pandas.DataFrame(self._columns())
+        return frame
+
+    def _columns(self) -> dict[str, Any]:
+        """The table without pandas: columns by name, each as long as the study."""
         columns: dict[str, Any] = dict(self.cases.columns())
         names, values = self._keeping.final()
         for j, name in enumerate(names):
             columns[name if name not in columns else f"{name} (final)"] = values[:, j]
-        errors = self.failures
         texts: list[str | None] = [None] * len(self)
-        for k, error in errors.items():
+        for k, error in self.failures.items():
             texts[k] = f"{type(error).__name__}: {getattr(error, 'message', error)}"
-        columns["error"] = texts
-        columns["seconds"] = self._keeping.seconds()
-        frame: pd.DataFrame = pandas.DataFrame(columns)
-        return frame
+        return columns | {"error": texts, "seconds": self._keeping.seconds()}
 
     def as_dict(self) -> dict[str, Any]:
         """Figures, cases, final values and errors as plain data."""

@@ -125,18 +125,14 @@ def _keep(given: list[str] | None) -> object:
 
 
 def _write(study: object, table: Path | None, page: Path | None, files: list[str]) -> None:
+    from pliant.batch.store import write_columns
     from pliant.batch.study import Study
-    from pliant.errors import OutputError
 
     assert isinstance(study, Study)
     if study.folder is not None:
         files.append(str(study.folder))
     if table is not None:
-        frame = study.table()
-        try:
-            frame.to_csv(table, index_label="case") if table.suffix.lower() == ".csv" else frame.to_parquet(table)
-        except OSError as error:
-            raise OutputError(f"{table} could not be written: {error}", hint="check path and room") from error
+        write_columns(table, study._columns())
         files.append(str(table))
     if page is not None:
         files.append(str(study.report(page)))
