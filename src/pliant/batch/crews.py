@@ -9,7 +9,7 @@ import hashlib
 import pickle
 import threading
 from abc import ABC, abstractmethod
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +108,7 @@ class Others(Crew):
             future: Future[BlockOutcome] = self.executor.submit(
                 run_remote, s.model, s.digest, s.order, block.cases, block.indices, block.careful
             )
-        except (RuntimeError, BrokenExecutor, OSError) as error:
+        except Exception as error:  # every executor has its own for being closed
             raise CrewGone(f"{type(error).__name__}: {error}") from error
         self.futures.add(future)
         future.add_done_callback(self.futures.discard)
@@ -128,9 +128,12 @@ def _size_of(executor: Any) -> int:
             return found
     client = getattr(executor, "_client", None)
     if client is not None:
-        threads = sum(client.nthreads().values())
+        try:
+            threads = int(sum(client.nthreads().values()))
+        except Exception:  # a client that is closed; submit says so
+            threads = 0
         if threads:
-            return int(threads)
+            return threads
     return 4
 
 

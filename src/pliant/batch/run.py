@@ -19,7 +19,7 @@ from pliant.batch.order import Order
 from pliant.batch.progress import StudyProgress, StudyReporter
 from pliant.batch.study import Study
 from pliant.batch.work import BlockOutcome, timed_out
-from pliant.errors import ArgumentError, CaseError, SimulationInterrupted
+from pliant.errors import ArgumentError, CaseError, OutputError, PliantError, SimulationInterrupted
 
 LARGEST_BLOCK = 20_000
 FIRST_BLOCK = 8
@@ -27,9 +27,9 @@ DEATHS = 2
 LATE = 30.0  # seconds beyond its time after which a block of somebody's executor is given up
 
 
-def make_crew(model: Any, order: Order, workers: int | None, executor: Any) -> Crew:
-    """Who works, by what the user asked for and what the model can do."""
-    count = workers or _cores()
+def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: int) -> Crew:
+    """Who works, by what the user asked for and what the model can do; not more than there are cases to run."""
+    count = max(1, min(workers or _cores(), n))
     numeric = model._numeric
     if executor is None:
         executor = "threads" if numeric.equations is not None else "processes"
@@ -72,21 +72,24 @@ class StudyLoop:
         """All of these cases."""
         self.left, self.begin = deque([indices] if len(indices) else []), time.perf_counter()
         self.before = self.study.n_done
-        interrupted = True
+        ended = False
         try:
             while self._fill() or self.running:
                 self._collect()
                 self._report()
-            interrupted = False
+            ended = True
         except KeyboardInterrupt:
             self._interrupted()
         except CrewGone as error:
             self._gone(error)
+        except OutputError as error:
+            error.result = self.study
+            raise
         finally:
-            self.crew.close(interrupted)
+            self.crew.close(not ended)
             self.study.seconds = time.perf_counter() - self.begin
             self.study._finish()
-            self._report(last=True)
+        self._report(last=True)
 
     # ------------------------------------------------------------------------------------------------- handing out
 
@@ -123,6 +126,8 @@ class StudyLoop:
             block, _ = self.running.pop(future)
             try:
                 outcome = future.result()
+                if not isinstance(outcome, BlockOutcome):
+                    raise TypeError(f"the executor gave {type(outcome).__name__}, not what its function returned")
             except (CrewGone, KeyboardInterrupt):
                 raise
             except (Exception, CancelledError) as error:
@@ -188,7 +193,8 @@ class StudyLoop:
 
     def _gone(self, error: CrewGone) -> None:
         cause = error.__cause__
-        if self.study.n_done == 0 and isinstance(cause, Exception) and not isinstance(cause, (RuntimeError, OSError)):
+        is_own = not isinstance(self.crew, Others) and not isinstance(cause, (RuntimeError, OSError))
+        if self.study.n_done == 0 and isinstance(cause, Exception) and (is_own or isinstance(cause, PliantError)):
             raise cause from None
         gone = CaseError(
             f"the workers are gone after {self.study.n_done} of {len(self.study)} cases: {error}",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from pliant.arguments import as_number, as_path, by_name, is_whole
 from pliant.batch.cases import Cases, read_cases
 from pliant.batch.order import Order
@@ -37,19 +35,22 @@ def simulate_many(
     _check_workers(workers)
     shared = shared | {"inputs": read_inputs(shared["inputs"])}
     found = read_cases(cases, model._numeric, shared["stop"])
-    order = Order(shared, _keep(model, keep), limit, save is not None)
+    all_points = Order.needs_all_points(model._numeric, shared["points"])
+    order = Order(shared, _keep(model, keep), limit, save is not None, all_points)
     _check_shared(model, order, found)
     keeping: Keeping = InMemory(model, found, order)
-    indices = np.arange(len(found), dtype=np.intp)
     if save is not None:
         from pliant.batch.store import FolderKeeping
 
-        keeping = stored = FolderKeeping.begin(as_path("save", save), model, found, order)
-        indices = stored.missing()
-    crew = make_crew(model, order, workers, executor)
-    study = Study(found, keeping=keeping, workers=crew.workers, model_name=model.name)
-    with reporter:
-        StudyLoop(crew, found, study, order, reporter).run(indices)
+        keeping = FolderKeeping.begin(as_path("save", save), model, found, order)
+    try:
+        indices = keeping.missing()
+        crew = make_crew(model, order, workers, executor, len(indices))
+        study = Study(found, keeping=keeping, workers=crew.workers, model_name=model.name)
+        with reporter:
+            StudyLoop(crew, found, study, order, reporter).run(indices)
+    finally:
+        keeping.close()
     return study
 
 
