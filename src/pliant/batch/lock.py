@@ -27,12 +27,28 @@ class FolderLock:
         with _guard:
             if self.key in _held:
                 raise self._busy()
-            with contextlib.suppress(OSError):  # a folder that nobody may write into says so later
-                self.file = os.open(folder / NAME, os.O_RDWR | os.O_CREAT, 0o644)
-            if self.file is not None and not _locked(self.file):
-                os.close(self.file)
-                raise self._busy()
+            while not self._take():
+                pass
             _held.add(self.key)
+
+    def _take(self) -> bool:
+        """False: the file was removed meanwhile, and another one counts."""
+        try:
+            file = os.open(self.folder / NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError:  # a folder that nobody may write into says so later
+            return True
+        if not _locked(file):
+            os.close(file)
+            raise self._busy()
+        try:
+            is_there = os.path.samestat(os.fstat(file), os.stat(self.folder / NAME))
+        except FileNotFoundError:
+            is_there = False
+        if is_there:
+            self.file = file
+        else:
+            os.close(file)
+        return is_there
 
     def _busy(self) -> ArgumentError:
         return ArgumentError(
@@ -43,6 +59,8 @@ class FolderLock:
         """Others may write."""
         with _guard:
             if self.file is not None:
+                with contextlib.suppress(OSError):  # Windows removes no open files
+                    os.unlink(self.folder / NAME)
                 os.close(self.file)
                 self.file = None
             _held.discard(self.key)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.arguments import as_path
+from pliant.arguments import as_names, as_path
 from pliant.batch.study import Study, failure_kinds
 from pliant.drawing import COLOURS, STYLE, import_optional, picture_kind, wants_window
 from pliant.errors import ArgumentError, OutputError, UnknownNameError
@@ -29,6 +29,7 @@ def plot_study(study: Study, kind: str, names: Sequence[str], file: Any, show: b
     """Draw; to a file, in a window, or as a figure to go on with."""
     if kind not in KINDS:
         raise ArgumentError(f"there is no picture {kind!r} of a study", hint=suggestion(str(kind), KINDS))
+    as_names("names", list(names))
     path = None if file is None else as_path("file", file)
     if path is not None:
         picture_kind(path)

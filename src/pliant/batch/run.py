@@ -171,7 +171,8 @@ class StudyLoop:
         else:
             stuck = isinstance(error, WorkerDied) and "did not" in why
             found = timed_out(self.order.case_timeout) if stuck else died_twice(why)
-            self.study._add(BlockOutcome(np.array([k]), np.zeros(1), errors={0: found}))
+            seconds = np.array([(self.order.case_timeout or 0.0) if stuck else 0.0])
+            self.study._add(BlockOutcome(np.array([k]), seconds, errors={0: found}))
 
     # ------------------------------------------------------------------------------------------------------ the end
 

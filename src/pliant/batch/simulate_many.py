@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pliant.arguments import as_number, as_path, by_name, is_whole
+from pliant.arguments import as_names, as_number, as_path, by_name, is_whole
 from pliant.batch.cases import Cases, read_cases
 from pliant.batch.order import Order
 from pliant.batch.progress import StudyReporter
@@ -58,8 +59,8 @@ def _limit(given: Any) -> float | None:
     if given is None:
         return None
     number = as_number(given)
-    if number is None or not number > 0:
-        raise ArgumentError(f"case_timeout must be positive, not {given!r}", hint="seconds, or None for no limit")
+    if number is None or not 0 < number < math.inf:
+        raise ArgumentError(f"case_timeout must be positive and finite, not {given!r}", hint="seconds, or None for no limit")
     return number
 
 
@@ -84,12 +85,14 @@ def _keep(model: Any, keep: Any) -> Any:
     return tuple(dict.fromkeys(keep))
 
 
-def _check_kept(model: Any, keep: tuple[str, ...]) -> None:
+def _check_names(model: Any, what: str, wanted: Sequence[str]) -> None:
     names = model._numeric.names
     known = {*names.x, *names.y, *names.u, *names.p, *names.aliases, *model._numeric.constants(model._numeric.p_start)}
-    for name in keep:
+    for name in wanted:
         if name not in known:
-            raise UnknownNameError(f"keep: the model has no variable {name!r}", hint=suggestion(name, sorted(known)))
+            raise UnknownNameError(
+                f"{what}: the model has no variable {name!r}", hint=suggestion(name, sorted(known))
+            )
 
 
 def _check_shared(model: Any, order: Order, cases: Cases) -> None:
@@ -97,7 +100,9 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
     shared = order.arguments
     first = cases.case(0)
     if isinstance(order.keep, tuple):
-        _check_kept(model, order.keep)
+        _check_names(model, "keep", order.keep)
+    if shared["outputs"] is not None:
+        _check_names(model, "outputs", as_names("outputs", shared["outputs"]))
     stop: Any = shared["stop"] if shared["stop"] is not None else first.stop
     typed_inputs(model._numeric.declared_inputs(None), shared["inputs"], stop)
     check_request(

@@ -371,12 +371,13 @@ def _differing(what: str, found: Any, wanted: Any) -> str:
 def _has_study(folder: Path, wanted: dict[str, Any]) -> bool:
     """Was it begun? Raises if it is another one."""
     try:
-        is_there = (folder / "manifest.json").exists()
-    except (OSError, ValueError) as error:  # too long, or no name at all
-        raise ArgumentError(f"save: {str(folder)!r} is no path: {error}", hint="give another folder") from None
-    if is_there:
-        _check_same(folder, read_manifest(folder), wanted)
-    return is_there
+        os.stat(folder / "manifest.json")
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:  # too long, not allowed, or no name at all
+        raise ArgumentError(f"save: {str(folder)!r} cannot be used: {error}", hint="give another folder") from None
+    _check_same(folder, read_manifest(folder), wanted)
+    return True
 
 
 def _kinds(manifest: dict[str, Any]) -> tuple[str, ...]:
