@@ -110,7 +110,7 @@ def test_final_values_of_a_folder_have_their_aliases(pair: tuple[pliant.Model, A
 NAMES = ["x", "y", "other", "der(x)", "u", "k", "w", "z"]
 
 
-@pytest.mark.parametrize("names", [[one] for one in NAMES] + [NAMES], ids=lambda names: "+".join(names))
+@pytest.mark.parametrize("names", [[one] for one in NAMES] + [NAMES], ids="+".join)
 def test_names_of_every_kind_are_kept(names: list[str], tmp_path: Path) -> None:
     model, cases = pliant.load(DRIVE), CASES["Drive"][1]
     memory = model.simulate_many(cases, stop=1.0, points=5, keep=names)
@@ -118,9 +118,7 @@ def test_names_of_every_kind_are_kept(names: list[str], tmp_path: Path) -> None:
     folder = pliant.open_study(tmp_path / "s")
     curves = pd.read_parquet(tmp_path / "s" / "curves")
     for k, case in enumerate(cases):
-        alone = model.simulate(
-            stop=1.0, points=5, parameters={"k": case["k"]}, start_values={"x": case["start(x)"]}
-        )
+        alone = model.simulate(stop=1.0, points=5, parameters={"k": case["k"]}, start_values={"x": case["start(x)"]})
         for study in (memory, folder):
             for name in names:
                 assert np.array_equal(study[k][name], alone[name])

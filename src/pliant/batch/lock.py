@@ -1,6 +1,7 @@
 """One writer for the folder of a study: two would write every case twice.
 
-The lock is the system's and belongs to the process, so that it ends with it, however it ends; workers have no part in it.
+The lock is the system's and belongs to the process, so that it ends with it, however it ends; workers have no part in
+it.
 """
 
 from __future__ import annotations

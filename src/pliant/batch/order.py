@@ -21,8 +21,8 @@ class Order:
 
     @staticmethod
     def needs_all_points(numeric: Any, points: Any) -> bool:
-        """Do final values depend on which points were computed before? Loops start from their last solution, and the last
-        of given points may lie before the end.
+        """Do final values depend on the points computed before? Loops start from their last solution, and the last of
+        given points may lie before the end.
         """
         return "nonlinear" in numeric.known.loops or not (points is None or is_whole(points))
 

@@ -1,7 +1,7 @@
 """What a folder keeps of runs besides their rows, so that a Result from a folder is like a fresh one.
 
-    model.json               once: what is known about the variables, aliases, states, names of the parameters
-    runs/part-*.parquet      of each run: method, counters, values of the parameters, events as JSON
+model.json               once: what is known about the variables, aliases, states, names of the parameters
+runs/part-*.parquet      of each run: method, counters, values of the parameters, events as JSON
 """
 
 from __future__ import annotations

@@ -60,7 +60,9 @@ def _limit(given: Any) -> float | None:
         return None
     number = as_number(given)
     if number is None or not 0 < number < math.inf:
-        raise ArgumentError(f"case_timeout must be positive and finite, not {given!r}", hint="seconds, or None for no limit")
+        raise ArgumentError(
+            f"case_timeout must be positive and finite, not {given!r}", hint="seconds, or None for no limit"
+        )
     return number
 
 
@@ -90,9 +92,7 @@ def _check_names(model: Any, what: str, wanted: Sequence[str]) -> None:
     known = {*names.x, *names.y, *names.u, *names.p, *names.aliases, *model._numeric.constants(model._numeric.p_start)}
     for name in wanted:
         if name not in known:
-            raise UnknownNameError(
-                f"{what}: the model has no variable {name!r}", hint=suggestion(name, sorted(known))
-            )
+            raise UnknownNameError(f"{what}: the model has no variable {name!r}", hint=suggestion(name, sorted(known)))
 
 
 def _check_shared(model: Any, order: Order, cases: Cases) -> None:

@@ -303,9 +303,7 @@ class FolderKeeping:
             ) from None
 
 
-def _rows_of(
-    model: Any, block: BlockOutcome, names: tuple[str, ...]
-) -> Iterable[tuple[int, NDArray[np.float64]]]:
+def _rows_of(model: Any, block: BlockOutcome, names: tuple[str, ...]) -> Iterable[tuple[int, NDArray[np.float64]]]:
     columnar = block.columnar
     if columnar is not None and columnar.rows is not None:
         places, signs = columnar.places(model._numeric, names)

@@ -192,7 +192,7 @@ def final_values(model: Any, block: BlockOutcome, names: tuple[str, ...]) -> NDA
     if columnar is not None and names:
         places, signs = columnar.places(model._numeric, names)
         good = np.flatnonzero(columnar.good)
-        out[good] = columnar.last[np.ix_(good, places)] * signs
+        out[good] = columnar.last[good][:, places] * signs
     for place, value in block.kept.items():
         last = _last_of(value, names)
         for j, name in enumerate(names):

@@ -52,12 +52,9 @@ class CellColumns:
             array = np.empty(0, dtype=object)
         if array.ndim == 1 and array.dtype.kind in ("iuf" if is_real else "biuf"):
             return array.astype(np.float64)
-        rows = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
-        return np.array([self._number(name, row, cell, literal, is_real) for row, cell in enumerate(rows)])
+        return np.array([self._number(name, row, cell, literal, is_real) for row, cell in enumerate(cells)])
 
-    def _number(
-        self, name: str, row: int, cell: Any, literal: Callable[[str], float | None], is_real: bool
-    ) -> float:
+    def _number(self, name: str, row: int, cell: Any, literal: Callable[[str], float | None], is_real: bool) -> float:
         if isinstance(cell, str):
             known = self._of_text(cell.strip(), literal)
         elif isinstance(cell, (bool, np.bool_)):
@@ -84,15 +81,17 @@ class CellColumns:
 
 
 def as_scalar(cell: Any) -> float | None:
-    """A number; an array or list is none, even if there is one number in it."""
-    if isinstance(cell, (list, tuple, dict)) or getattr(cell, "ndim", 0):
+    """A number; an array or list is none, even if there is one number in it, and a date is none either."""
+    if isinstance(cell, (list, tuple, dict, np.datetime64, np.timedelta64)) or np.ndim(cell):
         return None
     return as_number(cell)
 
 
 def is_missing(cell: Any) -> bool:
     """None, NaN, and what pandas has for them."""
-    return cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in ("NAType", "NaTType")
+    return (
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in ("NAType", "NaTType")
+    )
 
 
 def read_table(given: Any) -> CellColumns:
