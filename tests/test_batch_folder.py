@@ -168,6 +168,27 @@ def test_ended_at_any_file_and_started_again(
     assert pliant.open_study(tmp_path / "s").n_failed == 0
 
 
+@pytest.mark.parametrize("when", range(5))
+def test_ctrl_c_at_any_file_gives_the_study_so_far(when: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, cases = pliant.load(DRIVE), CASES["Drive"][1]
+    count, write = 0, store._write_bytes
+
+    def stopping(file: Path, data: Any) -> None:
+        nonlocal count
+        count += 1
+        if count == when + 1:
+            raise KeyboardInterrupt
+        write(file, data)
+
+    monkeypatch.setattr(store, "_write_bytes", stopping)
+    with pytest.raises(pliant.SimulationInterrupted) as caught:
+        model.simulate_many(cases, stop=1.0, points=5, save=tmp_path / "s")
+    assert isinstance(caught.value.result, pliant.Study)
+    assert len(caught.value.result) == 4
+    assert model.simulate_many(cases, stop=1.0, points=5, save=tmp_path / "s").complete
+    each_case_once(tmp_path / "s", 4, curves=True)
+
+
 @pytest.mark.parametrize("kind", ["final", "curves", "runs"])
 def test_removed_files_are_simulated_again(kind: str, tmp_path: Path) -> None:
     model, cases = pliant.load(DRIVE), CASES["Drive"][1]

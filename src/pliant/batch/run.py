@@ -79,7 +79,7 @@ class StudyLoop:
                 self._report()
             ended = True
         except KeyboardInterrupt:
-            self._interrupted()
+            raise interrupted(self.study) from None
         except CrewGone as error:
             self._gone(error)
         except OutputError as error:
@@ -183,15 +183,6 @@ class StudyLoop:
         )
         self.reporter.report(progress, last)
 
-    def _interrupted(self) -> None:
-        done, n = self.study.n_done, len(self.study)
-        raise SimulationInterrupted(
-            f"interrupted after {done} of {n} cases",
-            hint="the exception's .result is the study so far"
-            + ("; the same call goes on where it stopped" if self.study.folder else ""),
-            result=self.study,  # type: ignore[arg-type]
-        ) from None
-
     def _gone(self, error: CrewGone) -> None:
         cause = error.__cause__
         is_own = not isinstance(self.crew, Others) and not isinstance(cause, (RuntimeError, OSError))
@@ -203,3 +194,13 @@ class StudyLoop:
         )
         gone.result = self.study
         raise gone from cause
+
+
+def interrupted(study: Study) -> SimulationInterrupted:
+    """By Ctrl-C."""
+    return SimulationInterrupted(
+        f"interrupted after {study.n_done} of {len(study)} cases",
+        hint="the exception's .result is the study so far"
+        + ("; the same call goes on where it stopped" if study.folder else ""),
+        result=study,  # type: ignore[arg-type]
+    )

@@ -10,7 +10,7 @@ from pliant.arguments import as_names, as_number, as_path, by_name, is_whole
 from pliant.batch.cases import Cases, read_cases
 from pliant.batch.order import Order
 from pliant.batch.progress import StudyReporter
-from pliant.batch.run import StudyLoop, make_crew
+from pliant.batch.run import StudyLoop, interrupted, make_crew
 from pliant.batch.study import InMemory, Keeping, Study
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve.names import suggestion
@@ -40,16 +40,19 @@ def simulate_many(
     order = Order(shared, _keep(model, keep), limit, save is not None, all_points)
     _check_shared(model, order, found)
     keeping: Keeping = InMemory(model, found, order)
-    if save is not None:
-        from pliant.batch.store import FolderKeeping
-
-        keeping = FolderKeeping.begin(as_path("save", save), model, found, order)
+    study = Study(found, keeping=keeping, workers=0, model_name=model.name)
     try:
+        if save is not None:
+            from pliant.batch.store import FolderKeeping
+
+            keeping = FolderKeeping.begin(as_path("save", save), model, found, order)
         indices = keeping.missing()
         crew = make_crew(model, order, workers, executor, len(indices))
         study = Study(found, keeping=keeping, workers=crew.workers, model_name=model.name)
         with reporter:
             StudyLoop(crew, found, study, order, reporter).run(indices)
+    except KeyboardInterrupt:  # before the first case, or after the last one
+        raise interrupted(study) from None
     finally:
         keeping.close()
     return study

@@ -33,7 +33,7 @@ from pliant.cli.arguments import (
     pairs,
     structure_options,
 )
-from pliant.errors import ArgumentError, OutputError, SimulationInterrupted
+from pliant.errors import ArgumentError, CaseError, OutputError, SimulationInterrupted
 
 
 @app.command(short_help="Simulate many cases of a model, on all cores.")
@@ -111,7 +111,7 @@ def sweep(
                 start_values=dict(numbers("--start-value", start_value)),
                 options={name: literal(text) for name, text in pairs("--option", option)},
             )
-        except SimulationInterrupted as error:
+        except (CaseError, OutputError, SimulationInterrupted) as error:
             error.result = None  # not a Result: its folder keeps it
             raise
         _write(study, table, report_file, report.files)
