@@ -268,6 +268,43 @@ def test_executors_that_give_something_else(loop: pliant.Model) -> None:
     assert all("executor gave int" in str(one) for one in study)
 
 
+class Task:
+    status = "error"
+
+
+class LossyClient:
+    """As Dask's where a task fails while its result is fetched: it knows, and its executor never says."""
+
+    def __init__(self) -> None:
+        self.futures: dict[str, Task] = {}
+
+    def nthreads(self) -> dict[str, int]:
+        return {"one": 2}
+
+
+class Lossy(concurrent.futures.Executor):
+    def __init__(self, losses: int) -> None:
+        self._client, self.losses = LossyClient(), losses
+
+    def submit(self, function: Any, /, *given: Any, **named: Any) -> Any:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        if self.losses:
+            self.losses -= 1
+            self._client.futures[named["key"]] = Task()
+        else:
+            future.set_result(function(*given))
+        return future
+
+
+@pytest.mark.parametrize("losses", [1, 3])
+def test_tasks_whose_error_is_lost(loop: pliant.Model, losses: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lossy, "__module__", "distributed.cfexecutor")
+    monkeypatch.setattr("pliant.batch.run.LOST", 0.05)
+    study = loop.simulate_many(pliant.design.grid({"p": np.linspace(1, 2, 6)}), stop=1.0, executor=Lossy(losses))
+    assert study.n_failed == 0
+    assert study.complete
+
+
 # ------------------------------------------------------------------------------------------------------------ pictures
 
 

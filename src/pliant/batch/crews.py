@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import secrets
 import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -100,24 +101,44 @@ class Others(Crew):
         self.executor, self.shipment = executor, shipment
         self.workers = workers or _size_of(executor)
         self.futures: set[Future[BlockOutcome]] = set()
+        self.keys: dict[Future[BlockOutcome], str] = {}  # of Dask's tasks
 
     def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
         """See Crew."""
         s = self.shipment
+        named = {"key": f"pliant-{secrets.token_hex(12)}"} if _is_dask(self.executor) else {}
         try:
             future: Future[BlockOutcome] = self.executor.submit(
-                run_remote, s.model, s.digest, s.order, block.cases, block.indices, block.careful
+                run_remote, s.model, s.digest, s.order, block.cases, block.indices, block.careful, **named
             )
         except Exception as error:  # every executor has its own for being closed
             raise CrewGone(f"{type(error).__name__}: {error}") from error
         self.futures.add(future)
-        future.add_done_callback(self.futures.discard)
+        if named:
+            self.keys[future] = named["key"]
+        future.add_done_callback(self._forget)
         return future
+
+    def _forget(self, future: Future[BlockOutcome]) -> None:
+        self.futures.discard(future)
+        self.keys.pop(future, None)
+
+    def lost(self, future: Future[BlockOutcome]) -> str:
+        """Why a block will never come back, where that is known. Dask's executor loses the error of a task whose result
+        was there, went away with its worker, and could not be computed again: its future stays pending for ever.
+        """
+        known = getattr(getattr(self.executor, "_client", None), "futures", {}).get(self.keys.get(future))
+        status = getattr(known, "status", "")
+        return f"its task ended as {status!r}" if status in ("error", "lost", "cancelled") else ""
 
     def close(self, interrupted: bool) -> None:
         """The executor is its owner's; only what was asked of it ends."""
         for future in list(self.futures):
             future.cancel()
+
+
+def _is_dask(executor: Any) -> bool:
+    return type(executor).__module__.partition(".")[0] == "distributed"
 
 
 def _size_of(executor: Any) -> int:

@@ -24,6 +24,7 @@ from pliant.errors import ArgumentError, CaseError, OutputError, PliantError, Si
 LARGEST_BLOCK = 20_000
 FIRST_BLOCK = 8
 DEATHS = 2
+LOST = 3.0  # seconds for the error of a task that is known to have failed
 LATE = 30.0  # seconds beyond its time after which a block of somebody's executor is given up
 
 
@@ -65,6 +66,7 @@ class StudyLoop:
     reporter: StudyReporter
     waiting: deque[CaseBlock] = field(default_factory=deque)  # blocks to be run again
     running: dict[Future[BlockOutcome], tuple[CaseBlock, float]] = field(default_factory=dict)
+    lost_since: dict[Future[BlockOutcome], float] = field(default_factory=dict)
     deaths: dict[int, int] = field(default_factory=dict)
     case_seconds: float | None = None  # of a worker, for one case
 
@@ -140,14 +142,25 @@ class StudyLoop:
 
     def _give_up(self) -> None:
         """Blocks of an executor that never come back."""
-        limit = self.order.case_timeout
-        if limit is None or not isinstance(self.crew, Others):
+        limit, now = self.order.case_timeout, time.monotonic()
+        if not isinstance(self.crew, Others):
             return
         for future, (block, since) in list(self.running.items()):
-            if time.monotonic() - since > 2 * len(block.indices) * limit + LATE and not future.done():
+            is_late = limit is not None and now - since > 2 * len(block.indices) * limit + LATE
+            why = "it did not come back" if is_late else self._lost(future, now)
+            if why and not future.done():
                 future.cancel()
                 del self.running[future]
-                self._died(block, WorkerDied("it did not come back"))
+                self._died(block, WorkerDied(why))
+
+    def _lost(self, future: Future[BlockOutcome], now: float) -> str:
+        """Why a block is lost, after some time in which its error may still arrive."""
+        assert isinstance(self.crew, Others)
+        why = self.crew.lost(future)
+        if not why:
+            self.lost_since.pop(future, None)
+            return ""
+        return why if now - self.lost_since.setdefault(future, now) > LOST else ""
 
     def _died(self, block: CaseBlock, error: BaseException) -> None:
         """A worker died over a block: find the case, and run the others again."""
