@@ -18,6 +18,7 @@ import json
 import os
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 FORMAT = 2
 FLUSH_SECONDS = 2.0
 FLUSH_ROWS = 500_000
+LOADED = 6  # files of parts in memory
 FIXED = ("case", "error", "error_class", "hint", "seconds")
 
 
@@ -63,6 +65,9 @@ class FolderKeeping:
         self.is_done = np.zeros(self.n, dtype=bool)
         self.is_failed = np.zeros(self.n, dtype=bool)
         self.lock: FolderLock | None = None
+        self.parts: list[str] = []
+        self.part_of = np.full(self.n, -1, dtype=np.int32)  # of each case, place in parts
+        self.loaded: OrderedDict[tuple[str, str], pa.Table] = OrderedDict()
         self._read_done()
 
     # --------------------------------------------------------------------------------------------- opening
@@ -93,7 +98,7 @@ class FolderKeeping:
             self.lock = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"lock": None}
+        return vars(self) | {"lock": None, "loaded": OrderedDict()}
 
     def missing(self) -> NDArray[np.intp]:
         """Cases that have not run."""
@@ -110,13 +115,18 @@ class FolderKeeping:
         return int(np.count_nonzero(self.is_failed))
 
     def _read_done(self) -> None:
-        table = self._final_table(["case", "error_class"])
-        if table is None:
-            return
-        numbers = table.column("case").to_numpy()
-        self.is_done[numbers] = True
-        failed = ~np.asarray(table.column("error_class").is_null())
-        self.is_failed[numbers[failed]] = True
+        for part in sorted(_whole_parts(self.path, _kinds(self.manifest))):
+            table = _read_part(self.path / "final" / part, ["case", "error_class"])
+            numbers = table.column("case").to_numpy()
+            self._note(part, numbers)
+            self.is_done[numbers] = True
+            failed = ~np.asarray(table.column("error_class").is_null())
+            self.is_failed[numbers[failed]] = True
+
+    def _note(self, part: str, numbers: NDArray[np.intp]) -> None:
+        """Which cases a part holds."""
+        self.part_of[numbers] = len(self.parts)
+        self.parts.append(part)
 
     # --------------------------------------------------------------------------------------------- writing
 
@@ -152,6 +162,7 @@ class FolderKeeping:
             for block in blocks:  # the study is what its folder holds
                 self.is_done[block.indices] = self.is_failed[block.indices] = False
             raise
+        self._note(part, np.concatenate([block.indices for block in blocks]))
 
     def _finals(self, blocks: list[BlockOutcome]) -> pa.Table:
         import pyarrow as pa
@@ -211,10 +222,25 @@ class FolderKeeping:
 
     def _row(self, kind: str, k: int) -> dict[str, Any]:
         """Of one case in a table with one row for each."""
-        table = self._table(kind, None, k)
-        if table is None or not table.num_rows:
-            raise self._lost(kind, k)
+        table = self._case_table(kind, k)
         return {name: table.column(name)[0].as_py() for name in table.column_names}
+
+    def _case_table(self, kind: str, k: int) -> pa.Table:
+        """The rows of one case. Parts stay in memory for a while: most read one case after the other."""
+        key = (kind, self.parts[int(self.part_of[k])])
+        table = self.loaded.pop(key, None)
+        if table is None:
+            file = self.path / kind / key[1]
+            if not file.exists():
+                raise self._lost(kind, k)
+            table = _read_part(file, None)
+        self.loaded[key] = table
+        while len(self.loaded) > LOADED:
+            self.loaded.popitem(last=False)
+        rows = np.flatnonzero(table.column("case").to_numpy() == k)
+        if not len(rows):  # a case may end before its first row
+            return table.slice(0, 0)
+        return table.slice(int(rows[0]), len(rows))  # rows of a case stand together
 
     def _lost(self, kind: str, k: int) -> ArgumentError:
         return ArgumentError(
@@ -234,9 +260,7 @@ class FolderKeeping:
         return found
 
     def _result(self, k: int, seconds: float) -> Result:
-        table = self._table("curves", None, k)
-        if table is None:
-            raise self._lost("curves", k)
+        table = self._case_table("curves", k)
         columns = [name for name in table.column_names if name not in ("case", "time")]
         rows = np.column_stack([table.column(name).to_numpy() for name in ("time", *columns)])
         names = [variable_name(name) for name in columns]
@@ -277,30 +301,26 @@ class FolderKeeping:
             out[table.column("case").to_numpy()] = table.column("seconds").to_numpy()
         return out
 
-    def _final_table(self, columns: list[str] | None, case: int | None = None) -> pa.Table | None:
-        return self._table("final", columns, case)
-
-    def _table(self, kind: str, columns: list[str] | None, case: int | None) -> pa.Table | None:
+    def _final_table(self, columns: list[str] | None) -> pa.Table | None:
+        """All parts together."""
         import pyarrow as pa
-        import pyarrow.dataset as ds
-        import pyarrow.parquet
 
-        files = [str(self.path / kind / part) for part in sorted(_whole_parts(self.path, _kinds(self.manifest)))]
-        if not files:
-            return None
-        at = self.path / kind
-        try:
-            schemas = []
-            for file in files:
-                at = Path(file)
-                schemas.append(pyarrow.parquet.read_schema(file))
-            dataset = ds.dataset(files, schema=pa.unify_schemas(schemas), format="parquet")
-            return dataset.to_table(columns=columns, filter=None if case is None else ds.field("case") == case)
-        except (OSError, pa.ArrowException) as error:
-            raise ArgumentError(
-                f"{at} cannot be read: {error}",
-                hint="remove that file: the same call of simulate_many runs its cases again",
-            ) from None
+        files = [self.path / "final" / part for part in self.parts]
+        tables = [_read_part(file, columns) for file in files if file.exists()]
+        return pa.concat_tables(tables, promote_options="default") if tables else None
+
+
+def _read_part(file: Path, columns: list[str] | None) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.ParquetFile(file).read(columns)
+    except (OSError, pa.ArrowException) as error:
+        raise ArgumentError(
+            f"{file} cannot be read: {error}",
+            hint="remove that file: the same call of simulate_many runs its cases again",
+        ) from None
 
 
 def _rows_of(model: Any, block: BlockOutcome, names: tuple[str, ...]) -> Iterable[tuple[int, NDArray[np.float64]]]:
