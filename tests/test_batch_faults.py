@@ -275,11 +275,11 @@ class Task:
 class LossyClient:
     """As Dask's where a task fails while its result is fetched: it knows, and its executor never says."""
 
+    cluster: Any = None
+
     def __init__(self) -> None:
         self.futures: dict[str, Task] = {}
-
-    def nthreads(self) -> dict[str, int]:
-        return {"one": 2}
+        self.nthreads: Any = lambda: {"one": 2}
 
 
 class Lossy(concurrent.futures.Executor):
@@ -303,6 +303,45 @@ def test_tasks_whose_error_is_lost(loop: pliant.Model, losses: int, monkeypatch:
     study = loop.simulate_many(pliant.design.grid({"p": np.linspace(1, 2, 6)}), stop=1.0, executor=Lossy(losses))
     assert study.n_failed == 0
     assert study.complete
+
+
+class Shrinking(Lossy):
+    """A cluster whose workers go away one after the other."""
+
+    def __init__(self, adaptive: bool) -> None:
+        super().__init__(0)
+        self.counts, self.waiting = [2, 2, 1], []
+        self._client.nthreads = self.nthreads
+        self._client.cluster = type("Cluster", (), {"_adaptive": object() if adaptive else None})()
+
+    def nthreads(self) -> dict[str, int]:
+        if self.counts:
+            return {"one": self.counts.pop()}
+        for future, function, given in self.waiting if self._client.cluster._adaptive else ():
+            future.set_result(function(*given))
+        self.waiting = []
+        return {}
+
+    def submit(self, function: Any, /, *given: Any, **named: Any) -> Any:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self.waiting.append((future, function, given))
+        return future
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_a_cluster_that_loses_all_its_workers(
+    loop: pliant.Model, adaptive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shrinking, "__module__", "distributed.cfexecutor")
+    monkeypatch.setattr("pliant.batch.crews.LOOK", 0.01)
+    monkeypatch.setattr("pliant.batch.crews.NOBODY", 0.05)
+    executor = Shrinking(adaptive)
+    if adaptive:  # others may be on their way
+        assert loop.simulate_many(pliant.design.grid({"p": [1.0, 2.0]}), stop=1.0, executor=executor).complete
+        return
+    with pytest.raises(pliant.CaseError, match="no worker") as caught:
+        loop.simulate_many(pliant.design.grid({"p": [1.0, 2.0]}), stop=1.0, executor=executor)
+    assert isinstance(caught.value.result, pliant.Study)
 
 
 # ------------------------------------------------------------------------------------------------------------ pictures

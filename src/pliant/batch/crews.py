@@ -9,6 +9,7 @@ import hashlib
 import pickle
 import secrets
 import threading
+import time
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pliant.batch.order import Order
 from pliant.batch.work import BlockOutcome, run_block, run_remote
 from pliant.errors import ArgumentError, CaseError, PliantError
 
+LOOK, NOBODY = 5.0, 60.0  # seconds between looks at the workers of Dask, and without any before all is given up
 DIED_HINT = "simulate the case alone, with options={'process': 'child'}, to see what kills its process"
 
 
@@ -102,6 +104,8 @@ class Others(Crew):
         self.workers = workers or _size_of(executor)
         self.futures: set[Future[BlockOutcome]] = set()
         self.keys: dict[Future[BlockOutcome], str] = {}  # of Dask's tasks
+        self.looked = 0.0  # when workers of Dask were looked for,
+        self.seen: float | None = None  # and found
 
     def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
         """See Crew."""
@@ -131,6 +135,19 @@ class Others(Crew):
         status = getattr(known, "status", "")
         return f"its task ended as {status!r}" if status in ("error", "lost", "cancelled") else ""
 
+    def watch(self) -> None:
+        """Raises CrewGone if Dask has lost all its workers and nobody starts others: its tasks would wait for ever."""
+        now = time.monotonic()
+        if not _is_dask(self.executor) or now - self.looked < LOOK:
+            return
+        self.looked = now
+        client = self.executor._client  # type: ignore[attr-defined]
+        is_adaptive = getattr(getattr(client, "cluster", None), "_adaptive", None) is not None
+        if _threads_of(client) or is_adaptive:
+            self.seen = now
+        elif self.seen is not None and now - self.seen > NOBODY:
+            raise CrewGone(f"Dask has had no worker for {NOBODY:g} s")
+
     def close(self, interrupted: bool) -> None:
         """The executor is its owner's; only what was asked of it ends."""
         for future in list(self.futures):
@@ -149,13 +166,16 @@ def _size_of(executor: Any) -> int:
             return found
     client = getattr(executor, "_client", None)
     if client is not None:
-        try:
-            threads = int(sum(client.nthreads().values()))
-        except Exception:  # a client that is closed; submit says so
-            threads = 0
-        if threads:
-            return threads
+        return _threads_of(client) or 4
     return 4
+
+
+def _threads_of(client: Any) -> int:
+    """Of all workers of Dask."""
+    try:
+        return int(sum(client.nthreads().values()))
+    except Exception:  # a client that is closed; submit says so
+        return 0
 
 
 @dataclass(frozen=True)

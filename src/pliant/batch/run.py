@@ -145,6 +145,7 @@ class StudyLoop:
         limit, now = self.order.case_timeout, time.monotonic()
         if not isinstance(self.crew, Others):
             return
+        self.crew.watch()
         for future, (block, since) in list(self.running.items()):
             is_late = limit is not None and now - since > 2 * len(block.indices) * limit + LATE
             why = "it did not come back" if is_late else self._lost(future, now)
