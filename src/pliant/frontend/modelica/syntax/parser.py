@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pliant.frontend.modelica.syntax.classes import ClassParser
 from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
+from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
 from pliant.frontend.modelica.syntax.outline import Outline
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT
@@ -52,6 +53,9 @@ def _causes(faults: list[SyntaxFault]) -> list[SyntaxFault]:
     return [*before, first]
 
 
+_STARTS = CLASS_WORDS | {"final", "within", END_OF_FILE}
+
+
 class _FileParser(ClassParser):
     """Reads the outermost level of a file (A.2.1)."""
 
@@ -78,4 +82,6 @@ class _FileParser(ClassParser):
                 self.i += 1
             except FaultFound as found:
                 self.recover(found, 0)
+                while kinds[self.i] not in _STARTS:  # what follows a head that could not be read is no news
+                    self.i += 1
         return StoredDefinition(self.source, 0, len(self.source.text), within, tuple(classes))
