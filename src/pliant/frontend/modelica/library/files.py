@@ -76,6 +76,6 @@ def read_file(path: Path) -> StoredDefinition:
 
 
 def forget_files() -> None:
-    """Read everything anew."""
+    """Read every file again at its next use."""
     with _lock:
         _kept.clear()

@@ -10,7 +10,7 @@ FILE: Final = "package.order"
 
 
 def read_order(folder: Path) -> list[str] | None:
-    """The names; None where there is no such file, or it cannot be read: it only tells an order."""
+    """The names; None where there is no such file, or it cannot be read: it only lists an order."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8-sig", errors="replace")
     except OSError:

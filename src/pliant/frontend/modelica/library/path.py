@@ -20,7 +20,7 @@ from pliant.ir import Span
 
 @dataclass(frozen=True)
 class VersionRequest:
-    """A version that somebody asks for, and where."""
+    """A version that a class asks for, and where."""
 
     version: str
     asker: str

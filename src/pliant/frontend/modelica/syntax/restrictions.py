@@ -1,6 +1,6 @@
 """Rules that a class breaks by itself, whatever its names refer to (4.2, 4.6, 8.3, 11.2, 12.2 of the specification).
 
-`class_faults(definition)` looks at one class, not at the classes inside of it: instantiation calls it for the classes
+`class_faults(definition)` examines one class, not the classes inside of it: instantiation calls it for the classes
 that a model uses, so that a library is not refused for a class that nobody asked for.
 """
 
