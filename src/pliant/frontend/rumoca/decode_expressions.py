@@ -39,7 +39,7 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
 )
 from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, STRING, BaseType, RecordField, RecordType, Type
-from pliant.frontend.rumoca.nodes import FUNCTION_BIT, Nodes
+from pliant.frontend.rumoca.nodes import Nodes
 from pliant.frontend.rumoca.spans import Spans
 from pliant.ir import Span
 
@@ -121,7 +121,7 @@ class ExpressionDecoder:
             for number, kind in enumerate(nodes.kind)
             if kind == "binary" and number not in listed and nodes.raw[number]["operator"] in _ORDERED
         }
-        found = {number for number in found if not nodes.depends[number] & FUNCTION_BIT and self._moves(number)}
+        found = {number for number in found if self._moves(number)}
         if found:
             quiet = [
                 operand
@@ -133,6 +133,7 @@ class ExpressionDecoder:
         return found
 
     def _moves(self, root: int) -> bool:
+        """It reads something that moves; inside functions it reads arguments and locals only."""
         kinds, raw = self.nodes.kind, self.nodes.raw
         return any(
             kinds[number] == "coordinate" and isinstance(raw[number], dict) and next(iter(raw[number])) in _MOVING
