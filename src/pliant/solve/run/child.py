@@ -60,9 +60,9 @@ from pliant.solve.run.simulation import LOG_WIDTH, Simulation
     GIVEN,
     VALUE,
 ) = range(25)
-GO = 100
+GO, ANSWER = 100, 101
 #: what comes back
-PART, INPUTS, DOUBT, END, REFUSED, STARTED = 200, 201, 202, 203, 204, 205
+PART, INPUTS, DOUBT, END, REFUSED, STARTED, MESSAGES, ANSWERED = range(200, 208)
 HEAD = struct.Struct("=qq")
 WORD = struct.Struct("=q")
 CHUNK = 1 << 20
@@ -221,7 +221,7 @@ class ChildSimulation(Simulation):
         if kind == DOUBT:
             self.check_pattern()  # raises, unless the pattern is right after all
             with self._alive():
-                self._write(WORD.pack(1))
+                self._write(HEAD.pack(ANSWER, WORD.size) + WORD.pack(1))
             return
         self.ended = True
         self.search.finish()
