@@ -1,8 +1,8 @@
 """The archive of an FMU: what is in it, and unpacking what a run needs, without trusting it.
 
 All names are checked before anything is written: nothing may lead out of the folder, be a link or a special file, or
-come twice. Sizes are counted while they are unpacked, because headers may lie. A folder that holds an unpacked FMU is used
-as it is.
+come twice. Sizes are counted while they are unpacked, because headers may lie. A folder that holds an unpacked FMU is
+used as it is.
 """
 
 from __future__ import annotations
@@ -227,6 +227,8 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> tuple[dict[str, zipfile.Zi
             )
         name, is_folder = _safe_name(raw, path)
         _check_kind(info, name, path)
+        if not name:  # some tools list the folder itself
+            continue
         parts = name.split("/")
         folders.update("/".join(parts[:k]) for k in range(1, len(parts) + is_folder))
         if is_folder:
@@ -250,8 +252,8 @@ def _safe_name(raw: str, path: Path) -> tuple[str, bool]:
     if (
         text.startswith("/")
         or ".." in parts
-        or not parts
-        or ":" in parts[0]
+        or not (parts or is_folder)
+        or ":" in text.partition("/")[0]
         or any(ord(letter) < 32 or ord(letter) == 127 for letter in text)
     ):
         raise FmuError(f"{path}: the file name {shortened(raw)!r} leads out of the archive's folder", hint=HOSTILE)
