@@ -274,6 +274,7 @@ class FmuInterface(AsDict):
     early_return: bool = False  # canReturnEarlyAfterIntermediateUpdate
     has_event_mode: bool = False
     source_files: tuple[str, ...] = ()  # below sources/ (FMI 2); FMI 3 lists them in a file of its own
+    refusal: str = ""  # why pliant cannot run it, although the description is readable; "": it can
     line: int = 0
 
     def flags(self) -> dict[str, Any]:
