@@ -215,6 +215,13 @@ static int send_state(pl_child *c, int kind, pl_status status) {
     return fine;
 }
 
+/* What the model says about a failure. */
+static int send_words(pl_child *c) {
+    const char *words = pl_simulation_words(c->sim);
+    return pl_child_put_head(c, PL_CHILD_WORDS, (int64_t)strlen(words)) &&
+           pl_child_put(c, words, (int64_t)strlen(words));
+}
+
 /* The pattern is doubted: does the parent say that it is right? Before it answers, it may ask for values of the model. */
 static int trusted(pl_child *c) {
     if (!send_part(c, 0) || !send_state(c, PL_CHILD_DOUBT, PL_PATTERN)) return 0;
@@ -266,6 +273,7 @@ static int run(pl_child *c) {
     }
     if (status >= 0) pl_simulation_set_linear(s, NULL, NULL, 0); /* matrices are large, and nothing failed */
     int fine = send_part(c, 1);
+    if (status < 0) fine = fine && send_words(c);
     if (c->kind->close) c->kind->close(c, status);
     return fine && (!c->kind->tell || c->kind->tell(c)) && send_state(c, PL_CHILD_END, status);
 }

@@ -13,6 +13,7 @@
 
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 #ifndef _WIN32
 #include <unistd.h>
@@ -223,13 +224,23 @@ static void die_with(int parent) {
     if (parent > 0 && (int)getppid() != parent) _exit(5);
 }
 
-/* arguments: descriptors of the black box and of what is printed, process of the parent */
+/* Descriptors that a library of the parent has left open are not ours. */
+static void close_others(int from) {
+#if defined(__linux__) && defined(SYS_close_range)
+    if (syscall(SYS_close_range, from, ~0u, 0) == 0) return;
+#endif
+    for (int k = from; k < 256; k++) close(k);
+}
+
+/* arguments: descriptors of the black box and of what is printed, which are 3 and 4; process of the parent; folder to work in */
 int pl_fmu_host_main(int n, char **argument) {
     static const pl_child_kind kind = {.open = open_run, .close = close_run, .tell = tell, .serve = serve};
     static pl_child c;
     static pl_fmu f;
-    if (n != 3) return 3;
+    if (n != 4) return 3;
     die_with(atoi(argument[2]));
+    close_others(5);
+    if (chdir(argument[3]) != 0) return 4;
     c.kind = &kind;
     c.owner = &f;
     f.child = &c;

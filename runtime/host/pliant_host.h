@@ -81,7 +81,8 @@ enum {
     PL_CHILD_REFUSED,
     PL_CHILD_STARTED,
     PL_CHILD_MESSAGES,
-    PL_CHILD_ANSWERED
+    PL_CHILD_ANSWERED,
+    PL_CHILD_WORDS /* of the model, about a failure */
 };
 
 /* Head of a part; rows, log entries and events follow. */

@@ -1,6 +1,7 @@
-/* Desktop only. The host of an FMU:  pliant_fmu_host RUNTIME_LIBRARY BLACK_BOX PRINTED PARENT
+/* Desktop only. The host of an FMU:  pliant_fmu_host RUNTIME_LIBRARY BLACK_BOX PRINTED PARENT FOLDER
  * The work is done by pl_fmu_host_main of that library, the very one that the parent uses; requests come on the standard
- * input, answers go to the standard output. BLACK_BOX and PRINTED are descriptors, PARENT is the number of a process. */
+ * input, answers go to the standard output. BLACK_BOX and PRINTED are descriptors, PARENT is the number of a process,
+ * FOLDER the working directory. */
 #include <stdio.h>
 
 #ifdef _WIN32
@@ -21,11 +22,11 @@ int main(int argc, char **argv) {
     union {
         void *address;
         int (*call)(int, char **);
-    } run = {argc == 5 ? function_of(argv[1]) : NULL};
+    } run = {argc == 6 ? function_of(argv[1]) : NULL};
     if (!run.address) {
         fprintf(stderr, "pliant_fmu_host: cannot load the runtime %s\n",
-                argc == 5 ? argv[1] : "(wrong number of arguments)");
+                argc == 6 ? argv[1] : "(wrong number of arguments)");
         return 3;
     }
-    return run.call(3, argv + 2);
+    return run.call(4, argv + 2);
 }
