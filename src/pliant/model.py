@@ -38,6 +38,8 @@ from pliant.structure.report import Structure
 if TYPE_CHECKING:
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.fmi.options import FmuOptions
+    from pliant.fmi.report import FmuReport
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.progress import PlanProgress
@@ -495,11 +497,12 @@ def inspect(
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
-    options: Mapping[str, Any] | StructureOptions | None = None,
-) -> Structure:
-    """The structure of a Modelica model, without making a simulation of it: no C compiler is needed.
+    options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
+) -> Structure | FmuReport:
+    """The structure of a Modelica model, or what is in an FMU, without making a simulation of it.
 
-    Arguments as those of :func:`load`. It also works for models that this version cannot simulate yet.
+    Nothing is compiled, and nothing of an FMU is run. Arguments as those of :func:`load`; the options of an FMU are
+    :class:`pliant.FmuOptions`. It also works for models that this version cannot simulate yet.
 
     >>> import pliant
     >>> found = pliant.inspect('model M\\n  Real x(start = 1);\\nequation\\n  der(x) = -x;\\nend M;')
@@ -507,6 +510,13 @@ def inspect(
     ['x']
     """
     check_source(source, name)
+    if is_fmu(source):
+        if name is not None or path is not None or tear is not None:
+            raise ArgumentError(f"{source}: name, path and tear are for Modelica models", hint="leave them out")
+        from pliant.fmi.options import fmu_options
+        from pliant.fmi.report import inspect_fmu
+
+        return inspect_fmu(Path(source), fmu_options(options))
     if not is_modelica(source):
         if not str(source) or not Path(source).exists():
             raise ModelError(
@@ -515,7 +525,7 @@ def inspect(
             )
         raise NotSupportedError(
             f"{source}: the equations are not known, because this is no Modelica text",
-            hint="give a .mo file, the folder of a package, or a text",
+            hint="give a .mo file, the folder of a package, a text, or an FMU",
         )
     chosen = structure_options(options)
     return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
@@ -536,6 +546,14 @@ def source_hint(text: str, name: str | None) -> str:
     if re.fullmatch(r"\w+(\.\w+)+", text) and name is None:
         return f'check the path; a class of a library is given by its name: pliant.load("\\n", name="{text}")'
     return "check the path; a Modelica text must contain a line break, or be of the form `model M ... end M;`"
+
+
+def is_fmu(source: str | Path) -> bool:
+    """An .fmu file, or the folder of an unpacked one."""
+    text = str(source)
+    if not text or is_text(source):
+        return False
+    return text.lower().endswith(".fmu") or (Path(text) / "modelDescription.xml").is_file()
 
 
 def is_modelica(source: str | Path) -> bool:

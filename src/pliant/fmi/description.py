@@ -260,7 +260,7 @@ class FmuInterface(AsDict):
     per_element_dependencies: bool = False
     no_memory_management: bool = False  # canNotUseMemoryManagementFunctions (FMI 2)
     # model exchange
-    needs_completed_step: bool = True  # not completedIntegratorStepNotNeeded / needsCompletedIntegratorStep
+    needs_completed_step: bool = False  # not completedIntegratorStepNotNeeded / needsCompletedIntegratorStep
     evaluates_discrete_states: bool = False  # providesEvaluateDiscreteStates
     # co-simulation
     variable_step: bool = False  # canHandleVariableCommunicationStepSize

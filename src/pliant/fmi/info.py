@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, FmuError
 from pliant.fmi.archive import FmuArchive
 from pliant.fmi.description import FmuDescription, FmuExperiment, FmuFinding, FmuInterface
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.platforms import folders_of, platforms_in, suffix_of, this_platform
 from pliant.fmi.xml import shortened
+from pliant.pickled import Stamped
 from pliant.plain import plain
 
 KINDS = ("model-exchange", "co-simulation")
 
 
+@by_keyword_class
 @dataclass(frozen=True)
-class FmuInfo:
+class FmuInfo(Stamped):
     """What an FMU is: ``model.fmu``."""
 
     path: str  # of the .fmu file or folder
+    _: KW_ONLY
     version: str  # of FMI, as written in the description
     name: str
     kinds: tuple[str, ...]  # that it offers
@@ -133,7 +137,7 @@ def choose_kind(found: Contents, kind: str | None, platform: str | None = None) 
         )
     skipped = [f"{one} is not used: {why}" for one, why in obstacles.items() if why]
     return FmuInfo(
-        path=str(path),
+        str(path),
         version=description.version,
         name=description.name,
         kinds=description.kinds,

@@ -52,14 +52,16 @@ class FmuOptions(AsDict):
             raise ArgumentError(f"log={self.log!r} must be True or False", hint="leave it out for False")
 
 
-def fmu_options(given: Mapping[str, Any] | FmuOptions | None) -> FmuOptions:
+def fmu_options(given: Any) -> FmuOptions:
     """Options from a mapping, unknown names refused."""
     if given is None:
         return FmuOptions()
     if isinstance(given, FmuOptions):
         return given
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"options must be a mapping, not {given!r}", hint="e.g. options={'call_timeout': 60.0}")
+        raise ArgumentError(
+            f"options of an FMU must be FmuOptions or a mapping, not {given!r}", hint="e.g. {'call_timeout': 60.0}"
+        )
     known = [f.name for f in fields(FmuOptions)]
     for name in given:
         if name not in known:

@@ -51,7 +51,7 @@ def read_interface(element: Element, kind: str, findings: Findings) -> FmuInterf
         can_serialize_state=given.truth("canSerializeFMUstate"),
         directional_derivatives=given.truth("providesDirectionalDerivative"),
         no_memory_management=given.truth("canNotUseMemoryManagementFunctions"),
-        needs_completed_step=not given.truth("completedIntegratorStepNotNeeded"),
+        needs_completed_step=kind == "model-exchange" and not given.truth("completedIntegratorStepNotNeeded"),
         variable_step=given.truth("canHandleVariableCommunicationStepSize"),
         interpolates_inputs=given.truth("canInterpolateInputs"),
         asynchronous=given.truth("canRunAsynchronuously"),
