@@ -2,8 +2,8 @@
 #define PL_FMI3_H
 /* The C interface of an FMU by FMI 3.0, declared in this project's own words after the standard's text.
    Names are built as in pl_fmi2.h: pl_fmi3_get_float64_fn is the pointer type of fmi3GetFloat64,
-   pl_fmi3_get_float64_type the function's own type, PL_FMI3_FUNCTIONS(X) calls X(symbol, name) for each function,
-   PL_FMI3_EXPORTS declares them all for those who write an FMU.
+   pl_fmi3_get_float64_type the function's own type, PL_FMI3_FUNCTIONS(X) calls X(symbol, name) for each
+   function, PL_FMI3_EXPORTS declares them all for those who write an FMU.
 
    `count` is the number of value references, `value_count` the number of values: more than references where a
    variable is an array (rows one after another, in the order of the references). */
