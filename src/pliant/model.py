@@ -38,6 +38,7 @@ from pliant.structure.report import Structure
 if TYPE_CHECKING:
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.fmi.info import FmuInfo
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
     from pliant.realtime.options import RealtimeOptions
@@ -95,6 +96,24 @@ class Model(Stamped):
         Where several threads use the model, ``result.start`` says it for one run.
         """
         return self._last_start
+
+    @property
+    def fmu(self) -> FmuInfo:
+        """What an FMU is: version, kinds, capabilities, default experiment, warnings; see :class:`pliant.FmuInfo`."""
+        if self._numeric.fmu is None:
+            raise NotSupportedError(f"{self.name} is no FMU", hint="model.fmu is for models loaded from an .fmu file")
+        found: FmuInfo = self._numeric.fmu
+        return found
+
+    def close(self) -> None:
+        """End the processes of an FMU and remove what was unpacked; other models have nothing to end."""
+        self._numeric.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def as_dict(self) -> dict[str, Any]:
         """For machines: the name, and what is known of every variable, ready for JSON."""
@@ -450,16 +469,18 @@ def load(
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
-    options: Mapping[str, Any] | StructureOptions | None = None,
+    options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
+    kind: str | None = None,
 ) -> Model:
-    """Load a model: a Modelica file, directory or text, or a C file (see :func:`native`).
+    """Load a model: a Modelica file, directory or text, an FMU, or a C file (see :func:`native`).
 
     A text is a string with a line break, or one of the form ``model M ... end M;``.
 
     name     the class to load, by default the last one of the file; names inside libraries work too.
     path     folders with libraries, by default those of the environment variable MODELICAPATH.
     tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
-    options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``.
+    options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``; for an FMU :class:`pliant.FmuOptions`.
+    kind     of an FMU: "model-exchange" or "co-simulation"; None: the first of these that it offers.
 
     >>> import pliant
     >>> model = pliant.load('''
@@ -475,10 +496,14 @@ def load(
     """
     check_source(source, name)
     text = str(source)
+    if is_fmu(source):
+        if name is not None or path is not None or tear is not None:
+            raise ArgumentError(f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU")
+        return load_fmu_model(Path(source), kind, options)
+    if kind is not None:
+        raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")
     if is_modelica(source):
-        return load_modelica(source, name, path, tear, options)
-    if text.endswith(".fmu"):
-        raise NotSupportedError("FMUs cannot be read yet", hint="use Modelica text, pliant.ode or pliant.native")
+        return load_modelica(source, name, path, tear, options)  # type: ignore[arg-type]
     if not text or not Path(text).exists():
         raise ModelError(f"there is no file {text}" if text else "the source is empty", hint=source_hint(text, name))
     if text.endswith(".c"):
@@ -539,6 +564,14 @@ def check_source(source: Any, name: Any) -> None:
         )
     if not (name is None or (isinstance(name, str) and name)):
         raise ArgumentError(f"name must be the name of a class, not {name!r}", hint="None for the last one of the file")
+
+
+def load_fmu_model(path: Path, kind: str | None, options: Any) -> Model:
+    """An FMU through its room."""
+    from pliant.fmi.load import load_fmu
+    from pliant.fmi.options import fmu_options
+
+    return Model(load_fmu(path, kind, fmu_options(options)))
 
 
 def source_hint(text: str, name: str | None) -> str:

@@ -195,6 +195,12 @@ class FmuHost:
             self.close()
             raise
 
+    def fail(self, hangs: bool) -> NoReturn:
+        """The error of a host that has died, or does not answer."""
+        if hangs:
+            self._hangs(None)
+        self._died()
+
     def _where(self) -> tuple[str, float]:
         return binding.call_name(int(self.box.call)), float(self.box.time)
 

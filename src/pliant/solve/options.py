@@ -342,26 +342,36 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
     places: list[int] = []
     others: dict[int, float] = {}
     for name, value in given.items():
-        place, sign = model.start_place(name)
-        is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
-        number = sign * _number(f"start_values[{name!r}]", value, is_boolean)
-        if place >= model.n_x:
-            others[place - model.n_x] = number
-            continue
-        if place in places and out[place] != number:
-            raise ArgumentError(
-                f"start_values: {name!r} and another name of the same variable get different values",
-                hint=f"give only one of the names of {model.names.x[place]}",
-            )
-        out[place] = number
-        places.append(place)
+        found = model.typed_starts(name, value)
+        for place, number in _one_start(model, name, value) if found is None else found:
+            if place >= model.n_x:
+                others[place - model.n_x] = number
+                continue
+            if place in places and out[place] != number:
+                raise ArgumentError(
+                    f"start_values: {name!r} and another name of the same variable get different values",
+                    hint=f"give only one of the names of {model.names.x[place]}",
+                )
+            out[place] = number
+            places.append(place)
     return out, tuple(places), others
+
+
+def _one_start(model: NumericModel, name: str, value: Any) -> list[tuple[int, float]]:
+    place, sign = model.start_place(name)
+    is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
+    return [(place, sign * _number(f"start_values[{name!r}]", value, is_boolean))]
 
 
 def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
     """All parameters in order, those named with other values."""
     out = model.p_start.copy()
     for name, value in given.items():
+        found = model.typed_parameters(name, value)
+        if found is not None:
+            for place, number in found:
+                out[place] = number
+            continue
         place = model.parameter_place(name)
         is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
         out[place] = number = _number(f"parameters[{name!r}]", value, is_boolean)

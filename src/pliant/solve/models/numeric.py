@@ -269,6 +269,34 @@ class NumericModel(ABC):
         """Should "auto" begin with Radau5? E.g. because the model makes its solver restart again and again."""
         return False
 
+    #: what an FMU says of itself; None: it is none
+    fmu: Any = None
+
+    def close(self) -> None:  # noqa: B027 (most models have nothing to end)
+        """End what lives outside this process."""
+
+    @property
+    def simulation_class(self) -> type[Simulation] | None:
+        """Who takes the steps of a simulation; None: whoever the options say."""
+        return None
+
+    @property
+    def experiment(self) -> tuple[float | None, float | None, float | None]:
+        """Start, stop and step of the run that the model suggests; None: it does not."""
+        return None, None, None
+
+    def typed_parameters(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
+        """(place, number) of each parameter that ``name`` stands for, checked; None: parameters are plain numbers."""
+        return None
+
+    def typed_starts(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
+        """The same of start values: places in x, or behind it."""
+        return None
+
+    def leave_out(self, names: Sequence[str]) -> bool:
+        """Do without these variables, which are no numbers, where nobody asked for them; False: it cannot."""
+        return False
+
     def start_search(self, sim: Simulation) -> StartSearch:
         """The start of a simulation: what is asked for, and what is said about it."""
         return StartSearch(sim)

@@ -69,6 +69,7 @@ def collect(sim: Simulation) -> Result:
         states=names.x,
     )
     result.start = sim.start_found
+    result.log = sim.messages
     result.record = lambda whole: run_record(sim, whole)
     return result
 

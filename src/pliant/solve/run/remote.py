@@ -133,7 +133,11 @@ class RemoteSimulation(Simulation):
         self._check_copies()
         self.connect()
         with self.alive():
-            self.write(packed(self.frames()) + HEAD.pack(GO, 0))
+            self.send()
+
+    def send(self) -> None:
+        """All of it at once."""
+        self.write(packed(self.frames()) + HEAD.pack(GO, 0))
 
     def frames(self) -> dict[int, Any]:
         """What to simulate, by kind of frame."""

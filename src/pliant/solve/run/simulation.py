@@ -311,6 +311,11 @@ class Simulation:
     def close(self) -> None:
         """End what only stepping needs."""
 
+    @property
+    def messages(self) -> tuple[tuple[float, str, str, str], ...]:
+        """What foreign code said during the run: time, status, category, text."""
+        return ()
+
     # ------------------------------------------------------------------------------------------------ looking
 
     @property

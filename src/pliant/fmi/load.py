@@ -1,0 +1,49 @@
+"""From the path of an FMU to a model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pliant.errors import FmuError, NotSupportedError
+from pliant.fmi.info import choose_kind, open_fmu
+from pliant.fmi.model import FmuModel, LoadedFmu
+from pliant.fmi.options import FmuOptions
+from pliant.fmi.platforms import this_platform
+
+CHUNK = 1 << 20
+
+
+def load_fmu(path: Path, kind: str | None, options: FmuOptions, sizes: Mapping[int, int] = {}) -> FmuModel:
+    """Read, check and unpack an FMU; nothing of it runs before it is asked for something."""
+    contents = open_fmu(path, options)
+    info = choose_kind(contents, kind)
+    if info.kind != "model-exchange":
+        raise NotSupportedError(f"{path}: co-simulation is not offered yet", hint="use kind='model-exchange'")
+    platform = this_platform()
+    unpacked = contents.archive.unpack(platform)
+    name = contents.binary(info.kind, platform)
+    assert name is not None  # choose_kind has seen to it
+    binary = unpacked.folder.joinpath(*name.split("/"))
+    return FmuModel(LoadedFmu(info, options, unpacked, str(binary), digest_of(path)), sizes)
+
+
+def digest_of(path: Path) -> str:
+    """Of the archive; of a folder, of its description."""
+    found = hashlib.sha256()
+    with open(path / "modelDescription.xml" if path.is_dir() else path, "rb") as file:
+        while chunk := file.read(CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def load_again(path: str, kind: str, options: FmuOptions, digest: str, sizes: Mapping[int, int]) -> FmuModel:
+    """A model that was pickled."""
+    if not Path(path).exists():
+        raise FmuError(f"there is no file {path} any more", hint="an FMU that was pickled is loaded from its path again")
+    model = load_fmu(Path(path), kind, options, sizes)
+    if model.loaded.digest != digest:
+        model.close()
+        raise FmuError(f"{path} has changed since the model was pickled", hint="load the FMU again")
+    return model

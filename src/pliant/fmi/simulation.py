@@ -1,0 +1,104 @@
+"""A simulation of a model-exchange FMU: the steps are taken in its host."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pliant.errors import FmuError, PliantError
+from pliant.fmi.host import Message
+from pliant.fmi.instance import FmuInstance
+from pliant.solve.run.remote import MAX, MIN, NOMINAL, RemoteSimulation
+from pliant.solve.start.search import StartSearch
+
+if TYPE_CHECKING:
+    from pliant.fmi.model import FmuModel
+
+
+class FmuSimulation(RemoteSimulation):
+    """One run of an FMU."""
+
+    instance: FmuInstance
+    model: FmuModel
+
+    def connect(self) -> None:
+        """Take a host."""
+        self.again = self.instance.attach().used
+        self.instance.attach().used = True
+
+    def frames(self) -> dict[int, Any]:
+        """What to simulate, and the values of the instance; nominal values and bounds are the FMU's own."""
+        found = {kind: content for kind, content in super().frames().items() if kind not in (NOMINAL, MIN, MAX)}
+        return found | self.instance.frames(self.request, self.model.n_x)
+
+    def write(self, content: bytes) -> None:
+        """Send bytes to the host."""
+        assert self.instance.host is not None
+        self.instance.host.write(content)
+
+    def read_frame(self) -> tuple[int, bytes]:
+        """The next frame of the host."""
+        assert self.instance.host is not None
+        return self.instance.host.read_frame(self.deadline)
+
+    @contextlib.contextmanager
+    def alive(self) -> Iterator[None]:
+        """A host that dies or hangs is an error that says what was going on."""
+        assert self.instance.host is not None
+        try:
+            with self.instance.host.watched(self.deadline):
+                yield
+        except PliantError:
+            self.instance.detach(usable=False)
+            raise
+
+    def refused(self, words: str) -> PliantError:
+        """The FMU cannot be instantiated, or refuses its parameters."""
+        return FmuError(
+            f"{self.model.name}: {words}",
+            hint="check parameters and start values; options={'log': True} of pliant.load and result.log tell more",
+        )
+
+    def heard(self, words: str) -> None:
+        """What the FMU says about a failure."""
+        self.instance.client.words = words.encode()[:900]
+
+    def advance(self, steps: int) -> None:
+        """As ever; an FMU that can be instantiated only once, and does not say so, gets another host."""
+        try:
+            super().advance(steps)
+        except FmuError:
+            if not self.again or self.ended or self.out.used:
+                raise
+            self.again = False
+            self.instance.detach(usable=False)
+            self.instance.attach(fresh=True).used = True
+            with self.alive():
+                self.send()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the FMU said."""
+        if self.instance.host is not None:
+            self.instance.heard += self.instance.host.take_log()
+        return tuple(self.instance.heard)
+
+    def close(self) -> None:
+        """The host is free again; in the midst of a run it is ended."""
+        self.left = True
+        self.instance.detach(usable=self.ended)
+
+
+class FmuStart(StartSearch):
+    """The start of an FMU: it finds its start values itself."""
+
+    def prepare(self) -> None:
+        """For single values there must be an instance."""
+        super().prepare()
+        sim = self.sim
+        if not isinstance(sim, FmuSimulation):
+            assert isinstance(sim.instance, FmuInstance)
+            sim.instance.open(sim.request, sim.model.n_x)
+
+
