@@ -340,8 +340,8 @@ static pl_status event(void *self, pl_real t, pl_real *x, const pl_real *u, cons
     if (!fired && info->again && settled(f, t, x, u)) return PL_OK; /* nothing has moved since */
     /* up to a jump the inputs before it hold; an event inside a step has none */
     pl_status status = set_point(f, t, x, fired ? u : f->u_set);
-    if (status == PL_OK && (f->head->flags & PL_FMU_COMPLETED_STEP) && t > f->t_floor)
-        status = completed_step(f, t, &wants, &ends);
+    /* also told where it is said not to be needed: a step ends here */
+    if (status == PL_OK && t > f->t_floor) status = completed_step(f, t, &wants, &ends);
     if (status == PL_OK)
         status = pl_fmu_status(f, PL_FMU_CALL(f, f->call.n_enter_event, f->call.enter_event(f->instance)),
                                f->call.n_enter_event);
