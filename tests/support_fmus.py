@@ -73,6 +73,9 @@ GOOD: dict[str, Recipe] = {
     "hostile": Recipe(flags=("-DHOSTILE_BUILD",)),  # harmless as built; see support_hostile.py
 }
 
+#: and those that must not, or not like this
+RECIPES = GOOD | {"miscounted": Recipe(versions=("3.0",), folder="arrays", flags=("-DWRONG_COUNTS=1",))}
+
 
 def kept_folder() -> Path:
     """Where binaries and archives are kept between runs."""
@@ -89,7 +92,7 @@ def _shared_text() -> bytes:
 
 def library(name: str, version: str, *, strict: bool = False) -> Path:
     """The shared library of an FMU."""
-    recipe = GOOD[name]
+    recipe = RECIPES[name]
     headers = hashlib.sha256(_shared_text()).hexdigest()[:16]
     flags = [*FLAGS, *recipe.flags, f"-DHEADERS=0x{headers}"]
     if strict and "-DSTRICT=1" not in flags:
@@ -114,7 +117,7 @@ def link(objects: Sequence[Path], out: Path) -> None:
 
 def description(name: str, version: str) -> str:
     """The text of ``modelDescription.xml``."""
-    recipe = GOOD[name]
+    recipe = RECIPES[name]
     text = (SOURCES / (recipe.folder or name) / f"fmi{version[0]}.xml").read_text("utf-8")
     for old, new in recipe.replace.items():
         text = text.replace(old, new)
@@ -131,7 +134,7 @@ def members(name: str, version: str, *, strict: bool = False) -> dict[str, bytes
     text = description(name, version)
     binary = library(name, version, strict=strict).read_bytes()
     parts = {"modelDescription.xml": text.encode(), f"binaries/{BINARIES[version]}/{identifier(text)}.so": binary}
-    resources = SOURCES / (GOOD[name].folder or name) / "resources"
+    resources = SOURCES / (RECIPES[name].folder or name) / "resources"
     for path in sorted(resources.rglob("*")) if resources.is_dir() else ():
         parts[f"resources/{path.relative_to(resources).as_posix()}"] = path.read_bytes()
     return parts

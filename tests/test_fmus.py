@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ctypes as ct
 import math
+import os
+import signal
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support import RUNTIME
 from support_fmi_driver import Driver, RefusedCallError
 from support_fmus import CS, GOOD, ME, SOURCES, description, fmu, identifier, library
+from support_hostile import PHASES, misbehaving, number_of, register
 
 BOTH = ("2.0", "3.0")
 KINDS = [(version, kind) for version in BOTH for kind in (ME, CS)]
@@ -383,3 +387,79 @@ def test_hostile_is_harmless_until_asked(version: str, kind: str) -> None:
     else:
         stepped(one, 1.0, 0.125)
     assert one.get("float64", 4) == pytest.approx(2.0 * math.exp(-1.0), abs=1e-7)
+
+
+# ------------------------------------------------------------------------------------------------------ hostile
+
+
+def end_of(phase: str, act: str, version: str, folder: Path) -> str:
+    """How a process ends that runs the FMU: "-11" (signal), "0" (exit), "fine", or why a call was refused."""
+    with zipfile.ZipFile(misbehaving(phase, act, version)) as archive:
+        path = archive.extract(next(one for one in archive.namelist() if one.endswith(".so")), folder)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)  # ends a loop
+        kind = CS if phase == "STEP" else ME
+        said = "fine"
+        try:
+            one = Driver(Path(path), version, kind, "{hostile}")
+            one.start()
+            if kind == ME:
+                x = one.run(1.0, 20, 1, 1)
+                said = "fine" if math.isfinite(x[0]) else "not finite"
+                one.get("float64", 4)
+            else:
+                stepped(one, 1.0, 0.125)
+            one.end()
+        except AssertionError as error:
+            said = str(error)
+        os.write(write, said.encode())
+        os._exit(42)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        said = pipe.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return said if code == 42 else str(code)
+
+
+ENDS = {
+    **{(phase, "CRASH"): "-11" for phase in PHASES if phase not in ("NOMINALS", "UNLOAD")},
+    ("DERIVATIVES", "ABORT"): "-6",
+    ("STEP", "EXIT"): "0",
+    ("EVENT", "LOOP"): "-14",
+    ("COMPLETED", "OVERFLOW"): "-11",
+    ("DERIVATIVES", "KILL"): "-9",
+    ("DERIVATIVES", "DIVIDE"): "-8",
+    ("INDICATORS", "ERROR"): "GetEventIndicators: status 3",
+    ("DERIVATIVES", "NAN"): "not finite",
+    ("STATES", "NAN"): "not finite",
+    ("EVENT", "AGAIN"): "the event iteration does not end",
+}
+
+
+def test_hostile_fmus_do_what_they_say(tmp_path: Path) -> None:
+    """All in one process apart, which forks for each of them."""
+    text = (
+        "import sys\n"
+        "from test_fmus import *\n"
+        "for (phase, act), expected in ENDS.items():\n"
+        "    for version in BOTH:\n"
+        "        end = end_of(phase, act, version, Path(sys.argv[1]) / f'{phase}{act}{version}')\n"
+        "        assert end.startswith(expected), (phase, act, version, end)\n"
+        "print('all', flush=True)\n"
+    )
+    command = [sys.executable, "-c", text, str(tmp_path)]
+    done = subprocess.run(command, cwd=SOURCES.parent, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("all\n"), done.stderr
+
+
+def test_register_is_complete() -> None:
+    found = register()
+    assert len(found) > 400
+    assert all(one.error or one.runs for one in found)
+    assert {one.stage for one in found} == {"load", "simulate"}
+    assert all(one.stage == "simulate" or not one.runs or one.error for one in found)
+    assert number_of("PHASE_NONE") == 0
+    assert number_of("ACT_PAST") > number_of("ACT_NAN")
+    assert sum(one.quick for one in found) > 250

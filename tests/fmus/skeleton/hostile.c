@@ -78,7 +78,7 @@ int hostile_act(fmu *m) {
         raise(SIGKILL);
         break;
     case ACT_DIVIDE:
-        zero = 1 / zero;
+        zero = 1000 / zero;
         break;
     default:
         break;

@@ -68,6 +68,8 @@ double hostile_number(double good);
     } while (0)
 
 #define HOSTILE_NUMBER(phase, number)                                                                        \
-    (HOSTILE_PHASE == (phase) && HOSTILE_ACT >= ACT_NAN && m->time >= HOSTILE_AFTER ? hostile_number(number) \
-                                                                                    : (number))
+    (HOSTILE_PHASE == (phase) && HOSTILE_ACT >= ACT_NAN &&                                                   \
+             (m->time >= HOSTILE_AFTER || HOSTILE_PHASE == PHASE_NOMINALS)                                   \
+         ? hostile_number(number)                                                                            \
+         : (number))
 #endif
