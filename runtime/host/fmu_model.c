@@ -284,13 +284,11 @@ static pl_status finish_event(pl_fmu *f, double t, double *x, const update *foun
     info->x_changed = found->states_changed;
     info->f_changed = 1;
     info->terminate = found->terminate;
-    f->next_time = found->next_defined && found->next_time == found->next_time ? found->next_time : HUGE_VAL;
-    if (f->next_time < t) {
-        char words[200];
-        snprintf(words, sizeof words,
-                 "the next time event %.17g lies before the event at t = %.17g, and is ignored", f->next_time, t);
-        pl_fmu_warn(f, words);
-        f->next_time = HUGE_VAL;
+    f->next_time = found->next_defined ? found->next_time : HUGE_VAL;
+    if (!(f->next_time >= t)) {
+        snprintf(f->words, sizeof f->words, "after the event at t = %.17g its next time event is said to be at t = %.17g", t,
+                 f->next_time);
+        return PL_FATAL;
     }
     info->next_time = f->next_time;
     f->t_floor = f->t_event = t;

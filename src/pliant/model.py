@@ -132,7 +132,7 @@ class Model(Stamped):
         self,
         stop: float | None = None,
         *,
-        start: float = 0.0,
+        start: float | None = None,
         method: str = "auto",
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
@@ -148,6 +148,8 @@ class Model(Stamped):
     ) -> Result:
         """Simulate from ``start`` to ``stop`` and return a :class:`pliant.Result`.
 
+        stop        None: that of the default experiment of an FMU; without one it must be given.
+        start       None: that of the default experiment, else 0. Its step and tolerance are not used.
         method      "auto" (BDF, handing over to Radau5 where it fails), "bdf", "radau5", "dopri5", and with a
                     fixed ``step`` "lieuler", "euler" and "rk4".
         rtol, atol  tolerances; atol is one number or one per state, by default 0.01 * rtol * nominal (nominal 1 if
@@ -157,6 +159,7 @@ class Model(Stamped):
         inputs      by name a number, a function of time, a pair (times, values), the path of a CSV or Parquet file, a
                     pandas or Arrow table, or :class:`pliant.Segments`; or one file or table with a column for each
                     input. A time that occurs twice in a table is a jump. See docs/inputs.md.
+        outputs     names of what is recorded, ``*`` for any text and ``?`` for any letter; None: all variables.
         options     see :class:`pliant.SolverOptions`.
         progress    True, False, a function that receives :class:`pliant.Progress`, or None: a bar appears on a
                     terminal when a run takes longer than a second.
@@ -199,7 +202,7 @@ class Model(Stamped):
         save: Any = None,
         case_timeout: float | None = None,
         progress: bool | Callable[[StudyProgress], object] | None = None,
-        start: float = 0.0,
+        start: float | None = None,
         method: str = "auto",
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
@@ -498,7 +501,9 @@ def load(
     text = str(source)
     if is_fmu(source):
         if name is not None or path is not None or tear is not None:
-            raise ArgumentError(f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU")
+            raise ArgumentError(
+                f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU"
+            )
         return load_fmu_model(Path(source), kind, options)
     if kind is not None:
         raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")

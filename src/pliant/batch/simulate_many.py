@@ -98,6 +98,7 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
     if isinstance(order.keep, tuple):
         _check_kept(model, order.keep)
     stop: Any = shared["stop"] if shared["stop"] is not None else first.stop
+    stop = model._numeric.experiment[1] if stop is None else stop
     typed_inputs(model._numeric.declared_inputs(None), shared["inputs"], stop)
     check_request(
         model._numeric,

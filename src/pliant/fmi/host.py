@@ -9,11 +9,11 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from pliant.errors import FmuCrashError, FmuError, FmuTimeoutError
 from pliant.fmi import binding
-from pliant.fmi.folders import remove_folder
+from pliant.fmi.folders import OwnedFolder
 from pliant.fmi.process import HostProcess
 from pliant.solve.binding import runtime
 from pliant.solve.run.child import program
@@ -36,7 +36,6 @@ class HostSettings:
 
     name: str
     binary: str
-    folder: str  # below which hosts work
     table: bytes
     call_timeout: float
     memory_limit: int | None
@@ -46,24 +45,23 @@ class HostSettings:
 class FmuHost:
     """A process that has loaded the FMU. One thread uses it at a time."""
 
-    def __init__(self, settings: HostSettings, number: int) -> None:
+    def __init__(self, settings: HostSettings) -> None:
         self.settings = settings
-        self.folder = os.path.join(settings.folder, f"host-{number}")
+        self.folder = OwnedFolder()  # where it works
         self.used = False
         self.closed = False
         self.log: list[Message] = []
         self.lost = 0
         self._rest = b""
         self._at = 0
-        os.mkdir(self.folder, 0o700)
         try:
             self.process = HostProcess(
-                (str(program("pliant_fmu_host")), str(runtime.library_path()), self.folder),
+                (str(program("pliant_fmu_host")), str(runtime.library_path()), str(self.folder.path)),
                 _environment(settings.binary),
                 (BOX_SIZE, binding.PRINTED_SIZE),
             )
         except BaseException:
-            remove_folder(self.folder)
+            self.folder.close()
             raise
         self.box = binding.BlackBoxStruct.from_buffer(self.process.box)
         try:
@@ -259,7 +257,9 @@ class FmuHost:
             words, hint = "the time-out of the run ran out", "a larger timeout="
         else:
             words = f"the call took longer than {self.settings.call_timeout:g} s"
-            hint = f"options={{'call_timeout': {10 * self.settings.call_timeout:g}}} of pliant.load, if it needs so long"
+            hint = (
+                f"options={{'call_timeout': {10 * self.settings.call_timeout:g}}} of pliant.load, if it needs so long"
+            )
         error = FmuTimeoutError(
             f"{self.settings.name}: {words}{f' in {call}' if call else ''} at t = {t:.10g}{_quoted(log)}",
             hint=hint,
@@ -271,7 +271,7 @@ class FmuHost:
     def _discard(self) -> None:
         self.closed = True
         self.process.close()
-        remove_folder(self.folder)
+        self.folder.close()
 
     def close(self) -> None:
         """End the process; more than once does no harm."""
@@ -292,5 +292,3 @@ def _environment(binary: str) -> dict[str, str]:
     before = found.get(name, "")
     found[name] = os.path.dirname(binary) + (os.pathsep + before if before else "")
     return found
-
-

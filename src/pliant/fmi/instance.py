@@ -35,17 +35,18 @@ class FmuInstance(Instance):
             n_roots=len(model.names.roots),
             words=b"the instance of the FMU is closed",
         )
+        self._raised: BaseException | None = None
+        self.host: FmuHost | None = None
         super().__init__(ctypes.addressof(client), (client,))
         self.client = client
         self.pool: HostPool = model.pool
         self.parameters = parameters
         self.texts = model.texts
-        self.host: FmuHost | None = None
         self.heard: list[Message] = []
         self._held: list[FmuHost] = []  # what the finalizer gives back
         weakref.finalize(self, _give_back, self.pool, self._held)
 
-    @property  # type: ignore[override]
+    @property
     def raised(self) -> BaseException | None:
         """What went wrong while C was running: kept by a callback, or the end of the host."""
         if self._raised is None and self.host is not None and self.client.state != binding.ALIVE:

@@ -1,5 +1,5 @@
-"""From the description of an FMU to the vectors of a model: states x, inputs u, parameters p, outputs y on demand, and s,
-what else may be given a start value. Arrays are written out by their elements, ``x[2,3]``.
+"""From the description of an FMU to the vectors of a model: states x, inputs u, parameters p, outputs y on demand, and
+s, what else may be given a start value. Arrays are written out by their elements, ``x[2,3]``.
 
 FMI 2 lets several names share a value reference: one of them is in the vectors, the others are aliases.
 """
@@ -152,7 +152,7 @@ class Layout:
                 found += [0.0] * size
             elif isinstance(start, tuple) or size != 1:
                 values = one.start_values(size)
-                found += [0.0] * size if values is None else [float(value) for value in values]  # type: ignore[arg-type]
+                found += [0.0] * size if values is None else [float(value) for value in values]
             else:
                 found.append(float(start))
         return np.array(found, dtype=np.float64)
@@ -219,7 +219,10 @@ class Layout:
             through = everything
             if depends is not None:
                 through = frozenset(
-                    i for k in depends if k in inputs.first for i in range(inputs.first[k], inputs.first[k] + self.size(k))
+                    i
+                    for k in depends
+                    if k in inputs.first
+                    for i in range(inputs.first[k], inputs.first[k] + self.size(k))
                 )
             if through and one.variability in ("continuous", "discrete"):
                 found.update(dict.fromkeys(element_names(one.name, self.shape(place)), through))

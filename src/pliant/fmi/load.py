@@ -41,7 +41,9 @@ def digest_of(path: Path) -> str:
 def load_again(path: str, kind: str, options: FmuOptions, digest: str, sizes: Mapping[int, int]) -> FmuModel:
     """A model that was pickled."""
     if not Path(path).exists():
-        raise FmuError(f"there is no file {path} any more", hint="an FMU that was pickled is loaded from its path again")
+        raise FmuError(
+            f"there is no file {path} any more", hint="an FMU that was pickled is loaded from its path again"
+        )
     model = load_fmu(Path(path), kind, options, sizes)
     if model.loaded.digest != digest:
         model.close()

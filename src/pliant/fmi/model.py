@@ -10,16 +10,11 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from pliant.arguments import Vector
-from pliant.errors import ArgumentError
 from pliant.fmi.archive import UnpackedFmu
 from pliant.fmi.description import FmuVariable, element_names
-from pliant.fmi.folders import OwnedFolder
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.instance import FmuInstance
@@ -114,18 +109,12 @@ class FmuModel(NumericModel):
             HostSettings(
                 name=self.fmu.name,
                 binary=loaded.binary,
-                folder=str(self.workplace.path),
                 table=table,
                 call_timeout=loaded.options.call_timeout,
                 memory_limit=loaded.options.memory_limit,
                 once=self.layout.interface.once_per_process,
             )
         )
-
-    @cached_property
-    def workplace(self) -> OwnedFolder:
-        """Where hosts work."""
-        return OwnedFolder()
 
     def instance(self, parameters: Vector) -> FmuInstance:
         """Values of the FMU with these parameters."""
@@ -134,8 +123,12 @@ class FmuModel(NumericModel):
     def close(self) -> None:
         """End the hosts, remove what was unpacked."""
         self.pool.close()
-        self.workplace.close()
         self.loaded.unpacked.close()
+
+    @property
+    def fits_threads(self) -> bool:
+        """The work is done elsewhere."""
+        return True
 
     @property
     def simulation_class(self) -> type[Simulation]:
@@ -199,7 +192,7 @@ class FmuModel(NumericModel):
                 kind=cast(VariableKind, kind),
                 unit=one.unit,
                 description=one.description,
-                start=float(start) if is_number and start is not None else None,  # type: ignore[arg-type]
+                start=float(start) if is_number and start is not None else None,
                 nominal=one.nominal,
                 min=one.min,
                 max=one.max,
@@ -300,7 +293,7 @@ class FmuModel(NumericModel):
             one = variables[place]
             names = self._elements(one)
             values = one.start_values(len(names)) or ()
-            found.update((name, float(value)) for name, value in zip(names, values, strict=False))  # type: ignore[arg-type]
+            found.update((name, float(value)) for name, value in zip(names, values, strict=False))
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

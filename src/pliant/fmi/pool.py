@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from itertools import count
 
 from pliant.errors import FmuError
 from pliant.fmi.host import FmuHost, HostSettings
@@ -20,7 +19,6 @@ class HostPool:
     def __init__(self, settings: HostSettings) -> None:
         self.settings = settings
         self._lock = threading.Lock()
-        self._numbers = count()
         self._free: list[FmuHost] = []
         self._all: set[FmuHost] = set()
         self._owner = os.getpid()
@@ -37,8 +35,7 @@ class HostPool:
                     return host
                 host.close()
                 self._all.discard(host)
-            number = next(self._numbers)
-        host = FmuHost(self.settings, number)
+        host = FmuHost(self.settings)
         with self._lock:
             if self.closed:
                 host.close()
@@ -64,7 +61,6 @@ class HostPool:
         if self._owner != os.getpid():  # forked: pipes are shared, processes are the parent's
             self._free, self._all, self._owner = [], set(), os.getpid()
             self._finalizer.detach()
-            self._numbers = count(os.getpid() * 1000)
             self._finalizer = weakref.finalize(self, _close_all, self._all, self._owner)
 
     def close(self) -> None:

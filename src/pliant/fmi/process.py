@@ -1,7 +1,7 @@
 """Processes of hosts: started, watched, killed. The small interface behind which systems differ.
 
-A host gets its requests from one pipe and answers through another. Two pieces of anonymous memory are shared with it: the
-black box, and what it prints. It dies with this process (the kernel sees to that), and leaves nothing.
+A host gets its requests from one pipe and answers through another. Two pieces of anonymous memory are shared with it:
+the black box, and what it prints. It dies with this process (the kernel sees to that), and leaves nothing.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ class HostProcess:
         theirs_in, self.writes = self._pipe()
         self.reads, theirs_out = self._pipe()
         box, self._printed = self._memory(sizes[0], fixed=False), self._memory(sizes[1], fixed=True)
-        actions = [(os.POSIX_SPAWN_DUP2, mine, theirs) for mine, theirs in
-                   ((theirs_in, 0), (theirs_out, 1), (box, BOX), (self._printed, PRINTED))]
+        actions = [
+            (os.POSIX_SPAWN_DUP2, mine, theirs)
+            for mine, theirs in ((theirs_in, 0), (theirs_out, 1), (box, BOX), (self._printed, PRINTED))
+        ]
         arguments = [command[0], *command[1:2], str(BOX), str(PRINTED), str(self.owner), *command[2:]]
         self.pid = in_lasting_thread(
             lambda: os.posix_spawn(
@@ -172,7 +174,6 @@ class _Starter:
     """A thread that lasts as long as the process: on Linux a child dies with the *thread* that started it."""
 
     def __init__(self) -> None:
-        self.owner = os.getpid()
         self.asked: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         threading.Thread(target=self._work, name="pliant-fmu-hosts", daemon=True).start()
 
@@ -185,18 +186,18 @@ class _Starter:
                 future.set_exception(error)
 
 
-_starter: _Starter | None = None
+_starters: dict[int, _Starter] = {}  # by process: a forked one needs its own
 _lock = threading.Lock()
 
 
 def in_lasting_thread(call: Callable[[], int]) -> int:
     """Call a function in the main thread, if this is it, else in a thread that lasts as long."""
-    global _starter
     if threading.current_thread() is threading.main_thread():
         return call()
     with _lock:
-        if _starter is None or _starter.owner != os.getpid():
-            _starter = _Starter()
+        starter = _starters.get(os.getpid())
+        if starter is None:
+            starter = _starters[os.getpid()] = _Starter()
     future: Future[int] = Future()
-    _starter.asked.put((call, future))
+    starter.asked.put((call, future))
     return future.result()

@@ -51,7 +51,7 @@ class Settable:
             size = " x ".join(map(str, shape))
             raise ArgumentError(
                 f"{what}[{name!r}] is an array of {size}, not of shape {given.shape}",
-                hint=f"a list of {size} values, or single elements, e.g. {what}={{'{name}[{','.join('1' * len(shape))}]': ...}}",
+                hint=f"a list of {size} values, or elements by their names, {name}[{','.join('1' * len(shape))}], ...",
             )
         return [
             (first + k, self._number(what, f"{name}", variable, one)) for k, one in enumerate(given.ravel().tolist())
@@ -69,9 +69,7 @@ class Settable:
             other = description.places.get(target[0]) if target else None
             place = other if other is not None and other in self._first else place
         if place is None:
-            raise UnknownNameError(
-                f"{what}: the FMU has no {WHAT[what]} {name!r}", hint=suggestion(name, self.names())
-            )
+            raise UnknownNameError(f"{what}: the FMU has no {WHAT[what]} {name!r}", hint=suggestion(name, self.names()))
         if place not in self._first:
             raise self._refused(what, name, description.variables[place])
         return description.variables[place], self._first[place], inside
@@ -145,7 +143,8 @@ class Settable:
                 if item.name == value:
                     return float(item.value)
             raise ArgumentError(
-                f"{told}: {value!r} is no value of its enumeration", hint=suggestion(value, [item.name for item in items])
+                f"{told}: {value!r} is no value of its enumeration",
+                hint=suggestion(value, [item.name for item in items]),
             )
         if one.base == "boolean":
             if is_truth or (isinstance(value, (int, float, np.number)) and value in (0, 1)):

@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pliant.errors import FmuError, PliantError
+from pliant.errors import FmuError, ModelEvaluationError, PliantError
 from pliant.fmi.host import Message
 from pliant.fmi.instance import FmuInstance
+from pliant.solve.binding import start as binding_start
 from pliant.solve.run.remote import MAX, MIN, NOMINAL, RemoteSimulation
 from pliant.solve.start.search import StartSearch
 
@@ -93,6 +94,18 @@ class FmuSimulation(RemoteSimulation):
 class FmuStart(StartSearch):
     """The start of an FMU: it finds its start values itself."""
 
+    def error(self, status: int) -> PliantError | None:
+        """Why it did not."""
+        failure, sim = self.report.failure, self.sim
+        if failure.what != binding_start.MODEL:
+            return super().error(status)
+        words = failure.words.decode(errors="replace") or "it gave no reason"
+        return ModelEvaluationError(
+            f"{sim.model.name}: initialisation failed at t = {sim.request.start:g}: {words}",
+            hint="check parameters, start values and inputs; options={'log': True} of pliant.load tells more",
+            time=sim.request.start,
+        )
+
     def prepare(self) -> None:
         """For single values there must be an instance."""
         super().prepare()
@@ -100,5 +113,3 @@ class FmuStart(StartSearch):
         if not isinstance(sim, FmuSimulation):
             assert isinstance(sim.instance, FmuInstance)
             sim.instance.open(sim.request, sim.model.n_x)
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from pliant.arguments import Vector, as_names, as_number, as_numbers, by_name, is_number, is_whole
 from pliant.calls import by_keyword_class
-from pliant.errors import ArgumentError
+from pliant.errors import ArgumentError, UnknownNameError
 from pliant.plain import AsDict
 from pliant.solve.binding import runtime
-from pliant.solve.names import suggestion
+from pliant.solve.names import is_hidden, suggestion
 
 if TYPE_CHECKING:
     from pliant.solve.models.numeric import NumericModel
@@ -173,7 +174,7 @@ class Request:
 def check_request(
     model: NumericModel,
     *,
-    start: float,
+    start: float | None,
     stop: float | None,
     method: str,
     rtol: float,
@@ -187,7 +188,9 @@ def check_request(
     timeout: float | None,
 ) -> Request:
     """All arguments of simulate, or the first invalid one as an ArgumentError."""
-    start, stop = _number("start", start), _number("stop", end_of_run(stop))
+    first, last, _ = model.experiment
+    start = _number("start", (first or 0.0) if start is None else start)
+    stop = _number("stop", end_of_run(last if stop is None else stop))
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
     if not isinstance(method, str) or method not in runtime.METHODS:
@@ -235,7 +238,7 @@ def check_request(
         x_given=x_given,
         others_given=others_given,
         parameters=chosen,
-        outputs=_names(outputs),
+        outputs=_outputs(model, outputs),
         options=checked,
         timeout=timeout,
     )
@@ -294,10 +297,25 @@ def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vec
     return values
 
 
-def _names(outputs: Any) -> tuple[str, ...] | None:
+def _outputs(model: NumericModel, outputs: Any) -> tuple[str, ...] | None:
+    """Names; ``*`` stands for any text, ``?`` for any letter."""
     if outputs is None:
         return None
-    return tuple(as_names("outputs", outputs))
+    asked = as_names("outputs", outputs)
+    if not any("*" in name or "?" in name for name in asked):
+        return tuple(asked)
+    names = model.names
+    known = [name for name in (*names.x, *names.y, *names.u, *names.aliases) if not is_hidden(name)]
+    found: dict[str, None] = {}
+    for name in asked:
+        matching = [name]
+        if "*" in name or "?" in name:
+            pattern = re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+            matching = [one for one in known if pattern.fullmatch(one)]
+        if not matching:
+            raise UnknownNameError(f"outputs: nothing matches {name!r}", hint=suggestion(name.replace("*", ""), known))
+        found.update(dict.fromkeys(matching))
+    return tuple(found)
 
 
 def _points(points: Any, start: float, stop: float) -> Vector | None:

@@ -276,6 +276,11 @@ class NumericModel(ABC):
         """End what lives outside this process."""
 
     @property
+    def fits_threads(self) -> bool:
+        """Do simulations in threads of this process harm nobody, and leave Python's lock alone?"""
+        return self.equations is not None
+
+    @property
     def simulation_class(self) -> type[Simulation] | None:
         """Who takes the steps of a simulation; None: whoever the options say."""
         return None
