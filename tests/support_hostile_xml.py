@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from support_fmus import members, pack
-from support_hostile import Hostile
+from support_fmus import ME, members, pack
+from support_hostile import VAN_DER_POL, Hostile
 
 Change = Callable[[str], str]
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -89,6 +90,7 @@ ONE = """<?xml version="1.0" encoding="UTF-8"?>
   </ModelVariables>
 </fmiModelDescription>
 """
+ALIAS = '<ScalarVariable name="alias" valueReference="1"><Real/></ScalarVariable>'
 CLOCK = '<Clock name="c" valueReference="50" causality="input" intervalVariability="constant" intervalDecimal="0.1"/>'
 
 #: both versions: (name, change for FMI 2, change for FMI 3); the FMU is the filter; all are refused
@@ -222,6 +224,12 @@ def crowd(version: str, count: int) -> Path:
     return described("vanderpol", version, change)
 
 
+def usable(name: str, version: str, change: Change, says: str = "") -> Hostile:
+    """Van der Pol with a description that is not right, but enough."""
+    made = partial(described, "vanderpol", version, change)
+    return Hostile(name, made, (), runs=True, stage="simulate", says=says, right=VAN_DER_POL)
+
+
 def descriptions() -> Iterator[Hostile]:
     for name, reader in READER.items():
         yield Hostile(f"XML: {name}", partial(described, "vanderpol", "2.0", reader))
@@ -229,26 +237,39 @@ def descriptions() -> Iterator[Hostile]:
         for version, change in zip(("2.0", "3.0"), pair, strict=True):
             if change is not None:
                 made = partial(described, "filter", version, change)
-                error = (
-                    ("FmuError", "NotSupportedError")
-                    if name.startswith(("version", "needs", "only", "an input with"))
-                    else ("FmuError",)
-                )
+                other = name.startswith(("version", "needs", "only", "an input with"))
+                error = ("FmuError", "NotSupportedError") if other else ("FmuError",)
                 yield Hostile(f"XML: {name}, FMI {version}", made, error)
     yield Hostile("XML: FMI 1.0", partial(described, "vanderpol", "2.0", lambda _text: ONE), says="1.0")
-    unused = partial(described, "vanderpol", "3.0", after("<ModelVariables>", CLOCK))
-    yield Hostile("XML: a clock that nothing depends on", unused, (), runs=True, stage="simulate")
+    yield usable("XML: a clock that nothing depends on", "3.0", after("<ModelVariables>", CLOCK))
+    yield usable("XML: two names of one variable", "2.0", swap("</ModelVariables>", f"{ALIAS}</ModelVariables>"))
+    yield usable("XML: Latin-1", "2.0", swap('encoding="UTF-8"', 'encoding="ISO-8859-1"'))
     for name, change in ARRAYS.items():
         yield Hostile(f"XML: {name}", partial(described, "arrays", "3.0", change))
     for version in ("2.0", "3.0"):
         for name, (change, says) in SLOPPY.items():
-            made = partial(described, "vanderpol", version, change)
-            yield Hostile(f"XML: {name}, FMI {version}", made, (), runs=True, stage="simulate", says=says)
-        token = swap('"{vanderpol}"', '"{another}"')
-        made = partial(described, "vanderpol", version, token)
-        yield Hostile(f"XML: another token, FMI {version}", made, ("FmuError", "SolverError"), stage="simulate")
-        made = partial(described, "vanderpol", version, cut("<ModelStructure>", "</ModelStructure>"))
-        yield Hostile(f"XML: no structure, FMI {version}", made, runs=version == "2.0")
-        yield Hostile(
-            f"XML: 200 000 variables, FMI {version}", partial(crowd, version, 200000), (), True, "simulate", quick=False
-        )
+            yield usable(f"XML: {name}, FMI {version}", version, change, says)
+        yield usable(f"XML: no default experiment, FMI {version}", version, cut("<DefaultExperiment", "/>"))
+        yield from more(version)
+
+
+def more(version: str) -> Iterator[Hostile]:
+    """What is seen only when the FMU runs, or needs much memory."""
+    late: dict[str, Any] = {"stage": "simulate", "right": VAN_DER_POL}
+    token = partial(described, "vanderpol", version, swap('"{vanderpol}"', '"{another}"'))
+    yield Hostile(f"XML: another token, FMI {version}", token, ("FmuError", "SolverError"), **late)
+    structure = partial(described, "vanderpol", version, cut("<ModelStructure>", "</ModelStructure>"))
+    yield Hostile(f"XML: no structure, FMI {version}", structure, runs=version == "2.0", **late)
+    crowded = partial(crowd, version, 200000)
+    yield Hostile(f"XML: 200 000 variables, FMI {version}", crowded, (), runs=True, quick=False, **late)
+    old, new = ('"10 11 12"', '"11"') if version == "2.0" else ('"9 10 11"', '"10"')
+    pattern = partial(described, "chain", version, swap(f"dependencies={old}", f"dependencies={new}", 2))
+    yield Hostile(
+        f"XML: dependencies that are missing, FMI {version}",
+        pattern,
+        ("PatternError",),
+        runs=True,
+        stage="simulate",
+        kind=ME,
+        right={"x[10]": 0.13575033533720748},
+    )

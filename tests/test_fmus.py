@@ -350,6 +350,32 @@ def test_resource_is_read(version: str) -> None:
     assert one.run(1.0, 100, 1) == pytest.approx([math.exp(-3.0)], abs=1e-7)
 
 
+@pytest.mark.parametrize(("version", "kind"), KINDS)
+def test_chain_of_states(version: str, kind: str) -> None:
+    one = driver("chain", version, kind, strict=True)
+    one.start()
+    if kind == ME:
+        one.run(0.1, 100, 20)
+    else:
+        stepped(one, 0.1, 0.1)
+    assert one.get("float64", 10) == pytest.approx(0.9585510348311355, abs=1e-6)
+
+
+def test_library_beside_is_needed(tmp_path: Path) -> None:
+    found = {}
+    for version in BOTH:
+        with zipfile.ZipFile(fmu("beside", version)) as archive:
+            archive.extractall(tmp_path / version)
+        (found[version],) = (tmp_path / version).rglob("beside.so")
+        with pytest.raises(OSError, match="libpliant_beside"):
+            ct.CDLL(str(found[version]))
+    for version, binary in found.items():
+        ct.CDLL(str(binary.with_name("libpliant_beside.so")))  # as if its folder were on the search path
+        one = Driver(binary, version, ME, "{beside}")
+        one.start()
+        assert one.run(1.0, 100, 1) == pytest.approx([math.exp(-2.0)], abs=1e-7)
+
+
 @pytest.mark.parametrize("version", BOTH)
 def test_domain_discards(version: str) -> None:
     one = driver("domain", version, ME)
@@ -432,6 +458,9 @@ ENDS = {
     ("DERIVATIVES", "KILL"): "-9",
     ("DERIVATIVES", "DIVIDE"): "-8",
     ("INDICATORS", "ERROR"): "GetEventIndicators: status 3",
+    ("EVENT", "SLEEP"): "-14",
+    ("OUTPUTS", "THREAD"): "-11",
+    ("COMPLETED", "SIGNAL"): "fine",
     ("DERIVATIVES", "NAN"): "not finite",
     ("STATES", "NAN"): "not finite",
     ("EVENT", "AGAIN"): "the event iteration does not end",
