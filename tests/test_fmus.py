@@ -273,6 +273,29 @@ def test_strict_refuses_a_step_from_elsewhere(version: str) -> None:
         one.step(0.1)
 
 
+@pytest.mark.parametrize("version", BOTH)
+@pytest.mark.parametrize(("kind", "reference"), [("float64", 7), ("int32", 8)], ids=["constant", "calculated"])
+def test_strict_refuses_to_set_what_is_not_settable(version: str, kind: str, reference: int) -> None:
+    one = driver("ball", version, ME, strict=True)
+    with pytest.raises(RefusedCallError, match="this variable may not be set here"):
+        one.set(kind, reference, 1)
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_strict_refuses_to_read_between_inputs_and_step(version: str) -> None:
+    one = driver("strict", version, CS)
+    one.start()
+    one.set("float64", 3, 1.0)
+    with pytest.raises(RefusedCallError, match="inputs were set and no step was made since"):
+        one.get("float64", 6)
+
+
+def test_strict_refuses_to_read_before_initialisation() -> None:
+    one = driver("strict", "2.0", ME)
+    with pytest.raises(RefusedCallError, match="fmi2GetReal in instantiated"):
+        one.get("float64", 1)
+
+
 @pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_hidden_memory(version: str, kind: str) -> None:
     one = driver("memory", version, kind, strict=True)
