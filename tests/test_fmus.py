@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support import RUNTIME
-from support_fmi import Driver, RefusedCallError
+from support_fmi_driver import Driver, RefusedCallError
 from support_fmus import CS, GOOD, ME, SOURCES, description, fmu, identifier, library
 from support_hostile import PHASES, misbehaving, number_of, register
 
