@@ -234,7 +234,7 @@ def binaries() -> Iterator[Hostile]:
         )
         only = "win64" if version == "2.0" else "x86_64-windows"
         made = partial(with_binary, version, lambda binary: binary, only)
-        yield Hostile(f"only {only}", made, says=only)
+        yield Hostile(f"only {only}", made, says="windows")
         yield Hostile(f"no binaries, FMI {version}", partial(with_binary, version, lambda _binary: None))
     yield Hostile(
         "binary with other numbers of states", partial(fmu, "miscounted", "3.0"), SOLVER, True, "simulate", ME

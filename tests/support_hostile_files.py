@@ -129,11 +129,12 @@ def archives() -> Iterator[Hostile]:
         "a bomb": bomb,
     }
     for name, add in entries.items():
-        yield Hostile(f"archive: {name}", partial(zipped, name.replace(" ", "_"), add))
+        stage = "simulate" if name == "a bomb" else "load"  # sizes show when it is unpacked
+        yield Hostile(f"archive: {name}", partial(zipped, name.replace(" ", "_"), add), stage=stage)
     crowd = partial(zipped, "many", many)
     yield Hostile("archive: 70 000 entries", crowd, runs=True, stage="simulate", quick=False, right=VAN_DER_POL)
-    yield Hostile("archive: a size that is too small", partial(declared, 10))
-    yield Hostile("archive: a size of four gigabytes", partial(declared, 2**32 - 2))
+    yield Hostile("archive: a size that is too small", partial(declared, 10), stage="simulate")
+    yield Hostile("archive: a size of four gigabytes", partial(declared, 2**32 - 2), stage="simulate")
     yield Hostile("archive: a wrong checksum", wrong_sum)
     yield Hostile("archive: encrypted", encrypted)
     yield Hostile("archive: nested", nested)
