@@ -45,6 +45,7 @@ class Recipe:
     folder: str = ""  # of sources and description; empty: the FMU's own name
     flags: tuple[str, ...] = ()
     replace: Mapping[str, str] = field(default_factory=dict)  # in the description
+    beside: str = ""  # name of a library of the FMU's own (helper.c) that lies beside its binary
 
 
 _NO_OPTIONS = {f' {name}="true"': "" for name in ("canGetAndSetFMUstate", "canSerializeFMUstate")}
@@ -70,6 +71,8 @@ GOOD: dict[str, Recipe] = {
     "noisy": Recipe(),
     "resource": Recipe(),
     "domain": Recipe(),
+    "chain": Recipe(),
+    "beside": Recipe(beside="pliant_beside"),
     "hostile": Recipe(flags=("-DHOSTILE_BUILD",)),  # harmless as built; see support_hostile.py
 }
 
@@ -103,14 +106,27 @@ def library(name: str, version: str, *, strict: bool = False) -> Path:
     kept = kept_folder() / f"{key}.so"
     if not kept.is_file():
         work = kept.with_suffix(f".{os.getpid()}")
-        link(objects, work)
+        link([*objects, *([library_beside(name)] if recipe.beside else [])], work)
         work.rename(kept)
     return kept
 
 
-def link(objects: Sequence[Path], out: Path) -> None:
+def library_beside(name: str) -> Path:
+    """The library that an FMU expects beside its own; it is found by its name, not by its place."""
+    objects = kept_objects("gcc", list(FLAGS), [SOURCES / name / "helper.c"])
+    folder = kept_folder() / objects[0].parent.name
+    folder.mkdir(exist_ok=True)
+    file_name = f"lib{RECIPES[name].beside}.so"
+    if not (folder / file_name).is_file():
+        work = folder / f"{os.getpid()}.so"
+        link(objects, work, f"-Wl,-soname,{file_name}")
+        work.rename(folder / file_name)
+    return folder / file_name
+
+
+def link(objects: Sequence[Path], out: Path, *flags: str) -> None:
     """A shared library from objects; nothing undefined is left."""
-    command = ["gcc", "-shared", "-Wl,-z,defs", "-o", str(out), *map(str, objects), "-lm"]
+    command = ["gcc", "-shared", "-Wl,-z,defs", *flags, "-o", str(out), *map(str, objects), "-lm", "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -134,6 +150,9 @@ def members(name: str, version: str, *, strict: bool = False) -> dict[str, bytes
     text = description(name, version)
     binary = library(name, version, strict=strict).read_bytes()
     parts = {"modelDescription.xml": text.encode(), f"binaries/{BINARIES[version]}/{identifier(text)}.so": binary}
+    if RECIPES[name].beside:
+        other = library_beside(name)
+        parts[f"binaries/{BINARIES[version]}/{other.name}"] = other.read_bytes()
     resources = SOURCES / (RECIPES[name].folder or name) / "resources"
     for path in sorted(resources.rglob("*")) if resources.is_dir() else ():
         parts[f"resources/{path.relative_to(resources).as_posix()}"] = path.read_bytes()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from support_fmus import members, pack
-from support_hostile import Hostile
+from support_fmus import ME, members, pack
+from support_hostile import VAN_DER_POL, Hostile
 
 Change = Callable[[str], str]
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -63,7 +65,7 @@ def laughs() -> str:
     return "".join(lines)
 
 
-#: what attacks the reader of XML; all are refused
+#: what attacks the reader of XML; refused, but what can be read all the same
 READER: dict[str, Callable[[str], str | bytes]] = {
     "billion laughs": with_doctype(laughs(), "&l9;"),
     "quadratic entities": with_doctype(f'<!ENTITY a "{"a" * 100000}">', "&a;" * 1000),
@@ -89,6 +91,7 @@ ONE = """<?xml version="1.0" encoding="UTF-8"?>
   </ModelVariables>
 </fmiModelDescription>
 """
+ALIAS = '<ScalarVariable name="alias" valueReference="1"><Real/></ScalarVariable>'
 CLOCK = '<Clock name="c" valueReference="50" causality="input" intervalVariability="constant" intervalDecimal="0.1"/>'
 
 #: both versions: (name, change for FMI 2, change for FMI 3); the FMU is the filter; all are refused
@@ -178,6 +181,15 @@ _both(
     lambda text: cut("<CoSimulation ", "/>")(text).replace("<ModelExchange ", "<ScheduledExecution "),
 )
 
+#: of these, what a reader may also repair, ignore or leave to the FMU: refused, or the run is right
+TOLERABLE = {
+    *("stop time before start", "step zero", "initial unknown", "start NaN", "two types", "name empty"),
+    *("unit with factor zero", "unit with factor NaN", "unit twice", "state twice", "state twice, by reference"),
+    *("dependency out of range", "dependency is text", "other number of kinds", "GUID missing"),
+}
+#: and what concerns model exchange only
+CONTINUOUS = ("derivative of itself", "derivative of an Integer", "state that is no derivative")
+
 #: of the FMU with arrays; all are refused
 ARRAYS: dict[str, Change] = {
     "huge dimension": swap('variability="fixed" start="2"', 'variability="fixed" start="1000000000000"'),
@@ -195,13 +207,13 @@ ARRAYS: dict[str, Change] = {
     "a derivative of another shape": swap('derivative="3">', 'derivative="6">'),
 }
 
-#: sloppy, but usable: accepted with a warning that says so; the FMU is Van der Pol
+#: sloppy, but usable: accepted, with a warning that contains the word; the FMU is Van der Pol
 SLOPPY: dict[str, tuple[Change, str]] = {
     "nominal zero": (lambda text: text.replace('start="2"', 'nominal="0" start="2"', 1), "nominal"),
     "nominal negative": (lambda text: text.replace('start="2"', 'nominal="-3" start="2"', 1), "nominal"),
     "unit that is not defined": (lambda text: text.replace('start="2"', 'unit="furlong" start="2"', 1), "furlong"),
-    "an unknown attribute": (swap(' modelName="vanderpol"', ' modelName="vanderpol" colour="red"'), "colour"),
-    "an unknown element": (swap("<ModelVariables>", "<Colours/><ModelVariables>"), "Colours"),
+    "an unknown attribute": (swap(' modelName="vanderpol"', ' modelName="vanderpol" colour="red"'), ""),
+    "an unknown element": (swap("<ModelVariables>", "<Colours/><ModelVariables>"), ""),
 }
 
 
@@ -222,33 +234,62 @@ def crowd(version: str, count: int) -> Path:
     return described("vanderpol", version, change)
 
 
+def usable(name: str, version: str, change: Change, says: str = "") -> Hostile:
+    """Van der Pol with a description that is not right, but enough."""
+    made = partial(described, "vanderpol", version, change)
+    return Hostile(name, made, (), runs=True, stage="simulate", says=says, right=VAN_DER_POL)
+
+
 def descriptions() -> Iterator[Hostile]:
     for name, reader in READER.items():
-        yield Hostile(f"XML: {name}", partial(described, "vanderpol", "2.0", reader))
+        made = partial(described, "vanderpol", "2.0", reader)
+        runs = name in ("a hundred thousand levels", "invalid UTF-8")
+        stage = "simulate" if runs else "load"
+        yield Hostile(f"XML: {name}", made, ("FmuError",), runs, stage, right=VAN_DER_POL)
     for name, pair in VALUES.items():
         for version, change in zip(("2.0", "3.0"), pair, strict=True):
             if change is not None:
                 made = partial(described, "filter", version, change)
-                error = (
-                    ("FmuError", "NotSupportedError")
-                    if name.startswith(("version", "needs", "only", "an input with"))
-                    else ("FmuError",)
-                )
-                yield Hostile(f"XML: {name}, FMI {version}", made, error)
+                other = name.startswith(("version", "needs", "only", "an input with"))
+                error = ("FmuError", "NotSupportedError") if other else ("FmuError",)
+                runs, stage = name in TOLERABLE, "simulate" if name in TOLERABLE else "load"
+                kind = ME if name in CONTINUOUS else None
+                yield Hostile(f"XML: {name}, FMI {version}", made, error, runs, stage, kind, right={"x": 0.0, "T": 0.5})
     yield Hostile("XML: FMI 1.0", partial(described, "vanderpol", "2.0", lambda _text: ONE), says="1.0")
-    unused = partial(described, "vanderpol", "3.0", after("<ModelVariables>", CLOCK))
-    yield Hostile("XML: a clock that nothing depends on", unused, (), runs=True, stage="simulate")
+    clock = partial(described, "vanderpol", "3.0", after("<ModelVariables>", CLOCK))
+    error = ("FmuError", "NotSupportedError")
+    yield Hostile("XML: a clock without variables", clock, error, True, "simulate", right=VAN_DER_POL)
+    yield usable("XML: two names of one variable", "2.0", swap("</ModelVariables>", f"{ALIAS}</ModelVariables>"))
+    yield usable("XML: Latin-1", "2.0", swap('encoding="UTF-8"', 'encoding="ISO-8859-1"'))
     for name, change in ARRAYS.items():
-        yield Hostile(f"XML: {name}", partial(described, "arrays", "3.0", change))
+        runs = name.endswith("start values")
+        stage, kind = ("simulate" if runs else "load"), (ME if name.startswith("a derivative") else None)
+        made = partial(described, "arrays", "3.0", change)
+        yield Hostile(f"XML: {name}", made, ("FmuError",), runs, stage, kind, right={"x[1,1]": math.exp(-1.0)})
     for version in ("2.0", "3.0"):
         for name, (change, says) in SLOPPY.items():
-            made = partial(described, "vanderpol", version, change)
-            yield Hostile(f"XML: {name}, FMI {version}", made, (), runs=True, stage="simulate", says=says)
-        token = swap('"{vanderpol}"', '"{another}"')
-        made = partial(described, "vanderpol", version, token)
-        yield Hostile(f"XML: another token, FMI {version}", made, ("FmuError", "SolverError"), stage="simulate")
-        made = partial(described, "vanderpol", version, cut("<ModelStructure>", "</ModelStructure>"))
-        yield Hostile(f"XML: no structure, FMI {version}", made, runs=version == "2.0")
-        yield Hostile(
-            f"XML: 200 000 variables, FMI {version}", partial(crowd, version, 200000), (), True, "simulate", quick=False
-        )
+            yield usable(f"XML: {name}, FMI {version}", version, change, says)
+        yield usable(f"XML: no default experiment, FMI {version}", version, cut("<DefaultExperiment", "/>"))
+        yield from more(version)
+
+
+def more(version: str) -> Iterator[Hostile]:
+    """What is seen only when the FMU runs, or needs much memory."""
+    late: dict[str, Any] = {"stage": "simulate", "right": VAN_DER_POL}
+    token = partial(described, "vanderpol", version, swap('"{vanderpol}"', '"{another}"'))
+    yield Hostile(f"XML: another token, FMI {version}", token, ("FmuError", "SolverError"), **late)
+    structure = partial(described, "vanderpol", version, cut("<ModelStructure>", "</ModelStructure>"))
+    yield Hostile(f"XML: no structure, FMI {version}", structure, runs=version == "2.0", **late)
+    crowded = partial(crowd, version, 200000)
+    yield Hostile(f"XML: 200 000 variables, FMI {version}", crowded, (), runs=True, quick=False, **late)
+    old, new = ('"10 11 12"', '"11"') if version == "2.0" else ('"9 10 11"', '"10"')
+    pattern = partial(described, "chain", version, swap(f"dependencies={old}", f"dependencies={new}", 2))
+    yield Hostile(
+        f"XML: dependencies that are missing, FMI {version}",
+        pattern,
+        ("PatternError",),
+        runs=True,
+        stage="simulate",
+        kind=ME,
+        right={"x[10]": 0.13575033533720748},
+    )

@@ -273,6 +273,29 @@ def test_strict_refuses_a_step_from_elsewhere(version: str) -> None:
         one.step(0.1)
 
 
+@pytest.mark.parametrize("version", BOTH)
+@pytest.mark.parametrize(("kind", "reference"), [("float64", 7), ("int32", 8)], ids=["constant", "calculated"])
+def test_strict_refuses_to_set_what_is_not_settable(version: str, kind: str, reference: int) -> None:
+    one = driver("ball", version, ME, strict=True)
+    with pytest.raises(RefusedCallError, match="this variable may not be set here"):
+        one.set(kind, reference, 1)
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_strict_refuses_to_read_between_inputs_and_step(version: str) -> None:
+    one = driver("strict", version, CS)
+    one.start()
+    one.set("float64", 3, 1.0)
+    with pytest.raises(RefusedCallError, match="inputs were set and no step was made since"):
+        one.get("float64", 6)
+
+
+def test_strict_refuses_to_read_before_initialisation() -> None:
+    one = driver("strict", "2.0", ME)
+    with pytest.raises(RefusedCallError, match="fmi2GetReal in instantiated"):
+        one.get("float64", 1)
+
+
 @pytest.mark.parametrize(("version", "kind"), KINDS)
 def test_hidden_memory(version: str, kind: str) -> None:
     one = driver("memory", version, kind, strict=True)
@@ -348,6 +371,32 @@ def test_resource_is_read(version: str) -> None:
     one = driver("resource", version, ME)
     one.start()
     assert one.run(1.0, 100, 1) == pytest.approx([math.exp(-3.0)], abs=1e-7)
+
+
+@pytest.mark.parametrize(("version", "kind"), KINDS)
+def test_chain_of_states(version: str, kind: str) -> None:
+    one = driver("chain", version, kind, strict=True)
+    one.start()
+    if kind == ME:
+        one.run(0.1, 100, 20)
+    else:
+        stepped(one, 0.1, 0.1)
+    assert one.get("float64", 10) == pytest.approx(0.9585510348311355, abs=1e-6)
+
+
+def test_library_beside_is_needed(tmp_path: Path) -> None:
+    found = {}
+    for version in BOTH:
+        with zipfile.ZipFile(fmu("beside", version)) as archive:
+            archive.extractall(tmp_path / version)
+        (found[version],) = (tmp_path / version).rglob("beside.so")
+        with pytest.raises(OSError, match="libpliant_beside"):
+            ct.CDLL(str(found[version]))
+    for version, binary in found.items():
+        ct.CDLL(str(binary.with_name("libpliant_beside.so")))  # as if its folder were on the search path
+        one = Driver(binary, version, ME, "{beside}")
+        one.start()
+        assert one.run(1.0, 100, 1) == pytest.approx([math.exp(-2.0)], abs=1e-7)
 
 
 @pytest.mark.parametrize("version", BOTH)
@@ -432,6 +481,9 @@ ENDS = {
     ("DERIVATIVES", "KILL"): "-9",
     ("DERIVATIVES", "DIVIDE"): "-8",
     ("INDICATORS", "ERROR"): "GetEventIndicators: status 3",
+    ("EVENT", "SLEEP"): "-14",
+    ("OUTPUTS", "THREAD"): "-11",
+    ("COMPLETED", "SIGNAL"): "fine",
     ("DERIVATIVES", "NAN"): "not finite",
     ("STATES", "NAN"): "not finite",
     ("EVENT", "AGAIN"): "the event iteration does not end",

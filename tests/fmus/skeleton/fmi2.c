@@ -457,7 +457,7 @@ pl_fmi2_status fmi2GetRealOutputDerivatives(pl_fmi2_component c, const pl_fmi2_r
     ENTER("fmi2GetRealOutputDerivatives", STEP | TERMINATED);
     CHECK_ARRAYS("fmi2GetRealOutputDerivatives")
     for (size_t i = 0; i < count; i++) { /* an output is its first state, where this is called at all */
-        double derivatives[16] = {0};
+        double derivatives[32] = {0};
         int status = fmu_derivatives(m, derivatives);
         if (status > FMU_WARNING || orders[i] != 1) return PL_FMI2_ERROR;
         values[i] = derivatives[0];

@@ -147,7 +147,7 @@ pl_fmi3_status fmi3GetOutputDerivatives(pl_fmi3_instance instance, const pl_fmi3
     SIZED("fmi3GetOutputDerivatives", count, value_count);
     (void)references;
     for (size_t i = 0; i < count; i++) { /* an output is its first state, where this is called at all */
-        double derivatives[16] = {0};
+        double derivatives[32] = {0};
         int status = fmu_derivatives(m, derivatives);
         if (status > FMU_WARNING || orders[i] != 1) return PL_FMI3_ERROR;
         values[i] = derivatives[0];

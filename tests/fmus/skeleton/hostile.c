@@ -1,8 +1,11 @@
 #include "hostile.h"
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef HOSTILE_BUILD
 const volatile int32_t hostile_choice[4] = {0x54534f48, 0x21454c49, PHASE_NONE,
@@ -10,7 +13,14 @@ const volatile int32_t hostile_choice[4] = {0x54534f48, 0x21454c49, PHASE_NONE,
 #endif
 
 /* HOG ends by itself after 3 GiB: a host without a limit on memory fails a test, not the machine. */
-enum { HOG_BLOCKS = 192, HOG_BLOCK = 1 << 24, FLOOD = 3000000 };
+enum {
+    HOG_BLOCKS = 192,
+    HOG_BLOCK = 1 << 24,
+    FLOOD = 2000000,
+    LINES = 200000,
+    CHILD_SECONDS = 60,
+    DESCRIPTORS = 256
+};
 
 static int deeper(volatile char *above, int depth) {
     volatile char here[4096];
@@ -45,6 +55,56 @@ static int refuse(fmu *m, int status) {
     return status;
 }
 
+/* A hostile FMU does not ask whether messages are wanted. */
+static int flood(fmu *m) {
+    if (m != NULL) m->logging = true;
+    for (int k = 0; k < FLOOD; k++) fmu_say(m, FMU_OK, "message %d of a flood", k);
+    return FMU_OK;
+}
+
+static int print(void) {
+    for (int k = 0; k < LINES; k++) {
+        printf("line %d of what belongs in no protocol, on stdout\n", k);
+        fprintf(stderr, "line %d of what belongs in no protocol, on stderr\n", k);
+    }
+    fflush(stdout);
+    return FMU_OK;
+}
+
+static int leave_child(void) {
+    if (fork() == 0) {
+        sleep(CHILD_SECONDS);
+        _exit(0);
+    }
+    return FMU_OK;
+}
+
+static void *crash(void *nowhere) {
+    *(volatile int *)nowhere = 1;
+    return NULL;
+}
+
+static int crash_in_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, crash, NULL) == 0) pthread_join(thread, NULL);
+    return FMU_OK;
+}
+
+static int close_all(void) {
+    for (int k = 0; k < DESCRIPTORS; k++) close(k);
+    return FMU_OK;
+}
+
+static void ignore(int number) {
+    (void)number;
+}
+
+static int take_signals(void) {
+    signal(SIGSEGV, ignore);
+    signal(SIGTERM, ignore);
+    return FMU_OK;
+}
+
 int hostile_act(fmu *m) {
     volatile int zero = 0, *nowhere = NULL;
     switch (HOSTILE_ACT) {
@@ -66,8 +126,7 @@ int hostile_act(fmu *m) {
     case ACT_HOG:
         return hog();
     case ACT_FLOOD:
-        for (int k = 0; k < FLOOD; k++) fmu_say(m, FMU_OK, "message %d of a flood", k);
-        break;
+        return flood(m);
     case ACT_ERROR:
         return refuse(m, FMU_ERROR);
     case ACT_FATAL:
@@ -80,6 +139,22 @@ int hostile_act(fmu *m) {
     case ACT_DIVIDE:
         zero = 1000 / zero;
         break;
+    case ACT_SLEEP:
+        while (zero == 0) pause();
+        break;
+    case ACT_PRINT:
+        return print();
+    case ACT_READ:
+        (void)getchar();
+        break;
+    case ACT_CHILD:
+        return leave_child();
+    case ACT_THREAD:
+        return crash_in_thread();
+    case ACT_CLOSE:
+        return close_all();
+    case ACT_SIGNAL:
+        return take_signals();
     default:
         break;
     }

@@ -36,7 +36,14 @@ enum {
     ACT_DISCARD,
     ACT_KILL,
     ACT_DIVIDE,
-    ACT_NAN, /* numbers that the phase returns */
+    ACT_SLEEP,  /* hangs without using the processor */
+    ACT_PRINT,  /* more to stdout and stderr than a pipe holds */
+    ACT_READ,   /* waits for input */
+    ACT_CHILD,  /* leaves a process behind */
+    ACT_THREAD, /* crashes in a thread of its own */
+    ACT_CLOSE,  /* closes descriptors that are not its own */
+    ACT_SIGNAL, /* takes SIGSEGV and SIGTERM for itself */
+    ACT_NAN,    /* numbers that the phase returns */
     ACT_INFINITE,
     ACT_NEGATIVE,
     ACT_AGAIN, /* event: never done */

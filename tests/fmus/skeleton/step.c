@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STATES = 16, INDICATORS = 8, BISECTIONS = 60, EVENT_ITERATIONS = 100 };
+enum { STATES = 32, INDICATORS = 8, BISECTIONS = 60, EVENT_ITERATIONS = 100 };
 
 /* Inputs as polynomials of time (FMI 2, setRealInputDerivatives). */
 static void inputs_at(fmu *m, double time, const double *values) {
