@@ -111,7 +111,8 @@ class Writer:
                     "tolerance": experiment.tolerance,
                 },
             ),
-            self.group("ModelVariables", [self.variable(k, one) for k, one in enumerate(it.variables)]),
+            self.group("ModelVariables", [self.variable(k, one) for k, one in enumerate(it.variables)])
+            or "<ModelVariables/>",
             self.structure(),
         ]
         head = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -243,3 +244,56 @@ def packed(files: Mapping[str, bytes | str], path: Path | None = None) -> bytes:
     if path is not None:
         path.write_bytes(memory.getvalue())
     return memory.getvalue()
+
+
+DECAY2 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="Decay" guid="{1}" numberOfEventIndicators="0">
+  <ModelExchange modelIdentifier="decay" canGetAndSetFMUstate="true"/>
+  <CoSimulation modelIdentifier="decay"/>
+  <UnitDefinitions><Unit name="m"><BaseUnit m="1"/><DisplayUnit name="mm" factor="1000"/></Unit></UnitDefinitions>
+  <DefaultExperiment startTime="0" stopTime="2" tolerance="1e-5"/>
+  <ModelVariables>
+    <ScalarVariable name="x" valueReference="0" initial="exact"><Real start="1" unit="m"/></ScalarVariable>
+    <ScalarVariable name="der(x)" valueReference="1"><Real derivative="1"/></ScalarVariable>
+<ScalarVariable name="k" valueReference="2" causality="parameter" variability="fixed"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="u" valueReference="3" causality="input"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="y" valueReference="0" causality="output"><Real unit="m" displayUnit="mm"/></ScalarVariable>
+  </ModelVariables>
+  <ModelStructure>
+    <Outputs><Unknown index="5" dependencies="1" dependenciesKind="constant"/></Outputs>
+    <Derivatives><Unknown index="2" dependencies="1 4" dependenciesKind="fixed constant"/></Derivatives>
+    <InitialUnknowns><Unknown index="2"/><Unknown index="5"/></InitialUnknowns>
+  </ModelStructure>
+</fmiModelDescription>
+"""
+DECAY3 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="3.0" modelName="Decay" instantiationToken="{1}">
+  <ModelExchange modelIdentifier="decay"/>
+  <CoSimulation modelIdentifier="decay" hasEventMode="true"/>
+  <ModelVariables>
+    <UInt64 name="n" valueReference="9" causality="structuralParameter" variability="tunable" start="2"/>
+    <Float64 name="x" valueReference="0" initial="exact" start="1 2">
+      <Dimension valueReference="9"/><Alias name="z"/></Float64>
+    <Float64 name="der(x)" valueReference="1" derivative="0"><Dimension valueReference="9"/></Float64>
+    <Float64 name="k" valueReference="2" causality="parameter" variability="fixed" start="1"/>
+    <Float64 name="u" valueReference="3" causality="input" start="0"/>
+    <Float64 name="y" valueReference="4" causality="output" initial="calculated"/>
+  </ModelVariables>
+  <ModelStructure>
+    <Output valueReference="4" dependencies="0"/>
+    <ContinuousStateDerivative valueReference="1" dependencies="0 3"/>
+    <InitialUnknown valueReference="1"/>
+    <EventIndicator valueReference="1"/>
+  </ModelStructure>
+</fmiModelDescription>
+"""
+
+
+def fmu_file(folder: Path, text: str = DECAY2, binaries: tuple[str, ...] = ("linux64",), **more: bytes | str) -> Path:
+    """An FMU without a binary that could be run: for what happens before."""
+    suffix = {"win64": ".dll", "win32": ".dll", "darwin64": ".dylib"}
+    files: dict[str, bytes | str] = {"modelDescription.xml": text}
+    files |= {f"binaries/{one}/decay{suffix.get(one, '.so')}": b"no library" for one in binaries}
+    path = folder / "decay.fmu"
+    packed({**files, **more}, path)
+    return path

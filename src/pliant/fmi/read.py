@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import BinaryIO
 
 from pliant.errors import FmuError
@@ -39,7 +40,7 @@ def read_description(source: bytes | Callable[[], BinaryIO], limit: int = LARGES
     try:
         try:
             with opened() as file:
-                return _Reading().read(_chunks(file, limit))
+                return DescriptionReading().read(_chunks(file, limit))
         except NotUtf8 as error:
             return _read_again(opened, limit, error.error)
     finally:
@@ -51,7 +52,7 @@ def _read_again(opened: Callable[[], BinaryIO], limit: int, first: FmuError) -> 
     """Texts that are not what they declare are mostly Latin-1 in comments and units."""
     try:
         with opened() as file:
-            again = _Reading()
+            again = DescriptionReading()
             again.findings.warn(
                 "encoding", "it is not UTF-8, as the standard requires; read as Latin-1", line=first.line
             )
@@ -72,7 +73,7 @@ def _chunks(file: BinaryIO, limit: int) -> Iterator[bytes]:
         yield chunk
 
 
-class _Reading:
+class DescriptionReading:
     """One description while it is read."""
 
     def __init__(self) -> None:
@@ -153,7 +154,7 @@ class _Reading:
                     line=root.line,
                     hint=NO_DESCRIPTION,
                 )
-            structure = type(structure)(**{**vars(structure), "n_event_indicators": n})
+            structure = replace(structure, n_event_indicators=n)
         intervals = self.variables.intervals if isinstance(self.variables, read3.Variables3) else {}
         interfaces = judged_interfaces(self.interfaces(root), variables, intervals, refusal, findings)
         token = given.text("guid" if self.major == 2 else "instantiationToken")
@@ -213,7 +214,7 @@ class _Reading:
 class Reached(Mapping[str, Stream]):
     """The streams of a description, made when their element is reached."""
 
-    def __init__(self, reading: _Reading) -> None:
+    def __init__(self, reading: DescriptionReading) -> None:
         self._reading = reading
 
     def __getitem__(self, name: str) -> Stream:
