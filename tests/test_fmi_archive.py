@@ -363,6 +363,14 @@ def test_platforms_that_are_missing(
     assert "model-exchange and co-simulation" in caught.value.message
 
 
+def test_a_wrong_description_of_one_kind_is_not_passed_over(tmp_path: Path) -> None:
+    wrong = contents(tmp_path, DECAY2.replace('<Real derivative="1"/>', "<Real/>"))
+    with pytest.raises(FmuError, match=r"model-exchange cannot be run: .*does not say of which state") as caught:
+        choose_kind(wrong, None, LINUX)
+    assert 'kind="co-simulation"' in caught.value.hint
+    assert choose_kind(wrong, "co-simulation", LINUX).kind == "co-simulation"
+
+
 def test_kinds_that_are_not_there(tmp_path: Path) -> None:
     only = DECAY2.replace('<CoSimulation modelIdentifier="decay"/>', "")
     with pytest.raises(FmuError, match="does not offer co-simulation, only model-exchange"):

@@ -150,6 +150,17 @@ X2 = '<ScalarVariable name="x" valueReference="0" initial="exact"><Real start="1
         ([('Indicators="0"', 'Indicators="99999999"')], "out of range", "fmiModelDescription", 2),
         ([("</ModelVariables>", "<ModelVariables/></ModelVariables>")], "ModelVariables inside", "ModelVariables", 13),
         ([(X2, X2 + "<ScalarVariable/>")], "none of the types", "ScalarVariable ''", 8),
+        ([('start="1" unit="m"/>', 'start="1" unit="m"/><Integer/>')], "a second type", "Integer", 8),
+        ([('guid="{1}"', "")], "attribute guid is missing", "fmiModelDescription", 2),
+        ([('initial="exact"', 'initial="sometimes"')], "initial='sometimes' is not known", "ScalarVariable 'x'", 8),
+        ([('dependencies="1 4"', 'dependencies="1 9"')], "there is no variable 9", "Unknown", 16),
+        (
+            [('<Unknown index="2" d', '<Unknown index="2"/><Unknown index="2" d')],
+            "'der(x)' is listed twice",
+            "Unknown",
+            16,
+        ),
+        ([(X2, X2 + "<a>" * (DEEPEST + 1))], f"more than {DEEPEST} deep", "a", 8),
     ],
 )
 def test_what_is_refused_names_element_and_line(
@@ -178,7 +189,11 @@ def test_what_is_refused_names_element_and_line(
         ),
         ([('<Dimension valueReference="9"/><Alias', '<Dimension start="-1"/><Alias')], "a dimension of -1"),
         ([('"tunable" start="2"', '"tunable" start="18446744073709551615"')], "starts at 18446744073709551615"),
-        ([('"tunable" start="2"', '"tunable" start="10000000"')], "more than 10000000 elements"),
+        (
+            [('"tunable" start="2"', '"tunable" start="9000000"'), ('start="1 2"', 'start="1"')],
+            "more than 10000000 elements",
+        ),
+        ([('start="1 2"', 'start="1 2 3"')], "3 start values for 2 elements"),
         ([('"tunable" start="2"', '"tunable" start="18446744073709551616"')], "outside the range of UInt64"),
         ([('name="y"', 'clocks="77" name="y"')], "no variable with value reference 77"),
         ([('derivative="0"', 'derivative="8"')], "derivative=8: there is no variable"),
@@ -243,14 +258,17 @@ def test_a_description_may_not_be_too_long() -> None:
         ([('start="1" unit', 'start="NaN" unit')], "start is NaN"),
         ([('start="1" unit', "unit")], "needs a start value and has none"),
         ([('start="1" unit', 'start="" unit')], "start is empty"),
-        ([('dependencies="1 4"', 'dependencies="1 9"')], "a dependency does not exist"),
         ([('"fixed constant"', '"fixed"')], "dependenciesKind does not fit 2 dependencies"),
         ([('"fixed constant"', '"fixed odd"')], "dependenciesKind does not fit"),
-        ([('guid="{1}"', "")], "guid is missing"),
+        (
+            [('initial="exact"', 'initial="calculated"'), ('causality="output"', 'causality="output" initial="exact"')],
+            "start",
+        ),
+        ([('guid="{1}"', 'guid="{1}" colour="red"')], "attribute colour is not known"),
+        ([("  <ModelVariables>", "<Colours/><ModelVariables>")], "element Colours is not known"),
         ([('modelName="Decay"', "")], "modelName is missing; taken as 'decay'"),
         ([('variability="fixed"', "")], "taken as fixed"),
         ([('variability="fixed"', 'variability="continuous"')], "does not allow variability='continuous'"),
-        ([('initial="exact"', 'initial="sometimes"')], "does not allow initial='sometimes'"),
         ([('fmiVersion="2.0"', 'fmiVersion="2.1"')], "version '2.1' is read as 2.0"),
         ([('encoding="UTF-8"', 'encoding="ISO-8859-1"')], "its encoding is ISO-8859-1"),
         ([('stopTime="2"', 'stopTime="-2"')], "stopTime=-2 lies before startTime=0"),
@@ -307,8 +325,10 @@ def test_warnings_alike_are_counted() -> None:
 
 def test_clocks_that_must_be_ticked_are_refused_others_ignored() -> None:
     clock = '<Clock name="c" valueReference="20" causality="input" intervalVariability="{}"/></ModelVariables>'
+    assert "clocks are ignored" in texts(changed(DECAY3, ("</ModelVariables>", clock.format("fixed"))))  # nobody's
     for interval, refused in (("fixed", True), ("countdown", True), ("triggered", False)):
-        found = changed(DECAY3, ("</ModelVariables>", clock.format(interval)))
+        clocked = ('name="u"', 'clocks="20" name="u"')
+        found = changed(DECAY3, clocked, ("</ModelVariables>", clock.format(interval)))
         assert ("must tick" in found.interfaces["model-exchange"].refusal) == refused
         assert bool(found.findings) != refused
 

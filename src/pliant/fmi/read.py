@@ -24,6 +24,13 @@ INTERFACES = {
     "CoSimulation": "co-simulation",
     "ScheduledExecution": "scheduled-execution",
 }
+ELEMENTS = frozenset(
+    {*INTERFACES, "UnitDefinitions", "TypeDefinitions", "LogCategories", "DefaultExperiment", "ModelVariables"}
+    | {"ModelStructure", "VendorAnnotations", "Annotations"}
+)
+_BOTH = {"fmiVersion", "modelName", "description", "author", "version", "copyright", "license", "generationTool"}
+_BOTH |= {"generationDateAndTime", "variableNamingConvention"}
+OWN_ATTRIBUTES = {2: _BOTH | {"guid", "numberOfEventIndicators"}, 3: _BOTH | {"instantiationToken"}}
 OTHER_VERSION = "ask the maker of the FMU for one of FMI 2.0 or 3.0"
 NO_DESCRIPTION = "the file is no description of an FMU: unpack it again, or ask its maker"
 
@@ -87,6 +94,7 @@ class DescriptionReading:
         self.seen: set[str] = set()
 
     def read(self, chunks: Iterable[bytes], encoding: str | None = None) -> FmuDescription:
+        """The whole text."""
         root, declared = read_xml(chunks, self.begun, encoding)
         if declared and declared.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
             self.findings.warn("encoding", f"its encoding is {declared}; the standard requires UTF-8", line=1)
@@ -157,9 +165,7 @@ class DescriptionReading:
             structure = replace(structure, n_event_indicators=n)
         intervals = self.variables.intervals if isinstance(self.variables, read3.Variables3) else {}
         interfaces = judged_interfaces(self.interfaces(root), variables, intervals, refusal, findings)
-        token = given.text("guid" if self.major == 2 else "instantiationToken")
-        if not token:
-            given.warn("no token", f"{'guid' if self.major == 2 else 'instantiationToken'} is missing")
+        self.warn_of_unknown(root)
         name = given.text("modelName")
         if not name:
             name = next(iter(interfaces.values())).model_identifier
@@ -171,7 +177,7 @@ class DescriptionReading:
         found = FmuDescription(
             version=given.text("fmiVersion").strip(),
             name=name,
-            token=token,
+            token=given.required("guid" if self.major == 2 else "instantiationToken"),
             variables=tuple(variables),
             interfaces=interfaces,
             structure=structure,
@@ -191,6 +197,16 @@ class DescriptionReading:
         )
         vars(found)["places"] = self.variables.places  # they are known already
         return found
+
+    def warn_of_unknown(self, root: Element) -> None:
+        """Attributes and children of the root that the standard does not know: perhaps misspelt."""
+        own = OWN_ATTRIBUTES[self.major]
+        odd = [f"attribute {shortened(one)}" for one in root.attributes if one not in own and ":" not in one]
+        odd += [f"element {shortened(one.name)}" for one in root.children if one.name not in ELEMENTS]
+        for what in odd:
+            self.findings.warn(
+                "something that FMI does not know", f"{what} is not known; ignored", root.name, line=root.line
+            )
 
     def interfaces(self, root: Element) -> dict[str, FmuInterface]:
         """What it offers."""
