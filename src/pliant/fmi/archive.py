@@ -56,7 +56,7 @@ class UnpackedFmu:
 
     @property
     def resources(self) -> Path:
-        """The folder of resources; it exists, perhaps empty, unless a folder was loaded that has none."""
+        """The folder of resources; it exists if the FMU has some."""
         return self.folder / "resources"
 
     def close(self) -> None:
@@ -111,7 +111,6 @@ class FmuArchive:
     def _write(self, archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo], folder: str) -> None:
         made = {folder}
         total = 0
-        os.mkdir(os.path.join(folder, "resources"), 0o700)
         for name, info in chosen.items():
             target = os.path.join(folder, *name.split("/"))
             parent = os.path.dirname(target)

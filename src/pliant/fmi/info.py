@@ -130,6 +130,12 @@ def choose_kind(found: Contents, kind: str | None, platform: str | None = None) 
     wanted = [kind] if kind is not None else [one for one in KINDS if one in description.interfaces]
     obstacles = {one: found.obstacle(one, platform) for one in wanted or description.kinds}
     chosen = next((one for one, why in obstacles.items() if not why), None)
+    first = next(iter(obstacles))
+    if chosen not in (None, first) and _is_wrong(description.interfaces[first]):
+        raise FmuError(
+            f"{path}: {first} cannot be run: {obstacles[first]}",
+            hint=f'kind="{chosen}" can be run, if that is enough; else ask the maker of the FMU',
+        )
     if chosen is None:
         raise FmuError(
             f"{path}: it cannot be run: " + "; ".join(f"{one}: {why}" for one, why in _merged(obstacles).items()),
@@ -149,6 +155,11 @@ def choose_kind(found: Contents, kind: str | None, platform: str | None = None) 
         warnings=(*skipped, *(str(one) for one in found.findings)),
         description=description,
     )
+
+
+def _is_wrong(interface: FmuInterface) -> bool:
+    """Is the description of it wrong? Then another kind is not taken instead, unless the user wants it."""
+    return bool(interface.refusal) and not interface.needs_execution_tool
 
 
 def _merged(obstacles: Mapping[str, str]) -> dict[str, str]:

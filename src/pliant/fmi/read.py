@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import BinaryIO
 
 from pliant.errors import FmuError
@@ -23,6 +24,13 @@ INTERFACES = {
     "CoSimulation": "co-simulation",
     "ScheduledExecution": "scheduled-execution",
 }
+ELEMENTS = frozenset(
+    {*INTERFACES, "UnitDefinitions", "TypeDefinitions", "LogCategories", "DefaultExperiment", "ModelVariables"}
+    | {"ModelStructure", "VendorAnnotations", "Annotations"}
+)
+_BOTH = {"fmiVersion", "modelName", "description", "author", "version", "copyright", "license", "generationTool"}
+_BOTH |= {"generationDateAndTime", "variableNamingConvention"}
+OWN_ATTRIBUTES = {2: _BOTH | {"guid", "numberOfEventIndicators"}, 3: _BOTH | {"instantiationToken"}}
 OTHER_VERSION = "ask the maker of the FMU for one of FMI 2.0 or 3.0"
 NO_DESCRIPTION = "the file is no description of an FMU: unpack it again, or ask its maker"
 
@@ -39,7 +47,7 @@ def read_description(source: bytes | Callable[[], BinaryIO], limit: int = LARGES
     try:
         try:
             with opened() as file:
-                return _Reading().read(_chunks(file, limit))
+                return DescriptionReading().read(_chunks(file, limit))
         except NotUtf8 as error:
             return _read_again(opened, limit, error.error)
     finally:
@@ -51,7 +59,7 @@ def _read_again(opened: Callable[[], BinaryIO], limit: int, first: FmuError) -> 
     """Texts that are not what they declare are mostly Latin-1 in comments and units."""
     try:
         with opened() as file:
-            again = _Reading()
+            again = DescriptionReading()
             again.findings.warn(
                 "encoding", "it is not UTF-8, as the standard requires; read as Latin-1", line=first.line
             )
@@ -72,7 +80,7 @@ def _chunks(file: BinaryIO, limit: int) -> Iterator[bytes]:
         yield chunk
 
 
-class _Reading:
+class DescriptionReading:
     """One description while it is read."""
 
     def __init__(self) -> None:
@@ -86,6 +94,7 @@ class _Reading:
         self.seen: set[str] = set()
 
     def read(self, chunks: Iterable[bytes], encoding: str | None = None) -> FmuDescription:
+        """The whole text."""
         root, declared = read_xml(chunks, self.begun, encoding)
         if declared and declared.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
             self.findings.warn("encoding", f"its encoding is {declared}; the standard requires UTF-8", line=1)
@@ -153,12 +162,10 @@ class _Reading:
                     line=root.line,
                     hint=NO_DESCRIPTION,
                 )
-            structure = type(structure)(**{**vars(structure), "n_event_indicators": n})
+            structure = replace(structure, n_event_indicators=n)
         intervals = self.variables.intervals if isinstance(self.variables, read3.Variables3) else {}
         interfaces = judged_interfaces(self.interfaces(root), variables, intervals, refusal, findings)
-        token = given.text("guid" if self.major == 2 else "instantiationToken")
-        if not token:
-            given.warn("no token", f"{'guid' if self.major == 2 else 'instantiationToken'} is missing")
+        self.warn_of_unknown(root)
         name = given.text("modelName")
         if not name:
             name = next(iter(interfaces.values())).model_identifier
@@ -170,7 +177,7 @@ class _Reading:
         found = FmuDescription(
             version=given.text("fmiVersion").strip(),
             name=name,
-            token=token,
+            token=given.required("guid" if self.major == 2 else "instantiationToken"),
             variables=tuple(variables),
             interfaces=interfaces,
             structure=structure,
@@ -190,6 +197,16 @@ class _Reading:
         )
         vars(found)["places"] = self.variables.places  # they are known already
         return found
+
+    def warn_of_unknown(self, root: Element) -> None:
+        """Attributes and children of the root that the standard does not know: perhaps misspelt."""
+        own = OWN_ATTRIBUTES[self.major]
+        odd = [f"attribute {shortened(one)}" for one in root.attributes if one not in own and ":" not in one]
+        odd += [f"element {shortened(one.name)}" for one in root.children if one.name not in ELEMENTS]
+        for what in odd:
+            self.findings.warn(
+                "something that FMI does not know", f"{what} is not known; ignored", root.name, line=root.line
+            )
 
     def interfaces(self, root: Element) -> dict[str, FmuInterface]:
         """What it offers."""
@@ -213,7 +230,7 @@ class _Reading:
 class Reached(Mapping[str, Stream]):
     """The streams of a description, made when their element is reached."""
 
-    def __init__(self, reading: _Reading) -> None:
+    def __init__(self, reading: DescriptionReading) -> None:
         self._reading = reading
 
     def __getitem__(self, name: str) -> Stream:

@@ -74,9 +74,10 @@ class Variables2(VariableReader):
                 raise self._without_type()
             self._given, self._line = attributes, self.line()
         elif name in TYPES:
-            if self._given is not None:
-                self._add(TYPES[name], self._given, attributes)
-                self._given = None
+            if self._given is None:
+                raise refused("a second type of one variable", element=name, line=self.line(), hint=REPAIR)
+            self._add(TYPES[name], self._given, attributes)
+            self._given = None
         else:
             self.other(name)
 

@@ -104,14 +104,14 @@ class Variables3(VariableReader):
             if name in BASE_TYPES:
                 self._given, self._type, self._line = attributes, name, self.line()
                 return
-            self.other(name)
-            if name not in SKIPPED:
+            if name not in SKIPPED and name != self.own:
                 raise refused(
                     "FMI 3 has no such type of variables",
-                    element=f"{name} {shortened(attributes.get('name', ''))!r}",
+                    element=f"{shortened(name)} {shortened(attributes.get('name', ''))!r}",
                     line=self.line(),
                     hint=REPAIR,
                 )
+            self.other(name)
         elif name == "Dimension":
             self._sizes.append(self._dimension(attributes, self.line()))
         elif name == "Start":
@@ -274,14 +274,13 @@ class Variables3(VariableReader):
                 )
             start = one.start
             if isinstance(start, tuple) and len(start) not in (1, n):
-                self._findings.warn(
-                    "start values do not fit an array",
-                    f"{len(start)} start values for {n} elements; ignored: the FMU's own hold",
-                    f"{one.type} {shortened(one.name)!r}",
+                raise refused(
+                    f"{len(start)} start values for {n} elements",
+                    element=f"{one.type} {shortened(one.name)!r}",
                     line=one.line,
+                    hint=REPAIR,
                 )
-                start = None
-            self.variables[place] = one._replace(dimensions=dimensions, start=start)
+            self.variables[place] = one._replace(dimensions=dimensions)
         for place, number in self._previous:
             previous = self._other(place, number, "previous")
             self.variables[place] = self.variables[place]._replace(previous=previous)

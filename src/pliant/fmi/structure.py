@@ -74,6 +74,13 @@ def relate(
                     line=raw.line,
                     hint="remove the entry from ModelStructure, or ask the maker of the FMU",
                 )
+            if place in seen and name == "derivatives":
+                raise refused(
+                    f"derivative {shortened(variables[place].name)!r} is listed twice",
+                    element=raw.element,
+                    line=raw.line,
+                    hint=REPAIR,
+                )
             if place in seen:
                 findings.warn(
                     "an unknown is listed twice",
@@ -110,13 +117,13 @@ def _unknown(
     places = [place_of(one) for one in raw.dependencies]
     dependencies = tuple(one for one in places if one is not None)
     if len(dependencies) < len(places):
-        findings.warn(
-            "a dependency does not exist",
-            "a dependency does not exist: dependencies are ignored, and it may depend on everything",
-            raw.element,
+        odd = next(number for number, one in zip(raw.dependencies, places, strict=True) if one is None)
+        raise refused(
+            f"dependencies: there is no variable {odd}",
+            element=raw.element,
             line=raw.line,
+            hint="remove the dependencies from ModelStructure, or ask the maker of the FMU",
         )
-        return FmuUnknown(place, None, None, raw.line)
     if len(set(dependencies)) < len(dependencies):
         findings.warn("a dependency is listed twice", "a dependency is listed twice", raw.element, line=raw.line)
         if raw.kinds is None:

@@ -125,10 +125,11 @@ def _refusal(one: FmuInterface, no_states: str, clocks: str) -> str:
 
 def _clocks(variables: list[FmuVariable], intervals: Mapping[int, str], findings: Findings) -> str:
     """Why clocks keep the FMU from being run; "": they do not."""
+    matters = {place for one in variables for place in one.clocks} if intervals else set()
     timed = [
         shortened(variables[place].name)
         for place, interval in intervals.items()
-        if variables[place].causality == "input" and interval in TIMED
+        if place in matters and variables[place].causality == "input" and interval in TIMED
     ]
     if timed:
         more = f" and {len(timed) - LISTED} more" if len(timed) > LISTED else ""

@@ -230,6 +230,8 @@ def role_of(given: tuple[str | None, str | None, str | None], is_real: bool, ver
         return f"causality={shortened(causality)!r} is not known"
     if variability is not None and variability not in VARIABILITIES:
         return f"variability={shortened(variability)!r} is not known"
+    if initial and initial not in ("exact", "approx", "calculated"):
+        return f"initial={shortened(initial)!r} is not known"
     usual = "continuous" if is_real else "discrete"
     if causality in PARAMETERS:
         usual = "fixed"

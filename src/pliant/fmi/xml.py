@@ -48,7 +48,7 @@ class Stream:
 
     own = ""  # name of the child
     line: Callable[[], int]  # present line
-    other: Callable[[str], None]  # to be called with the name of an element that the stream does not know
+    other: Callable[[str], None]  # to be called with the name of an element that the stream does not know: skips it
     left: Callable[[], None]  # to be called when the child ends
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -110,12 +110,7 @@ class _Tree:
         if name in SKIPPED and self.open:
             return self.skipped()
         if len(self.open) >= DEEPEST:
-            raise refused(
-                f"elements are nested more than {DEEPEST} deep",
-                element=name,
-                line=line,
-                hint="the file is damaged, or no description of an FMU",
-            )
+            raise self.too_deep(name)
         element = Element(name, attributes, line)
         if self.open:
             self.open[-1].children.append(element)
@@ -127,6 +122,14 @@ class _Tree:
 
     def end(self, _name: str) -> None:
         self.open.pop()
+
+    def too_deep(self, name: str) -> FmuError:
+        return refused(
+            f"elements are nested more than {DEEPEST} deep",
+            element=shortened(name),
+            line=self.parser.CurrentLineNumber,
+            hint="the file is damaged, or no description of an FMU",
+        )
 
     def handed_on(self, stream: Stream) -> None:
         """Everything up to the end of this element goes to a stream."""
@@ -140,8 +143,7 @@ class _Tree:
                     line=parser.CurrentLineNumber,
                     hint="the file is damaged, or no description of an FMU",
                 )
-            if name in SKIPPED:
-                self.skipped()
+            self.skipped()
 
         def left() -> None:
             parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
@@ -157,9 +159,11 @@ class _Tree:
         before = parser.StartElementHandler, parser.EndElementHandler
         depth = 1
 
-        def start(_name: str, _attributes: dict[str, str]) -> None:
+        def start(name: str, _attributes: dict[str, str]) -> None:
             nonlocal depth
             depth += 1
+            if depth > DEEPEST:
+                raise self.too_deep(name)
 
         def end(_name: str) -> None:
             nonlocal depth
