@@ -238,14 +238,15 @@ enum {
     PL_FMU_DO_JVP,
     PL_FMU_DO_EVENT,
     PL_FMU_DO_STEP_DONE,
-    PL_FMU_DO_NOMINAL
+    PL_FMU_DO_NOMINAL,
+    PL_FMU_DO_MEASURE /* seconds of one right-hand side, the mean of n */
 };
 
 /* A question; x and u follow, then what it needs more: indices (outputs; more = 1), dx and du (jvp), fired (event). */
 typedef struct pl_fmu_question {
     int64_t what;
     double t, dt;
-    int64_t n;    /* outputs */
+    int64_t n;    /* outputs; repetitions */
     int64_t more; /* 1: there is more; jvp: 1 dx, 2 du */
     int64_t again;
 } pl_fmu_question;
@@ -271,6 +272,8 @@ typedef struct pl_fmu_client {
 
 /* The functions of a model that asks. jvp, roots and step_done: does it have them? */
 void pl_fmu_client_install(pl_model *m, int jvp, int roots, int step_done);
+/* Seconds of one right-hand side inside the host, the mean of n; < 0: not known. */
+double pl_fmu_client_measure(pl_fmu_client *client, double t, const double *x, const double *u, int64_t n);
 /* Waits until there is something to read. 1: there is; 0: client->state says why not. */
 int pl_fmu_client_wait(pl_fmu_client *client);
 

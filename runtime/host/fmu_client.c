@@ -230,6 +230,12 @@ static void nominal(void *self, pl_real *x_nominal) {
     (void)ask(k, &q, x_nominal, NULL, NULL, NULL, x_nominal, k->n_x);
 }
 
+double pl_fmu_client_measure(pl_fmu_client *k, double t, const double *x, const double *u, int64_t n) {
+    pl_fmu_question q = {.what = PL_FMU_DO_MEASURE, .t = t, .n = n};
+    double seconds = -1.0;
+    return ask(k, &q, x, u, NULL, NULL, &seconds, 1) == PL_OK ? seconds : -1.0;
+}
+
 void pl_fmu_client_install(pl_model *m, int has_jvp, int has_roots, int has_step_done) {
     m->initialise = initialise;
     m->nominal = nominal;
@@ -252,5 +258,13 @@ void pl_fmu_client_install(pl_model *m, int jvp, int roots, int step_done) {
 int pl_fmu_client_wait(pl_fmu_client *client) {
     (void)client;
     return 0;
+}
+double pl_fmu_client_measure(pl_fmu_client *client, double t, const double *x, const double *u, int64_t n) {
+    (void)client;
+    (void)t;
+    (void)x;
+    (void)u;
+    (void)n;
+    return -1.0;
 }
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -92,6 +93,19 @@ static void ask_event(pl_fmu *f, const question *q, pl_fmu_answer *a) {
     a->next_time = info.next_time;
 }
 
+/* Mean time of a right-hand side, into out[0]; out: room for n_x and more. */
+static pl_status measure(pl_fmu *f, const question *q, double *out) {
+    struct timespec begin, end;
+    pl_status status = PL_OK;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int64_t k = 0; k < q->head->n && status == PL_OK; k++)
+        status = f->model.rhs(f, q->head->t, q->x, q->u, out);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    out[0] = ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec)) /
+             (double)(q->head->n > 0 ? q->head->n : 1);
+    return status;
+}
+
 /* out: room for n_x, n_roots or n values, whatever is most. */
 static const double *evaluate(pl_fmu *f, const question *q, pl_fmu_answer *a, double *out) {
     const pl_model *m = &f->model;
@@ -122,6 +136,10 @@ static const double *evaluate(pl_fmu *f, const question *q, pl_fmu_answer *a, do
                            : PL_ARGUMENT;
         a->n = m->n_x;
         return out;
+    case PL_FMU_DO_MEASURE:
+        a->status = measure(f, q, out);
+        a->n = 1;
+        return out;
     case PL_FMU_DO_STEP_DONE:
         a->status = m->step_done ? m->step_done(f, head->t, q->x, q->u, &request) : PL_OK;
         a->request = request;
@@ -146,7 +164,8 @@ static int serve_value(pl_child *c, const char *bytes, int64_t size) {
     q.x = (double *)(void *)(bytes + sizeof *q.head);
     q.u = q.x + n_x;
     q.more = (char *)(void *)(q.u + n_u);
-    size_t room = n_x + (size_t)f->model.n_roots + (size_t)q.head->n + 1;
+    size_t outputs = q.head->what == PL_FMU_DO_OUTPUTS ? (size_t)q.head->n : 0;
+    size_t room = n_x + (size_t)f->model.n_roots + outputs + 1;
     double *out = malloc(room * sizeof *out);
     if (!out) return pl_child_refuse(c, "there is not enough memory", NULL);
     const double *values = evaluate(f, &q, &a, out);

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from pliant.solve.models.function import Function
 
 
+#: variables up to which all of them are described at once
+DESCRIBED_AT_ONCE = 10_000
+
+
 @by_keyword_class
 class Model(Stamped):
     """A model ready to be simulated, whatever it was made from.
@@ -65,9 +69,10 @@ class Model(Stamped):
         return self._numeric.name
 
     @property
-    def variables(self) -> dict[str, VariableInfo]:
+    def variables(self) -> Mapping[str, VariableInfo]:
         """Everything known about each variable: kind, type, unit, start, nominal, min, max, description, place."""
-        return dict(self._numeric.known.variables)
+        found = self._numeric.known.variables
+        return dict(found) if len(found) <= DESCRIBED_AT_ONCE else found
 
     @property
     def structure(self) -> Structure:

@@ -91,6 +91,7 @@ runtime.declare(
     lib,
     {
         "pl_fmu_call_name": (c_char_p, [c_int]),
+        "pl_fmu_client_measure": (c_double, [POINTER(ClientStruct), c_double, c_void_p, c_void_p, c_int64]),
         "pl_fmu_client_install": (None, [POINTER(runtime.ModelStruct), c_int, c_int, c_int]),
     },
 )

@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import FmuError
 from pliant.fmi import binding
-from pliant.fmi.description import FmuDescription, FmuInterface, FmuVariable, element_names, reference_space
+from pliant.fmi.description import BASE_TYPES, FmuDescription, FmuInterface, FmuVariable, element_names, reference_space
 from pliant.fmi.options import FmuOptions
 
 Rows = NDArray[np.int32]
 VECTORS = ("x", "u", "p", "y", "s")
 #: types that are not in any vector
 UNREAD = frozenset({"String", "Binary", "Clock"})
-SCALARS = (1,)
+#: type -> space of value references in FMI 2, above the references themselves
+SPACES = {
+    type_: ("real", "integer", "boolean", "string", "binary", "clock").index(reference_space(type_)) << 32
+    for type_ in BASE_TYPES
+}
 
 
 @dataclass
@@ -75,19 +78,21 @@ class Layout:
 
     def _fill(self) -> None:
         variables, vectors = self.description.variables, self.vectors
-        taken: dict[Any, int] = {}
         shared = self.description.major == 2
+        #: names of FMI 2 by their value reference; there may be hundreds of thousands
+        taken: dict[int, int] = {}
         for place in self._states():
             vectors["x"].add(place, self.size(place))
-            taken.setdefault(_key(variables[place], shared), place)
+            taken.setdefault(SPACES[variables[place].type] | variables[place].reference, place)
         x = set(vectors["x"].places)
         later: list[int] = []
         for place, one in enumerate(variables):
-            if place in x or one.causality == "independent":
+            causality = one.causality
+            if place in x or causality == "independent":
                 continue
-            if one.causality == "input" and one.type not in UNREAD:
+            if causality == "input" and one.type not in UNREAD:
                 vector = "u"
-            elif one.causality in ("parameter", "structuralParameter") and one.type not in ("Binary", "Clock"):
+            elif causality in ("parameter", "structuralParameter") and one.type not in ("Binary", "Clock"):
                 vector = "p"
             elif one.variability == "constant" and one.start is not None and one.type not in UNREAD:
                 self.constants.append(place)
@@ -96,36 +101,35 @@ class Layout:
                 if one.type not in UNREAD:
                     later.append(place)
                 continue
-            if shared and not self._is_new(taken, place):
-                continue
-            vectors[vector].add(place, self.size(place))
+            if not shared or taken.setdefault(SPACES[one.type] | one.reference, place) == place:
+                vectors[vector].add(place, self.size(place) if one.dimensions else 1)
+            else:
+                self._alias(one, taken)
+        outputs, starts = vectors["y"], vectors["s"]
         for place in later:
             one = variables[place]
-            if shared and not self._is_new(taken, place):
+            if shared and taken.setdefault(SPACES[one.type] | one.reference, place) != place:
+                self._alias(one, taken)
                 continue
-            size = self.size(place)
-            vectors["y"].add(place, size)
+            size = self.size(place) if one.dimensions else 1
+            outputs.add(place, size)
             if one.initial in ("exact", "approx") and one.variability != "constant":
-                vectors["s"].add(place, size)
-        for one in variables:
+                starts.add(place, size)
+        for one in variables if not shared else ():
             for alias in one.aliases:
                 for name, target in zip(self._named(one, alias.name), self._named(one, one.name), strict=True):
                     self.aliases[name] = (target, 1)
+
+    def _alias(self, one: FmuVariable, taken: Mapping[int, int]) -> None:
+        """Another name of a value reference."""
+        first = taken[SPACES[one.type] | one.reference]
+        self.aliases[one.name] = (self.description.variables[first].name, 1)
 
     def _named(self, one: FmuVariable, name: str) -> list[str]:
         return element_names(name, self.description.shape_of(one, self.sizes))
 
     def _states(self) -> tuple[int, ...]:
         return self.description.structure.states if self.interface.kind == "model-exchange" else ()
-
-    def _is_new(self, taken: dict[Any, int], place: int) -> bool:
-        """Is it the first name of its value reference? Otherwise it is an alias."""
-        variables = self.description.variables
-        first = taken.setdefault(_key(variables[place], True), place)
-        if first == place:
-            return True
-        self.aliases[variables[place].name] = (variables[first].name, 1)
-        return False
 
     def names(self, vector: str) -> tuple[str, ...]:
         """Of the elements."""
@@ -227,10 +231,6 @@ class Layout:
             if through and one.variability in ("continuous", "discrete"):
                 found.update(dict.fromkeys(element_names(one.name, self.shape(place)), through))
         return found
-
-
-def _key(one: FmuVariable, shared: bool) -> Any:
-    return (reference_space(one.type), one.reference) if shared else one.reference
 
 
 # -------------------------------------------------------------------------------------------------------- the table

@@ -7,13 +7,15 @@ steady states, planning) calls the functions of its ``pl_model``, which ask a ho
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from pliant.arguments import Vector
 from pliant.fmi.archive import UnpackedFmu
+from pliant.fmi.described import FmuVariables, numbered
 from pliant.fmi.description import FmuVariable, element_names
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
@@ -26,7 +28,6 @@ from pliant.fmi.simulation import FmuSimulation, FmuStart
 from pliant.solve.binding import runtime
 from pliant.solve.models.known import Known, Late, Names
 from pliant.solve.models.numeric import NumericModel
-from pliant.solve.results.result import VariableInfo, VariableKind, VariableType
 from pliant.solve.run.simulation import Simulation
 from pliant.solve.signals.kinds import Declared
 from pliant.solve.start.search import StartSearch
@@ -144,13 +145,13 @@ class FmuModel(NumericModel):
     @cached_property
     def known(self) -> Known:
         """What the description says."""
-        variables = Late(self._described)
+        variables = FmuVariables(self.layout)
         description = self.fmu.description
         declared = (description.variables[one.variable] for one in description.structure.outputs)
         return Known(
             self.names,
             variables,
-            types=Late(lambda: {name: one.type for name, one in variables.items() if one.type != "real"}),
+            types=Late(variables.types),
             outputs=tuple(name for one in declared for name in self._elements(one) if one.base != "string"),
             feedthrough=Late(self.layout.feedthrough),
             held_by=Late(self._held),
@@ -167,47 +168,12 @@ class FmuModel(NumericModel):
         variables = self.fmu.description.variables
         return {name: none for one in variables if one.variability == "discrete" for name in self._elements(one)}
 
-    def _described(self) -> dict[str, VariableInfo]:
-        found: dict[str, VariableInfo] = {}
-        kinds = {place: kind for vector, kind in KINDS.items() for place in self.layout.vectors[vector].places}
-        for place, one in enumerate(self.fmu.description.variables):
-            for info in self._info(one, kinds.get(place)):
-                found[info.name] = info
-        return found
-
-    def _info(self, one: FmuVariable, kind: VariableKind | None) -> list[VariableInfo]:
-        if one.causality == "independent" or one.base in ("binary", "clock"):
-            return []
-        if kind is None:
-            kind = "parameter" if one.causality.endswith("Parameter") or one.variability == "constant" else "local"  # type: ignore[assignment]
-        if kind == "output" and one.causality != "output":
-            kind = "algebraic"
-        names = self._elements(one)
-        starts = one.start_values(len(names)) or (None,) * len(names)
-        items = self.fmu.description.items_of(one)
-        is_number = one.base in ("real", "integer", "enumeration", "boolean")
-        return [
-            VariableInfo(
-                name,
-                kind=cast(VariableKind, kind),
-                unit=one.unit,
-                description=one.description,
-                start=float(start) if is_number and start is not None else None,
-                nominal=one.nominal,
-                min=one.min,
-                max=one.max,
-                type=cast(VariableType, one.base),
-                literals=tuple(item.name for item in items) if _numbered(items) else (),
-            )
-            for name, start in zip(names, starts, strict=True)
-        ]
-
     def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
         """Types and bounds by the description."""
         found = dict(super().declared_inputs(parameters))
         for place in self.layout.vectors["u"].places:
             one = self.fmu.description.variables[place]
-            if one.base == "enumeration" and not _numbered(self.fmu.description.items_of(one)):
+            if one.base == "enumeration" and not numbered(self.fmu.description.items_of(one)):
                 for name in self._elements(one):
                     old = found[name]
                     found[name] = Declared("integer", True, old.low, old.high, (), old.start, old.place)
@@ -266,9 +232,12 @@ class FmuModel(NumericModel):
 
     def leave_out(self, names: Sequence[str]) -> bool:
         """Variables that are no numbers, and that nobody asked for, are not recorded any more."""
-        declared = set(self.known.outputs)
-        more = {name for name in names if name in set(self.names.y) and name not in declared} - self.left_out
-        self.left_out |= more
+        known, declared = set(self.names.y), set(self.known.outputs)
+        more = {name for name in names if name in known and name not in declared} - self.left_out
+        if more:
+            self.left_out |= more
+            shown = ", ".join(sorted(more)[:3]) + (f" and {len(more) - 3} more" if len(more) > 3 else "")
+            warnings.warn(f"{self.name}: {shown} cannot be read, and are not recorded", stacklevel=2)
         return bool(more)
 
     # ---------------------------------------------------------------------------------------- values by name
@@ -301,14 +270,6 @@ class FmuModel(NumericModel):
         from pliant.fmi.load import load_again
 
         return load_again, (self.fmu.path, self.fmu.kind, self.loaded.options, self.loaded.digest, self.layout.sizes)
-
-
-KINDS: dict[str, VariableKind] = {"x": "state", "u": "input", "p": "parameter", "y": "output"}
-
-
-def _numbered(items: Sequence[Any]) -> bool:
-    """Are the values of an enumeration 1, 2, ...?"""
-    return bool(items) and [item.value for item in items] == list(range(1, len(items) + 1))
 
 
 def _names(layout: Layout) -> Names:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pliant.errors import FmuError, ModelEvaluationError, PliantError
 from pliant.fmi.host import Message
 from pliant.fmi.instance import FmuInstance
+from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.run.remote import MAX, MIN, NOMINAL, RemoteSimulation
 from pliant.solve.start.search import StartSearch
@@ -17,11 +21,46 @@ if TYPE_CHECKING:
     from pliant.fmi.model import FmuModel
 
 
+#: numbers that a result may have where nobody says what is recorded; rows of a run whose steps are recorded
+MOST_NUMBERS = 20_000_000
+ROWS_OF_STEPS = 1000
+
+
 class FmuSimulation(RemoteSimulation):
     """One run of an FMU."""
 
     instance: FmuInstance
     model: FmuModel
+
+    def _choose_outputs(self) -> None:
+        """All variables, but for those that are no numbers; of very many only the declared outputs."""
+        super()._choose_outputs()
+        if self.request.outputs is not None:
+            return
+        points, names = self.request.points, self.model.names
+        rows = ROWS_OF_STEPS if points is None else len(points)
+        keep = np.ones(len(names.y), dtype=bool)
+        if rows * (1 + len(names.x) + len(names.y)) > MOST_NUMBERS:
+            declared = set(self.model.known.outputs)
+            keep = np.fromiter((name in declared for name in names.y), dtype=bool, count=len(names.y))
+            warnings.warn(
+                f"{self.model.name}: {len(names.y)} variables at {rows} points are too many: recorded are the states, "
+                "the inputs and the declared outputs only; name others in outputs=",
+                stacklevel=2,
+            )
+        if self.model.left_out:
+            keep &= np.fromiter((name not in self.model.left_out for name in names.y), dtype=bool, count=len(names.y))
+        if not keep.all():
+            self.y_index = np.flatnonzero(keep).astype(np.int32)
+
+    def went(self, status: int) -> None:
+        """As ever; where outputs cannot be read that nobody asked for, the error names them."""
+        try:
+            super().went(status)
+        except ModelEvaluationError as error:
+            if self.problem.failure.what == runtime.IN_OUTPUTS and self.request.outputs is None:
+                error.names = tuple(self.model.names.y[i] for i in self.y_index)
+            raise
 
     def connect(self) -> None:
         """Take a host."""
@@ -89,6 +128,9 @@ class FmuSimulation(RemoteSimulation):
         """The host is free again; in the midst of a run it is ended."""
         self.left = True
         self.instance.detach(usable=self.ended)
+        for _, status, category, text in self.instance.heard:
+            if (status, category) == ("warning", "pliant"):
+                warnings.warn(f"{self.model.name}: {text}", stacklevel=2)
 
 
 class FmuStart(StartSearch):

@@ -7,7 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pliant.errors import NonFiniteError, PatternError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.errors import (
+    ModelEvaluationError,
+    NonFiniteError,
+    PatternError,
+    SimulationInterrupted,
+    SimulationTimeout,
+    SolverError,
+)
 from pliant.solve.advice import timeout_hint
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import Request
@@ -62,7 +69,7 @@ def simulate(
     """Run ``request`` on ``model``; every error raised carries the result so far.
 
     A pattern found by detection that proves to lack an entry gets it, and the run restarts; likewise where a variable
-    that nobody asked for is no number, and the model can do without.
+    that nobody asked for is no number or cannot be read, and the model can do without.
     """
     signals = typed_inputs(model.declared_inputs(request.parameters), inputs, request.stop)
     try:
@@ -70,7 +77,7 @@ def simulate(
     except PatternError as error:
         if not model.enlarge_pattern(error.missing):
             raise
-    except NonFiniteError as error:
+    except (NonFiniteError, ModelEvaluationError) as error:
         if request.outputs is not None or not model.leave_out(error.names):
             raise
     return simulate(model, request, signals, progress)
