@@ -49,6 +49,7 @@ class FmuHost:
         self.settings = settings
         self.folder = OwnedFolder()  # where it works
         self.used = False
+        self.owes = 0  # answers that nobody has waited for
         self.closed = False
         self.log: list[Message] = []
         self.lost = 0
@@ -192,6 +193,31 @@ class FmuHost:
         except BaseException:  # in the midst of a request: it cannot be used any more
             self.close()
             raise
+
+    def release(self) -> bool:
+        """Have the instance closed, without waiting for it; False: the host cannot be used any more."""
+        if self.closed:
+            return False
+        try:
+            self.write(HEAD.pack(binding.CLOSE, 0))
+        except OSError:
+            return False
+        self.owes += 1
+        return True
+
+    def is_ready(self) -> bool:
+        """Does it live, with nothing left to say? Otherwise it is ended."""
+        try:
+            while self.owes:
+                self.read_frame(time.perf_counter() + self.settings.call_timeout)
+                self.owes -= 1
+            if self.process.wait_readable(0.0) is False:
+                self.take_log()
+                return True
+        except (OSError, TimeoutError):
+            pass
+        self.close()
+        return False
 
     def fail(self, hangs: bool) -> NoReturn:
         """The error of a host that has died, or does not answer."""

@@ -44,7 +44,7 @@ class FmuInstance(Instance):
         self.texts = model.texts
         self.heard: list[Message] = []
         self._held: list[FmuHost] = []  # what the finalizer gives back
-        weakref.finalize(self, _give_back, self.pool, self._held)
+        weakref.finalize(self, _give_back, self.pool, self._held).atexit = False
 
     @property
     def raised(self) -> BaseException | None:
@@ -124,15 +124,7 @@ class FmuInstance(Instance):
 
 
 def _give_back(pool: HostPool, held: list[FmuHost]) -> None:
-    """The instance is gone: so is what it had in the host."""
+    """The instance is gone: so is what it had in the host. Called at any time, so nothing is waited for."""
     while held:
         host = held.pop()
-        usable = False
-        if not host.closed:
-            try:
-                host.ask(binding.CLOSE, b"")
-                host.take_log()
-                usable = True
-            except PliantError:  # it died of that; nobody is left to be told
-                host.close()
-        pool.give_back(host, usable)
+        pool.give_back(host, host.release())

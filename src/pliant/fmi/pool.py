@@ -18,7 +18,7 @@ class HostPool:
 
     def __init__(self, settings: HostSettings) -> None:
         self.settings = settings
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # hosts also come back when garbage is collected
         self._free: list[FmuHost] = []
         self._all: set[FmuHost] = set()
         self._owner = os.getpid()
@@ -27,14 +27,15 @@ class HostPool:
 
     def take(self, fresh: bool = False) -> FmuHost:
         """A host that nobody else uses. ``fresh``: one that has not been used."""
-        with self._lock:
-            self._check()
-            while self._free and not fresh:
+        while not fresh:
+            with self._lock:
+                self._check()
+                if not self._free:
+                    break
                 host = self._free.pop()
-                if host.process.wait_readable(0.0) is False:  # it lives, and has nothing to say
-                    return host
-                host.close()
-                self._all.discard(host)
+            if host.is_ready():
+                return host
+            self._all.discard(host)
         host = FmuHost(self.settings)
         with self._lock:
             if self.closed:
