@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from pliant.arguments import as_names, by_name
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
-from pliant.frontend.classes import is_text
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
 from pliant.ir import SortedSystem
@@ -31,6 +29,7 @@ from pliant.solve.run.jacobian import Jacobian, check_jacobian, jacobian_at
 from pliant.solve.run.operating import Linearization, SteadyState, linearize, steady_state
 from pliant.solve.run.simulate import simulate
 from pliant.solve.start.explained import Start
+from pliant.sources import check_source, is_fmu, is_modelica, source_hint
 from pliant.structure.options import StructureOptions, structure_options
 from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
@@ -132,6 +131,9 @@ class Model(Stamped):
         ]
         return f"<pliant.Model {self.name!r}: {', '.join(parts)}>"
 
+    def _shaped(self, parameters: Mapping[str, Any] | None) -> NumericModel:
+        return self._numeric.shaped_for(by_name("parameters", parameters))
+
     @by_keyword
     def simulate(
         self,
@@ -176,8 +178,9 @@ class Model(Stamped):
         >>> round(float(result["x[0]"][-1]), 6)
         0.367879
         """
+        numeric = self._shaped(parameters)
         request = check_request(
-            self._numeric,
+            numeric,
             start=start,
             stop=stop,
             method=method,
@@ -191,7 +194,7 @@ class Model(Stamped):
             options=options,
             timeout=timeout,
         )
-        result = simulate(self._numeric, request, inputs, progress)
+        result = simulate(numeric, request, inputs, progress)
         self._last_start = result.start
         return result
 
@@ -291,7 +294,7 @@ class Model(Stamped):
         >>> model.linearize().eigenvalues.imag.round(6)
         array([ 2., -2.])
         """
-        return linearize(self._numeric, t, x, inputs, by_name("parameters", parameters))
+        return linearize(self._shaped(parameters), t, x, inputs, by_name("parameters", parameters))
 
     @by_keyword
     def jacobian(
@@ -318,7 +321,8 @@ class Model(Stamped):
         >>> round(found.matrix[0, 0])
         2000000
         """
-        return jacobian_at(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
+        given = inputs, by_name("parameters", parameters)
+        return jacobian_at(self._shaped(parameters), t, x, given, (rtol, atol), options)
 
     @by_keyword
     def check_jacobian(
@@ -343,7 +347,8 @@ class Model(Stamped):
         >>> [finding.kind for finding in model.check_jacobian().findings]
         ['kink']
         """
-        return check_jacobian(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
+        given = inputs, by_name("parameters", parameters)
+        return check_jacobian(self._shaped(parameters), t, x, given, (rtol, atol), options)
 
     @by_keyword
     def realtime(
@@ -422,7 +427,7 @@ class Model(Stamped):
         1.732051
         """
         return steady_state(
-            self._numeric, inputs, by_name("parameters", parameters), by_name("start_values", start_values)
+            self._shaped(parameters), inputs, by_name("parameters", parameters), by_name("start_values", start_values)
         )
 
 
@@ -566,43 +571,12 @@ def inspect(
     return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
 
 
-def check_source(source: Any, name: Any) -> None:
-    """Refuse what is neither a text nor a path, and names that are none."""
-    if not isinstance(source, (str, Path)):
-        raise ArgumentError(
-            f"the source must be a path or a Modelica text, not {source!r}", hint='e.g. pliant.load("circuit.mo")'
-        )
-    if not (name is None or (isinstance(name, str) and name)):
-        raise ArgumentError(f"name must be the name of a class, not {name!r}", hint="None for the last one of the file")
-
-
 def load_fmu_model(path: Path, kind: str | None, options: Any) -> Model:
     """An FMU through its room."""
     from pliant.fmi.load import load_fmu
     from pliant.fmi.options import fmu_options
 
     return Model(load_fmu(path, kind, fmu_options(options)))
-
-
-def source_hint(text: str, name: str | None) -> str:
-    """What may have been meant by something that is no file."""
-    if re.fullmatch(r"\w+(\.\w+)+", text) and name is None:
-        return f'check the path; a class of a library is given by its name: pliant.load("\\n", name="{text}")'
-    return "check the path; a Modelica text must contain a line break, or be of the form `model M ... end M;`"
-
-
-def is_fmu(source: str | Path) -> bool:
-    """An .fmu file, or the folder of an unpacked one."""
-    text = str(source)
-    if not text or is_text(source):
-        return False
-    return text.lower().endswith(".fmu") or (Path(text) / "modelDescription.xml").is_file()
-
-
-def is_modelica(source: str | Path) -> bool:
-    """A text, a .mo file or a folder."""
-    text = str(source)
-    return is_text(source) or text.endswith(".mo") or (bool(text) and Path(text).is_dir() and not text.endswith(".fmu"))
 
 
 def sorted_model(

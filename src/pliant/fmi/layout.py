@@ -53,7 +53,7 @@ class Vector:
         return dict(zip(self.places, ends.tolist(), strict=False))
 
 
-class Layout:
+class FmuLayout:
     """The vectors of one FMU. sizes: place of a structural parameter -> its value, where it is not the start value."""
 
     def __init__(self, description: FmuDescription, kind: str, sizes: Mapping[int, int] = {}) -> None:
@@ -236,8 +236,8 @@ class Layout:
 # -------------------------------------------------------------------------------------------------------- the table
 
 
-def host_table(layout: Layout, options: FmuOptions, texts: tuple[str, ...], unit: tuple[int, ...] = ()) -> bytes:
-    """What the host is told (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
+def host_table(layout: FmuLayout, options: FmuOptions, texts: tuple[str, ...], unit: tuple[int, ...] = ()) -> bytes:
+    """The table that a host gets (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
     description, interface = layout.description, layout.interface
     binary, name, resources = texts
     pattern = layout.jacobian() if interface.kind == "model-exchange" else None
@@ -272,7 +272,7 @@ def host_table(layout: Layout, options: FmuOptions, texts: tuple[str, ...], unit
     return b"".join(parts)
 
 
-def n_roots(layout: Layout) -> int:
+def n_roots(layout: FmuLayout) -> int:
     """Number of event indicators."""
     structure = layout.description.structure
     if layout.interface.kind != "model-exchange":
@@ -282,13 +282,13 @@ def n_roots(layout: Layout) -> int:
     return structure.n_event_indicators
 
 
-def _derivatives(layout: Layout) -> Iterator[FmuVariable]:
+def _derivatives(layout: FmuLayout) -> Iterator[FmuVariable]:
     if layout.interface.kind == "model-exchange":
         for one in layout.description.structure.derivatives:
             yield layout.description.variables[one.variable]
 
 
-def _rows(layout: Layout, vector: str) -> Rows:
+def _rows(layout: FmuLayout, vector: str) -> Rows:
     """Reference, type, size and flags of the variables."""
     variables, two = layout.description.variables, layout.description.major == 2
     found = np.zeros((len(layout.vectors[vector].places), 4), dtype=np.uint32)

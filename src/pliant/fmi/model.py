@@ -20,7 +20,7 @@ from pliant.fmi.description import FmuVariable, element_names
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.instance import FmuInstance
-from pliant.fmi.layout import Layout, host_table, n_roots
+from pliant.fmi.layout import FmuLayout, host_table, n_roots
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
@@ -33,6 +33,7 @@ from pliant.solve.signals.kinds import Declared
 from pliant.solve.start.search import StartSearch
 
 MODEL_SETTLES = 8
+MOST_VARIANTS = 8
 FLAGS = runtime.MODEL_IMPURE | runtime.MODEL_REFUSES | runtime.MODEL_SINGLE | MODEL_SETTLES
 
 
@@ -53,9 +54,10 @@ class FmuModel(NumericModel):
     def __init__(self, loaded: LoadedFmu, sizes: Mapping[int, int] = {}) -> None:
         self.loaded = loaded
         self.fmu = loaded.info
-        self.layout = layout = Layout(loaded.info.description, loaded.info.kind, sizes)
+        self.layout = layout = FmuLayout(loaded.info.description, loaded.info.kind, sizes)
         self.texts: list[str] = []  # values of String parameters: their numbers, from 1, stand in p
         self.left_out: set[str] = set()  # outputs that are no numbers, and not asked for
+        self.variants: dict[tuple[tuple[int, int], ...], FmuModel] = {}  # with arrays of other sizes
         keep: list[Any] = []
         super().__init__(
             self._struct(keep),
@@ -121,8 +123,31 @@ class FmuModel(NumericModel):
         """Values of the FMU with these parameters."""
         return FmuInstance(self, parameters)
 
+    def shaped_for(self, parameters: Mapping[str, Any]) -> FmuModel:
+        """Structural parameters of FMI 3 change the sizes of arrays."""
+        sizes: dict[int, int] = {}
+        description = self.fmu.description
+        for name, value in parameters.items():
+            place = description.places.get(name)
+            if place is None or description.variables[place].causality != "structuralParameter":
+                continue
+            number = self.typed_parameters(name, value)[0][1]
+            if number != description.variables[place].start:
+                sizes[place] = int(number)
+        if not sizes:
+            return self
+        key = tuple(sorted(sizes.items()))
+        with self.lock:
+            found = self.variants.pop(key, None) or FmuModel(self.loaded, sizes)
+            self.variants[key] = found  # the last ones are kept
+            while len(self.variants) > MOST_VARIANTS:
+                self.variants.pop(next(iter(self.variants)))
+        return found
+
     def close(self) -> None:
         """End the hosts, remove what was unpacked."""
+        for one in list(self.variants.values()):
+            one.pool.close()
         self.pool.close()
         self.loaded.unpacked.close()
 
@@ -256,8 +281,12 @@ class FmuModel(NumericModel):
 
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Parameters and constants."""
-        found = dict(zip(self.names.p, parameters.tolist(), strict=True))
         variables = self.fmu.description.variables
+        found = dict(zip(self.names.p, parameters.tolist(), strict=True))
+        for place in self.layout.vectors["p"].places:
+            if variables[place].type == "String":  # a text is no number
+                for name in self._elements(variables[place]):
+                    found.pop(name, None)
         for place in self.layout.constants:
             one = variables[place]
             names = self._elements(one)
@@ -272,7 +301,7 @@ class FmuModel(NumericModel):
         return load_again, (self.fmu.path, self.fmu.kind, self.loaded.options, self.loaded.digest, self.layout.sizes)
 
 
-def _names(layout: Layout) -> Names:
+def _names(layout: FmuLayout) -> Names:
     return Names(
         x=layout.names("x"),
         u=layout.names("u"),
