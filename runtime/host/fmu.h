@@ -167,6 +167,7 @@ typedef struct pl_fmu_unit {
     pl_unit unit;
     double next_event;
     double t; /* begin of the step at work */
+    int events; /* event mode is used */
     int degree, refused, stuck;
     const double *coefficient; /* of the inputs about t; NULL: no step is at work */
     uint32_t *reference;

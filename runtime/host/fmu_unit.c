@@ -146,7 +146,7 @@ static pl_status unit_inputs(void *self, pl_real t, int degree, const pl_real *u
     (void)degree;
     f->box->time = t;
     if (f->mode != PL_FMU_STEP) return failed(f, "the FMU is not initialised, or has ended");
-    if (f->head->unit[PL_FMU_UNIT_EVENTS]) {
+    if (f->unit.events) {
         if (choose_changed(f, u, 0)) {
             /* chosen is used by the mode change, too: choose again inside */
             status = enter_event_mode(f);
@@ -212,7 +212,7 @@ static pl_status step3(pl_fmu *f, double t, double h, double *reached) {
         if (early && last < *reached) *reached = last;
     }
     if (ended) return PL_TERMINATED;
-    if (!event || !f->head->unit[PL_FMU_UNIT_EVENTS]) return PL_OK;
+    if (!event || !f->unit.events) return PL_OK;
     f->box->time = *reached;
     status = enter_event_mode(f);
     return status == PL_OK ? leave_event_mode(f) : status;
@@ -249,7 +249,7 @@ static pl_status unit_initialise(void *self, pl_real t, const pl_real *u) {
     pl_status status = pl_fmu_initialise(f, t, u);
     f->unit.stuck = 0;
     f->unit.next_event = HUGE_VAL;
-    if (status == PL_OK && f->head->unit[PL_FMU_UNIT_EVENTS]) {
+    if (status == PL_OK && f->unit.events) {
         f->mode = PL_FMU_EVENT;
         status = leave_event_mode(f);
         if (status == PL_TERMINATED) return failed(f, "the FMU ends the simulation at its start");

@@ -121,6 +121,7 @@ static pl_real next_limit(const pl_simulation *s) {
     const pl_inputs *in = s->problem.inputs;
     pl_real h = s->setup.run.method_options.h_fixed;
     pl_real limit = fmin(s->t_stop, s->setup.start + (pl_real)(state->step + 1) * h);
+    if (s->t_stop - limit < 1e-6 * h) limit = s->t_stop; /* no step that rounding makes */
     if (!in || s->setup.unit->equal_steps || state->segment < 0) return limit;
     for (int k = state->segment + 1; k < in->n_segments && in->start[k] < limit; k++)
         if (in->start[k] > s->t && (!in->jump || in->jump[k])) return in->start[k];

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from pliant.errors import FmuError, NotSupportedError
+from pliant.errors import FmuError
 from pliant.fmi.info import choose_kind, open_fmu
 from pliant.fmi.model import FmuModel, LoadedFmu
 from pliant.fmi.options import FmuOptions
@@ -19,8 +19,6 @@ def load_fmu(path: Path, kind: str | None, options: FmuOptions, sizes: Mapping[i
     """Read, check and unpack an FMU; nothing of it runs before it is asked for something."""
     contents = open_fmu(path, options)
     info = choose_kind(contents, kind)
-    if info.kind != "model-exchange":
-        raise NotSupportedError(f"{path}: co-simulation is not offered yet", hint="use kind='model-exchange'")
     platform = this_platform()
     unpacked = contents.archive.unpack(platform)
     name = contents.binary(info.kind, platform)

@@ -15,12 +15,13 @@ from typing import Any
 
 from pliant.arguments import Vector
 from pliant.fmi.archive import UnpackedFmu
+from pliant.fmi.cosimulation import CosimSimulation
 from pliant.fmi.described import FmuVariables, numbered
 from pliant.fmi.description import FmuVariable, element_names
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.instance import FmuInstance
-from pliant.fmi.layout import FmuLayout, host_table, n_roots
+from pliant.fmi.layout import FmuLayout, host_table, n_roots, unit_table
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
@@ -107,7 +108,9 @@ class FmuModel(NumericModel):
         loaded, description = self.loaded, self.fmu.description
         resources = loaded.unpacked.resources
         place = resources.as_uri() if description.major == 2 else f"{resources}/"
-        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place))
+        table = host_table(
+            self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout)
+        )
         return HostPool(
             HostSettings(
                 name=self.fmu.name,
@@ -159,7 +162,12 @@ class FmuModel(NumericModel):
     @property
     def simulation_class(self) -> type[Simulation]:
         """The steps are taken in a host."""
-        return FmuSimulation
+        return CosimSimulation if self.steps_itself else FmuSimulation
+
+    @property
+    def steps_itself(self) -> bool:
+        """It is a co-simulation FMU."""
+        return self.fmu.kind == "co-simulation"
 
     def start_search(self, sim: Simulation) -> StartSearch:
         """The FMU finds its start values."""
