@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,8 @@ def load_fmu(path: Path, kind: str | None, options: FmuOptions, sizes: Mapping[i
     """Read, check and unpack an FMU; nothing of it runs before it is asked for something."""
     contents = open_fmu(path, options)
     info = choose_kind(contents, kind)
+    if info.interface.needs_execution_tool:
+        warnings.warn(f"{path}: {info.warnings[0]}", stacklevel=4)
     platform = this_platform()
     unpacked = contents.archive.unpack(platform)
     name = contents.binary(info.kind, platform)
