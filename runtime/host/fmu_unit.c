@@ -139,29 +139,31 @@ void pl_fmu_intermediate(pl_fmi3_environment environment, double t, bool set_req
     if (status != PL_OK) f->unit.refused = 1;
 }
 
-/* Inputs from t on. */
+/* Discrete inputs that are others now, in event mode; nothing where it is not used. */
+static pl_status change_discrete(pl_fmu *f, const double *u) {
+    const pl_fmu_vector *v = &f->vector[PL_FMU_U];
+    if (!f->unit.events || !choose_changed(f, u, 0)) return PL_OK;
+    pl_status status = enter_event_mode(f);
+    if (status != PL_OK) return status;
+    status = pl_fmu_set(f, v, f->chosen, u);
+    if (status == PL_OK) status = set_changed(f, u, PL_FMU_CONTINUOUS);
+    if (status != PL_OK) return PL_FATAL;
+    return leave_event_mode(f);
+}
+
+/* Before outputs are read: without event mode, values that were set may only be read after the next step. */
 static pl_status unit_inputs(void *self, pl_real t, int degree, const pl_real *u) {
     pl_fmu *f = self;
-    pl_status status = PL_OK;
     (void)degree;
     f->box->time = t;
+    return f->mode == PL_FMU_STEP ? change_discrete(f, u) : PL_OK;
+}
+
+/* Inputs of a step that begins at t. */
+static pl_status begin_step(pl_fmu *f, double t, const double *u) {
+    f->box->time = t;
     if (f->mode != PL_FMU_STEP) return failed(f, "the FMU is not initialised, or has ended");
-    if (f->unit.events) {
-        if (choose_changed(f, u, 0)) {
-            /* chosen is used by the mode change, too: choose again inside */
-            status = enter_event_mode(f);
-            if (status == PL_OK) {
-                const pl_fmu_vector *v = &f->vector[PL_FMU_U];
-                for (int k = 0; k < v->m; k++) f->chosen[k] = !(v->variable[k].flags & PL_FMU_CONTINUOUS);
-                status = pl_fmu_set(f, v, f->chosen, u);
-            }
-            if (status == PL_OK) status = set_changed(f, u, PL_FMU_CONTINUOUS);
-            if (status == PL_OK) status = leave_event_mode(f);
-            return status;
-        }
-    } else {
-        status = set_changed(f, u, 0);
-    }
+    pl_status status = f->unit.events ? change_discrete(f, u) : set_changed(f, u, 0);
     return status == PL_OK ? set_changed(f, u, PL_FMU_CONTINUOUS) : status;
 }
 
@@ -221,7 +223,7 @@ static pl_status step3(pl_fmu *f, double t, double h, double *reached) {
 static pl_status unit_advance(void *self, pl_real t, pl_real t_next, int degree, const pl_real *u,
                               pl_real *reached) {
     pl_fmu *f = self;
-    pl_status status = unit_inputs(f, t, degree, u);
+    pl_status status = begin_step(f, t, u);
     *reached = t_next;
     if (status != PL_OK) {
         *reached = t;

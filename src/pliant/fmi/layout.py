@@ -248,7 +248,6 @@ def unit_table(layout: FmuLayout) -> tuple[int, ...]:
     return events, events, derivatives, not one.variable_step, not two and one.intermediate_update
 
 
-
 def host_table(layout: FmuLayout, options: FmuOptions, texts: tuple[str, ...], unit: tuple[int, ...] = ()) -> bytes:
     """The table that a host gets (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
     description, interface = layout.description, layout.interface

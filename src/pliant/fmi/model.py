@@ -108,9 +108,7 @@ class FmuModel(NumericModel):
         loaded, description = self.loaded, self.fmu.description
         resources = loaded.unpacked.resources
         place = resources.as_uri() if description.major == 2 else f"{resources}/"
-        table = host_table(
-            self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout)
-        )
+        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
         return HostPool(
             HostSettings(
                 name=self.fmu.name,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import FmuError, ModelEvaluationError, NotSupportedError, PliantError
+from pliant.errors import FmuError, ModelEvaluationError, PliantError
 from pliant.fmi.host import Message
 from pliant.fmi.instance import FmuInstance
 from pliant.solve.binding import runtime
@@ -174,10 +174,5 @@ class FmuStart(StartSearch):
         super().prepare()
         sim = self.sim
         if not isinstance(sim, FmuSimulation):
-            if sim.model.steps_itself:
-                raise NotSupportedError(
-                    f"{sim.model.name} is a co-simulation FMU: its equations cannot be evaluated from outside",
-                    hint="load the FMU with kind='model-exchange', if it offers that",
-                )
             assert isinstance(sim.instance, FmuInstance)
             sim.instance.open(sim.request, sim.model.n_x)
