@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import as_names, by_name
+from pliant.arguments import by_name
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
-from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped
 from pliant.plain import plain
@@ -30,9 +27,8 @@ from pliant.solve.run.operating import Linearization, SteadyState, linearize, st
 from pliant.solve.run.simulate import simulate
 from pliant.solve.signals.given import read_inputs
 from pliant.solve.start.explained import Start
-from pliant.sources import check_source, is_fmu, is_modelica, source_hint
+from pliant.sources import check_source, is_fmu, is_modelica, sorted_model, source_hint
 from pliant.structure.options import StructureOptions, structure_options
-from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
@@ -578,19 +574,6 @@ def inspect(
         )
     chosen = structure_options(options)
     return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
-
-
-def sorted_model(
-    source: str | Path,
-    name: str | None,
-    path: Sequence[str | Path] | None,
-    tear: Sequence[str] | None,
-    options: StructureOptions,
-) -> SortedSystem:
-    """Modelica text through the symbolic packages: front end, structure."""
-    torn = [] if tear is None else as_names("tear", tear)
-    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
-    return sort_system(system, options, torn)
 
 
 def load_modelica(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from pliant.fmi.platforms import this_platform
 CHUNK = 1 << 20
 
 
-def load_fmu(path: Path, kind: str | None, options: Mapping[str, Any] | FmuOptions | None) -> FmuModel:
+def load_fmu(path: Path, kind: str | None, options: Any) -> FmuModel:
     """Read, check and unpack an FMU; nothing of it runs before it is asked for something."""
     options = fmu_options(options)
     contents = open_fmu(path, options)
