@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import as_names, by_name
+from pliant.arguments import by_name
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
-from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped
 from pliant.plain import plain
@@ -28,10 +25,10 @@ from pliant.solve.results.result import Result, VariableInfo
 from pliant.solve.run.jacobian import Jacobian, check_jacobian, jacobian_at
 from pliant.solve.run.operating import Linearization, SteadyState, linearize, steady_state
 from pliant.solve.run.simulate import simulate
+from pliant.solve.signals.given import read_inputs
 from pliant.solve.start.explained import Start
-from pliant.sources import check_source, is_fmu, is_modelica, source_hint
+from pliant.sources import check_source, is_fmu, is_modelica, sorted_model, source_hint
 from pliant.structure.options import StructureOptions, structure_options
-from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
@@ -134,6 +131,12 @@ class Model(Stamped):
     def _shaped(self, parameters: Mapping[str, Any] | None) -> NumericModel:
         return self._numeric.shaped_for(by_name("parameters", parameters))
 
+    def _shaped_for(self, parameters: Mapping[str, Any] | None, inputs: Any) -> tuple[NumericModel, Any]:
+        if inputs is None or not self._numeric.has_tunable:
+            return self._shaped(parameters), inputs
+        given = read_inputs(inputs)
+        return self._numeric.shaped_for(by_name("parameters", parameters), tuple(given)), given
+
     @by_keyword
     def simulate(
         self,
@@ -178,7 +181,7 @@ class Model(Stamped):
         >>> round(float(result["x[0]"][-1]), 6)
         0.367879
         """
-        numeric = self._shaped(parameters)
+        numeric, inputs = self._shaped_for(parameters, inputs)
         request = check_request(
             numeric,
             start=start,
@@ -514,7 +517,9 @@ def load(
             raise ArgumentError(
                 f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU"
             )
-        return load_fmu_model(Path(source), kind, options)
+        from pliant.fmi.load import load_fmu
+
+        return Model(load_fmu(Path(source), kind, options))
     if kind is not None:
         raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")
     if is_modelica(source):
@@ -569,27 +574,6 @@ def inspect(
         )
     chosen = structure_options(options)
     return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
-
-
-def load_fmu_model(path: Path, kind: str | None, options: Any) -> Model:
-    """An FMU through its room."""
-    from pliant.fmi.load import load_fmu
-    from pliant.fmi.options import fmu_options
-
-    return Model(load_fmu(path, kind, fmu_options(options)))
-
-
-def sorted_model(
-    source: str | Path,
-    name: str | None,
-    path: Sequence[str | Path] | None,
-    tear: Sequence[str] | None,
-    options: StructureOptions,
-) -> SortedSystem:
-    """Modelica text through the symbolic packages: front end, structure."""
-    torn = [] if tear is None else as_names("tear", tear)
-    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
-    return sort_system(system, options, torn)
 
 
 def load_modelica(

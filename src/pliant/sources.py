@@ -1,13 +1,20 @@
-"""What a model is loaded from: a text, a file of some kind, a folder."""
+"""What a model is loaded from: a text, a file of some kind, a folder; and the way from Modelica to sorted equations."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pliant.arguments import as_names
 from pliant.errors import ArgumentError
 from pliant.frontend.classes import is_text
+from pliant.frontend.rumoca import read
+from pliant.frontend.scalarize import scalarize
+from pliant.ir import SortedSystem
+from pliant.structure.options import StructureOptions
+from pliant.structure.pipeline import sort_system
 
 
 def check_source(source: Any, name: Any) -> None:
@@ -39,3 +46,16 @@ def is_modelica(source: str | Path) -> bool:
     """A text, a .mo file or a folder."""
     text = str(source)
     return is_text(source) or text.endswith(".mo") or (bool(text) and Path(text).is_dir() and not text.endswith(".fmu"))
+
+
+def sorted_model(
+    source: str | Path,
+    name: str | None,
+    path: Sequence[str | Path] | None,
+    tear: Sequence[str] | None,
+    options: StructureOptions,
+) -> SortedSystem:
+    """Modelica text through the symbolic packages: front end, structure."""
+    torn = [] if tear is None else as_names("tear", tear)
+    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
+    return sort_system(system, options, torn)

@@ -1,4 +1,4 @@
-"""A simulation of a co-simulation FMU: it takes its steps itself, in its host, from one communication point to the next.
+"""A simulation of a co-simulation FMU: it takes its steps itself, from one communication point to the next.
 
 The simulation in C here only holds what the host sends: rows, steps, events, counters, and where it failed.
 """

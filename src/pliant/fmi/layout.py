@@ -54,12 +54,23 @@ class Vector:
 
 
 class FmuLayout:
-    """The vectors of one FMU. sizes: place of a structural parameter -> its value, where it is not the start value."""
+    """The vectors of one FMU.
 
-    def __init__(self, description: FmuDescription, kind: str, sizes: Mapping[int, int] = {}) -> None:
+    sizes: place of a structural parameter -> its value, where it is not the start value; tuned: places of tunable
+    parameters that change during the run, and are inputs.
+    """
+
+    def __init__(
+        self,
+        description: FmuDescription,
+        kind: str,
+        sizes: Mapping[int, int] = {},
+        tuned: frozenset[int] = frozenset(),
+    ) -> None:
         self.description = description
         self.interface: FmuInterface = description.interfaces[kind]
         self.sizes = dict(sizes)
+        self.tuned = tuned
         self.vectors = {name: Vector() for name in VECTORS}
         self.constants: list[int] = []  # places of variables that never change
         self.aliases: dict[str, tuple[str, int]] = {}
@@ -90,7 +101,7 @@ class FmuLayout:
             causality = one.causality
             if place in x or causality == "independent":
                 continue
-            if causality == "input" and one.type not in UNREAD:
+            if (causality == "input" or place in self.tuned) and one.type not in UNREAD:
                 vector = "u"
             elif causality in ("parameter", "structuralParameter") and one.type not in ("Binary", "Clock"):
                 vector = "p"

@@ -295,9 +295,14 @@ class NumericModel(ABC):
         """Start, stop and step of the run that the model suggests; None: it does not."""
         return None, None, None
 
-    def shaped_for(self, parameters: Mapping[str, Any]) -> NumericModel:
-        """The same model with arrays of the sizes that these parameters, by name, give it."""
+    def shaped_for(self, parameters: Mapping[str, Any], inputs: Sequence[str] = ()) -> NumericModel:
+        """The same model with arrays of the sizes that these parameters give it, and with these inputs (names)."""
         return self
+
+    @property
+    def has_tunable(self) -> bool:
+        """Has it parameters that may change during a run, and then are inputs?"""
+        return False
 
     def typed_parameters(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
         """(place, number) of each parameter that ``name`` stands for, checked; None: parameters are plain numbers."""
