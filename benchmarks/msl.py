@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-from pliant.codegen.compiler import FLAGS, find_compiler
+from pliant.codegen.compiler import find_compiler, flags_for
 from pliant.codegen.emit import generate
 from pliant.frontend.rumoca import read
 from pliant.frontend.scalarize import scalarize
@@ -175,7 +175,7 @@ def compile_seconds(text: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         target = str(Path(folder) / "model.so")
         headers = f"-I{runtime_folder() / 'include'}"
-        command = [*find_compiler(), *FLAGS, headers, "-shared", "-o", target, str(source), "-lm"]
+        command = [*find_compiler(), *flags_for(len(text)), headers, "-shared", "-o", target, str(source), "-lm"]
         subprocess.run(command, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -85,12 +85,18 @@ def test_large_texts_are_compiled_quickly_with_the_same_results(
     monkeypatch.setattr(compiler, "_call", watched)
     usual = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
     assert "-O2" in calls[-1]
+    monkeypatch.setattr(compiler, "MEDIUM", 100)
+    medium = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
+    assert "-O2" in calls[-1]
+    assert list(medium.final.values()) == list(usual.final.values())
     monkeypatch.setattr(compiler, "LARGE", 100)
     large = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
     assert "-O1" in calls[-1]
     assert list(large.final.values()) == list(usual.final.values())
+    monkeypatch.undo()
     monkeypatch.setattr(compiler, "_version", lambda _: b"clang version 17")
-    assert compiler._large_flags() == compiler.LARGE_FLAGS
+    assert compiler.flags_for(10**6) == compiler.FLAGS
+    assert compiler.flags_for(10**7) == compiler.LARGE_FLAGS
 
 
 def test_a_damaged_text_is_written_again(own_cache: Path) -> None:
