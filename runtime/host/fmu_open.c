@@ -134,6 +134,24 @@ static int differing(pl_fmu *f, const pl_fmu_vector *v, const double *value, con
     return any;
 }
 
+/* Vectors must be as long as the instance thinks they are. */
+static pl_status check_sizes(pl_fmu *f) {
+    size_t states = (size_t)f->vector[PL_FMU_X].n, roots = (size_t)f->head->n_roots;
+    if (f->head->kind != PL_FMU_MODEL_EXCHANGE) return PL_OK;
+    if (f->f3.get_number_of_continuous_states)
+        (void)PL_FMU_CALL(f, PL_CALL3_get_number_of_continuous_states,
+                          f->f3.get_number_of_continuous_states(f->instance, &states));
+    if (f->f3.get_number_of_event_indicators)
+        (void)PL_FMU_CALL(f, PL_CALL3_get_number_of_event_indicators,
+                          f->f3.get_number_of_event_indicators(f->instance, &roots));
+    if (states == (size_t)f->vector[PL_FMU_X].n && roots == (size_t)f->head->n_roots) return PL_OK;
+    snprintf(f->words, sizeof f->words,
+             "with these structural parameters the FMU has %zu states and %zu event indicators, by its "
+             "description %d and %d",
+             states, roots, f->vector[PL_FMU_X].n, (int)f->head->n_roots);
+    return PL_FATAL;
+}
+
 static pl_status set_structural(pl_fmu *f, const pl_fmu_vector *p, const double *value) {
     if (!differing(f, p, value, f->p_start, PL_FMU_STRUCTURAL)) return PL_OK;
     if (!f->f3.enter_configuration_mode) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_enter_configuration_mode);
@@ -144,10 +162,11 @@ static pl_status set_structural(pl_fmu *f, const pl_fmu_vector *p, const double 
                                      PL_CALL3_enter_configuration_mode);
     if (status == PL_OK) status = pl_fmu_set(f, p, f->chosen, value);
     if (status != PL_OK) return status;
-    return pl_fmu_status(
+    status = pl_fmu_status(
         f,
         PL_FMU_CALL(f, PL_CALL3_exit_configuration_mode, f->f3.exit_configuration_mode(f->instance)),
         PL_CALL3_exit_configuration_mode);
+    return status == PL_OK ? check_sizes(f) : status;
 }
 
 /* Start values of states that the user gave. */

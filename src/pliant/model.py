@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import as_names, by_name
+from pliant.arguments import by_name
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
-from pliant.frontend.classes import is_text
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
-from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped
 from pliant.plain import plain
@@ -30,9 +25,10 @@ from pliant.solve.results.result import Result, VariableInfo
 from pliant.solve.run.jacobian import Jacobian, check_jacobian, jacobian_at
 from pliant.solve.run.operating import Linearization, SteadyState, linearize, steady_state
 from pliant.solve.run.simulate import simulate
+from pliant.solve.signals.given import read_inputs
 from pliant.solve.start.explained import Start
+from pliant.sources import check_source, is_fmu, is_modelica, sorted_model, source_hint
 from pliant.structure.options import StructureOptions, structure_options
-from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
@@ -132,6 +128,15 @@ class Model(Stamped):
         ]
         return f"<pliant.Model {self.name!r}: {', '.join(parts)}>"
 
+    def _shaped(self, parameters: Mapping[str, Any] | None) -> NumericModel:
+        return self._numeric.shaped_for(by_name("parameters", parameters))
+
+    def _shaped_for(self, parameters: Mapping[str, Any] | None, inputs: Any) -> tuple[NumericModel, Any]:
+        if inputs is None or not self._numeric.has_tunable:
+            return self._shaped(parameters), inputs
+        given = read_inputs(inputs)
+        return self._numeric.shaped_for(by_name("parameters", parameters), tuple(given)), given
+
     @by_keyword
     def simulate(
         self,
@@ -176,8 +181,9 @@ class Model(Stamped):
         >>> round(float(result["x[0]"][-1]), 6)
         0.367879
         """
+        numeric, inputs = self._shaped_for(parameters, inputs)
         request = check_request(
-            self._numeric,
+            numeric,
             start=start,
             stop=stop,
             method=method,
@@ -191,7 +197,7 @@ class Model(Stamped):
             options=options,
             timeout=timeout,
         )
-        result = simulate(self._numeric, request, inputs, progress)
+        result = simulate(numeric, request, inputs, progress)
         self._last_start = result.start
         return result
 
@@ -291,7 +297,7 @@ class Model(Stamped):
         >>> model.linearize().eigenvalues.imag.round(6)
         array([ 2., -2.])
         """
-        return linearize(self._numeric, t, x, inputs, by_name("parameters", parameters))
+        return linearize(self._shaped(parameters), t, x, inputs, by_name("parameters", parameters))
 
     @by_keyword
     def jacobian(
@@ -318,7 +324,8 @@ class Model(Stamped):
         >>> round(found.matrix[0, 0])
         2000000
         """
-        return jacobian_at(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
+        given = inputs, by_name("parameters", parameters)
+        return jacobian_at(self._shaped(parameters), t, x, given, (rtol, atol), options)
 
     @by_keyword
     def check_jacobian(
@@ -343,7 +350,8 @@ class Model(Stamped):
         >>> [finding.kind for finding in model.check_jacobian().findings]
         ['kink']
         """
-        return check_jacobian(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
+        given = inputs, by_name("parameters", parameters)
+        return check_jacobian(self._shaped(parameters), t, x, given, (rtol, atol), options)
 
     @by_keyword
     def realtime(
@@ -422,7 +430,7 @@ class Model(Stamped):
         1.732051
         """
         return steady_state(
-            self._numeric, inputs, by_name("parameters", parameters), by_name("start_values", start_values)
+            self._shaped(parameters), inputs, by_name("parameters", parameters), by_name("start_values", start_values)
         )
 
 
@@ -509,7 +517,9 @@ def load(
             raise ArgumentError(
                 f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU"
             )
-        return load_fmu_model(Path(source), kind, options)
+        from pliant.fmi.load import load_fmu
+
+        return Model(load_fmu(Path(source), kind, options))
     if kind is not None:
         raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")
     if is_modelica(source):
@@ -564,58 +574,6 @@ def inspect(
         )
     chosen = structure_options(options)
     return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
-
-
-def check_source(source: Any, name: Any) -> None:
-    """Refuse what is neither a text nor a path, and names that are none."""
-    if not isinstance(source, (str, Path)):
-        raise ArgumentError(
-            f"the source must be a path or a Modelica text, not {source!r}", hint='e.g. pliant.load("circuit.mo")'
-        )
-    if not (name is None or (isinstance(name, str) and name)):
-        raise ArgumentError(f"name must be the name of a class, not {name!r}", hint="None for the last one of the file")
-
-
-def load_fmu_model(path: Path, kind: str | None, options: Any) -> Model:
-    """An FMU through its room."""
-    from pliant.fmi.load import load_fmu
-    from pliant.fmi.options import fmu_options
-
-    return Model(load_fmu(path, kind, fmu_options(options)))
-
-
-def source_hint(text: str, name: str | None) -> str:
-    """What may have been meant by something that is no file."""
-    if re.fullmatch(r"\w+(\.\w+)+", text) and name is None:
-        return f'check the path; a class of a library is given by its name: pliant.load("\\n", name="{text}")'
-    return "check the path; a Modelica text must contain a line break, or be of the form `model M ... end M;`"
-
-
-def is_fmu(source: str | Path) -> bool:
-    """An .fmu file, or the folder of an unpacked one."""
-    text = str(source)
-    if not text or is_text(source):
-        return False
-    return text.lower().endswith(".fmu") or (Path(text) / "modelDescription.xml").is_file()
-
-
-def is_modelica(source: str | Path) -> bool:
-    """A text, a .mo file or a folder."""
-    text = str(source)
-    return is_text(source) or text.endswith(".mo") or (bool(text) and Path(text).is_dir() and not text.endswith(".fmu"))
-
-
-def sorted_model(
-    source: str | Path,
-    name: str | None,
-    path: Sequence[str | Path] | None,
-    tear: Sequence[str] | None,
-    options: StructureOptions,
-) -> SortedSystem:
-    """Modelica text through the symbolic packages: front end, structure."""
-    torn = [] if tear is None else as_names("tear", tear)
-    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
-    return sort_system(system, options, torn)
 
 
 def load_modelica(

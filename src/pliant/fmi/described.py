@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import cast
 
 from pliant.fmi.description import FmuItem, FmuVariable, element_names
-from pliant.fmi.layout import Layout
+from pliant.fmi.layout import FmuLayout
 from pliant.solve.results.result import VariableInfo, VariableKind, VariableType
 
 KINDS: dict[str, VariableKind] = {"x": "state", "u": "input", "p": "parameter", "y": "output"}
@@ -16,7 +16,7 @@ KINDS: dict[str, VariableKind] = {"x": "state", "u": "input", "p": "parameter", 
 class FmuVariables(Mapping[str, VariableInfo]):
     """Name, of arrays that of an element -> what is known."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: FmuLayout) -> None:
         self._layout = layout
 
     @cached_property

@@ -119,7 +119,7 @@ class FmuInstance(Instance):
                 break
         raise FmuError(
             f"{host.settings.name}: {words.decode(errors='replace')}",
-            hint="check parameters and start values; result.log and options={'log': True} tell more",
+            hint="check parameters and start values; options={'log': True} of pliant.load records more messages",
         )
 
 

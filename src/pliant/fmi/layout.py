@@ -53,13 +53,24 @@ class Vector:
         return dict(zip(self.places, ends.tolist(), strict=False))
 
 
-class Layout:
-    """The vectors of one FMU. sizes: place of a structural parameter -> its value, where it is not the start value."""
+class FmuLayout:
+    """The vectors of one FMU.
 
-    def __init__(self, description: FmuDescription, kind: str, sizes: Mapping[int, int] = {}) -> None:
+    sizes: place of a structural parameter -> its value, where it is not the start value; tuned: places of tunable
+    parameters that change during the run, and are inputs.
+    """
+
+    def __init__(
+        self,
+        description: FmuDescription,
+        kind: str,
+        sizes: Mapping[int, int] = {},
+        tuned: frozenset[int] = frozenset(),
+    ) -> None:
         self.description = description
         self.interface: FmuInterface = description.interfaces[kind]
         self.sizes = dict(sizes)
+        self.tuned = tuned
         self.vectors = {name: Vector() for name in VECTORS}
         self.constants: list[int] = []  # places of variables that never change
         self.aliases: dict[str, tuple[str, int]] = {}
@@ -90,7 +101,7 @@ class Layout:
             causality = one.causality
             if place in x or causality == "independent":
                 continue
-            if causality == "input" and one.type not in UNREAD:
+            if (causality == "input" or place in self.tuned) and one.type not in UNREAD:
                 vector = "u"
             elif causality in ("parameter", "structuralParameter") and one.type not in ("Binary", "Clock"):
                 vector = "p"
@@ -236,8 +247,8 @@ class Layout:
 # -------------------------------------------------------------------------------------------------------- the table
 
 
-def host_table(layout: Layout, options: FmuOptions, texts: tuple[str, ...], unit: tuple[int, ...] = ()) -> bytes:
-    """What the host is told (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
+def host_table(layout: FmuLayout, options: FmuOptions, texts: tuple[str, ...], unit: tuple[int, ...] = ()) -> bytes:
+    """The table that a host gets (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
     description, interface = layout.description, layout.interface
     binary, name, resources = texts
     pattern = layout.jacobian() if interface.kind == "model-exchange" else None
@@ -272,7 +283,7 @@ def host_table(layout: Layout, options: FmuOptions, texts: tuple[str, ...], unit
     return b"".join(parts)
 
 
-def n_roots(layout: Layout) -> int:
+def n_roots(layout: FmuLayout) -> int:
     """Number of event indicators."""
     structure = layout.description.structure
     if layout.interface.kind != "model-exchange":
@@ -282,13 +293,13 @@ def n_roots(layout: Layout) -> int:
     return structure.n_event_indicators
 
 
-def _derivatives(layout: Layout) -> Iterator[FmuVariable]:
+def _derivatives(layout: FmuLayout) -> Iterator[FmuVariable]:
     if layout.interface.kind == "model-exchange":
         for one in layout.description.structure.derivatives:
             yield layout.description.variables[one.variable]
 
 
-def _rows(layout: Layout, vector: str) -> Rows:
+def _rows(layout: FmuLayout, vector: str) -> Rows:
     """Reference, type, size and flags of the variables."""
     variables, two = layout.description.variables, layout.description.major == 2
     found = np.zeros((len(layout.vectors[vector].places), 4), dtype=np.uint32)

@@ -20,7 +20,7 @@ from pliant.fmi.description import FmuVariable, element_names
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.instance import FmuInstance
-from pliant.fmi.layout import Layout, host_table, n_roots
+from pliant.fmi.layout import FmuLayout, host_table, n_roots
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
@@ -33,6 +33,7 @@ from pliant.solve.signals.kinds import Declared
 from pliant.solve.start.search import StartSearch
 
 MODEL_SETTLES = 8
+MOST_VARIANTS = 8
 FLAGS = runtime.MODEL_IMPURE | runtime.MODEL_REFUSES | runtime.MODEL_SINGLE | MODEL_SETTLES
 
 
@@ -50,12 +51,13 @@ class LoadedFmu:
 class FmuModel(NumericModel):
     """A model-exchange FMU."""
 
-    def __init__(self, loaded: LoadedFmu, sizes: Mapping[int, int] = {}) -> None:
+    def __init__(self, loaded: LoadedFmu, sizes: Mapping[int, int] = {}, tuned: frozenset[int] = frozenset()) -> None:
         self.loaded = loaded
         self.fmu = loaded.info
-        self.layout = layout = Layout(loaded.info.description, loaded.info.kind, sizes)
+        self.layout = layout = FmuLayout(loaded.info.description, loaded.info.kind, sizes, tuned)
         self.texts: list[str] = []  # values of String parameters: their numbers, from 1, stand in p
         self.left_out: set[str] = set()  # outputs that are no numbers, and not asked for
+        self.variants: dict[Any, FmuModel] = {}  # with arrays of other sizes, or other inputs
         keep: list[Any] = []
         super().__init__(
             self._struct(keep),
@@ -121,8 +123,36 @@ class FmuModel(NumericModel):
         """Values of the FMU with these parameters."""
         return FmuInstance(self, parameters)
 
+    def shaped_for(self, parameters: Mapping[str, Any], inputs: Sequence[str] = ()) -> FmuModel:
+        """Structural parameters of FMI 3 change the sizes of arrays; tunable parameters may be inputs."""
+        sizes: dict[int, int] = {}
+        places, variables = self.fmu.description.places, self.fmu.description.variables
+        for name, value in parameters.items():
+            place = places.get(name)
+            if place is not None and variables[place].causality == "structuralParameter":
+                number = self.typed_parameters(name, value)[0][1]
+                if number != variables[place].start:
+                    sizes[place] = int(number)
+        tuned = frozenset(places[name] for name in inputs if name in places and _is_tunable(variables[places[name]]))
+        if not sizes and not tuned:
+            return self
+        key = tuple(sorted(sizes.items())), tuned
+        with self.lock:
+            found = self.variants.pop(key, None) or FmuModel(self.loaded, sizes, tuned)
+            self.variants[key] = found  # the last ones are kept
+            while len(self.variants) > MOST_VARIANTS:
+                self.variants.pop(next(iter(self.variants)))
+        return found
+
+    @cached_property
+    def has_tunable(self) -> bool:
+        """Has it parameters that may change during a run?"""
+        return any(_is_tunable(one) for one in self.fmu.description.variables)
+
     def close(self) -> None:
         """End the hosts, remove what was unpacked."""
+        for one in list(self.variants.values()):
+            one.pool.close()
         self.pool.close()
         self.loaded.unpacked.close()
 
@@ -166,7 +196,8 @@ class FmuModel(NumericModel):
         """Discrete variables change at events only; what inputs do to them, they do there."""
         none: frozenset[int] = frozenset()
         variables = self.fmu.description.variables
-        return {name: none for one in variables if one.variability == "discrete" for name in self._elements(one)}
+        held = ("discrete", "tunable")
+        return {name: none for one in variables if one.variability in held for name in self._elements(one)}
 
     def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
         """Types and bounds by the description."""
@@ -256,8 +287,12 @@ class FmuModel(NumericModel):
 
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Parameters and constants."""
-        found = dict(zip(self.names.p, parameters.tolist(), strict=True))
         variables = self.fmu.description.variables
+        found = dict(zip(self.names.p, parameters.tolist(), strict=True))
+        for place in self.layout.vectors["p"].places:
+            if variables[place].type == "String":  # a text is no number
+                for name in self._elements(variables[place]):
+                    found.pop(name, None)
         for place in self.layout.constants:
             one = variables[place]
             names = self._elements(one)
@@ -269,10 +304,14 @@ class FmuModel(NumericModel):
         """The path travels: the file must be there."""
         from pliant.fmi.load import load_again
 
-        return load_again, (self.fmu.path, self.fmu.kind, self.loaded.options, self.loaded.digest, self.layout.sizes)
+        return load_again, (self.fmu.path, self.fmu.kind, self.loaded.options, self.loaded.digest)
 
 
-def _names(layout: Layout) -> Names:
+def _is_tunable(one: FmuVariable) -> bool:
+    return one.causality == "parameter" and one.variability == "tunable" and one.base not in ("string", "binary")
+
+
+def _names(layout: FmuLayout) -> Names:
     return Names(
         x=layout.names("x"),
         u=layout.names("u"),

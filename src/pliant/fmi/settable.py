@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.fmi.description import FmuVariable
-from pliant.fmi.layout import Layout
+from pliant.fmi.layout import FmuLayout
 from pliant.fmi.values import LIMITS
 from pliant.solve.names import suggestion
 
@@ -21,7 +21,7 @@ WHAT = {"parameters": "parameter", "start_values": "variable with a start value"
 class Settable:
     """Places of what may be set, by name: of one vector after the other."""
 
-    def __init__(self, layout: Layout, vectors: Sequence[str], texts: list[str]) -> None:
+    def __init__(self, layout: FmuLayout, vectors: Sequence[str], texts: list[str]) -> None:
         self.layout = layout
         self.texts = texts
         self._first: dict[int, int] = {}
@@ -41,6 +41,11 @@ class Settable:
         variable, first, inside = self._find(what, name)
         place = self.layout.description.places[variable.name]
         shape = self.layout.shape(place)
+        if inside is not None and variable.start_values(self.layout.size(place)) is None:
+            raise ArgumentError(
+                f"{what}: {name} is an element of an array whose other elements are not known",
+                hint=f"give the whole array {variable.name}: structural parameters have changed its size",
+            )
         if not shape or inside is not None:
             return [(first + (inside or 0), self._number(what, name, variable, value))]
         try:

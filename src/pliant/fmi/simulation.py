@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import dataclasses
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from pliant.fmi.instance import FmuInstance
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.run.remote import MAX, MIN, NOMINAL, RemoteSimulation
+from pliant.solve.run.simulation import Simulation
 from pliant.solve.start.search import StartSearch
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 #: numbers that a result may have where nobody says what is recorded; rows of a run whose steps are recorded
 MOST_NUMBERS = 20_000_000
 ROWS_OF_STEPS = 1000
+#: for measuring the right-hand side
+MEASURE_SECONDS, MOST_CALLS = 2e-3, 10_000
 
 
 class FmuSimulation(RemoteSimulation):
@@ -97,7 +102,7 @@ class FmuSimulation(RemoteSimulation):
         """The FMU cannot be instantiated, or refuses its parameters."""
         return FmuError(
             f"{self.model.name}: {words}",
-            hint="check parameters and start values; options={'log': True} of pliant.load and result.log tell more",
+            hint="check parameters and start values; options={'log': True} of pliant.load records more messages",
         )
 
     def heard(self, words: str) -> None:
@@ -116,6 +121,22 @@ class FmuSimulation(RemoteSimulation):
             self.instance.attach(fresh=True).used = True
             with self.alive():
                 self.send()
+
+    def rhs_seconds(self) -> float:
+        """Measured in a host, at the start values; where that cannot be, what the run took at most."""
+        most = self.seconds / max(int(self.count.n_rhs), 1)
+        try:
+            request = dataclasses.replace(self.request, stop=self.request.start, points=None, outputs=())
+            point = Simulation(self.model, request, {})
+            point.begin()
+        except PliantError:
+            return most
+        assert isinstance(point.instance, FmuInstance)
+        client, place = ctypes.byref(point.instance.client), (request.start, point.x.ctypes.data, point.u.ctypes.data)
+        once = float(runtime.lib.pl_fmu_client_measure(client, *place, 1))
+        calls = min(max(int(MEASURE_SECONDS / max(once, 1e-9)), 1), MOST_CALLS)
+        found = float(runtime.lib.pl_fmu_client_measure(client, *place, calls))
+        return found if found > 0.0 else most
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -144,7 +165,7 @@ class FmuStart(StartSearch):
         words = failure.words.decode(errors="replace") or "it gave no reason"
         return ModelEvaluationError(
             f"{sim.model.name}: initialisation failed at t = {sim.request.start:g}: {words}",
-            hint="check parameters, start values and inputs; options={'log': True} of pliant.load tells more",
+            hint="check parameters, start values and inputs; options={'log': True} of pliant.load records more",
             time=sim.request.start,
         )
 

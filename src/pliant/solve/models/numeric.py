@@ -282,13 +282,22 @@ class NumericModel(ABC):
 
     @property
     def simulation_class(self) -> type[Simulation] | None:
-        """Who takes the steps of a simulation; None: whoever the options say."""
+        """The kind of its simulations; None: as the options say."""
         return None
 
     @property
     def experiment(self) -> tuple[float | None, float | None, float | None]:
         """Start, stop and step of the run that the model suggests; None: it does not."""
         return None, None, None
+
+    def shaped_for(self, parameters: Mapping[str, Any], inputs: Sequence[str] = ()) -> NumericModel:
+        """The same model with arrays of the sizes that these parameters give it, and with these inputs (names)."""
+        return self
+
+    @property
+    def has_tunable(self) -> bool:
+        """Has it parameters that may change during a run, and then are inputs?"""
+        return False
 
     def typed_parameters(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
         """(place, number) of each parameter that ``name`` stands for, checked; None: parameters are plain numbers."""

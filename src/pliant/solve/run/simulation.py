@@ -311,6 +311,10 @@ class Simulation:
     def close(self) -> None:
         """End what only stepping needs."""
 
+    def rhs_seconds(self) -> float | None:
+        """One evaluation of f where the steps are taken; None: here, where it can be measured."""
+        return None
+
     @property
     def messages(self) -> tuple[tuple[float, str, str, str], ...]:
         """What foreign code said during the run: time, status, category, text."""
