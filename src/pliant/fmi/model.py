@@ -88,12 +88,14 @@ class FmuModel(NumericModel):
             **{name: runtime.address_of(value) for name, value in numbers.items() if len(value)},
         )
         pattern = layout.jacobian()
+        self.declared_pattern: int | None = None  # address of the one that the host knows
         if pattern is not None:
             keep.extend(pattern)
             start, row = pattern
             struct.jac = runtime.PatternStruct(
                 n["x"], n["x"], runtime.address_of(start), runtime.address_of(row) if len(row) else None
             )
+            self.declared_pattern = struct.jac.start
         interface = layout.interface
         runtime.lib.pl_fmu_client_install(
             ctypes.byref(struct), interface.directional_derivatives, roots > 0, interface.needs_completed_step
@@ -231,8 +233,23 @@ class FmuModel(NumericModel):
 
     @property
     def doubtful_pattern(self) -> bool:
-        """Dependencies may be wrong."""
-        return bool(self.struct.jac.start)
+        """Dependencies may be wrong; a pattern of pliant's own leaves out what it leaves out."""
+        return bool(self.struct.jac.start) and self.struct.jac.start == self.declared_pattern
+
+    @property
+    def described_as(self) -> str:
+        """Its equations stay inside."""
+        return "an FMU"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """In a host."""
+        return True
+
+    @property
+    def has_hidden_memory(self) -> bool:
+        """Only the FMU itself changes its discrete variables."""
+        return any(one.variability == "discrete" for one in self.fmu.description.variables) or bool(self.names.roots)
 
     @property
     def pattern_hint(self) -> str:
