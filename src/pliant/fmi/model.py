@@ -172,7 +172,7 @@ class FmuModel(NumericModel):
     @property
     def steps_itself(self) -> bool:
         """It is a co-simulation FMU."""
-        return self.fmu.kind == "co-simulation"
+        return bool(self.fmu.kind == "co-simulation")
 
     def start_search(self, sim: Simulation) -> StartSearch:
         """The FMU finds its start values."""
