@@ -37,7 +37,7 @@ def kept_objects(compiler: str, flags: Sequence[str], sources: Sequence[Path]) -
         kept = folder / key / f"{source.stem}.o"  # under its own name: tests tell objects by their names
         if not kept.is_file():
             work = folder / f"{key}.{os.getpid()}"
-            work.mkdir()
+            work.mkdir(exist_ok=True)  # one may be left of a text that did not compile
             command = [compiler, *flags, "-c", str(source), "-o", str(work / kept.name)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr

@@ -28,6 +28,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("realtime",),
     ("export",),
     ("cosim",),
+    ("sources",),
     ("model",),
     ("tour",),
     ("cli",),

@@ -22,7 +22,7 @@ import pliant
 
 CALLABLES = public_callables()
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-N_THREADS = 8
+N_THREADS = 9
 
 
 def arguments_of(name: str) -> list[inspect.Parameter]:
@@ -228,6 +228,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
 ON_A_MODEL: dict[str, Callable[[pliant.Model], Any]] = {
     "as_dict": lambda model: model.as_dict(),
     "check_jacobian": lambda model: model.check_jacobian(),
+    "close": lambda model: model.close(),
     "jacobian": lambda model: model.jacobian(),
     "linearize": lambda model: model.linearize(t=0.5),
     "realtime": lambda model: model.realtime(step=0.01, stop=0.5),

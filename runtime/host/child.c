@@ -1,13 +1,9 @@
 /* Desktop only. The child process of a simulation: reads what to simulate, loads the compiled model, runs pl_simulation and
- * sends back rows, steps and events as they come, and at the end its whole state, which the parent restores.
- *
- * Frames: two int64, kind and bytes, then as many bytes. Numbers and structures are those of this machine: parent and child
- * use the same library. Pointers inside structures only tell whether something is there.
- */
+ * sends back rows, steps and events as they come, and at the end its whole state, which the parent restores. */
 #ifndef _WIN32
 #define _POSIX_C_SOURCE 200809L
 #endif
-#include "pliant_host.h"
+#include "child.h"
 
 #include <math.h>
 #include <signal.h>
@@ -26,31 +22,19 @@
 #define dup2  _dup2
 #else
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 #endif
 
 #define CALL_SECONDS 0.05 /* that one call of the step loop should take */
 #define MOST_STEPS   (1 << 20)
 
-typedef struct child {
-    int in, out;
-    void *given[PL_CHILD_N_GIVEN];
-    int64_t bytes[PL_CHILD_N_GIVEN];
-    pl_model model;
-    pl_setup setup;
-    pl_plan plan;
-    pl_inputs inputs;
-    pl_host_memory memory;
-    pl_simulation *sim;
-    int64_t rows, log, events; /* that were sent */
-} child;
-
 /* ------------------------------------------------------------------------------------------------ the pipes */
 
-static int get(int from, void *to, int64_t bytes) {
+int pl_child_get(pl_child *c, void *to, int64_t bytes) {
     char *at = to;
     while (bytes > 0) {
-        long got = (long)read(from, at, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
+        long got = (long)read(c->in, at, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
         if (got <= 0) return 0;
         at += got;
         bytes -= got;
@@ -58,10 +42,10 @@ static int get(int from, void *to, int64_t bytes) {
     return 1;
 }
 
-static int put(int to, const void *from, int64_t bytes) {
+int pl_child_put(pl_child *c, const void *from, int64_t bytes) {
     const char *at = from;
     while (bytes > 0) {
-        long done = (long)write(to, at, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
+        long done = (long)write(c->out, at, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
         if (done <= 0) return 0;
         at += done;
         bytes -= done;
@@ -69,56 +53,49 @@ static int put(int to, const void *from, int64_t bytes) {
     return 1;
 }
 
-static int put_head(child *c, int64_t kind, int64_t bytes) {
+int pl_child_put_head(pl_child *c, int64_t kind, int64_t bytes) {
     int64_t head[2] = {kind, bytes};
-    return put(c->out, head, sizeof head);
+    return pl_child_put(c, head, sizeof head);
 }
 
-static int refuse(child *c, const char *words, const char *more) {
+int pl_child_refuse(pl_child *c, const char *words, const char *more) {
     char text[1000];
     snprintf(text, sizeof text, "%s%s", words, more ? more : "");
-    put_head(c, PL_CHILD_REFUSED, (int64_t)strlen(text));
-    put(c->out, text, (int64_t)strlen(text));
-    return 4;
+    return pl_child_put_head(c, PL_CHILD_REFUSED, (int64_t)strlen(text)) &&
+           pl_child_put(c, text, (int64_t)strlen(text));
 }
 
 /* ---------------------------------------------------------------------------------------------- the request */
 
-static int read_request(child *c) {
-    for (;;) {
-        int64_t head[2];
-        if (!get(c->in, head, sizeof head)) return 0;
-        if (head[0] == PL_CHILD_GO) return 1;
-        if (head[0] < 0 || head[0] >= PL_CHILD_N_GIVEN) return 0;
-        void *block = malloc((size_t)head[1] + 16);
-        if (!block || !get(c->in, block, head[1])) return 0;
-        ((char *)block)[head[1]] = 0;
-        c->given[head[0]] = block;
-        c->bytes[head[0]] = head[1];
+static int take_given(pl_child *c, int64_t what, int64_t bytes) {
+    if (what < 0 || what >= PL_CHILD_N_GIVEN || bytes < 0) return 0;
+    free(c->given[what]);
+    c->given[what] = malloc((size_t)bytes + 16);
+    if (!c->given[what] || !pl_child_get(c, c->given[what], bytes)) return 0;
+    ((char *)c->given[what])[bytes] = 0;
+    c->bytes[what] = bytes;
+    return 1;
+}
+
+void pl_child_forget(pl_child *c) {
+    for (int k = 0; k < PL_CHILD_N_GIVEN; k++) {
+        free(c->given[k]);
+        c->given[k] = NULL;
+        c->bytes[k] = 0;
     }
 }
 
 /* The inputs that only the parent can evaluate. */
 static pl_status ask_inputs(void *user, pl_real t, pl_real *u) {
-    child *c = user;
+    pl_child *c = user;
     int64_t bytes = (int64_t)sizeof(pl_real) * c->inputs.n_u, status;
-    if (!put_head(c, PL_CHILD_INPUTS, bytes + (int64_t)sizeof t) || !put(c->out, &t, sizeof t) ||
-        !put(c->out, u, bytes) || !get(c->in, &status, sizeof status) || !get(c->in, u, bytes))
+    if (!pl_child_put_head(c, PL_CHILD_INPUTS, bytes + (int64_t)sizeof t) || !pl_child_put(c, &t, sizeof t) ||
+        !pl_child_put(c, u, bytes) || !pl_child_get(c, &status, sizeof status) || !pl_child_get(c, u, bytes))
         exit(5); /* the parent is gone */
     return (pl_status)status;
 }
 
-static const pl_model *load_model(const char *path) {
-#ifdef _WIN32
-    HMODULE found = LoadLibraryA(path);
-    return found ? (const pl_model *)(void *)GetProcAddress(found, PL_MODEL_SYMBOL) : NULL;
-#else
-    void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return found ? dlsym(found, PL_MODEL_SYMBOL) : NULL;
-#endif
-}
-
-static void link_inputs(child *c) {
+static void link_inputs(pl_child *c) {
     memcpy(&c->inputs, c->given[PL_CHILD_INPUT_SET], sizeof c->inputs);
     c->inputs.start = c->given[PL_CHILD_SEGMENT_START];
     c->inputs.coefficient = c->given[PL_CHILD_COEFFICIENT];
@@ -130,21 +107,20 @@ static void link_inputs(child *c) {
     c->setup.inputs = &c->inputs;
 }
 
-static void link_setup(child *c) {
+static void link_setup(pl_child *c) {
     const int32_t *methods = c->given[PL_CHILD_METHODS];
     pl_setup *s = &c->setup;
-    memcpy(s, c->given[PL_CHILD_SETUP], sizeof *s);
-    s->engine = &pl_model_engine;
-    s->model = &c->model;
-    s->unit = NULL;
-    s->open = 1;
-    s->self = NULL;
+    s->engine = c->unit ? &pl_unit_engine : &pl_model_engine;
+    s->model = c->unit ? NULL : &c->model;
+    s->unit = c->unit;
+    s->open = c->self == NULL;
+    s->self = c->self;
     s->parameters = c->given[PL_CHILD_PARAMETERS];
     s->inputs = NULL;
     s->u = c->given[PL_CHILD_U];
     s->x = c->given[PL_CHILD_X];
     s->atol = c->given[PL_CHILD_ATOL];
-    s->run.method = pl_method_of(methods[0]);
+    s->run.method = methods[0] >= 0 ? pl_method_of(methods[0]) : NULL;
     s->run.other = methods[1] >= 0 ? pl_method_of(methods[1]) : NULL;
     s->linear = NULL;
     s->linear_used = 0;
@@ -162,7 +138,7 @@ static void link_setup(child *c) {
     if (c->given[PL_CHILD_INPUT_SET]) link_inputs(c);
 }
 
-static pl_status make_plan(child *c) {
+static pl_status make_plan(pl_child *c) {
     pl_plan *plan = &c->plan;
     void *work = malloc(pl_linear_work_size(&c->model));
     if (!work) return PL_MEMORY;
@@ -176,8 +152,18 @@ static pl_status make_plan(child *c) {
 
 /* ---------------------------------------------------------------------------------------------- the answers */
 
+static double now(void) {
+#ifdef _WIN32
+    return (double)clock() / CLOCKS_PER_SEC;
+#else
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+#endif
+}
+
 /* What is new; the last row may still be replaced. */
-static int send_part(child *c, int last) {
+static int send_part(pl_child *c, int last) {
     const pl_simulation *s = c->sim;
     const pl_stepper *head = s->method;
     pl_child_part part;
@@ -193,47 +179,62 @@ static int send_part(child *c, int last) {
     part.count[1] = s->out.log_used - c->log;
     part.count[2] = s->n_events - c->events;
     part.counters = s->count;
-    part.t_reached = s->run->t_reached;
-    part.method = s->run->method;
-    part.handovers = s->run->handovers;
-    part.started = s->run->started;
-    if (s->run->started) part.head = *head;
+    part.failure = s->problem.failure;
+    part.t_reached = s->run ? s->run->t_reached : s->t;
+    if (s->run) {
+        part.method = s->run->method;
+        part.handovers = s->run->handovers;
+        part.started = s->run->started;
+        if (s->run->started) part.head = *head;
+    }
     int64_t bytes = (int64_t)sizeof part + row * part.count[0] + step * part.count[1] + event * part.count[2];
-    int fine = put_head(c, PL_CHILD_PART, bytes) && put(c->out, &part, sizeof part) &&
-               put(c->out, (const char *)s->out.row + row * part.first[0], row * part.count[0]) &&
-               put(c->out, (const char *)s->out.log + step * part.first[1], step * part.count[1]) &&
-               put(c->out, s->event + event * part.first[2], event * part.count[2]);
+    int fine = (!c->kind->tell || c->kind->tell(c)) && pl_child_put_head(c, PL_CHILD_PART, bytes) &&
+               pl_child_put(c, &part, sizeof part) &&
+               pl_child_put(c, (const char *)s->out.row + row * part.first[0], row * part.count[0]) &&
+               pl_child_put(c, (const char *)s->out.log + step * part.first[1], step * part.count[1]) &&
+               pl_child_put(c, s->event + event * part.first[2], event * part.count[2]);
     c->rows = rows;
     c->log = s->out.log_used;
     c->events = s->n_events;
+    c->sent = now();
     return fine;
 }
 
 /* The whole state; the parent has the rows, the log and the events. */
-static int send_state(child *c, int kind, pl_status status) {
+static int send_state(pl_child *c, int kind, pl_status status) {
     size_t bytes = pl_simulation_save_size(c->sim, PL_SAVE_INCIDENTS);
     void *image = malloc(bytes + 16);
     int64_t word = (int64_t)status;
-    if (!image || (bytes > 0 && pl_simulation_save(c->sim, PL_SAVE_INCIDENTS, image) != PL_OK)) return 0;
-    int fine = put_head(c, kind, (int64_t)(bytes + sizeof word)) && put(c->out, &word, sizeof word) &&
-               put(c->out, image, (int64_t)bytes);
+    if (!image || (bytes > 0 && pl_simulation_save(c->sim, PL_SAVE_INCIDENTS, image) != PL_OK)) {
+        free(image);
+        return pl_child_refuse(c, "its state cannot be saved", NULL);
+    }
+    int fine = pl_child_put_head(c, kind, (int64_t)(bytes + sizeof word)) &&
+               pl_child_put(c, &word, sizeof word) && pl_child_put(c, image, (int64_t)bytes);
     free(image);
     return fine;
 }
 
-static double seconds(void) {
-    return (double)clock() / CLOCKS_PER_SEC;
+/* What the model says about a failure. */
+static int send_words(pl_child *c) {
+    const char *words = pl_simulation_words(c->sim);
+    return pl_child_put_head(c, PL_CHILD_WORDS, (int64_t)strlen(words)) &&
+           pl_child_put(c, words, (int64_t)strlen(words));
 }
 
-/* The pattern is doubted: does the parent say that it is right? */
-static int trusted(child *c) {
-    int64_t answer = 0;
-    return send_part(c, 0) && send_state(c, PL_CHILD_DOUBT, PL_PATTERN) &&
-           get(c->in, &answer, sizeof answer) && answer == 1;
+/* The pattern is doubted: does the parent say that it is right? Before it answers, it may ask for values of the model. */
+static int trusted(pl_child *c) {
+    if (!send_part(c, 0) || !send_state(c, PL_CHILD_DOUBT, PL_PATTERN)) return 0;
+    for (;;) {
+        int64_t head[2], answer = 0;
+        if (!pl_child_get(c, head, sizeof head)) return 0;
+        if (head[0] == PL_CHILD_ANSWER) return pl_child_get(c, &answer, sizeof answer) && answer == 1;
+        if (!c->kind->serve || !c->kind->serve(c, head[0], head[1])) return 0;
+    }
 }
 
 /* Start values; what the parent needs to tell of them. */
-static int start(child *c, pl_status *status) {
+static int start(pl_child *c, pl_status *status) {
     pl_simulation *s = c->sim;
     const pl_start_report *report = &s->report;
     *status = pl_simulation_initialise(s);
@@ -243,65 +244,143 @@ static int start(child *c, pl_status *status) {
     }
     int64_t word = (int64_t)*status, each = (int64_t)sizeof(int);
     int64_t lists = each * (report->n_undetermined + report->n_redundant);
-    return put_head(c, PL_CHILD_STARTED, (int64_t)(sizeof word + sizeof *report) + lists) &&
-           put(c->out, &word, sizeof word) && put(c->out, report, sizeof *report) &&
-           put(c->out, report->undetermined, each * report->n_undetermined) &&
-           put(c->out, report->redundant, each * report->n_redundant);
+    return (!c->kind->tell || c->kind->tell(c)) &&
+           pl_child_put_head(c, PL_CHILD_STARTED, (int64_t)(sizeof word + sizeof *report) + lists) &&
+           pl_child_put(c, &word, sizeof word) && pl_child_put(c, report, sizeof *report) &&
+           pl_child_put(c, report->undetermined, each * report->n_undetermined) &&
+           pl_child_put(c, report->redundant, each * report->n_redundant);
 }
 
-static int run(child *c) {
+/* 0: the parent is gone. */
+static int run(pl_child *c) {
     pl_simulation *s = c->sim;
     int64_t steps = 64;
     pl_status status;
-    if (!start(c, &status)) return 5;
+    if (!start(c, &status)) return 0;
+    c->sent = now();
     while (status >= 0 && status != PL_FINISHED && status != PL_TERMINATED) {
-        double begin = seconds();
+        double begin = now();
         status = pl_simulation_advance(s, steps);
-        double took = seconds() - begin;
+        double end = now(), took = end - begin;
         if (status == PL_PATTERN && trusted(c)) {
             pl_simulation_trust(s);
             status = PL_PAUSED;
         }
-        if (status == PL_PAUSED && !send_part(c, 0)) return 5;
+        /* what is sent wakes the parent: not for a part of a short run */
+        if (status == PL_PAUSED && end - c->sent > 0.5 * CALL_SECONDS && !send_part(c, 0)) return 0;
         if (took < 0.5 * CALL_SECONDS && steps < MOST_STEPS) steps *= 2;
         if (took > CALL_SECONDS && steps > 1) steps /= 2;
     }
     if (status >= 0) pl_simulation_set_linear(s, NULL, NULL, 0); /* matrices are large, and nothing failed */
-    return send_part(c, 1) && send_state(c, PL_CHILD_END, status) ? 0 : 5;
+    int fine = send_part(c, 1);
+    if (status < 0) fine = fine && send_words(c);
+    if (c->kind->close) c->kind->close(c, status);
+    return fine && (!c->kind->tell || c->kind->tell(c)) && send_state(c, PL_CHILD_END, status);
 }
 
-static int simulate(child *c) {
-    if (!read_request(c)) return refuse(c, "the request is not complete", NULL);
-    const char *path = c->given[PL_CHILD_LIBRARY];
-    const pl_model *model = load_model(path);
-    if (!model) return refuse(c, "the library of the model cannot be loaded: ", path);
-    if (model->abi != PL_ABI) return refuse(c, "the model was made for another version of pliant.h: ", path);
-    c->model = *model;
+static int simulate_with(pl_child *c, void **block) {
+    pl_status status;
+    link_setup(c);
+    if (c->given[PL_CHILD_LINEAR] && make_plan(c) != PL_OK)
+        return pl_child_refuse(c, "there is no plan of the matrices", NULL);
+    *block = malloc(pl_simulation_size(&c->setup));
+    if (!*block) return pl_child_refuse(c, "there is not enough memory", NULL);
+    c->sim = pl_simulation_init(*block, &c->setup, &status);
+    if (!c->sim) return pl_child_refuse(c, "the model could not be opened: ", pl_simulation_words(*block));
+    return run(c);
+}
+
+/* The pattern of the request instead of the model's own; of another length than the columns need: none. */
+static void take_pattern(pl_child *c) {
+    int n = c->model.n_x;
+    memset(&c->model.jac, 0, sizeof c->model.jac);
+    if (c->bytes[PL_CHILD_PATTERN_START] != (int64_t)sizeof(int) * (n + 1)) return;
+    c->model.jac.n_rows = c->model.jac.n_cols = n;
+    c->model.jac.start = c->given[PL_CHILD_PATTERN_START];
+    c->model.jac.row = c->given[PL_CHILD_PATTERN_ROW];
+}
+
+/* One simulation. 0: the parent is gone. */
+static int simulate(pl_child *c) {
+    void *block = NULL;
+    c->sim = NULL;
+    c->unit = NULL;
+    c->self = NULL;
+    c->rows = c->log = c->events = 0;
+    memset(&c->plan, 0, sizeof c->plan);
+    if (!c->given[PL_CHILD_SETUP] || !c->given[PL_CHILD_METHODS])
+        return pl_child_refuse(c, "the request is not complete", NULL);
+    memcpy(&c->setup, c->given[PL_CHILD_SETUP], sizeof c->setup);
+    const char *why = c->kind->open(c);
+    if (why) return (!c->kind->tell || c->kind->tell(c)) && pl_child_refuse(c, why, NULL);
     if (c->given[PL_CHILD_NOMINAL]) c->model.x_nominal = c->given[PL_CHILD_NOMINAL];
     if (c->given[PL_CHILD_MIN]) c->model.x_min = c->given[PL_CHILD_MIN];
     if (c->given[PL_CHILD_MAX]) c->model.x_max = c->given[PL_CHILD_MAX];
-    link_setup(c);
-    if (c->given[PL_CHILD_LINEAR] && make_plan(c) != PL_OK)
-        return refuse(c, "there is no plan of the matrices", NULL);
-    pl_status status;
-    void *block = malloc(pl_simulation_size(&c->setup));
-    if (!block) return refuse(c, "there is not enough memory", NULL);
-    c->sim = pl_simulation_init(block, &c->setup, &status);
-    if (!c->sim) return refuse(c, "the model could not be opened: ", pl_simulation_words(block));
-    int code = run(c);
-    pl_simulation_close(c->sim);
-    return code;
+    if (c->given[PL_CHILD_PATTERN_START]) take_pattern(c);
+    int fine = simulate_with(c, &block);
+    if (c->sim) pl_simulation_close(c->sim);
+    pl_host_release(&c->memory);
+    free((void *)c->plan.work);
+    free(block);
+    pl_child_forget(c);
+    return fine;
 }
 
-int pl_child_main(void) {
-    static child c;
+int pl_child_serve(pl_child *c) {
+    for (;;) {
+        int64_t head[2];
+        if (!pl_child_get(c, head, sizeof head)) return 0;
+        int fine = head[0] == PL_CHILD_GO       ? simulate(c)
+                   : head[0] < PL_CHILD_N_GIVEN ? take_given(c, head[0], head[1])
+                   : c->kind->serve             ? c->kind->serve(c, head[0], head[1])
+                                                : 0;
+        if (!fine) return 5;
+    }
+}
+
+void pl_child_pipes(pl_child *c) {
 #ifdef _WIN32
     _setmode(0, _O_BINARY);
     _setmode(1, _O_BINARY);
+    c->in = dup(0);
+    c->out = dup(1);
+#else
+    c->in = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    c->out = fcntl(1, F_DUPFD_CLOEXEC, 3);
 #endif
-    signal(SIGINT, SIG_IGN); /* Ctrl-C is the parent's to hear; it ends this process */
-    c.in = dup(0);
-    c.out = dup(1);
     dup2(2, 1); /* what a model prints must not come between */
-    return simulate(&c);
+}
+
+/* ------------------------------------------------------------------------------------------ a compiled model */
+
+static const pl_model *load_model(const char *path) {
+#ifdef _WIN32
+    HMODULE found = LoadLibraryA(path);
+    return found ? (const pl_model *)(void *)GetProcAddress(found, PL_MODEL_SYMBOL) : NULL;
+#else
+    void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return found ? dlsym(found, PL_MODEL_SYMBOL) : NULL;
+#endif
+}
+
+static const char *open_library(pl_child *c) {
+    static char words[1000];
+    const char *path = c->given[PL_CHILD_LIBRARY];
+    const pl_model *model = path ? load_model(path) : NULL;
+    snprintf(words, sizeof words, "the %s: %s",
+             model ? "model was made for another version of pliant.h"
+                   : "library of the model cannot be loaded",
+             path ? path : "");
+    if (!model || model->abi != PL_ABI) return words;
+    c->model = *model;
+    return NULL;
+}
+
+int pl_child_main(void) {
+    static const pl_child_kind library = {.open = open_library};
+    static pl_child c;
+    c.kind = &library;
+    signal(SIGINT, SIG_IGN); /* Ctrl-C is the parent's to hear; it ends this process */
+    pl_child_pipes(&c);
+    return pl_child_serve(&c);
 }

@@ -34,7 +34,8 @@ typedef struct pl_host_memory {
 void *pl_host_grow(void *host, int what, void *old, size_t used, size_t bytes);
 void pl_host_release(pl_host_memory *m);
 
-/* A simulation in a child process (child.c). What the parent sends, each as a frame of its own, then PL_CHILD_GO: */
+/* A simulation in another process (child.c, fmu_host.c). What the parent sends, each as a frame of its own, then PL_CHILD_GO;
+ * the process goes on to serve requests until the pipe is closed. */
 enum {
     PL_CHILD_LIBRARY = 0,
     PL_CHILD_SETUP,
@@ -61,19 +62,30 @@ enum {
     PL_CHILD_X_GIVEN,
     PL_CHILD_GIVEN,
     PL_CHILD_VALUE,
+    /* of an FMU: places of start values among the variables that can be set, values, texts of String variables */
+    PL_CHILD_STARTS,
+    PL_CHILD_START_VALUES,
+    PL_CHILD_TEXTS,
+    /* another pattern of the Jacobian than the model's: start of each column, rows; one number only: none */
+    PL_CHILD_PATTERN_START,
+    PL_CHILD_PATTERN_ROW,
     PL_CHILD_N_GIVEN,
-    PL_CHILD_GO = 100
+    PL_CHILD_GO = 100,
+    PL_CHILD_ANSWER /* to doubts: 1 or 0 */
 };
-/* What comes back: a part of the recorded, a question for inputs (t and u), doubts about the pattern (status and state, to be
- * answered by 1 or 0), the end (status and state), a refusal (words); or that the start is done (status, its report and the
- * two lists of that). */
+/* What comes back: a part of the recorded, a question for inputs (t and u; answered by status and u), doubts about the pattern
+ * (status and state; answered by PL_CHILD_ANSWER), the end (status and state), a refusal (words), that the start is done
+ * (status, its report and the two lists of that), messages of an FMU (fmu.h), or the answer to a request about one. */
 enum {
     PL_CHILD_PART = 200,
     PL_CHILD_INPUTS,
     PL_CHILD_DOUBT,
     PL_CHILD_END,
     PL_CHILD_REFUSED,
-    PL_CHILD_STARTED
+    PL_CHILD_STARTED,
+    PL_CHILD_MESSAGES,
+    PL_CHILD_ANSWERED,
+    PL_CHILD_WORDS /* of the model, about a failure */
 };
 
 /* Head of a part; rows, log entries and events follow. */
@@ -84,6 +96,7 @@ typedef struct pl_child_part {
     pl_real t_reached;
     int method, handovers, started;
     pl_stepper head;
+    pl_failure failure;
 } pl_child_part;
 
 int pl_child_main(void);

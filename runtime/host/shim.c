@@ -3,7 +3,7 @@
  * Such a callback is cheap when it takes few arguments and finds its data where it always is: the shim copies
  * x into a fixed buffer, calls back with t alone, and copies the answer out of another one.
  */
-#include "pliant_host.h"
+#include "fmu.h"
 
 #include <string.h>
 
@@ -107,6 +107,16 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_child_part);
     case 22:
         return sizeof(pl_sweep);
+    case 23:
+        return sizeof(pl_fmu_client);
+    case 24:
+        return sizeof(pl_black_box);
+    case 25:
+        return sizeof(pl_fmu_head);
+    case 26:
+        return sizeof(pl_fmu_begin);
+    case 27:
+        return sizeof(pl_fmu_answer);
     default:
         return 0;
     }

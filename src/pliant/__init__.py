@@ -18,6 +18,9 @@ from pliant.errors import (
     ChatterError,
     CompileError,
     ConvergenceError,
+    FmuCrashError,
+    FmuError,
+    FmuTimeoutError,
     InitialValueError,
     ModelError,
     ModelEvaluationError,
@@ -49,6 +52,9 @@ if TYPE_CHECKING:
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
     from pliant.cosim.record import CouplingResult, PartRecord
     from pliant.explain.explanation import Explanation
+    from pliant.fmi.info import FmuInfo
+    from pliant.fmi.options import FmuOptions
+    from pliant.fmi.report import FmuReport
     from pliant.jacobian.quality import Quality
     from pliant.model import Model, inspect, load, native, ode
     from pliant.realtime.delivery.measure import Timing
@@ -83,6 +89,9 @@ _LATER = {
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
     "pliant.cosim.record": ("CouplingResult", "PartRecord"),
     "pliant.explain.explanation": ("Explanation",),
+    "pliant.fmi.info": ("FmuInfo",),
+    "pliant.fmi.options": ("FmuOptions",),
+    "pliant.fmi.report": ("FmuReport",),
     "pliant.jacobian.quality": ("Quality",),
     "pliant.model": ("Model", "inspect", "load", "native", "ode"),
     "pliant.realtime.delivery.measure": ("Timing",),
@@ -143,6 +152,12 @@ __all__ = [
     "Evidence",
     "Explanation",
     "Flag",
+    "FmuCrashError",
+    "FmuError",
+    "FmuInfo",
+    "FmuOptions",
+    "FmuReport",
+    "FmuTimeoutError",
     "InitialValueError",
     "Jacobian",
     "Linearization",

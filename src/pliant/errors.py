@@ -7,6 +7,7 @@
     │   ├── ModelicaSyntaxError         the text is not Modelica; lists every fault with its place
     │   ├── CompileError                the C compiler is missing or refuses the model's C text
     │   ├── SingularModelError          the equations do not determine the unknowns; names both
+    │   ├── FmuError                    an FMU cannot be used: archive, description, platform; names element and line
     │   ├── UnknownNameError (KeyError) no variable of that name; suggests the nearest
     │   └── NotSupportedError           a construct that pliant does not handle (yet); says which
     ├── InitialValueError               no consistent start values; names the equations that do not hold
@@ -21,7 +22,9 @@
     │   ├── ChatterError                events pile up without progress in time
     │   ├── ModelEvaluationError        the model could not be evaluated; contains its own message
     │   ├── ProcessError                the child process of a simulation died, or cannot simulate the model
+    │   ├── FmuCrashError               an FMU crashed, ended its process or ran out of memory; contains its last call
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
+    │   │   └── FmuTimeoutError         a call of an FMU, or a run with it, took too long; contains its last call
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
     ├── VersionError                    a pickled object was made by another version of pliant
     ├── CaseError                       of many runs one: its worker died, or it ran out of time
@@ -85,6 +88,13 @@ class CompileError(ModelError):
 
 class SingularModelError(ModelError):
     """The equations of a model do not determine its unknowns."""
+
+
+class FmuError(ModelError):
+    """An FMU cannot be used. ``element`` and ``line`` of its modelDescription.xml, where one is the cause."""
+
+    element: str = ""
+    line: int = 0
 
 
 class UnknownNameError(ModelError, KeyError):
@@ -159,8 +169,22 @@ class ProcessError(SolverError):
     """The child process of a simulation died, or cannot simulate the model; ``result`` holds what had arrived."""
 
 
+class FmuCrashError(SolverError):
+    """An FMU crashed or ended its process. ``call``: the last FMI function called; ``log``: messages of the FMU."""
+
+    call: str = ""
+    log: tuple[tuple[float, str, str, str], ...] = ()  # time, status, category, text
+
+
 class SimulationTimeout(SolverError, TimeoutError):
     """The time-out given to simulate ran out."""
+
+
+class FmuTimeoutError(SimulationTimeout):
+    """A call of an FMU took too long. ``call``: the FMI function that did not return; ``log``: messages of the FMU."""
+
+    call: str = ""
+    log: tuple[tuple[float, str, str, str], ...] = ()  # time, status, category, text
 
 
 class SimulationInterrupted(SolverError, KeyboardInterrupt):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pliant.arguments import as_names, by_name
+from pliant.arguments import by_name
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
-from pliant.frontend.classes import is_text
-from pliant.frontend.rumoca.read import read
-from pliant.frontend.scalar.scalarize import scalarize
-from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped
 from pliant.plain import plain
@@ -30,18 +25,26 @@ from pliant.solve.results.result import Result, VariableInfo
 from pliant.solve.run.jacobian import Jacobian, check_jacobian, jacobian_at
 from pliant.solve.run.operating import Linearization, SteadyState, linearize, steady_state
 from pliant.solve.run.simulate import simulate
+from pliant.solve.signals.given import read_inputs
 from pliant.solve.start.explained import Start
+from pliant.sources import check_source, is_fmu, is_modelica, sorted_model, source_hint
 from pliant.structure.options import StructureOptions, structure_options
-from pliant.structure.pipeline import sort_system
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.fmi.info import FmuInfo
+    from pliant.fmi.options import FmuOptions
+    from pliant.fmi.report import FmuReport
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.progress import PlanProgress
     from pliant.solve.models.function import Function
+
+
+#: variables up to which all of them are described at once
+DESCRIBED_AT_ONCE = 10_000
 
 
 @by_keyword_class
@@ -62,9 +65,10 @@ class Model(Stamped):
         return self._numeric.name
 
     @property
-    def variables(self) -> dict[str, VariableInfo]:
+    def variables(self) -> Mapping[str, VariableInfo]:
         """Everything known about each variable: kind, type, unit, start, nominal, min, max, description, place."""
-        return dict(self._numeric.known.variables)
+        found = self._numeric.known.variables
+        return dict(found) if len(found) <= DESCRIBED_AT_ONCE else found
 
     @property
     def structure(self) -> Structure:
@@ -94,6 +98,24 @@ class Model(Stamped):
         """
         return self._last_start
 
+    @property
+    def fmu(self) -> FmuInfo:
+        """What an FMU is: version, kinds, capabilities, default experiment, warnings; see :class:`pliant.FmuInfo`."""
+        if self._numeric.fmu is None:
+            raise NotSupportedError(f"{self.name} is no FMU", hint="model.fmu is for models loaded from an .fmu file")
+        found: FmuInfo = self._numeric.fmu
+        return found
+
+    def close(self) -> None:
+        """End the processes of an FMU and remove what was unpacked; other models have nothing to end."""
+        self._numeric.close()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def as_dict(self) -> dict[str, Any]:
         """For machines: the name, and what is known of every variable, ready for JSON."""
         return {"name": self.name, "variables": plain(self.variables)}
@@ -106,12 +128,21 @@ class Model(Stamped):
         ]
         return f"<pliant.Model {self.name!r}: {', '.join(parts)}>"
 
+    def _shaped(self, parameters: Mapping[str, Any] | None) -> NumericModel:
+        return self._numeric.shaped_for(by_name("parameters", parameters))
+
+    def _shaped_for(self, parameters: Mapping[str, Any] | None, inputs: Any) -> tuple[NumericModel, Any]:
+        if inputs is None or not self._numeric.has_tunable:
+            return self._shaped(parameters), inputs
+        given = read_inputs(inputs)
+        return self._numeric.shaped_for(by_name("parameters", parameters), tuple(given)), given
+
     @by_keyword
     def simulate(
         self,
         stop: float | None = None,
         *,
-        start: float = 0.0,
+        start: float | None = None,
         method: str = "auto",
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
@@ -127,6 +158,8 @@ class Model(Stamped):
     ) -> Result:
         """Simulate from ``start`` to ``stop`` and return a :class:`pliant.Result`.
 
+        stop        None: that of the default experiment of an FMU; without one it must be given.
+        start       None: that of the default experiment, else 0. Its step and tolerance are not used.
         method      "auto" (BDF, handing over to Radau5 where it fails), "bdf", "radau5", "dopri5", and with a
                     fixed ``step`` "lieuler", "euler" and "rk4".
         rtol, atol  tolerances; atol is one number or one per state, by default 0.01 * rtol * nominal (nominal 1 if
@@ -136,6 +169,7 @@ class Model(Stamped):
         inputs      by name a number, a function of time, a pair (times, values), the path of a CSV or Parquet file, a
                     pandas or Arrow table, or :class:`pliant.Segments`; or one file or table with a column for each
                     input. A time that occurs twice in a table is a jump. See docs/inputs.md.
+        outputs     names of what is recorded, ``*`` for any text and ``?`` for any letter; None: all variables.
         options     see :class:`pliant.SolverOptions`.
         progress    True, False, a function that receives :class:`pliant.Progress`, or None: a bar appears on a
                     terminal when a run takes longer than a second.
@@ -147,8 +181,9 @@ class Model(Stamped):
         >>> round(float(result["x[0]"][-1]), 6)
         0.367879
         """
+        numeric, inputs = self._shaped_for(parameters, inputs)
         request = check_request(
-            self._numeric,
+            numeric,
             start=start,
             stop=stop,
             method=method,
@@ -162,7 +197,7 @@ class Model(Stamped):
             options=options,
             timeout=timeout,
         )
-        result = simulate(self._numeric, request, inputs, progress)
+        result = simulate(numeric, request, inputs, progress)
         self._last_start = result.start
         return result
 
@@ -178,7 +213,7 @@ class Model(Stamped):
         save: Any = None,
         case_timeout: float | None = None,
         progress: bool | Callable[[StudyProgress], object] | None = None,
-        start: float = 0.0,
+        start: float | None = None,
         method: str = "auto",
         rtol: float = 1e-6,
         atol: ArrayLike | None = None,
@@ -262,7 +297,7 @@ class Model(Stamped):
         >>> model.linearize().eigenvalues.imag.round(6)
         array([ 2., -2.])
         """
-        return linearize(self._numeric, t, x, inputs, by_name("parameters", parameters))
+        return linearize(self._shaped(parameters), t, x, inputs, by_name("parameters", parameters))
 
     @by_keyword
     def jacobian(
@@ -289,7 +324,8 @@ class Model(Stamped):
         >>> round(found.matrix[0, 0])
         2000000
         """
-        return jacobian_at(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
+        given = inputs, by_name("parameters", parameters)
+        return jacobian_at(self._shaped(parameters), t, x, given, (rtol, atol), options)
 
     @by_keyword
     def check_jacobian(
@@ -314,7 +350,8 @@ class Model(Stamped):
         >>> [finding.kind for finding in model.check_jacobian().findings]
         ['kink']
         """
-        return check_jacobian(self._numeric, t, x, (inputs, by_name("parameters", parameters)), (rtol, atol), options)
+        given = inputs, by_name("parameters", parameters)
+        return check_jacobian(self._shaped(parameters), t, x, given, (rtol, atol), options)
 
     @by_keyword
     def realtime(
@@ -393,7 +430,7 @@ class Model(Stamped):
         1.732051
         """
         return steady_state(
-            self._numeric, inputs, by_name("parameters", parameters), by_name("start_values", start_values)
+            self._shaped(parameters), inputs, by_name("parameters", parameters), by_name("start_values", start_values)
         )
 
 
@@ -448,16 +485,18 @@ def load(
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
-    options: Mapping[str, Any] | StructureOptions | None = None,
+    options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
+    kind: str | None = None,
 ) -> Model:
-    """Load a model: a Modelica file, directory or text, or a C file (see :func:`native`).
+    """Load a model: a Modelica file, directory or text, an FMU, or a C file (see :func:`native`).
 
     A text is a string with a line break, or one of the form ``model M ... end M;``.
 
     name     the class to load, by default the last one of the file; names inside libraries work too.
     path     folders with libraries, by default those of the environment variable MODELICAPATH.
     tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
-    options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``.
+    options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``; for an FMU :class:`pliant.FmuOptions`.
+    kind     of an FMU: "model-exchange" or "co-simulation"; None: the first of these that it offers.
 
     >>> import pliant
     >>> model = pliant.load('''
@@ -473,10 +512,18 @@ def load(
     """
     check_source(source, name)
     text = str(source)
+    if is_fmu(source):
+        if name is not None or path is not None or tear is not None:
+            raise ArgumentError(
+                f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU"
+            )
+        from pliant.fmi.load import load_fmu
+
+        return Model(load_fmu(Path(source), kind, options))
+    if kind is not None:
+        raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")
     if is_modelica(source):
-        return load_modelica(source, name, path, tear, options)
-    if text.endswith(".fmu"):
-        raise NotSupportedError("FMUs cannot be read yet", hint="use Modelica text, pliant.ode or pliant.native")
+        return load_modelica(source, name, path, tear, options)  # type: ignore[arg-type]
     if not text or not Path(text).exists():
         raise ModelError(f"there is no file {text}" if text else "the source is empty", hint=source_hint(text, name))
     if text.endswith(".c"):
@@ -495,11 +542,12 @@ def inspect(
     name: str | None = None,
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
-    options: Mapping[str, Any] | StructureOptions | None = None,
-) -> Structure:
-    """The structure of a Modelica model, without making a simulation of it: no C compiler is needed.
+    options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
+) -> Structure | FmuReport:
+    """The structure of a Modelica model, or what is in an FMU, without making a simulation of it.
 
-    Arguments as those of :func:`load`. It also works for models that this version cannot simulate yet.
+    Nothing is compiled, and nothing of an FMU is run. Arguments as those of :func:`load`; the options of an FMU are
+    :class:`pliant.FmuOptions`. It also works for models that this version cannot simulate yet.
 
     >>> import pliant
     >>> found = pliant.inspect('model M\\n  Real x(start = 1);\\nequation\\n  der(x) = -x;\\nend M;')
@@ -507,6 +555,13 @@ def inspect(
     ['x']
     """
     check_source(source, name)
+    if is_fmu(source):
+        if name is not None or path is not None or tear is not None:
+            raise ArgumentError(f"{source}: name, path and tear are for Modelica models", hint="leave them out")
+        from pliant.fmi.options import fmu_options
+        from pliant.fmi.report import inspect_fmu
+
+        return inspect_fmu(Path(source), fmu_options(options))
     if not is_modelica(source):
         if not str(source) or not Path(source).exists():
             raise ModelError(
@@ -515,46 +570,10 @@ def inspect(
             )
         raise NotSupportedError(
             f"{source}: the equations are not known, because this is no Modelica text",
-            hint="give a .mo file, the folder of a package, or a text",
+            hint="give a .mo file, the folder of a package, a text, or an FMU",
         )
     chosen = structure_options(options)
     return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
-
-
-def check_source(source: Any, name: Any) -> None:
-    """Refuse what is neither a text nor a path, and names that are none."""
-    if not isinstance(source, (str, Path)):
-        raise ArgumentError(
-            f"the source must be a path or a Modelica text, not {source!r}", hint='e.g. pliant.load("circuit.mo")'
-        )
-    if not (name is None or (isinstance(name, str) and name)):
-        raise ArgumentError(f"name must be the name of a class, not {name!r}", hint="None for the last one of the file")
-
-
-def source_hint(text: str, name: str | None) -> str:
-    """What may have been meant by something that is no file."""
-    if re.fullmatch(r"\w+(\.\w+)+", text) and name is None:
-        return f'check the path; a class of a library is given by its name: pliant.load("\\n", name="{text}")'
-    return "check the path; a Modelica text must contain a line break, or be of the form `model M ... end M;`"
-
-
-def is_modelica(source: str | Path) -> bool:
-    """A text, a .mo file or a folder."""
-    text = str(source)
-    return is_text(source) or text.endswith(".mo") or (bool(text) and Path(text).is_dir() and not text.endswith(".fmu"))
-
-
-def sorted_model(
-    source: str | Path,
-    name: str | None,
-    path: Sequence[str | Path] | None,
-    tear: Sequence[str] | None,
-    options: StructureOptions,
-) -> SortedSystem:
-    """Modelica text through the symbolic packages: front end, structure."""
-    torn = [] if tear is None else as_names("tear", tear)
-    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
-    return sort_system(system, options, torn)
 
 
 def load_modelica(

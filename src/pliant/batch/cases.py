@@ -157,7 +157,7 @@ def read_cases(given: Any, model: NumericModel, stop: float | None) -> Cases:
         cases = _from_mappings(list(given), model)
     if not len(cases):
         raise ArgumentError("there are no cases", hint=HINT)
-    _check_stops(cases, stop)
+    _check_stops(cases, model.experiment[1] if stop is None else stop)
     return cases
 
 

@@ -110,7 +110,7 @@ class _Block:
             outputs = list(self.order.keep)
         return check_request(
             model,
-            start=arguments.get("start", 0.0),
+            start=arguments.get("start"),
             stop=stop,
             method=arguments.get("method", "auto"),
             rtol=arguments.get("rtol", 1e-6),

@@ -33,7 +33,7 @@ def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: i
     count = max(1, min(workers or _cores(), n))
     numeric = model._numeric
     if executor is None:
-        executor = "threads" if numeric.equations is not None else "processes"
+        executor = "threads" if numeric.fits_threads else "processes"
     if executor == "threads":
         return Threads(model, order, count)
     if executor == "processes":

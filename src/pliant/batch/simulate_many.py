@@ -107,9 +107,10 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
     if shared["outputs"] is not None:
         _check_names(model, "outputs", as_names("outputs", shared["outputs"]))
     stop: Any = shared["stop"] if shared["stop"] is not None else first.stop
+    stop = model._numeric.experiment[1] if stop is None else stop
     typed_inputs(model._numeric.declared_inputs(None), shared["inputs"], stop)
     check_request(
-        model._numeric,
+        model._numeric.shaped_for(by_name("parameters", shared["parameters"])),
         start=shared["start"],
         stop=stop,
         method=shared["method"],

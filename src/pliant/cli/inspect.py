@@ -13,9 +13,9 @@ from pliant.cli.app import app
 from pliant.cli.arguments import AsJson, Fold, Form, LibraryPath, Name, NoAliases, Tear, Tearing, structure_options
 
 
-@app.command(short_help="Show the structure of a Modelica model: states, loops, tearing.")
+@app.command(short_help="Show the structure of a Modelica model, or what is in an FMU.")
 def inspect(
-    file: Annotated[Path, typer.Argument(help="Modelica file or folder of a package.", metavar="FILE.mo")],
+    file: Annotated[Path, typer.Argument(help="Modelica file, folder of a package, or FMU.", metavar="FILE")],
     *,
     name: Name = None,
     path: LibraryPath = None,
@@ -24,10 +24,12 @@ def inspect(
     tearing: Tearing = "max-causal",
     no_aliases: NoAliases = False,
     fold_parameters: Fold = False,
-    html: Annotated[Path | None, typer.Option(help="Write a page with the incidence matrices to this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with pictures of the structure to this file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the structure of a Modelica model: states, blocks, loops and their tearing.
+
+    Of an FMU: kinds, platforms, capabilities, variables, dependencies, and what is against the standard.
 
     Nothing is compiled or simulated; it also works for models that cannot be simulated yet.
     """

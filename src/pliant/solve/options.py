@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,17 @@ from numpy.typing import ArrayLike
 
 from pliant.arguments import Vector, as_names, as_number, as_numbers, by_name, is_number, is_whole
 from pliant.calls import by_keyword_class
-from pliant.errors import ArgumentError
+from pliant.errors import ArgumentError, UnknownNameError
 from pliant.plain import AsDict
 from pliant.solve.binding import runtime
-from pliant.solve.names import suggestion
+from pliant.solve.names import is_hidden, suggestion
 
 if TYPE_CHECKING:
     from pliant.solve.models.numeric import NumericModel
 
 #: share of rtol * nominal that is the default absolute tolerance
+#: of a run, where neither the user nor the model says how long steps between communication points are
+COMMUNICATION_STEPS = 500
 ATOL_SHARE = 1e-2
 
 
@@ -173,7 +176,7 @@ class Request:
 def check_request(
     model: NumericModel,
     *,
-    start: float,
+    start: float | None,
     stop: float | None,
     method: str,
     rtol: float,
@@ -187,7 +190,9 @@ def check_request(
     timeout: float | None,
 ) -> Request:
     """All arguments of simulate, or the first invalid one as an ArgumentError."""
-    start, stop = _number("start", start), _number("stop", end_of_run(stop))
+    first, last, _ = model.experiment
+    start = _number("start", (first or 0.0) if start is None else start)
+    stop = _number("stop", end_of_run(last if stop is None else stop))
     if stop < start:
         raise ArgumentError(f"stop = {stop:g} lies before start = {start:g}", hint="simulations run forward in time")
     if not isinstance(method, str) or method not in runtime.METHODS:
@@ -195,9 +200,11 @@ def check_request(
             f"there is no method {method!r}",
             hint=suggestion(str(method), runtime.METHODS),
         )
-    if method in runtime.FIXED_STEP and step is None:
+    if model.steps_itself:
+        step = _communication_step(model, method, step, stop - start)
+    elif method in runtime.FIXED_STEP and step is None:
         raise ArgumentError(f"method {method!r} needs a fixed step", hint="give step=, e.g. step=1e-3")
-    if method not in runtime.FIXED_STEP and step is not None:
+    elif method not in runtime.FIXED_STEP and step is not None:
         raise ArgumentError(
             f"method {method!r} chooses its own steps",
             hint="leave step out; bound it by options={'max_step': ...}",
@@ -228,14 +235,14 @@ def check_request(
         rtol=rtol,
         atol=_tolerances(model, rtol, atol),
         atol_given=atol is not None,
-        points=_points(points, start, stop),
+        points=_points(points, start, stop, float(step) if model.steps_itself and step else 0.0),
         points_given=points,
         step=0.0 if step is None else float(step),
         x=x,
         x_given=x_given,
         others_given=others_given,
         parameters=chosen,
-        outputs=_names(outputs),
+        outputs=_outputs(model, outputs),
         options=checked,
         timeout=timeout,
     )
@@ -294,19 +301,57 @@ def _tolerances(model: NumericModel, rtol: float, atol: ArrayLike | None) -> Vec
     return values
 
 
-def _names(outputs: Any) -> tuple[str, ...] | None:
+def _outputs(model: NumericModel, outputs: Any) -> tuple[str, ...] | None:
+    """Names; ``*`` stands for any text, ``?`` for any letter."""
     if outputs is None:
         return None
-    return tuple(as_names("outputs", outputs))
+    asked = as_names("outputs", outputs)
+    if not any("*" in name or "?" in name for name in asked):
+        return tuple(asked)
+    names = model.names
+    known = [name for name in (*names.x, *names.y, *names.u, *names.aliases) if not is_hidden(name)]
+    found: dict[str, None] = {}
+    for name in asked:
+        matching = [name]
+        if "*" in name or "?" in name:
+            pattern = re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+            matching = [one for one in known if pattern.fullmatch(one)]
+        if not matching:
+            raise UnknownNameError(f"outputs: nothing matches {name!r}", hint=suggestion(name.replace("*", ""), known))
+        found.update(dict.fromkeys(matching))
+    return tuple(found)
 
 
-def _points(points: Any, start: float, stop: float) -> Vector | None:
+def _communication_step(model: NumericModel, method: str, step: float | None, span: float) -> float:
+    """Of a model that steps itself: what is asked for, else what it suggests, else a 500th of the run."""
+    if method != "auto":
+        raise ArgumentError(
+            f"{model.name} is a co-simulation FMU and solves itself: there is no method {method!r} to choose",
+            hint="leave method out, or load the FMU with kind='model-exchange'",
+        )
+    suggested = model.experiment[2]
+    chosen = step if step is not None else suggested if suggested else span / COMMUNICATION_STEPS
+    return chosen if chosen or span else 1.0  # a run without length has no step
+
+
+def _communication_points(start: float, stop: float, step: float, count: int) -> Vector:
+    """Every communication point, or of more than asked for every second, third ...: at least so many, with the end."""
+    n = max(round((stop - start) / step - 0.5 + 1e-6), 0) + 1  # the last step may be shorter
+    stride = max(1, n // max(count - 1, 1))
+    times = start + np.arange(0, n, stride, dtype=np.float64) * step
+    return np.append(times[times < stop - 1e-6 * step], stop) if stop > start else np.array([start, stop])
+
+
+def _points(points: Any, start: float, stop: float, step: float = 0.0) -> Vector | None:
+    """``step``: between communication points, which are the only times where values are known."""
     if points is None:
         return None
     if is_whole(points):
         if points < 2:
             raise ArgumentError(f"points must be at least 2, not {points}", hint="or None for the steps taken")
         try:
+            if step > 0.0:
+                return _communication_points(start, stop, step, int(points))
             return _equidistant(start, stop, int(points))
         except (MemoryError, ValueError):
             raise ArgumentError(f"{points} points do not fit into memory", hint="ask for fewer points") from None
@@ -342,26 +387,36 @@ def _start_values(model: NumericModel, given: Mapping[str, float]) -> tuple[Vect
     places: list[int] = []
     others: dict[int, float] = {}
     for name, value in given.items():
-        place, sign = model.start_place(name)
-        is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
-        number = sign * _number(f"start_values[{name!r}]", value, is_boolean)
-        if place >= model.n_x:
-            others[place - model.n_x] = number
-            continue
-        if place in places and out[place] != number:
-            raise ArgumentError(
-                f"start_values: {name!r} and another name of the same variable get different values",
-                hint=f"give only one of the names of {model.names.x[place]}",
-            )
-        out[place] = number
-        places.append(place)
+        found = model.typed_starts(name, value)
+        for place, number in _one_start(model, name, value) if found is None else found:
+            if place >= model.n_x:
+                others[place - model.n_x] = number
+                continue
+            if place in places and out[place] != number:
+                raise ArgumentError(
+                    f"start_values: {name!r} and another name of the same variable get different values",
+                    hint=f"give only one of the names of {model.names.x[place]}",
+                )
+            out[place] = number
+            places.append(place)
     return out, tuple(places), others
+
+
+def _one_start(model: NumericModel, name: str, value: Any) -> list[tuple[int, float]]:
+    place, sign = model.start_place(name)
+    is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
+    return [(place, sign * _number(f"start_values[{name!r}]", value, is_boolean))]
 
 
 def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
     """All parameters in order, those named with other values."""
     out = model.p_start.copy()
     for name, value in given.items():
+        found = model.typed_parameters(name, value)
+        if found is not None:
+            for place, number in found:
+                out[place] = number
+            continue
         place = model.parameter_place(name)
         is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
         out[place] = number = _number(f"parameters[{name!r}]", value, is_boolean)

@@ -50,7 +50,7 @@ class StructureOptions(AsDict):
             )
 
 
-def structure_options(given: Mapping[str, Any] | StructureOptions | None) -> StructureOptions:
+def structure_options(given: Any) -> StructureOptions:
     """Options from a mapping, unknown names refused."""
     if given is None:
         return StructureOptions()

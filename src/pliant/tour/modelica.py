@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def circuit(folder: Path) -> Section:
     """Ten equations in no order: sorted, torn, compiled, simulated."""
     path = MODELS / "circuit.mo"
     begin = time.perf_counter()
-    found = pliant.inspect(path)
+    found = _structure(path)
     looked = time.perf_counter() - begin
     begin = time.perf_counter()
     model = pliant.load(path)
@@ -42,7 +42,7 @@ def circuit(folder: Path) -> Section:
     error = float(np.max(np.abs(result["i3"] - 2.0 / 11.0 * result["u0"])))
     rows = []
     for title, tear, options in CHOICES:
-        other = pliant.inspect(path, tear=tear, options=options)
+        other = _structure(path, tear=tear, options=options)
         (loop,) = other.loops
         rows.append([title, count(other.n_after_aliases), count(loop.size), ", ".join(loop.tearing)])
     return Section(
@@ -66,6 +66,12 @@ def circuit(folder: Path) -> Section:
             ),
         ],
     )
+
+
+def _structure(path: Path, **choices: Any) -> pliant.Structure:
+    found = pliant.inspect(path, **choices)
+    assert isinstance(found, pliant.Structure)
+    return found
 
 
 def _incidence(found: pliant.Structure) -> Figure:

@@ -86,6 +86,22 @@ class NumericModel(ABC):
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
 
+    def with_pattern(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NumericModel:
+        """The same model with another pattern of the Jacobian, which is then taken by its colours alone."""
+        order = np.lexsort((rows, columns))
+        start = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.n_x))]).astype(np.int32)
+        row = np.append(rows[order], 0).astype(np.int32)  # never empty: its address is used
+        other: NumericModel = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        struct = runtime.ModelStruct.from_buffer_copy(self.struct)
+        struct.jac = runtime.PatternStruct(self.n_x, self.n_x, runtime.address_of(start), runtime.address_of(row))
+        struct.jac_value = None
+        other.struct, other.address = struct, ctypes.addressof(struct)
+        other.keep = (*self.keep, self, start, row)
+        other.plans, other.ready, other.run_options = {}, {}, {}
+        other.lock = threading.RLock()
+        return other
+
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:
         return runtime.doubles_at(address, count) if address else np.zeros(count)
@@ -160,6 +176,21 @@ class NumericModel(ABC):
         """The file that another process can load it from; None: it lives in this process only."""
         return None
 
+    @property
+    def described_as(self) -> str:
+        """What it is, where it has no equations."""
+        return "a function"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Are its functions called in another process?"""
+        return False
+
+    @property
+    def has_hidden_memory(self) -> bool:
+        """Are there discrete variables that cannot be given other values?"""
+        return False
+
     def memories(self, instance: Instance) -> tuple[float, ...]:
         """Values of discrete variables in the order of the model's events."""
         return ()
@@ -186,6 +217,11 @@ class NumericModel(ABC):
     @property
     def derived(self) -> bool:
         """Are the derivatives pliant's own? Where these overflow and f does not, differences serve instead."""
+        return False
+
+    @property
+    def steps_itself(self) -> bool:
+        """Does it go on by itself from one communication point to the next? Then no method of ours is needed."""
         return False
 
     @property
@@ -267,6 +303,48 @@ class NumericModel(ABC):
 
     def wants_one_step(self, rtol: float) -> bool:
         """Should "auto" begin with Radau5? E.g. because the model makes its solver restart again and again."""
+        return False
+
+    #: what an FMU says of itself; None: it is none
+    fmu: Any = None
+
+    def close(self) -> None:  # noqa: B027 (most models have nothing to end)
+        """End what lives outside this process."""
+
+    @property
+    def fits_threads(self) -> bool:
+        """Do simulations in threads of this process harm nobody, and leave Python's lock alone?"""
+        return self.equations is not None
+
+    @property
+    def simulation_class(self) -> type[Simulation] | None:
+        """The kind of its simulations; None: as the options say."""
+        return None
+
+    @property
+    def experiment(self) -> tuple[float | None, float | None, float | None]:
+        """Start, stop and step of the run that the model suggests; None: it does not."""
+        return None, None, None
+
+    def shaped_for(self, parameters: Mapping[str, Any], inputs: Sequence[str] = ()) -> NumericModel:
+        """The same model with arrays of the sizes that these parameters give it, and with these inputs (names)."""
+        return self
+
+    @property
+    def has_tunable(self) -> bool:
+        """Has it parameters that may change during a run, and then are inputs?"""
+        return False
+
+    def typed_parameters(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
+        """(place, number) of each parameter that ``name`` stands for, checked; None: parameters are plain numbers."""
+        return None
+
+    def typed_starts(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
+        """The same of start values: places in x, or behind it."""
+        return None
+
+    def leave_out(self, names: Sequence[str]) -> bool:
+        """Do without these variables, which are no numbers, where nobody asked for them; False: it cannot."""
         return False
 
     def start_search(self, sim: Simulation) -> StartSearch:

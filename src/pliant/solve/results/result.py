@@ -218,6 +218,8 @@ class Result(Stamped):
         self._steps_source = steps
         self.complete = complete
         self.flags: NDArray[np.int64] | None = None  # of a real-time step: bits of `pliant.Flag`, one a step
+        #: messages of foreign code: (time, status, category, text)
+        self.log: tuple[tuple[float, str, str, str], ...] = ()
         self.start: Start | None = None  # how start values were found; not kept in files
         self.record: Callable[[Result], RunRecord] | None = None  # what `explain` reads; not kept in files
         self._explained: Explanation | None = None  # of a result that was pickled

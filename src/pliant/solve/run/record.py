@@ -98,6 +98,10 @@ def _crossing(sim: Simulation) -> NDArray[np.bool_]:
 
 def measure_cost(sim: Simulation) -> dict[str, float]:
     """Seconds of one evaluation of f, one Jacobian, one factorisation and one solution, at the start values."""
+    elsewhere = sim.rhs_seconds()
+    if elsewhere is not None:  # the functions of the model are out of reach, or far away
+        jacobian = (int(sim.layout.n_colours) + 1) * elsewhere if sim.source else 0.0
+        return {"rhs": elsewhere} | (_reckoned(sim, elsewhere, jacobian) if sim.source else {})
     with _measuring:
         lent = sim.source and sim.linear is None
         if lent:
@@ -139,7 +143,12 @@ def _measure_linear(sim: Simulation, calls: dict[str, Callable[[], object]], rhs
     jacobian = slow if lasting else _seconds(calls["jacobian"])
     if not lasting and sim.seconds < LONG * max(int(count.n_factor), 1):
         return {"jacobian": jacobian, "factor": _seconds(calls["factor"]), "solve": _seconds(calls["solve"])}
-    # What the run took beyond its evaluations went into the linear algebra.
+    return _reckoned(sim, rhs, jacobian)
+
+
+def _reckoned(sim: Simulation, rhs: float, jacobian: float) -> dict[str, float]:
+    """What the run took beyond its evaluations went into the linear algebra."""
+    count = sim.count
     rest = sim.seconds - rhs * (int(count.n_rhs) - int(count.n_rhs_jac)) - jacobian * int(count.n_jac)
     return {"jacobian": jacobian, "factor": max(rest, 0.0) / max(int(count.n_factor), 1), "solve": 0.0}
 

@@ -7,7 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pliant.errors import PatternError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.errors import (
+    ModelEvaluationError,
+    NonFiniteError,
+    PatternError,
+    SimulationInterrupted,
+    SimulationTimeout,
+    SolverError,
+)
 from pliant.solve.advice import timeout_hint
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import Request
@@ -61,7 +68,8 @@ def simulate(
 ) -> Result:
     """Run ``request`` on ``model``; every error raised carries the result so far.
 
-    A pattern found by detection that proves to lack an entry gets it, and the run restarts.
+    A pattern found by detection that proves to lack an entry gets it, and the run restarts; likewise where a variable
+    that nobody asked for is no number or cannot be read, and the model can do without.
     """
     signals = typed_inputs(model.declared_inputs(request.parameters), inputs, request.stop)
     try:
@@ -69,7 +77,10 @@ def simulate(
     except PatternError as error:
         if not model.enlarge_pattern(error.missing):
             raise
-        return simulate(model, request, signals, progress)
+    except (NonFiniteError, ModelEvaluationError) as error:
+        if request.outputs is not None or not model.leave_out(error.names):
+            raise
+    return simulate(model, request, signals, progress)
 
 
 def _simulate(
@@ -78,7 +89,7 @@ def _simulate(
     inputs: Mapping[str, Typed],
     progress: bool | Callable[[Progress], object] | None,
 ) -> Result:
-    kind = ChildSimulation if request.options.process == "child" else Simulation
+    kind = model.simulation_class or (ChildSimulation if request.options.process == "child" else Simulation)
     with contextlib.closing(kind(model.for_jumps(request, inputs), request, inputs)) as sim:
         return _run(sim, progress)
 

@@ -1,0 +1,1 @@
+"""FMUs: archives, descriptions, the host that runs them, models made of them."""

@@ -1,0 +1,44 @@
+/* Defined for x >= 0 only, else Discard: x' = -sqrt(x), solved by (1 - t / 2)^2 until t = 2. */
+#include "fmu.h"
+#include <math.h>
+
+typedef struct {
+    double x, der_x;
+} values;
+
+enum { TIME, X, DER_X, COUNT };
+
+static const fmu_variable variables[COUNT] = {
+    [TIME] = {FLOAT64, INDEPENDENT, 0, 1},
+    [X] = {FLOAT64, STATE, offsetof(values, x), 1},
+    [DER_X] = {FLOAT64, DERIVATIVE, offsetof(values, der_x), 1},
+};
+
+static void start(fmu *m) {
+    *(values *)m->data = (values){.x = 1.0};
+}
+
+static int derivatives(fmu *m, double *out) {
+    if (m->data[0] < 0.0) {
+        fmu_say(m, FMU_DISCARD, "the square root of %g", m->data[0]);
+        return FMU_DISCARD;
+    }
+    out[0] = -sqrt(m->data[0]);
+    return FMU_OK;
+}
+
+static int outputs(fmu *m) {
+    return derivatives(m, &((values *)m->data)->der_x);
+}
+
+const fmu_model model = {
+    .token = "{domain}",
+    .size = sizeof(values),
+    .variables = variables,
+    .variable_count = COUNT,
+    .state_count = 1,
+    .step = 1e-3,
+    .start = start,
+    .derivatives = derivatives,
+    .outputs = outputs,
+};

@@ -1,0 +1,82 @@
+#ifndef HOSTILE_H
+#define HOSTILE_H
+/* Where the FMU misbehaves (HOSTILE_PHASE) and how (HOSTILE_ACT). Without HOSTILE_BUILD all of it is optimised away. */
+#include "fmu.h"
+
+enum {
+    PHASE_NONE,
+    PHASE_LOAD,
+    PHASE_INSTANTIATE,
+    PHASE_SETUP,
+    PHASE_ENTER_INITIALISATION,
+    PHASE_EXIT_INITIALISATION,
+    PHASE_DERIVATIVES,
+    PHASE_OUTPUTS,
+    PHASE_INDICATORS,
+    PHASE_EVENT,
+    PHASE_COMPLETED,
+    PHASE_STEP,
+    PHASE_TERMINATE,
+    PHASE_FREE,
+    PHASE_UNLOAD,
+    PHASE_NOMINALS,
+    PHASE_STATES
+};
+enum {
+    ACT_CRASH,
+    ACT_ABORT,
+    ACT_EXIT,
+    ACT_LOOP,
+    ACT_OVERFLOW,
+    ACT_HEAP,
+    ACT_HOG,
+    ACT_FLOOD,
+    ACT_ERROR,
+    ACT_FATAL,
+    ACT_DISCARD,
+    ACT_KILL,
+    ACT_DIVIDE,
+    ACT_SLEEP,  /* hangs without using the processor */
+    ACT_PRINT,  /* more to stdout and stderr than a pipe holds */
+    ACT_READ,   /* waits for input */
+    ACT_CHILD,  /* leaves a process behind */
+    ACT_THREAD, /* crashes in a thread of its own */
+    ACT_CLOSE,  /* closes descriptors that are not its own */
+    ACT_SIGNAL, /* takes SIGSEGV and SIGTERM for itself */
+    ACT_NAN,    /* numbers that the phase returns */
+    ACT_INFINITE,
+    ACT_NEGATIVE,
+    ACT_AGAIN, /* event: never done */
+    ACT_PAST   /* event: the next event is before now */
+};
+
+/* One binary serves all: phase and act stand after a mark in its data, and the tests write them there. */
+#ifdef HOSTILE_BUILD
+extern const volatile int32_t hostile_choice[4];
+#define HOSTILE_PHASE hostile_choice[2]
+#define HOSTILE_ACT   hostile_choice[3]
+#else
+#define HOSTILE_PHASE PHASE_NONE
+#define HOSTILE_ACT   ACT_CRASH
+#endif
+#define HOSTILE_AFTER 0.5 /* seconds of simulated time, for phases of the run */
+
+int hostile_act(fmu *m);
+double hostile_number(double good);
+
+/* Before the run, the phase itself is the moment; within it, the time counts. */
+#define HOSTILE(phase)                                                                                       \
+    do {                                                                                                     \
+        if (HOSTILE_PHASE == (phase) &&                                                                      \
+            (HOSTILE_PHASE < PHASE_DERIVATIVES || HOSTILE_PHASE > PHASE_STEP || m->time >= HOSTILE_AFTER)) { \
+            int hostile_status = hostile_act(m);                                                             \
+            if (hostile_status != FMU_OK) return hostile_status;                                             \
+        }                                                                                                    \
+    } while (0)
+
+#define HOSTILE_NUMBER(phase, number)                                                                        \
+    (HOSTILE_PHASE == (phase) && HOSTILE_ACT >= ACT_NAN &&                                                   \
+             (m->time >= HOSTILE_AFTER || HOSTILE_PHASE == PHASE_NOMINALS)                                   \
+         ? hostile_number(number)                                                                            \
+         : (number))
+#endif
