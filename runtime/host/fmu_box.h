@@ -12,7 +12,7 @@
 
 typedef struct pl_black_box {
     int64_t magic;
-    volatile int64_t call;  /* number of the foreign function that is being called; 0: none */
+    volatile int64_t call;  /* number of the foreign function that is being called; negative: of the last one */
     volatile int64_t count; /* goes up now and then: with the same call and count nothing goes on */
     volatile double time;   /* simulated */
     volatile int64_t signal, overflow; /* what the process died of; overflow: of its stack */

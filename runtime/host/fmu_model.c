@@ -74,18 +74,18 @@ static inline pl_status set_point(pl_fmu *f, double t, const double *x, const do
     box->call = c->n_set_time;
     status = c->set_time(f->instance, t);
     if (status > PL_FMI2_WARNING || status < 0) {
-        box->call = PL_CALL_NONE;
+        box->call = -box->call;
         return pl_fmu_status(f, status, c->n_set_time);
     }
     if (n > 0) {
         box->call = c->n_set_states;
         status = c->set_states(f->instance, x, (size_t)n);
         if (status > PL_FMI2_WARNING || status < 0) {
-            box->call = PL_CALL_NONE;
+            box->call = -box->call;
             return pl_fmu_status(f, status, c->n_set_states);
         }
     }
-    box->call = PL_CALL_NONE;
+    box->call = -box->call;
     return f->n_continuous > 0 ? set_inputs(f, u) : PL_OK;
 }
 
@@ -95,7 +95,7 @@ static pl_status rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, 
     if (status != PL_OK || f->vector[PL_FMU_X].n == 0) return status;
     f->box->call = f->call.n_get_derivatives;
     int done = f->call.get_derivatives(f->instance, out, (size_t)f->vector[PL_FMU_X].n);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->call.n_get_derivatives;
     MEND(f);
     return done == PL_FMI2_OK ? PL_OK : pl_fmu_status(f, done, f->call.n_get_derivatives);
 }
@@ -106,7 +106,7 @@ static pl_status roots(void *self, pl_real t, const pl_real *x, const pl_real *u
     if (status != PL_OK) return status;
     f->box->call = f->call.n_get_indicators;
     int done = f->call.get_indicators(f->instance, g, (size_t)f->head->n_roots);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     MEND(f);
     return pl_fmu_status(f, done, f->call.n_get_indicators);
 }
