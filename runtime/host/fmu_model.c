@@ -23,6 +23,7 @@
 
 #define MAX_EVENT_ITERATIONS 1000
 #define SAME                 1e-6 /* relative difference up to which a state is the one that was set */
+#define ROUNDED              4e-15 /* relative: times that differ by less are the same */
 #define TIME_STEP            6e-8 /* relative: for a difference by time */
 
 enum { TOLD_NOMINAL = 1, TOLD_STATE = 2 };
@@ -69,6 +70,8 @@ static inline pl_status set_point(pl_fmu *f, double t, const double *x, const do
     const pl_fmi_common *c = &f->call;
     int n = f->vector[PL_FMU_X].n, status;
     if (f->mode != PL_FMU_CONTINUOUS_TIME) return not_running(f);
+    /* a row at an event, but for rounding, shows what holds after it */
+    if (t < f->t_floor && f->t_floor - t <= ROUNDED * fabs(t)) t = f->t_floor;
     box->count++;
     box->time = t;
     box->call = c->n_set_time;
