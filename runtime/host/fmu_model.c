@@ -22,9 +22,9 @@
 #endif
 
 #define MAX_EVENT_ITERATIONS 1000
-#define SAME                 1e-6 /* relative difference up to which a state is the one that was set */
+#define SAME                 1e-6  /* relative difference up to which a state is the one that was set */
 #define ROUNDED              4e-15 /* relative: times that differ by less are the same */
-#define TIME_STEP            6e-8 /* relative: for a difference by time */
+#define TIME_STEP            6e-8  /* relative: for a difference by time */
 
 enum { TOLD_NOMINAL = 1, TOLD_STATE = 2 };
 
@@ -141,18 +141,18 @@ static pl_status derive(pl_fmu *f, int m, const uint32_t *known, const double *s
     const pl_fmu_vector *x = &f->vector[PL_FMU_X];
     size_t unknowns = (size_t)x->m;
     if (f->head->version == 2)
-        return pl_fmu_status(f,
-                             PL_FMU_CALL(f, PL_CALL2_get_directional_derivative,
-                                         f->f2.get_directional_derivative(f->instance, f->derivative,
-                                                                          unknowns, known, (size_t)m, seed,
-                                                                          out)),
-                             PL_CALL2_get_directional_derivative);
-    return pl_fmu_status(f,
-                         PL_FMU_CALL(f, PL_CALL3_get_directional_derivative,
-                                     f->f3.get_directional_derivative(f->instance, f->derivative, unknowns,
-                                                                      known, (size_t)m, seed, (size_t)count,
-                                                                      out, (size_t)x->n)),
-                         PL_CALL3_get_directional_derivative);
+        return pl_fmu_status(
+            f,
+            PL_FMU_CALL(f, PL_CALL2_get_directional_derivative,
+                        f->f2.get_directional_derivative(f->instance, f->derivative, unknowns, known,
+                                                         (size_t)m, seed, out)),
+            PL_CALL2_get_directional_derivative);
+    return pl_fmu_status(
+        f,
+        PL_FMU_CALL(f, PL_CALL3_get_directional_derivative,
+                    f->f3.get_directional_derivative(f->instance, f->derivative, unknowns, known, (size_t)m,
+                                                     seed, (size_t)count, out, (size_t)x->n)),
+        PL_CALL3_get_directional_derivative);
 }
 
 static pl_status jvp(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
@@ -202,12 +202,12 @@ static pl_status update_once(pl_fmu *f, update *found) {
     }
     bool again = false, terminate = false, nominals = false, states = false, defined = false;
     double next = HUGE_VAL;
-    pl_status status = pl_fmu_status(
-        f,
-        PL_FMU_CALL(f, PL_CALL3_update_discrete_states,
-                    f->f3.update_discrete_states(f->instance, &again, &terminate, &nominals, &states, &defined,
-                                                 &next)),
-        PL_CALL3_update_discrete_states);
+    pl_status status =
+        pl_fmu_status(f,
+                      PL_FMU_CALL(f, PL_CALL3_update_discrete_states,
+                                  f->f3.update_discrete_states(f->instance, &again, &terminate, &nominals,
+                                                               &states, &defined, &next)),
+                      PL_CALL3_update_discrete_states);
     *found = (update){again, terminate, nominals, states, defined, next};
     return status;
 }
@@ -265,7 +265,8 @@ static int read_nominals(pl_fmu *f) {
         if (!(size > 0.0 && size < HUGE_VAL)) {
             char words[200];
             snprintf(words, sizeof words,
-                     "the nominal value of continuous state number %d is %g; the one of the description holds, or 1",
+                     "the nominal value of continuous state number %d is %g; the one of the description "
+                     "holds, or 1",
                      i + 1, now[i]);
             if (!(f->told & TOLD_NOMINAL)) pl_fmu_warn(f, words);
             f->told |= TOLD_NOMINAL;
@@ -289,7 +290,8 @@ static pl_status finish_event(pl_fmu *f, double t, double *x, const update *foun
     info->terminate = found->terminate;
     f->next_time = found->next_defined ? found->next_time : HUGE_VAL;
     if (!(f->next_time >= t)) {
-        snprintf(f->words, sizeof f->words, "after the event at t = %.17g its next time event is said to be at t = %.17g", t,
+        snprintf(f->words, sizeof f->words,
+                 "after the event at t = %.17g its next time event is said to be at t = %.17g", t,
                  f->next_time);
         return PL_FATAL;
     }
@@ -301,7 +303,8 @@ static pl_status finish_event(pl_fmu *f, double t, double *x, const update *foun
 }
 
 static pl_status completed_step(pl_fmu *f, double t, int *event, int *terminate) {
-    int call = f->head->version == 2 ? PL_CALL2_completed_integrator_step : PL_CALL3_completed_integrator_step;
+    int call =
+        f->head->version == 2 ? PL_CALL2_completed_integrator_step : PL_CALL3_completed_integrator_step;
     pl_status status;
     *event = *terminate = 0;
     if (f->head->version == 2) {
@@ -373,9 +376,10 @@ static void compare_states(pl_fmu *f, double t, const double *x) {
         double size = fmax(fabs(x[i]), f->x_nominal[i] > 0.0 ? f->x_nominal[i] : 1.0);
         if (fabs(f->x_now[i] - x[i]) <= SAME * size) continue;
         char words[300];
-        snprintf(words, sizeof words,
-                 "at t = %.10g continuous state number %d was set to %.10g, but the FMU says that it is %.10g", t,
-                 i + 1, x[i], f->x_now[i]);
+        snprintf(
+            words, sizeof words,
+            "at t = %.10g continuous state number %d was set to %.10g, but the FMU says that it is %.10g", t,
+            i + 1, x[i], f->x_now[i]);
         pl_fmu_warn(f, words);
         f->told |= TOLD_STATE;
         return;
@@ -406,9 +410,10 @@ static pl_status check_given(pl_fmu *f, const double *x) {
             double size = fmax(fabs(wanted[i]), fabs(x[i]));
             if (!given[i] || !(v->variable[k].flags & PL_FMU_EXACT)) continue;
             if (fabs(x[i] - wanted[i]) <= SAME * size) continue;
-            snprintf(f->words, sizeof f->words,
-                     "continuous state number %d was given the start value %.10g, but the FMU begins with %.10g",
-                     i + 1, wanted[i], x[i]);
+            snprintf(
+                f->words, sizeof f->words,
+                "continuous state number %d was given the start value %.10g, but the FMU begins with %.10g",
+                i + 1, wanted[i], x[i]);
             return PL_FATAL;
         }
     return PL_OK;
