@@ -224,8 +224,8 @@ const char *pl_fmu_load(pl_fmu *f);
 
 /* A call by the standard: notes it before and after. */
 #define PL_FMU_CALL(f, number, expression)                                                                   \
-    ((f)->box->call = (number), (f)->box->count++, (f)->status_ = (int)(expression), (f)->box->call = 0,     \
-     (f)->status_)
+    ((f)->box->call = (number), (f)->box->count++, (f)->status_ = (int)(expression),                         \
+     (f)->box->call = -(number), (f)->status_)
 
 #define PL_FMU_ABSENT (-1000) /* the status of a function that is not there */
 

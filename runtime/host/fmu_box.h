@@ -12,7 +12,8 @@
 
 typedef struct pl_black_box {
     int64_t magic;
-    volatile int64_t call;  /* number of the foreign function that is being called; 0: none */
+    volatile int64_t
+        call; /* number of the foreign function that is being called; negative: of the last one */
     volatile int64_t count; /* goes up now and then: with the same call and count nothing goes on */
     volatile double time;   /* simulated */
     volatile int64_t signal, overflow; /* what the process died of; overflow: of its stack */
@@ -20,8 +21,11 @@ typedef struct pl_black_box {
     volatile int64_t used, lost;       /* bytes of messages; messages that had no room */
     volatile int32_t lock, quiet;
     int64_t spare[6];
-    char messages[PL_BOX_MESSAGES];
+    /* PL_BOX_MESSAGES bytes follow */
 } pl_black_box;
+
+#define PL_BOX_SIZE       (sizeof(pl_black_box) + PL_BOX_MESSAGES)
+#define PL_BOX_TEXTS(box) ((char *)((box) + 1))
 
 /* Head of a message; its category and text follow, then bytes up to a multiple of 8. */
 typedef struct pl_box_message {

@@ -27,10 +27,10 @@ static int tell(pl_child *c) {
     pl_box_take_prints(box);
     int64_t used = box->used;
     if (used == 0) return 1;
-    if (!pl_child_put_head(c, PL_CHILD_MESSAGES, used) || !pl_child_put(c, box->messages, used)) return 0;
+    if (!pl_child_put_head(c, PL_CHILD_MESSAGES, used) || !pl_child_put(c, PL_BOX_TEXTS(box), used)) return 0;
     while (__sync_lock_test_and_set(&box->lock, 1)) {
     }
-    memmove(box->messages, box->messages + used, (size_t)(box->used - used));
+    memmove(PL_BOX_TEXTS(box), PL_BOX_TEXTS(box) + used, (size_t)(box->used - used));
     box->used -= used;
     __sync_lock_release(&box->lock);
     return 1;

@@ -136,7 +136,7 @@ static void check_version(pl_fmu *f) {
     if (f->head->version == 3 && f->f3.get_version) version = f->f3.get_version();
     f->box->call = PL_CALL2_get_types_platform;
     if (f->head->version == 2 && f->f2.get_types_platform) platform = f->f2.get_types_platform();
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     if (!version || version[0] != (char)('0' + f->head->version)) {
         snprintf(f->words, sizeof f->words,
                  "the binary says that it has FMI version \"%.40s\", the description says %d",
@@ -187,7 +187,7 @@ const char *pl_fmu_load(pl_fmu *f) {
     f->box->call = PL_CALL_LOAD;
     open_usual();
     f->library = open_library(f->text[PL_FMU_BINARY], why, sizeof why);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     if (!f->library) {
         snprintf(f->words, sizeof f->words, "the binary cannot be loaded: %s", why);
         return f->words;

@@ -22,8 +22,9 @@
 #endif
 
 #define MAX_EVENT_ITERATIONS 1000
-#define SAME                 1e-6 /* relative difference up to which a state is the one that was set */
-#define TIME_STEP            6e-8 /* relative: for a difference by time */
+#define SAME                 1e-6  /* relative difference up to which a state is the one that was set */
+#define ROUNDED              4e-15 /* relative: times that differ by less are the same */
+#define TIME_STEP            6e-8  /* relative: for a difference by time */
 
 enum { TOLD_NOMINAL = 1, TOLD_STATE = 2 };
 
@@ -73,23 +74,25 @@ static inline pl_status set_point(pl_fmu *f, double t, const double *x, const do
     const pl_fmi_common *c = &f->call;
     int n = f->vector[PL_FMU_X].n, status;
     if (f->mode != PL_FMU_CONTINUOUS_TIME) return not_running(f);
+    /* a row at an event, but for rounding, shows what holds after it */
+    if (t < f->t_floor && f->t_floor - t <= ROUNDED * fabs(t)) t = f->t_floor;
     box->count++;
     box->time = t;
     box->call = c->n_set_time;
     status = c->set_time(f->instance, t);
     if (status > PL_FMI2_WARNING || status < 0) {
-        box->call = PL_CALL_NONE;
+        box->call = -box->call;
         return pl_fmu_status(f, status, c->n_set_time);
     }
     if (n > 0) {
         box->call = c->n_set_states;
         status = c->set_states(f->instance, x, (size_t)n);
         if (status > PL_FMI2_WARNING || status < 0) {
-            box->call = PL_CALL_NONE;
+            box->call = -box->call;
             return pl_fmu_status(f, status, c->n_set_states);
         }
     }
-    box->call = PL_CALL_NONE;
+    box->call = -box->call;
     return f->n_continuous > 0 ? set_inputs(f, u) : PL_OK;
 }
 
@@ -99,7 +102,7 @@ static pl_status rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, 
     if (status != PL_OK || f->vector[PL_FMU_X].n == 0) return status;
     f->box->call = f->call.n_get_derivatives;
     int done = f->call.get_derivatives(f->instance, out, (size_t)f->vector[PL_FMU_X].n);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->call.n_get_derivatives;
     MEND(f);
     return done == PL_FMI2_OK ? PL_OK : pl_fmu_status(f, done, f->call.n_get_derivatives);
 }
@@ -110,7 +113,7 @@ static pl_status roots(void *self, pl_real t, const pl_real *x, const pl_real *u
     if (status != PL_OK) return status;
     f->box->call = f->call.n_get_indicators;
     int done = f->call.get_indicators(f->instance, g, (size_t)f->head->n_roots);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     MEND(f);
     return pl_fmu_status(f, done, f->call.n_get_indicators);
 }

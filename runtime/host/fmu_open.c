@@ -110,7 +110,7 @@ static const char *instantiate(pl_fmu *f) {
         f->instance = instantiate3(f);
         if (f->instance) pl_fmu_warn(f, "the FMU says that it has event mode, but works without it only");
     }
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     if (!f->instance) {
         snprintf(f->words, sizeof f->words, "%s returned no instance%s%s", pl_fmu_call_name(call),
                  f->said[0] ? ": " : "", f->said);
@@ -303,5 +303,5 @@ void pl_fmu_close(pl_fmu *f) {
     f->box->count++;
     f->box->call = f->call.n_free_instance;
     f->call.free_instance(instance);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
 }

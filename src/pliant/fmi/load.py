@@ -13,8 +13,6 @@ from pliant.fmi.model import FmuModel, LoadedFmu
 from pliant.fmi.options import FmuOptions, fmu_options
 from pliant.fmi.platforms import this_platform
 
-CHUNK = 1 << 20
-
 
 def load_fmu(path: Path, kind: str | None, options: Any) -> FmuModel:
     """Read, check and unpack an FMU; nothing of it runs before it is asked for something."""
@@ -28,16 +26,7 @@ def load_fmu(path: Path, kind: str | None, options: Any) -> FmuModel:
     name = contents.binary(info.kind, platform)
     assert name is not None  # choose_kind has seen to it
     binary = unpacked.folder.joinpath(*name.split("/"))
-    return FmuModel(LoadedFmu(info, options, unpacked, str(binary), digest_of(path)))
-
-
-def digest_of(path: Path) -> str:
-    """Of the archive; of a folder, of its description."""
-    found = hashlib.sha256()
-    with open(path / "modelDescription.xml" if path.is_dir() else path, "rb") as file:
-        while chunk := file.read(CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+    return FmuModel(LoadedFmu(info, options, unpacked, str(binary)))
 
 
 def load_again(path: str, kind: str, options: FmuOptions, digest: str) -> FmuModel:
@@ -47,7 +36,7 @@ def load_again(path: str, kind: str, options: FmuOptions, digest: str) -> FmuMod
             f"there is no file {path} any more", hint="an FMU that was pickled is loaded from its path again"
         )
     model = load_fmu(Path(path), kind, options)
-    if model.loaded.digest != digest:
+    if model.digest != digest:
         model.close()
         raise FmuError(f"{path} has changed since the model was pickled", hint="load the FMU again")
     return model

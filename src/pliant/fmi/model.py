@@ -7,10 +7,12 @@ steady states, planning) calls the functions of its ``pl_model``, which ask a ho
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pliant.arguments import Vector
@@ -46,7 +48,16 @@ class LoadedFmu:
     options: FmuOptions
     unpacked: UnpackedFmu
     binary: str  # path
-    digest: str
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the archive; of a folder, of its description."""
+        path = Path(self.info.path)
+        found = hashlib.sha256()
+        with open(path / "modelDescription.xml" if path.is_dir() else path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                found.update(chunk)
+        return found.hexdigest()
 
 
 class FmuModel(NumericModel):
@@ -63,12 +74,21 @@ class FmuModel(NumericModel):
         super().__init__(
             self._struct(keep),
             name=loaded.info.name,
-            digest=loaded.digest,
+            digest="",
             names=_names(layout),
             keep=(keep,),
         )
         self.parameters = Settable(layout, ("p",), self.texts)
         self.starts = Settable(layout, ("x", "s"), self.texts)
+
+    @property
+    def digest(self) -> str:
+        """Of the file, read when it is asked for."""
+        return self.loaded.digest
+
+    @digest.setter
+    def digest(self, value: str) -> None:
+        """It is never another one."""
 
     def _struct(self, keep: list[Any]) -> runtime.ModelStruct:
         layout = self.layout
@@ -87,7 +107,7 @@ class FmuModel(NumericModel):
             flags=FLAGS,
             **{name: runtime.address_of(value) for name, value in numbers.items() if len(value)},
         )
-        pattern = layout.jacobian()
+        pattern = layout.jacobian
         self.declared_pattern: int | None = None  # address of the one that the host knows
         if pattern is not None:
             keep.extend(pattern)
@@ -109,7 +129,10 @@ class FmuModel(NumericModel):
         """Its hosts."""
         loaded, description = self.loaded, self.fmu.description
         resources = loaded.unpacked.resources
-        place = resources.as_uri() if description.major == 2 else f"{resources}/"
+        if description.major == 2:
+            place = resources.as_uri()
+        else:  # by FMI 3 none is named where there is none
+            place = f"{resources}/" if resources.is_dir() else ""
         table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
         return HostPool(
             HostSettings(
