@@ -109,7 +109,7 @@ static void make_setup(pl_exported_instance *c) {
     const pl_export_table *table = c->table;
     const pl_model *m = table->model;
     pl_setup *setup = &c->setup;
-    setup->engine = table->unit ? &pl_unit_engine : &pl_model_engine;
+    setup->engine = table->engine;
     setup->model = m;
     setup->unit = table->unit;
     setup->open = 1;

@@ -88,7 +88,7 @@ static int outputs(pl_exported_instance *c) {
 
 static int dependent(pl_exported_instance *c) {
     if (c->fresh & PL_FRESH_DEPENDENT) return PL_FINE;
-    pl_status status = c->table->dependent(c->p, c->dependent);
+    pl_status status = c->table->dependent(c->sim->problem.self, c->dependent);
     if (status != PL_OK) return not_evaluated(c, status, "what follows from the parameters");
     c->fresh |= PL_FRESH_DEPENDENT;
     return PL_FINE;
@@ -105,7 +105,7 @@ static pl_real counted(const pl_exported_instance *c, int which) {
 /* Everything that has to be done before values of the run can be read. */
 static int ready(pl_exported_instance *c, const pl_export_variable *v) {
     int early = v->at == PL_AT_X || v->at == PL_AT_U || v->at == PL_AT_P || v->at == PL_AT_TIME ||
-                v->at == PL_AT_CONSTANT || v->at == PL_AT_COUNTER || v->at == PL_AT_DEPENDENT;
+                v->at == PL_AT_CONSTANT || v->at == PL_AT_COUNTER;
     if (c->now.mode == PL_MADE) {
         if (early) return PL_FINE;
         return pl_exported_say(c, PL_ERROR, "%s has no value before the start", pl_exported_name_of(c, v));

@@ -48,9 +48,10 @@ typedef struct pl_export_variable {
 } pl_export_variable;
 
 typedef struct pl_export_table {
+    const pl_engine *engine;
     const pl_model *model;   /* NULL: a unit */
     const pl_unit *unit;     /* something that steps itself; its outputs are y */
-    const pl_method *method; /* NULL: model exchange only, or a unit */
+    const pl_method *method; /* NULL: a unit */
     const pl_sparse_lu *lu;
     const char *token; /* GUID, instantiation token */
     pl_real rtol;
@@ -64,7 +65,7 @@ typedef struct pl_export_table {
     int n_indicators;
     const int *indicator; /* root functions that importers look at */
     int n_dependent;
-    pl_status (*dependent)(const pl_real *p, pl_real *value); /* what depends on parameters alone */
+    pl_status (*dependent)(void *self, pl_real *value); /* what depends on parameters alone */
 } pl_export_table;
 
 extern const pl_export_table pl_exported;

@@ -22,6 +22,7 @@
     │   ├── ProcessError                the child process of a simulation died, or cannot simulate the model
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
+    ├── ExportError                     an FMU cannot be made of a model, or not here; says why
     ├── VersionError                    a pickled object was made by another version of pliant
     ├── CaseError                       of many runs one: its worker died, or it ran out of time
     └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
@@ -148,6 +149,10 @@ class SimulationTimeout(SolverError, TimeoutError):
 
 class SimulationInterrupted(SolverError, KeyboardInterrupt):
     """The user pressed Ctrl-C. Also a KeyboardInterrupt, so that scripts stop as usual."""
+
+
+class ExportError(PliantError):
+    """An FMU cannot be made of a model, or not with what is installed here."""
 
 
 class VersionError(PliantError):

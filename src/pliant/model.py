@@ -378,6 +378,49 @@ class Model(Stamped):
             )
 
     @by_keyword
+    def export_fmu(
+        self,
+        path: str | Path,
+        *,
+        version: str = "3.0",
+        kind: str = "both",
+        solver: str = "bdf",
+        at_jump: str = "correct",
+        rtol: float = 1e-6,
+        platforms: Sequence[str] | None = None,
+        sources: bool = True,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write a model from Modelica as an FMU, and return its path.
+
+        version    of FMI: "3.0" or "2.0"
+        kind       "model-exchange", "co-simulation", or "both" in one FMU
+        solver     inside co-simulation: "bdf", which goes on over communication points, or "radau5"
+        at_jump    what happens to the history of BDF where inputs jump, as in :class:`pliant.SolverOptions`
+        rtol       tolerance of the solver inside, where the importer asks for none
+        platforms  binaries for "x86_64-linux", "x86_64-windows", "x86_64-darwin", and with FMI 3.0 "aarch64-linux",
+                   "aarch64-darwin"; None: this machine. Others than this machine need the package ziglang.
+        sources    with all C files, from which the FMU can be compiled again
+        overwrite  an FMU of that name is replaced
+
+        See docs/fmu-export.md.
+        """
+        from pliant.export.fmu import check_export, export_fmu
+
+        request = check_export(
+            path,
+            version=version,
+            kind=kind,
+            solver=solver,
+            at_jump=at_jump,
+            rtol=rtol,
+            platforms=platforms,
+            sources=sources,
+            overwrite=overwrite,
+        )
+        return export_fmu(self._numeric, request)
+
+    @by_keyword
     def steady_state(
         self,
         inputs: Any = None,
