@@ -20,9 +20,14 @@ from pathlib import Path
 from pliant.codegen.cache import SUFFIX, cache_folder, find_library, keep_library, new_file
 from pliant.codegen.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError
-from pliant.export.sources import SourceSet, source_folder
+from pliant.export.sources import CORE, PARTS, SourceSet, source_folder
 
-FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections")
+FLAGS = (
+    *("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
+    "-fno-asynchronous-unwind-tables",
+)
+COLD = ("start", "least_norm", "plan", "order", "colour", "pattern", "simulation", "export", "lu_sparse_tree")  # not in
+# the steps: made small
 LARGE = 2_000_000  # characters of text from which on compiling quickly matters more
 
 
@@ -122,7 +127,8 @@ def _compile(target: Platform, files: Sequence[Path], folder: Path, include: Seq
 
     def one(file: Path) -> Path:
         made = folder / f"{file.stem}.o"
-        chosen = ["-O1" if flag == "-O2" and file.stat().st_size > LARGE else flag for flag in flags]
+        level = "-Os" if file.name.startswith(COLD) else "-O1" if file.stat().st_size > LARGE else "-O2"
+        chosen = [level if flag == "-O2" else flag for flag in flags]
         _call([*_compiler(target), *chosen, "-c", str(file), "-o", str(made)], file.name, folder)
         return made
 
@@ -137,10 +143,12 @@ def _runtime(target: Platform, sources: SourceSet, folder: Path) -> list[Path]:
     archiver = _archiver(target)
     if not archiver:
         return _compile(target, list(sources.runtime.values()), folder, include)
-    files = sorted((top / "src").glob("*.c"))
+    names = {*CORE, *(name for part in PARTS.values() for name in part)}
+    files = [top / "src" / f"{name}.c" for name in sorted(names)]
     texts = [file.read_bytes() for file in (*files, *sorted(top.glob("*/*.h")))]
     version = subprocess.run([*_compiler(target)[:4], "--version"], capture_output=True, check=False).stdout
-    key = hashlib.sha256(b"\0".join([*texts, version, target.name.encode(), " ".join(FLAGS).encode()])).hexdigest()
+    words = " ".join((target.name, *FLAGS, *COLD)).encode()
+    key = hashlib.sha256(b"\0".join([*texts, version, words])).hexdigest()
     cache, stem = cache_folder(), f"runtime-{target.name}-{key[:24]}"
     found = find_library(cache, stem)
     if found is None:
@@ -160,7 +168,7 @@ def _link_flags(target: Platform) -> list[str]:
         return ["-Wl,-dead_strip"]
     if target.suffix == ".dll":
         return ["-Wl,--gc-sections", "-s"]
-    return ["-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-s", "-lm"]
+    return ["-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,-z,noseparate-code", "-s", "-lm"]
 
 
 def build(target: Platform, text: str, sources: SourceSet, identifier: str) -> bytes:
