@@ -19,10 +19,10 @@ int pl_exported_set_time(pl_exported_instance *c, pl_real t) {
 
 int pl_exported_set_states(pl_exported_instance *c, const pl_real *x, size_t n) {
     const pl_model *m = c->table->model;
-    if (n != (size_t)c->n_x)
-        return pl_exported_say(c, PL_ERROR, "there are %d continuous states, not %lu", c->n_x,
+    if (n != (size_t)c->n_states)
+        return pl_exported_say(c, PL_ERROR, "there are %d continuous states, not %lu", c->n_states,
                                (unsigned long)n);
-    int wrong = pl_first_nonfinite(c->n_x, x);
+    int wrong = pl_first_nonfinite(c->n_states, x);
     if (wrong >= 0)
         return pl_exported_say(c, PL_ERROR, "%s cannot be %g: not a finite number",
                                m->x_name ? m->x_name[wrong] : "a state", x[wrong]);
@@ -34,7 +34,7 @@ int pl_exported_set_states(pl_exported_instance *c, const pl_real *x, size_t n) 
 int pl_exported_nominals(pl_exported_instance *c, pl_real *nominal) {
     const pl_model *m = c->table->model;
     if (c->now.solved && m->nominal) m->nominal(c->sim->problem.self, c->nominal);
-    for (int i = 0; i < c->n_x; i++) {
+    for (int i = 0; i < c->n_states; i++) {
         pl_real known = c->now.solved && m->nominal ? c->nominal[i] : m->x_nominal ? m->x_nominal[i] : 0.0;
         nominal[i] = fabs(known) > 0.0 ? fabs(known) : 1.0;
     }
@@ -69,6 +69,8 @@ int pl_exported_completed(pl_exported_instance *c, int *event, int *terminate) {
     *event = *terminate = 0;
     c->sim->count.n_steps++;
     if (!m->step_done) return PL_FINE;
+    int fine = pl_exported_slopes(c); /* what loops inside begin with next is what they end with here */
+    if (fine != PL_FINE) return fine;
     if (c->n_x > 0) memcpy(c->x_work, c->x, (size_t)c->n_x * sizeof(pl_real));
     pl_status status = m->step_done(c->sim->problem.self, c->now.t, c->x_work, c->u, &request);
     if (status != PL_OK) return pl_exported_failed(c, PL_ERROR, status, "completing a step");

@@ -334,7 +334,7 @@ static int begun(pl_exported_instance *c) {
 pl_fmi2_status fmi2GetDerivatives(pl_fmi2_component instance, pl_fmi2_real values[], size_t count) {
     ENTER_EXCHANGE(PL_STARTING | PL_IN_EVENTS | PL_CONTINUOUS | PL_OVER);
     NEEDS(values, count);
-    if (count != (size_t)c->n_x) return wrong_count(c, __func__, c->n_x);
+    if (count != (size_t)c->n_states) return wrong_count(c, __func__, c->n_states);
     int status = begun(c);
     if (status == PL_FINE) status = pl_exported_slopes(c);
     if (status == PL_FINE && count > 0) memcpy(values, c->slope, count * sizeof(pl_real));
@@ -354,7 +354,7 @@ pl_fmi2_status fmi2GetEventIndicators(pl_fmi2_component instance, pl_fmi2_real v
 pl_fmi2_status fmi2GetContinuousStates(pl_fmi2_component instance, pl_fmi2_real values[], size_t count) {
     ENTER_EXCHANGE(PL_STARTING | PL_IN_EVENTS | PL_CONTINUOUS | PL_OVER);
     NEEDS(values, count);
-    if (count != (size_t)c->n_x) return wrong_count(c, __func__, c->n_x);
+    if (count != (size_t)c->n_states) return wrong_count(c, __func__, c->n_states);
     int status = begun(c);
     if (status == PL_FINE && count > 0) memcpy(values, c->x, count * sizeof(pl_real));
     return (pl_fmi2_status)status;
@@ -364,7 +364,7 @@ pl_fmi2_status fmi2GetNominalsOfContinuousStates(pl_fmi2_component instance, pl_
                                                  size_t count) {
     ENTER_EXCHANGE(PL_MADE | PL_STARTING | PL_IN_EVENTS | PL_CONTINUOUS | PL_OVER);
     NEEDS(values, count);
-    if (count != (size_t)c->n_x) return wrong_count(c, __func__, c->n_x);
+    if (count != (size_t)c->n_states) return wrong_count(c, __func__, c->n_states);
     return (pl_fmi2_status)pl_exported_nominals(c, values);
 }
 

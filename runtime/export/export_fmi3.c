@@ -499,7 +499,7 @@ pl_fmi3_status fmi3GetContinuousStateDerivatives(pl_fmi3_instance instance, pl_f
                                                  size_t count) {
     ENTER_EXCHANGE(PL_STARTING | PL_IN_EVENTS | PL_CONTINUOUS | PL_OVER);
     NEEDS(values, count);
-    if (count != (size_t)c->n_x) return wrong_count(c, __func__, c->n_x);
+    if (count != (size_t)c->n_states) return wrong_count(c, __func__, c->n_states);
     int status = begun(c);
     if (status == PL_FINE) status = pl_exported_slopes(c);
     if (status == PL_FINE && count > 0) memcpy(values, c->slope, count * sizeof(pl_real));
@@ -519,7 +519,7 @@ pl_fmi3_status fmi3GetEventIndicators(pl_fmi3_instance instance, pl_fmi3_float64
 pl_fmi3_status fmi3GetContinuousStates(pl_fmi3_instance instance, pl_fmi3_float64 values[], size_t count) {
     ENTER_EXCHANGE(PL_STARTING | PL_IN_EVENTS | PL_CONTINUOUS | PL_OVER);
     NEEDS(values, count);
-    if (count != (size_t)c->n_x) return wrong_count(c, __func__, c->n_x);
+    if (count != (size_t)c->n_states) return wrong_count(c, __func__, c->n_states);
     int status = begun(c);
     if (status == PL_FINE && count > 0) memcpy(values, c->x, count * sizeof(pl_real));
     return (pl_fmi3_status)status;
@@ -529,7 +529,7 @@ pl_fmi3_status fmi3GetNominalsOfContinuousStates(pl_fmi3_instance instance, pl_f
                                                  size_t count) {
     ENTER_EXCHANGE(PL_MADE | PL_STARTING | PL_IN_EVENTS | PL_CONTINUOUS | PL_OVER);
     NEEDS(values, count);
-    if (count != (size_t)c->n_x) return wrong_count(c, __func__, c->n_x);
+    if (count != (size_t)c->n_states) return wrong_count(c, __func__, c->n_states);
     return (pl_fmi3_status)pl_exported_nominals(c, values);
 }
 
@@ -543,7 +543,7 @@ pl_fmi3_status fmi3GetNumberOfEventIndicators(pl_fmi3_instance instance, size_t 
 pl_fmi3_status fmi3GetNumberOfContinuousStates(pl_fmi3_instance instance, size_t *count) {
     ENTER_EXCHANGE(READABLE);
     NEEDS(count, 1);
-    *count = (size_t)c->n_x;
+    *count = (size_t)c->n_states;
     return PL_FMI3_OK;
 }
 

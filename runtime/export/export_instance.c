@@ -95,7 +95,7 @@ static size_t arrange(pl_exported_instance *c, char *from) {
     c->y = take(&at, reals(c->n_y));
     c->roots = take(&at, reals(c->n_roots));
     c->dependent = take(&at, reals(c->table->n_dependent));
-    c->x_work = take(&at, reals(c->n_x));
+    c->x_work = take(&at, reals(4 * c->n_x));
     c->along = take(&at, reals(c->n_x + c->n_u + c->n_p));
     c->derived = take(&at, reals(most));
     c->coefficient = take(&at, reals((PL_INPUT_DEGREE + 1) * c->n_u));
@@ -134,7 +134,8 @@ static void make_setup(pl_exported_instance *c) {
 static int plan_linear(pl_exported_instance *c) {
     const pl_export_table *table = c->table;
     const pl_model *m = table->model;
-    if (!m || m->n_x == 0 || !c->steps || !table->method->implicit) return 1;
+    int solves = c->steps && table->method && table->method->implicit;
+    if (!m || m->n_x == 0 || !(solves || c->n_states < c->n_x)) return 1;
     c->plan.options.source = PL_SOURCE_AUTO;
     c->plan.options.need_complex = table->method->needs_complex;
     c->plan.options.fallback = 1;
@@ -153,6 +154,7 @@ static pl_exported_instance *allocate(const char *name, int steps) {
     const pl_model *m = table->model;
     pl_exported_instance probe = {.table = table};
     probe.n_x = m ? m->n_x : 0;
+    probe.n_states = m && m->initial ? m->initial->n_states : probe.n_x;
     probe.n_u = m ? m->n_u : table->unit->n_u;
     probe.n_p = m ? m->n_p : 0;
     probe.n_y = m ? m->n_y : table->unit->n_y;

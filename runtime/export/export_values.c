@@ -54,13 +54,28 @@ static int finite(pl_exported_instance *c, int n, const pl_real *value, const ch
                            name ? name[wrong] : "", c->now.t);
 }
 
+int pl_exported_algebraic(pl_exported_instance *c) {
+    pl_status status = PL_OK;
+    if (c->n_states == c->n_x || c->fresh & PL_FRESH_ALGEBRAIC) return PL_FINE;
+    if (!c->steps) {
+        if (c->n_u > 0) memcpy(c->sim->problem.u, c->u, (size_t)c->n_u * sizeof(pl_real));
+        status = pl_simulation_algebraic_at(c->sim, c->now.t, c->x);
+    } else if (c->now.inputs_new) {
+        status = pl_simulation_state_with(c->sim, c->u, c->x, c->x_work);
+    }
+    if (status != PL_OK) return not_evaluated(c, status, "the algebraic equations");
+    c->fresh |= PL_FRESH_ALGEBRAIC;
+    return PL_FINE;
+}
+
 int pl_exported_slopes(pl_exported_instance *c) {
     const pl_model *m = c->table->model;
     if (c->fresh & PL_FRESH_SLOPES || c->n_x == 0) return PL_FINE;
+    if (pl_exported_algebraic(c) != PL_FINE) return refusal(c);
     pl_status status = m->rhs(c->sim->problem.self, c->now.t, c->x, c->u, c->slope);
     if (!c->steps) c->sim->count.n_rhs++;
     if (status != PL_OK) return not_evaluated(c, status, "the derivatives");
-    int fine = finite(c, c->n_x, c->slope, m->x_name, "the derivative of ");
+    int fine = finite(c, c->n_states, c->slope, m->x_name, "the derivative of ");
     if (fine == PL_FINE) c->fresh |= PL_FRESH_SLOPES;
     return fine;
 }
@@ -68,6 +83,7 @@ int pl_exported_slopes(pl_exported_instance *c) {
 int pl_exported_roots(pl_exported_instance *c) {
     const pl_model *m = c->table->model;
     if (c->fresh & PL_FRESH_ROOTS || c->n_roots == 0) return PL_FINE;
+    if (pl_exported_algebraic(c) != PL_FINE) return refusal(c);
     pl_status status = m->roots(c->sim->problem.self, c->now.t, c->x, c->u, c->roots);
     if (status != PL_OK) return not_evaluated(c, status, "the event indicators");
     int fine = finite(c, c->n_roots, c->roots, m->root_name, "the event indicator of ");
@@ -79,6 +95,7 @@ static int outputs(pl_exported_instance *c) {
     const pl_export_table *table = c->table;
     void *self = c->sim->problem.self;
     if (c->fresh & PL_FRESH_Y || c->n_y == 0) return PL_FINE;
+    if (table->model && pl_exported_algebraic(c) != PL_FINE) return refusal(c);
     pl_status status = table->model ? table->model->outputs(self, c->now.t, c->x, c->u, c->n_y, NULL, c->y)
                                     : table->unit->outputs(self, c->now.t, c->n_y, NULL, c->y);
     if (status != PL_OK) return not_evaluated(c, status, "the variables");
@@ -121,6 +138,7 @@ static int ready(pl_exported_instance *c, const pl_export_variable *v) {
 static int value_of(pl_exported_instance *c, const pl_export_variable *v, pl_real *value) {
     int status = ready(c, v), k = v->index;
     if (status != PL_FINE) return status;
+    if (v->at == PL_AT_X && k >= c->n_states && c->now.mode != PL_MADE) status = pl_exported_algebraic(c);
     if (v->at == PL_AT_SLOPE) status = pl_exported_slopes(c);
     if (v->at == PL_AT_Y) status = outputs(c);
     if (v->at == PL_AT_ROOT) status = pl_exported_roots(c);
@@ -255,7 +273,8 @@ int pl_exported_along(pl_exported_instance *c, const uint32_t *unknown, size_t n
     static const int of[] = {PL_OF_RHS, PL_OF_OUTPUTS, PL_OF_ROOTS};
     pl_real dt = 0.0;
     int by_parameters = 0;
-    if (!c->table->model) return pl_exported_say(c, PL_ERROR, "this FMU has no directional derivatives");
+    if (!c->table->model || c->n_states < c->n_x)
+        return pl_exported_say(c, PL_ERROR, "this FMU has no directional derivatives");
     if (c->now.mode == PL_STARTING)
         return pl_exported_say(c, PL_ERROR, "derivatives of start values are not part of the FMU");
     const pl_export_variable any = {.at = PL_AT_SLOPE};

@@ -87,7 +87,7 @@ enum {
 #define PL_RUNNING (PL_IN_EVENTS | PL_CONTINUOUS | PL_STEPPING | PL_BETWEEN)
 
 /* Which values of an instance belong to where it stands, or-ed together. */
-enum { PL_FRESH_SLOPES = 1, PL_FRESH_Y = 2, PL_FRESH_ROOTS = 4, PL_FRESH_DEPENDENT = 8 };
+enum { PL_FRESH_SLOPES = 1, PL_FRESH_Y = 2, PL_FRESH_ROOTS = 4, PL_FRESH_DEPENDENT = 8, PL_FRESH_ALGEBRAIC = 16 };
 
 static inline size_t pl_export_rounded(size_t bytes) {
     return (bytes + 15u) & ~(size_t)15u;
@@ -123,6 +123,7 @@ struct pl_exported_instance {
     void *update;
     char *name;
     int n_x, n_u, n_p, n_y, n_roots;
+    int n_states; /* of x; algebraic unknowns follow */
 
     pl_exported_state now;
     size_t flat_bytes; /* the arrays up to x_given, saved as they are */
@@ -134,7 +135,8 @@ struct pl_exported_instance {
 
     int fresh; /* PL_FRESH_... */
     pl_real *slope, *y, *roots, *dependent;
-    pl_real *x_work, *along, *derived, *coefficient;
+    pl_real *x_work; /* 4 n_x */
+    pl_real *along, *derived, *coefficient;
     int8_t *x_held;
 
     pl_plan plan;
@@ -170,6 +172,8 @@ int pl_exported_set(pl_exported_instance *c, uint32_t reference, int type, pl_re
 int pl_exported_set_derivative(pl_exported_instance *c, uint32_t reference, int order, pl_real value);
 int pl_exported_along(pl_exported_instance *c, const uint32_t *unknown, size_t n_unknown,
                       const uint32_t *known, size_t n_known, const pl_real *seed, pl_real *product);
+/* Algebraic unknowns in x, slopes, root functions where the instance stands. */
+int pl_exported_algebraic(pl_exported_instance *c);
 int pl_exported_slopes(pl_exported_instance *c);
 int pl_exported_roots(pl_exported_instance *c);
 const char *pl_exported_name_of(const pl_exported_instance *c, const pl_export_variable *v);

@@ -198,6 +198,8 @@ void pl_simulation_stay(pl_simulation *s);
  * relations of time alone, and is at most `horizon`. */
 pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, pl_real *x,
                                  pl_event_info *info);
+/* Algebraic unknowns of x that fit its states; they begin where they are. */
+pl_status pl_simulation_algebraic_at(pl_simulation *s, pl_real t, pl_real *x);
 /* The next time event, seen from t, where nothing happened. */
 pl_real pl_simulation_next_time(pl_simulation *s, pl_real t, pl_real horizon);
 

@@ -22,10 +22,30 @@ pl_real pl_simulation_next_time(pl_simulation *s, pl_real t, pl_real horizon) {
     return fmin(fmin(r->next_time, r->t_turn), known);
 }
 
+/* Algebraic unknowns that fit the relations and discrete variables an event is trying. */
+static pl_status follow(void *host, pl_real t, pl_real *x) {
+    pl_simulation *s = host;
+    pl_real *given = pl_run_x(s->run, RUN_TRY);
+    size_t bytes = (size_t)s->run->n_x * sizeof(pl_real);
+    memcpy(given, x, bytes);
+    pl_status status = pl_consistent(&s->problem, t, x, pl_run_x(s->run, RUN_WORK));
+    if (status != PL_OK) memcpy(x, given, bytes);
+    return status;
+}
+
+pl_status pl_simulation_algebraic_at(pl_simulation *s, pl_real t, pl_real *x) {
+    if (!s->problem.linear || !s->setup.model->mass.start) return PL_OK;
+    return follow(s, t, x);
+}
+
 static pl_status event_once(pl_simulation *s, pl_real t, pl_real *x, const int8_t *fired, int again,
                             pl_event_info *all) {
     pl_problem *p = &s->problem;
     pl_event_info info = {.next_time = all->next_time, .again = again};
+    if (p->model->mass.start && p->linear) {
+        info.host = s;
+        info.follow = follow;
+    }
     pl_status status = p->model->event(p->self, t, x, p->u, fired, &info);
     all->x_changed |= info.x_changed;
     all->f_changed |= info.f_changed;
@@ -54,6 +74,7 @@ pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, p
             status = round < MAX_SETTLE ? event_once(s, t, x, NULL, 1, info) : PL_CHATTER;
         pl_ahead_forget(r, m, t);
     }
+    if (status == PL_OK) status = pl_simulation_algebraic_at(s, t, x);
     if (status != PL_OK) return pl_simulation_fail(s, status, PL_IN_EVENT, -1, t);
     info->again = 0;
     r->next_time = info->next_time;

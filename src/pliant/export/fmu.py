@@ -125,7 +125,8 @@ def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
         first.generated.program.sorted, "ode", taylor=taylor, tangents=True, dependents=True
     )
     model = GeneratedModel.compile(generated, first.digest)
-    sparse = request.steps and _is_sparse(model, request)
+    algebraic = bool(model.names.algebraic)
+    sparse = (request.steps or algebraic) and _is_sparse(model, request)
     collector = Collector(model, dependencies(generated.program), has_solver=request.steps)
     variables = tuple(collector.run())
     parts = ((request.solver if request.steps else "explicit"), *(("sparse",) if sparse else ()))
@@ -141,6 +142,7 @@ def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
         rtol=request.rtol,
         variables=variables,
         indicators=tuple(collector.indicators()),
+        derivatives=not algebraic,
         sources=("model.c", *sources.shell, *sources.runtime) if request.sources else (),
     )
     n = len(generated.dependents)

@@ -133,6 +133,10 @@ class Collector:
         variables = self.program.variables
         return frozenset("time" if v == TIME else self.shown(variables[v].name) for v in numbers)
 
+    def _depends(self, numbers: frozenset[int]) -> frozenset[str] | None:
+        """Names of those; algebraic unknowns in x depend on everything."""
+        return None if numbers & set(self.program.x[self.program.n_states :]) else self._names(numbers)
+
     def shown(self, name: str) -> str:
         """Names of variables that pliant made for itself are written so that importers can read them."""
         if not is_hidden(name):
@@ -148,10 +152,9 @@ class Collector:
     # ------------------------------------------------------------------------------------------------ the vectors
 
     def _states(self) -> None:
-        names = self.model.names
-        fixed = {v for i, v in enumerate(self.program.x) if self._is_fixed(i)}
+        names, n_states = self.model.names, self.program.n_states
         for i, name in enumerate(names.x):
-            exact = self.program.x[i] in fixed
+            exact = self._is_fixed(i)
             one = self._described(
                 name,
                 "X",
@@ -160,10 +163,11 @@ class Collector:
                 initial="exact" if exact else "approx",
                 start=float(self.model.x_start[i]),
                 may=MAY_START if exact else MAY_START | MAY_GUESS,
-                depends_on=frozenset((self.shown(name),)),
+                depends_on=frozenset((self.shown(name),)) if i < n_states else None,
+                main=i < n_states,
             )
             self._add(name, one)
-        for i, name in enumerate(names.x):
+        for i, name in enumerate(names.x[:n_states]):
             shown, slope = self.shown(name), f"der({name})"
             info = self._info(slope)
             unit = info.unit or (f"{self._info(name).unit}/s" if self._info(name).unit else "")
@@ -177,7 +181,7 @@ class Collector:
                 unit=unit if "/" not in self._info(name).unit or info.unit else "",
                 description=info.description or f"derivative of {shown}",
                 derivative_of=shown,
-                depends_on=self._names(self.depends.slopes[i]),
+                depends_on=self._depends(self.depends.slopes[i]),
             )
             self._add(slope, one)
 
@@ -245,7 +249,7 @@ class Collector:
                 causality=self._causality(name),
                 variability=self._variability(name),
                 initial="calculated",
-                depends_on=None if numbers is None else self._names(numbers),
+                depends_on=None if numbers is None else self._depends(numbers),
             )
             self._add(name, one)
 
@@ -304,7 +308,10 @@ class Collector:
 
     def _aliases(self) -> None:
         """Other names: of the same sign and kind they share a variable, the rest have their own."""
-        main = {(one.at, one.index): k for k, one in enumerate(self.found) if one.main and one.at != "CONSTANT"}
+        main: dict[tuple[str, int], int] = {}
+        for k, one in enumerate(self.found):
+            if one.at != "CONSTANT":
+                main.setdefault((one.at, one.index), k)
         for name, (target, sign) in self.model.names.aliases.items():
             place = self.place_of.get(target)
             if place is None or name in self.place_of or is_hidden(name.removeprefix("der(")):
