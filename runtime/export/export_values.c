@@ -114,8 +114,11 @@ static int dependent(pl_exported_instance *c) {
 static pl_real counted(const pl_exported_instance *c, int which) {
     if (!c->now.solved || !c->sim) return 0.0;
     const pl_counters *n = &c->sim->count;
-    const int64_t value[] = {n->n_steps,       n->n_rhs,          n->n_jac,   n->n_factor, n->n_solve,
-                             n->n_error_fails, n->n_newton_fails, n->n_events};
+    const int64_t value[] = {n->n_steps,  n->n_rhs,   n->n_jac,         n->n_jvp,          n->n_taylor,
+                             n->n_factor, n->n_solve, n->n_error_fails, n->n_newton_fails, n->n_events};
+    const int counters = (int)(sizeof value / sizeof value[0]);
+    const pl_stepper *head = c->sim->run && c->sim->run->started ? c->sim->method : NULL;
+    if (which >= counters) return !head ? 0.0 : which == counters ? (pl_real)head->order : head->h;
     return (pl_real)value[which];
 }
 

@@ -18,11 +18,15 @@ COUNTERS = {
     "n_steps": "steps accepted",
     "n_rhs": "evaluations of the right side",
     "n_jac": "Jacobians",
+    "n_jvp": "directional derivatives",
+    "n_taylor": "higher derivatives",
     "n_factor": "LU factorisations",
     "n_solve": "linear solves",
     "n_error_fails": "steps rejected by the error test",
     "n_newton_fails": "Newton iterations that did not converge",
     "n_events": "events",
+    "order": "order of the last step",
+    "h": "size of the last step",
 }
 MAY_START, MAY_GUESS, MAY_CHANGE, MAY_BEND = 1, 2, 4, 8
 
@@ -372,7 +376,8 @@ class Collector:
                 "local",
                 "discrete",
                 "calculated",
-                type="integer",
+                type="real" if name == "h" else "integer",
+                unit="s" if name == "h" else "",
                 description=f"of the solver inside: {text}",
             )
             self.found.append(one)
