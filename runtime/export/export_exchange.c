@@ -7,7 +7,7 @@
 /* How far relations of time alone are looked for where nobody says when the simulation ends. */
 static pl_real horizon(const pl_exported_instance *c) {
     if (c->now.has_stop && c->now.stop > c->now.t) return c->now.stop;
-    return c->now.t + 1e4 * fmax(1.0, fabs(c->now.t));
+    return fmin(c->now.t + 1e4 * fmax(1.0, fabs(c->now.t)), 1e300);
 }
 
 int pl_exported_set_time(pl_exported_instance *c, pl_real t) {

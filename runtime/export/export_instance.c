@@ -328,5 +328,5 @@ int pl_exported_exit_start(pl_exported_instance *c) {
     if (status != PL_FINE) return status;
     c->now.mode = c->steps && !c->events_wanted ? PL_STEPPING : PL_IN_EVENTS;
     /* what happens at the start itself; an importer that handles events asks for it */
-    return c->now.mode == PL_STEPPING ? pl_exported_settle(c, 1) : PL_FINE;
+    return c->now.mode == PL_STEPPING ? pl_exported_settle(c) : PL_FINE;
 }

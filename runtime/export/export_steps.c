@@ -2,8 +2,8 @@
  *
  * Inputs are polynomials from a communication point on, u(t) + u'(t) s + ...; what the importer sets there is a jump, which
  * the method corrects its history for (at_jump). Derivatives hold for one step; without new ones the inputs stay where
- * they have come to. Clocks that tick at a communication point wait until the inputs there are known, that is until values
- * are read, until the next step, or for event mode.
+ * they have come to. Clocks that tick at a communication point wait until the inputs there are known, that is until the next
+ * step or for event mode; without inputs there is nothing to wait for. Reading changes nothing.
  */
 #include "pl_export.h"
 
@@ -29,8 +29,8 @@ static void ended(pl_exported_instance *c) {
     c->now.ended = 1;
 }
 
-int pl_exported_settle(pl_exported_instance *c, int always) {
-    if (!c->sim || !c->sim->run || c->now.ended || (!always && !c->sim->run->held)) return PL_FINE;
+int pl_exported_settle(pl_exported_instance *c) {
+    if (!c->sim->run || c->now.ended) return PL_FINE;
     pl_status status;
     do status = pl_simulation_settle(c->sim, c->u, BUDGET);
     while (status == PL_PAUSED);
@@ -138,6 +138,8 @@ int pl_exported_step(pl_exported_instance *c, pl_real t, pl_real step, pl_export
     end_inputs(c, c->now.t - from);
     stand(c);
     if (status == PL_TERMINATED) ended(c);
+    if (c->n_u == 0 && !c->events_wanted && c->sim->run && c->sim->run->held && pl_exported_settle(c) != PL_FINE)
+        return PL_ERROR;
     done->terminate = c->now.ended;
     done->event = c->sim->run && c->sim->run->held;
     done->reached = c->now.t;

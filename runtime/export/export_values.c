@@ -46,7 +46,7 @@ static int not_evaluated(pl_exported_instance *c, pl_status status, const char *
                            words[0] ? words : pl_status_text(status));
 }
 
-static int finite(pl_exported_instance *c, int n, const pl_real *value, const char *const *name,
+static int all_finite(pl_exported_instance *c, int n, const pl_real *value, const char *const *name,
                   const char *what) {
     int wrong = pl_first_nonfinite(n, value);
     if (wrong < 0) return PL_FINE;
@@ -75,7 +75,7 @@ int pl_exported_slopes(pl_exported_instance *c) {
     pl_status status = m->rhs(c->sim->problem.self, c->now.t, c->x, c->u, c->slope);
     if (!c->steps) c->sim->count.n_rhs++;
     if (status != PL_OK) return not_evaluated(c, status, "the derivatives");
-    int fine = finite(c, c->n_states, c->slope, m->x_name, "the derivative of ");
+    int fine = all_finite(c, c->n_states, c->slope, m->x_name, "the derivative of ");
     if (fine == PL_FINE) c->fresh |= PL_FRESH_SLOPES;
     return fine;
 }
@@ -86,7 +86,7 @@ int pl_exported_roots(pl_exported_instance *c) {
     if (pl_exported_algebraic(c) != PL_FINE) return refusal(c);
     pl_status status = m->roots(c->sim->problem.self, c->now.t, c->x, c->u, c->roots);
     if (status != PL_OK) return not_evaluated(c, status, "the event indicators");
-    int fine = finite(c, c->n_roots, c->roots, m->root_name, "the event indicator of ");
+    int fine = all_finite(c, c->n_roots, c->roots, m->root_name, "the event indicator of ");
     if (fine == PL_FINE) c->fresh |= PL_FRESH_ROOTS;
     return fine;
 }
@@ -132,8 +132,6 @@ static int ready(pl_exported_instance *c, const pl_export_variable *v) {
     }
     if (c->now.mode == PL_STARTING) return pl_exported_solve(c);
     int status = c->now.p_new ? pl_exported_parameters(c) : PL_FINE;
-    if (status == PL_FINE && c->now.mode == PL_STEPPING && !c->events_wanted)
-        status = pl_exported_settle(c, 0);
     if (status != PL_FINE || c->now.solved) return status;
     return pl_exported_say(c, PL_ERROR, "the instance has no values: it was not initialised");
 }

@@ -196,8 +196,8 @@ typedef struct pl_export_step {
 typedef int pl_export_between(pl_exported_instance *c, pl_real t);
 int pl_exported_step(pl_exported_instance *c, pl_real t, pl_real step, pl_export_between *between,
                      pl_export_step *done);
-/* Events that wait take place with the inputs as they are; always: also what these set off. */
-int pl_exported_settle(pl_exported_instance *c, int always);
+/* Events that wait take place, with the inputs as they are, and what jumps of these set off. */
+int pl_exported_settle(pl_exported_instance *c);
 int pl_exported_parameters(pl_exported_instance *c);
 
 /* export_state.c */
