@@ -36,8 +36,8 @@ static pl_fmi2_status missing(pl_exported_instance *c, const char *function) {
 }
 
 static pl_fmi2_status wrong_count(pl_exported_instance *c, const char *function, int is) {
-    return (pl_fmi2_status)pl_exported_say(c, PL_ERROR, "%s was called with a wrong size: there are %d values",
-                                           function, is);
+    return (pl_fmi2_status)pl_exported_say(
+        c, PL_ERROR, "%s was called with a wrong size: there are %d values", function, is);
 }
 
 /* ----------------------------------------------------------------------------- creation, initialisation */

@@ -37,8 +37,8 @@ static pl_fmi3_status missing(pl_exported_instance *c, const char *function) {
 }
 
 static pl_fmi3_status wrong_count(pl_exported_instance *c, const char *function, int is) {
-    return (pl_fmi3_status)pl_exported_say(c, PL_ERROR, "%s was called with a wrong size: there are %d values",
-                                           function, is);
+    return (pl_fmi3_status)pl_exported_say(
+        c, PL_ERROR, "%s was called with a wrong size: there are %d values", function, is);
 }
 
 static pl_fmi3_status not_offered(pl_exported_instance *c, const char *function) {
@@ -98,7 +98,8 @@ pl_fmi3_instance fmi3InstantiateScheduledExecution(pl_fmi3_string name, pl_fmi3_
                                                    pl_fmi3_unlock_preemption_fn unlock) {
     (void)name, (void)token, (void)resources_path, (void)visible, (void)logging_on;
     (void)clock_update, (void)lock, (void)unlock;
-    if (log) log(environment, PL_FMI3_ERROR, "logStatusError", "scheduled execution is not offered by this FMU");
+    if (log)
+        log(environment, PL_FMI3_ERROR, "logStatusError", "scheduled execution is not offered by this FMU");
     return NULL;
 }
 
@@ -131,8 +132,8 @@ pl_fmi3_status fmi3ExitInitializationMode(pl_fmi3_instance instance) {
 pl_fmi3_status fmi3EnterEventMode(pl_fmi3_instance instance) {
     ENTER(PL_CONTINUOUS | PL_STEPPING);
     if (c->steps && !c->events_wanted)
-        return (pl_fmi3_status)pl_exported_say(c, PL_ERROR,
-                                               "%s: the instance was made without the use of event mode", __func__);
+        return (pl_fmi3_status)pl_exported_say(
+            c, PL_ERROR, "%s: the instance was made without the use of event mode", __func__);
     c->now.mode = PL_IN_EVENTS;
     return PL_FMI3_OK;
 }
@@ -207,7 +208,8 @@ ACCESS(Boolean, boolean, pl_fmi3_boolean, PL_TYPE_BOOLEAN, 1.0)
 
 static pl_fmi3_status no_such_type(pl_exported_instance *c, const char *function, size_t count) {
     if (count == 0) return PL_FMI3_OK;
-    return (pl_fmi3_status)pl_exported_say(c, PL_ERROR, "%s: this FMU has no variables of that type", function);
+    return (pl_fmi3_status)pl_exported_say(c, PL_ERROR, "%s: this FMU has no variables of that type",
+                                           function);
 }
 
 #define NO_ACCESS(Name, number)                                                                              \

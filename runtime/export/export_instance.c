@@ -49,14 +49,22 @@ int pl_exported_failed(pl_exported_instance *c, int status, pl_status why, const
 
 static const char *mode_name(int mode) {
     switch (mode) {
-    case PL_MADE: return "instantiated";
-    case PL_STARTING: return "initialization mode";
-    case PL_IN_EVENTS: return "event mode";
-    case PL_CONTINUOUS: return "continuous-time mode";
-    case PL_STEPPING: return "step mode";
-    case PL_BETWEEN: return "intermediate update mode";
-    case PL_OVER: return "terminated";
-    default: return "in error";
+    case PL_MADE:
+        return "instantiated";
+    case PL_STARTING:
+        return "initialization mode";
+    case PL_IN_EVENTS:
+        return "event mode";
+    case PL_CONTINUOUS:
+        return "continuous-time mode";
+    case PL_STEPPING:
+        return "step mode";
+    case PL_BETWEEN:
+        return "intermediate update mode";
+    case PL_OVER:
+        return "terminated";
+    default:
+        return "in error";
     }
 }
 
@@ -228,7 +236,8 @@ void pl_exported_reset(pl_exported_instance *c) {
 int pl_exported_setup(pl_exported_instance *c, int has_tolerance, pl_real tolerance, pl_real start,
                       int has_stop, pl_real stop) {
     if (!(fabs(start) < HUGE_VAL) || (has_stop && !(stop >= start && stop < HUGE_VAL)))
-        return pl_exported_say(c, PL_ERROR, "the experiment from %g to %g is no interval of time", start, stop);
+        return pl_exported_say(c, PL_ERROR, "the experiment from %g to %g is no interval of time", start,
+                               stop);
     if (has_tolerance && !(tolerance > 0.0 && tolerance < HUGE_VAL))
         return pl_exported_say(c, PL_ERROR, "the tolerance must be a positive number, not %g", tolerance);
     c->now.start = c->now.t = start;
@@ -295,7 +304,8 @@ static int no_start(pl_exported_instance *c, pl_status status) {
     int known = failure->what > 1 && failure->what < (int)(sizeof phase / sizeof phase[0]);
     c->now.mode = PL_BROKEN;
     return pl_exported_say(c, PL_ERROR, "no start values at t = %.15g: %s%s%s", c->now.start,
-                           known ? phase[failure->what] : pl_status_text(status), words[0] ? ": " : "", words);
+                           known ? phase[failure->what] : pl_status_text(status), words[0] ? ": " : "",
+                           words);
 }
 
 int pl_exported_solve(pl_exported_instance *c) {

@@ -52,7 +52,8 @@ int pl_exported_save(pl_exported_instance *c, void **to) {
     saved->pad = 0;
     saved->now = c->now;
     memcpy((char *)saved + head, c->x, c->flat_bytes);
-    pl_status status = image > 0 ? pl_simulation_save(c->sim, 0, (char *)saved + head + c->flat_bytes) : PL_OK;
+    pl_status status =
+        image > 0 ? pl_simulation_save(c->sim, 0, (char *)saved + head + c->flat_bytes) : PL_OK;
     saved->sum = sum_of(saved);
     return status == PL_OK ? PL_FINE : pl_exported_failed(c, PL_ERROR, status, "saving the state");
 }
@@ -71,8 +72,7 @@ int pl_exported_restore(pl_exported_instance *c, const void *from) {
     c->fresh = 0;
     if (saved->image == 0) return PL_FINE;
     pl_status status = pl_exported_lay_out(c);
-    if (status == PL_OK)
-        status = pl_simulation_restore(c->sim, (const char *)saved + head + c->flat_bytes);
+    if (status == PL_OK) status = pl_simulation_restore(c->sim, (const char *)saved + head + c->flat_bytes);
     if (status == PL_OK) return PL_FINE;
     c->now.mode = PL_BROKEN;
     return pl_exported_failed(c, PL_ERROR, status, "restoring a state");

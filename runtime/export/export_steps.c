@@ -91,14 +91,15 @@ static void end_inputs(pl_exported_instance *c, pl_real span) {
 static int refused(pl_exported_instance *c, pl_real t, pl_real step) {
     pl_real room = NEAR * fmax(fabs(step), 1e-3 * fabs(c->now.t));
     if (!(fabs(t) < HUGE_VAL) || !(step > 0.0 && step < HUGE_VAL) || !(t + step > t))
-        return pl_exported_say(c, PL_ERROR, "a communication step from t = %.15g of size %.15g is not possible", t,
-                               step);
+        return pl_exported_say(c, PL_ERROR,
+                               "a communication step from t = %.15g of size %.15g is not possible", t, step);
     if (fabs(t - c->now.t) > room)
-        return pl_exported_say(c, PL_ERROR, "a communication step from t = %.15g, but the FMU stands at t = %.15g",
-                               t, c->now.t);
+        return pl_exported_say(
+            c, PL_ERROR, "a communication step from t = %.15g, but the FMU stands at t = %.15g", t, c->now.t);
     if (c->now.has_stop && t + step > c->now.stop + room)
-        return pl_exported_say(c, PL_ERROR, "a communication step to t = %.15g leads past the stop time %.15g",
-                               t + step, c->now.stop);
+        return pl_exported_say(c, PL_ERROR,
+                               "a communication step to t = %.15g leads past the stop time %.15g", t + step,
+                               c->now.stop);
     if (c->now.ended) {
         return pl_exported_say(c, PL_ERROR, "the model has ended the simulation at t = %.15g", c->now.t);
     }
@@ -138,7 +139,8 @@ int pl_exported_step(pl_exported_instance *c, pl_real t, pl_real step, pl_export
     end_inputs(c, c->now.t - from);
     stand(c);
     if (status == PL_TERMINATED) ended(c);
-    if (c->n_u == 0 && !c->events_wanted && c->sim->run && c->sim->run->held && pl_exported_settle(c) != PL_FINE)
+    if (c->n_u == 0 && !c->events_wanted && c->sim->run && c->sim->run->held &&
+        pl_exported_settle(c) != PL_FINE)
         return PL_ERROR;
     done->terminate = c->now.ended;
     done->event = c->sim->run && c->sim->run->held;

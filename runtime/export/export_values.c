@@ -47,7 +47,7 @@ static int not_evaluated(pl_exported_instance *c, pl_status status, const char *
 }
 
 static int all_finite(pl_exported_instance *c, int n, const pl_real *value, const char *const *name,
-                  const char *what) {
+                      const char *what) {
     int wrong = pl_first_nonfinite(n, value);
     if (wrong < 0) return PL_FINE;
     return pl_exported_say(c, refusal(c), "%s%s is not a finite number at t = %.15g", what,
@@ -146,16 +146,36 @@ static int value_of(pl_exported_instance *c, const pl_export_variable *v, pl_rea
     if (v->at == PL_AT_DEPENDENT) status = dependent(c);
     if (status != PL_FINE) return status;
     switch (v->at) {
-    case PL_AT_TIME: *value = c->now.t; break;
-    case PL_AT_X: *value = c->now.mode == PL_MADE ? c->x_start[k] : c->x[k]; break;
-    case PL_AT_SLOPE: *value = c->slope[k]; break;
-    case PL_AT_U: *value = c->u[k]; break;
-    case PL_AT_P: *value = c->p[k]; break;
-    case PL_AT_Y: *value = c->y[k]; break;
-    case PL_AT_ROOT: *value = c->roots[k]; break;
-    case PL_AT_COUNTER: *value = counted(c, k); break;
-    case PL_AT_DEPENDENT: *value = c->dependent[k]; break;
-    default: *value = c->table->constant[k]; break;
+    case PL_AT_TIME:
+        *value = c->now.t;
+        break;
+    case PL_AT_X:
+        *value = c->now.mode == PL_MADE ? c->x_start[k] : c->x[k];
+        break;
+    case PL_AT_SLOPE:
+        *value = c->slope[k];
+        break;
+    case PL_AT_U:
+        *value = c->u[k];
+        break;
+    case PL_AT_P:
+        *value = c->p[k];
+        break;
+    case PL_AT_Y:
+        *value = c->y[k];
+        break;
+    case PL_AT_ROOT:
+        *value = c->roots[k];
+        break;
+    case PL_AT_COUNTER:
+        *value = counted(c, k);
+        break;
+    case PL_AT_DEPENDENT:
+        *value = c->dependent[k];
+        break;
+    default:
+        *value = c->table->constant[k];
+        break;
     }
     *value *= v->sign;
     return PL_FINE;
@@ -204,8 +224,7 @@ static void set_input(pl_exported_instance *c, int k, pl_real value) {
 
 int pl_exported_set(pl_exported_instance *c, uint32_t reference, int type, pl_real value) {
     const pl_export_variable *v = find(c, reference);
-    if (!v || !same_type(c, v, type) || !may_set(c, v) || acceptable(c, v, value) != PL_FINE)
-        return PL_ERROR;
+    if (!v || !same_type(c, v, type) || !may_set(c, v) || acceptable(c, v, value) != PL_FINE) return PL_ERROR;
     int k = v->index, before = (c->now.mode & (PL_MADE | PL_STARTING)) != 0;
     value *= v->sign;
     if (v->at == PL_AT_U) {
@@ -246,8 +265,7 @@ static int derive(pl_exported_instance *c, int of, pl_real dt, int by_parameters
     if (by_parameters) along.dp = c->along + c->n_x + c->n_u;
     if (!m->tangent || !(m->tangents & of) || (by_parameters && !(m->tangents & PL_BY_PARAMETERS)))
         return pl_exported_say(c, PL_ERROR, "this derivative is not part of the FMU");
-    pl_status status =
-        m->tangent(c->sim->problem.self, of, c->now.t, c->x, c->u, &along, c->derived);
+    pl_status status = m->tangent(c->sim->problem.self, of, c->now.t, c->x, c->u, &along, c->derived);
     return status == PL_OK ? PL_FINE : not_evaluated(c, status, "the derivatives along a direction");
 }
 
@@ -258,12 +276,17 @@ static int direction(pl_exported_instance *c, const uint32_t *known, size_t n, c
         const pl_export_variable *v = find(c, known[i]);
         if (!v || acceptable(c, v, v->type == PL_TYPE_REAL ? seed[i] : 0.0) != PL_FINE) return PL_ERROR;
         pl_real part = v->sign * seed[i];
-        if (v->at == PL_AT_TIME) *dt += part;
-        else if (v->at == PL_AT_X) c->along[v->index] += part;
-        else if (v->at == PL_AT_U) c->along[c->n_x + v->index] += part;
-        else if (v->at == PL_AT_P) c->along[c->n_x + c->n_u + v->index] += part, *by_parameters = 1;
-        else return pl_exported_say(c, PL_ERROR, "%s is not something that others depend on as a known",
-                                    pl_exported_name_of(c, v));
+        if (v->at == PL_AT_TIME)
+            *dt += part;
+        else if (v->at == PL_AT_X)
+            c->along[v->index] += part;
+        else if (v->at == PL_AT_U)
+            c->along[c->n_x + v->index] += part;
+        else if (v->at == PL_AT_P)
+            c->along[c->n_x + c->n_u + v->index] += part, *by_parameters = 1;
+        else
+            return pl_exported_say(c, PL_ERROR, "%s is not something that others depend on as a known",
+                                   pl_exported_name_of(c, v));
     }
     return PL_FINE;
 }

@@ -33,8 +33,8 @@ enum {
 
 /* What may be done with a variable, or-ed together. */
 enum {
-    PL_MAY_START = 1, /* set before the start */
-    PL_MAY_GUESS = 2, /* ... as a guess */
+    PL_MAY_START = 1,  /* set before the start */
+    PL_MAY_GUESS = 2,  /* ... as a guess */
     PL_MAY_CHANGE = 4, /* set later on, too */
     PL_MAY_BEND = 8    /* an input with derivatives */
 };
@@ -87,7 +87,13 @@ enum {
 #define PL_RUNNING (PL_IN_EVENTS | PL_CONTINUOUS | PL_STEPPING | PL_BETWEEN)
 
 /* Which values of an instance belong to where it stands, or-ed together. */
-enum { PL_FRESH_SLOPES = 1, PL_FRESH_Y = 2, PL_FRESH_ROOTS = 4, PL_FRESH_DEPENDENT = 8, PL_FRESH_ALGEBRAIC = 16 };
+enum {
+    PL_FRESH_SLOPES = 1,
+    PL_FRESH_Y = 2,
+    PL_FRESH_ROOTS = 4,
+    PL_FRESH_DEPENDENT = 8,
+    PL_FRESH_ALGEBRAIC = 16
+};
 
 static inline size_t pl_export_rounded(size_t bytes) {
     return (bytes + 15u) & ~(size_t)15u;
@@ -99,20 +105,20 @@ typedef void pl_export_log(const pl_exported_instance *c, int status, const char
 /* What changes besides the arrays and the simulation. */
 typedef struct pl_exported_state {
     pl_real t, start, stop, tolerance;
-    int mode;        /* PL_MADE ... */
-    int set_up;      /* the experiment is known */
+    int mode;   /* PL_MADE ... */
+    int set_up; /* the experiment is known */
     int has_stop;
-    int solved;      /* start values are found: there is a simulation */
-    int ended;       /* the model ended it */
-    int inputs_new;  /* since the last step */
-    int bent;        /* inputs have derivatives since the last change */
-    int p_new;       /* parameters changed on the way */
-    int x_moved;     /* states changed outside an event */
+    int solved;     /* start values are found: there is a simulation */
+    int ended;      /* the model ended it */
+    int inputs_new; /* since the last step */
+    int bent;       /* inputs have derivatives since the last change */
+    int p_new;      /* parameters changed on the way */
+    int x_moved;    /* states changed outside an event */
 } pl_exported_state;
 
 struct pl_exported_instance {
     const pl_export_table *table;
-    int steps; /* 1: co-simulation */
+    int steps;         /* 1: co-simulation */
     int events_wanted; /* FMI 3: the importer handles events */
     int early_allowed;
     int logging;

@@ -101,7 +101,7 @@ struct pl_setup {
     /* room at first; rows: one for each point, and one more where events may end the run; log 0: none is kept */
     int64_t rows, log, events, incidents;
     int last_events; /* 1: of the events only the last ones are kept, as many as there is room for */
-    void *host; /* whose */
+    void *host;      /* whose */
     /* A block of `bytes` whose first `used` ones are those of `old`, which is not used any more (it may be part of the
      * first block). NULL: there is none. */
     void *(*grow)(void *host, int what, void *old, size_t used, size_t bytes);

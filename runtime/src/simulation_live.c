@@ -127,7 +127,9 @@ pl_status pl_simulation_set_parameters(pl_simulation *s, const pl_real *p) {
     memcpy(s->p, p, (size_t)m->n_p * sizeof(pl_real));
     pl_status status = m->set_parameters(s->problem.self, s->p);
     if (status == PL_OK && s->run) status = pl_run_changed(s->run, &s->problem, s->method);
-    return status == PL_OK ? status : pl_simulation_fail(s, status, PL_IN_INITIAL, -1, s->run ? s->run->t_reached : s->t);
+    return status == PL_OK
+               ? status
+               : pl_simulation_fail(s, status, PL_IN_INITIAL, -1, s->run ? s->run->t_reached : s->t);
 }
 
 void pl_simulation_state(pl_simulation *s, pl_real *x) {

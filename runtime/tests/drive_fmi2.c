@@ -193,50 +193,116 @@ static void any_call(pl_fmi2_component c, double *t, pl_fmi2_saved *kept) {
     pl_fmi2_boolean a, b;
     size_t n = draw(4), m = draw(4), bytes = 0;
     int status = 99;
-    for (int k = 0; k < 4; k++) r[k] = (pl_fmi2_reference)draw(draw(2) ? 12 : MOST), q[k] = (pl_fmi2_reference)draw(12);
+    for (int k = 0; k < 4; k++)
+        r[k] = (pl_fmi2_reference)draw(draw(2) ? 12 : MOST), q[k] = (pl_fmi2_reference)draw(12);
     for (int k = 0; k < 64; k++) v[k] = number();
     for (int k = 0; k < 4; k++) whole[k] = (int)draw(5) - 1, text[k] = "x";
     switch (draw(40)) {
-    case 0: status = fmi2SetDebugLogging(c, 1, draw(2), OR_NULL(text)); break;
-    case 1: status = fmi2SetupExperiment(c, (int)draw(2), draw(2) ? 1e-5 : number(), draw(2) ? 0.0 : number(), 0, 0.0); break;
+    case 0:
+        status = fmi2SetDebugLogging(c, 1, draw(2), OR_NULL(text));
+        break;
+    case 1:
+        status =
+            fmi2SetupExperiment(c, (int)draw(2), draw(2) ? 1e-5 : number(), draw(2) ? 0.0 : number(), 0, 0.0);
+        break;
     case 2:
-    case 3: status = fmi2EnterInitializationMode(c); break;
+    case 3:
+        status = fmi2EnterInitializationMode(c);
+        break;
     case 4:
     case 5:
         status = fmi2ExitInitializationMode(c);
         if (status == PL_FMI2_OK) fmi2GetRealStatus(c, PL_FMI2_LAST_SUCCESSFUL_TIME, t);
         break;
-    case 6: status = draw(8) ? 99 : (int)fmi2Terminate(c); break;
-    case 7: status = fmi2Reset(c); break;
+    case 6:
+        status = draw(8) ? 99 : (int)fmi2Terminate(c);
+        break;
+    case 7:
+        status = fmi2Reset(c);
+        break;
     case 8:
-    case 9: status = fmi2GetReal(c, OR_NULL(r), n, OR_NULL(v)); break;
-    case 10: status = fmi2GetInteger(c, OR_NULL(r), n, OR_NULL(whole)); break;
-    case 11: status = fmi2GetBoolean(c, OR_NULL(r), n, OR_NULL(whole)); break;
-    case 12: status = fmi2GetString(c, OR_NULL(r), n, OR_NULL(text)); break;
+    case 9:
+        status = fmi2GetReal(c, OR_NULL(r), n, OR_NULL(v));
+        break;
+    case 10:
+        status = fmi2GetInteger(c, OR_NULL(r), n, OR_NULL(whole));
+        break;
+    case 11:
+        status = fmi2GetBoolean(c, OR_NULL(r), n, OR_NULL(whole));
+        break;
+    case 12:
+        status = fmi2GetString(c, OR_NULL(r), n, OR_NULL(text));
+        break;
     case 13:
-    case 14: status = fmi2SetReal(c, OR_NULL(r), n, OR_NULL(v)); break;
-    case 15: status = fmi2SetInteger(c, OR_NULL(r), n, OR_NULL(whole)); break;
-    case 16: status = fmi2SetBoolean(c, OR_NULL(r), n, OR_NULL(whole)); break;
-    case 17: status = fmi2SetString(c, OR_NULL(r), n, OR_NULL(text)); break;
-    case 18: status = fmi2GetFMUstate(c, OR_NULL(kept)); break;
-    case 19: status = fmi2SetFMUstate(c, OR_NULL(*kept)); break;
-    case 20: status = fmi2FreeFMUstate(c, OR_NULL(kept)); break;
-    case 21: status = fmi2SerializedFMUstateSize(c, OR_NULL(*kept), OR_NULL(&bytes)); break;
-    case 22: status = fmi2SerializeFMUstate(c, OR_NULL(*kept), (char *)v, draw(sizeof v)); break;
-    case 23: status = fmi2DeSerializeFMUstate(c, OR_NULL((char *)v), draw(sizeof v), OR_NULL(kept)); break;
-    case 24: status = fmi2GetDirectionalDerivative(c, OR_NULL(r), n, OR_NULL(q), m, OR_NULL(v), OR_NULL(v + 8)); break;
-    case 25: status = fmi2EnterEventMode(c); break;
-    case 26: status = fmi2NewDiscreteStates(c, OR_NULL(&info)); break;
-    case 27: status = fmi2EnterContinuousTimeMode(c); break;
-    case 28: status = fmi2CompletedIntegratorStep(c, 1, OR_NULL(&a), OR_NULL(&b)); break;
-    case 29: status = fmi2SetTime(c, draw(3) ? *t += 0.01 : number()); break;
-    case 30: status = fmi2SetContinuousStates(c, OR_NULL(v), draw(6)); break;
-    case 31: status = fmi2GetDerivatives(c, OR_NULL(v), draw(6)); break;
-    case 32: status = fmi2GetEventIndicators(c, OR_NULL(v), draw(6)); break;
-    case 33: status = fmi2GetContinuousStates(c, OR_NULL(v), draw(6)); break;
-    case 34: status = fmi2GetNominalsOfContinuousStates(c, OR_NULL(v), draw(6)); break;
-    case 35: status = fmi2SetRealInputDerivatives(c, OR_NULL(r), n, OR_NULL(whole), OR_NULL(v)); break;
-    case 36: status = fmi2GetRealOutputDerivatives(c, OR_NULL(r), n, OR_NULL(whole), OR_NULL(v)); break;
+    case 14:
+        status = fmi2SetReal(c, OR_NULL(r), n, OR_NULL(v));
+        break;
+    case 15:
+        status = fmi2SetInteger(c, OR_NULL(r), n, OR_NULL(whole));
+        break;
+    case 16:
+        status = fmi2SetBoolean(c, OR_NULL(r), n, OR_NULL(whole));
+        break;
+    case 17:
+        status = fmi2SetString(c, OR_NULL(r), n, OR_NULL(text));
+        break;
+    case 18:
+        status = fmi2GetFMUstate(c, OR_NULL(kept));
+        break;
+    case 19:
+        status = fmi2SetFMUstate(c, OR_NULL(*kept));
+        break;
+    case 20:
+        status = fmi2FreeFMUstate(c, OR_NULL(kept));
+        break;
+    case 21:
+        status = fmi2SerializedFMUstateSize(c, OR_NULL(*kept), OR_NULL(&bytes));
+        break;
+    case 22:
+        status = fmi2SerializeFMUstate(c, OR_NULL(*kept), (char *)v, draw(sizeof v));
+        break;
+    case 23:
+        status = fmi2DeSerializeFMUstate(c, OR_NULL((char *)v), draw(sizeof v), OR_NULL(kept));
+        break;
+    case 24:
+        status = fmi2GetDirectionalDerivative(c, OR_NULL(r), n, OR_NULL(q), m, OR_NULL(v), OR_NULL(v + 8));
+        break;
+    case 25:
+        status = fmi2EnterEventMode(c);
+        break;
+    case 26:
+        status = fmi2NewDiscreteStates(c, OR_NULL(&info));
+        break;
+    case 27:
+        status = fmi2EnterContinuousTimeMode(c);
+        break;
+    case 28:
+        status = fmi2CompletedIntegratorStep(c, 1, OR_NULL(&a), OR_NULL(&b));
+        break;
+    case 29:
+        status = fmi2SetTime(c, draw(3) ? *t += 0.01 : number());
+        break;
+    case 30:
+        status = fmi2SetContinuousStates(c, OR_NULL(v), draw(6));
+        break;
+    case 31:
+        status = fmi2GetDerivatives(c, OR_NULL(v), draw(6));
+        break;
+    case 32:
+        status = fmi2GetEventIndicators(c, OR_NULL(v), draw(6));
+        break;
+    case 33:
+        status = fmi2GetContinuousStates(c, OR_NULL(v), draw(6));
+        break;
+    case 34:
+        status = fmi2GetNominalsOfContinuousStates(c, OR_NULL(v), draw(6));
+        break;
+    case 35:
+        status = fmi2SetRealInputDerivatives(c, OR_NULL(r), n, OR_NULL(whole), OR_NULL(v));
+        break;
+    case 36:
+        status = fmi2GetRealOutputDerivatives(c, OR_NULL(r), n, OR_NULL(whole), OR_NULL(v));
+        break;
     case 37: {
         double step = draw(4) ? 0.01 : number();
         if (step > 1.0 && step < HUGE_VAL) step = -step; /* a step of 1e300 is legal, and takes its time */
@@ -244,7 +310,9 @@ static void any_call(pl_fmi2_component c, double *t, pl_fmi2_saved *kept) {
         if (status == PL_FMI2_OK) *t += step;
         break;
     }
-    case 38: status = fmi2CancelStep(c); break;
+    case 38:
+        status = fmi2CancelStep(c);
+        break;
     default:
         status = fmi2GetStatus(c, (pl_fmi2_status_kind)draw(5), OR_NULL((pl_fmi2_status *)(void *)whole));
         fmi2GetRealStatus(c, (pl_fmi2_status_kind)draw(5), OR_NULL(v));

@@ -65,7 +65,9 @@ static void start(pl_fmi3_instance c) {
 static void settle(pl_fmi3_instance c) {
     bool again, terminate, nominals, states, defined;
     double next;
-    do CHECK(fmi3UpdateDiscreteStates(c, &again, &terminate, &nominals, &states, &defined, &next) == PL_FMI3_OK);
+    do
+        CHECK(fmi3UpdateDiscreteStates(c, &again, &terminate, &nominals, &states, &defined, &next) ==
+              PL_FMI3_OK);
     while (again);
 }
 
@@ -81,7 +83,8 @@ static double run(bool events, bool watch) {
     for (int k = 0; k < 200; k++)
         while (t < 0.01 * (k + 1) - 1e-12) {
             double reached;
-            CHECK(fmi3DoStep(c, t, 0.01 * (k + 1) - t, true, &event, &terminate, &early, &reached) == PL_FMI3_OK);
+            CHECK(fmi3DoStep(c, t, 0.01 * (k + 1) - t, true, &event, &terminate, &early, &reached) ==
+                  PL_FMI3_OK);
             CHECK(reached > t && (early || fabs(reached - 0.01 * (k + 1)) < 1e-12));
             t = reached;
             if (!event) continue;
@@ -164,51 +167,119 @@ static void any_call(pl_fmi3_instance c, double *t, pl_fmi3_saved *kept) {
     for (int k = 0; k < 8; k++) wide[k] = whole[k] = (int)draw(5) - 1, yes[k] = draw(2);
     memset(small, 0, sizeof small);
     switch (draw(40)) {
-    case 0: status = fmi3SetDebugLogging(c, true, draw(2), OR_NULL(text)); break;
+    case 0:
+        status = fmi3SetDebugLogging(c, true, draw(2), OR_NULL(text));
+        break;
     case 1:
-    case 2: status = fmi3EnterInitializationMode(c, draw(2), draw(2) ? 1e-5 : number(), draw(3) ? 0.0 : number(), false, 0.0); break;
+    case 2:
+        status = fmi3EnterInitializationMode(c, draw(2), draw(2) ? 1e-5 : number(), draw(3) ? 0.0 : number(),
+                                             false, 0.0);
+        break;
     case 3:
     case 4:
         status = fmi3ExitInitializationMode(c);
         if (status == PL_FMI3_OK) *t = 0.0;
         break;
-    case 5: status = draw(8) ? 99 : (int)fmi3Terminate(c); break;
-    case 6: status = fmi3Reset(c); break;
+    case 5:
+        status = draw(8) ? 99 : (int)fmi3Terminate(c);
+        break;
+    case 6:
+        status = fmi3Reset(c);
+        break;
     case 7:
-    case 8: status = fmi3GetFloat64(c, OR_NULL(r), n, OR_NULL(v), count); break;
-    case 9: status = fmi3GetInt32(c, OR_NULL(r), n, OR_NULL(whole), count); break;
-    case 10: status = fmi3GetInt64(c, OR_NULL(r), n, OR_NULL(wide), count); break;
-    case 11: status = fmi3GetBoolean(c, OR_NULL(r), n, OR_NULL(yes), count); break;
-    case 12: status = fmi3GetString(c, OR_NULL(r), n, OR_NULL(text), count); break;
+    case 8:
+        status = fmi3GetFloat64(c, OR_NULL(r), n, OR_NULL(v), count);
+        break;
+    case 9:
+        status = fmi3GetInt32(c, OR_NULL(r), n, OR_NULL(whole), count);
+        break;
+    case 10:
+        status = fmi3GetInt64(c, OR_NULL(r), n, OR_NULL(wide), count);
+        break;
+    case 11:
+        status = fmi3GetBoolean(c, OR_NULL(r), n, OR_NULL(yes), count);
+        break;
+    case 12:
+        status = fmi3GetString(c, OR_NULL(r), n, OR_NULL(text), count);
+        break;
     case 13:
-    case 14: status = fmi3SetFloat64(c, OR_NULL(r), n, OR_NULL(v), count); break;
-    case 15: status = fmi3SetInt32(c, OR_NULL(r), n, OR_NULL(whole), count); break;
-    case 16: status = fmi3SetInt64(c, OR_NULL(r), n, OR_NULL(wide), count); break;
-    case 17: status = fmi3SetBoolean(c, OR_NULL(r), n, OR_NULL(yes), count); break;
-    case 18: status = fmi3GetFMUState(c, OR_NULL(kept)); break;
-    case 19: status = fmi3SetFMUState(c, OR_NULL(*kept)); break;
-    case 20: status = fmi3FreeFMUState(c, OR_NULL(kept)); break;
-    case 21: status = fmi3SerializedFMUStateSize(c, OR_NULL(*kept), OR_NULL(&bytes)); break;
-    case 22: status = fmi3SerializeFMUState(c, OR_NULL(*kept), (unsigned char *)v, draw(sizeof v)); break;
-    case 23: status = fmi3DeserializeFMUState(c, OR_NULL((unsigned char *)v), draw(sizeof v), OR_NULL(kept)); break;
-    case 24: status = fmi3GetDirectionalDerivative(c, OR_NULL(r), n, OR_NULL(q), m, OR_NULL(v), m, OR_NULL(v + 8), n); break;
-    case 25: status = fmi3EnterEventMode(c); break;
-    case 26: status = fmi3UpdateDiscreteStates(c, OR_NULL(yes), yes + 1, yes + 2, yes + 3, OR_NULL(yes + 4), OR_NULL(v)); break;
-    case 27: status = fmi3EnterContinuousTimeMode(c); break;
-    case 28: status = fmi3EnterStepMode(c); break;
-    case 29: status = fmi3CompletedIntegratorStep(c, true, OR_NULL(yes), OR_NULL(yes + 1)); break;
-    case 30: status = fmi3SetTime(c, draw(3) ? *t += 0.01 : number()); break;
-    case 31: status = fmi3SetContinuousStates(c, OR_NULL(v), draw(6)); break;
-    case 32: status = fmi3GetContinuousStateDerivatives(c, OR_NULL(v), draw(6)); break;
-    case 33: status = fmi3GetEventIndicators(c, OR_NULL(v), draw(6)); break;
-    case 34: status = fmi3GetContinuousStates(c, OR_NULL(v), draw(6)); break;
-    case 35: status = fmi3GetNominalsOfContinuousStates(c, OR_NULL(v), draw(6)); break;
-    case 36: status = fmi3GetNumberOfContinuousStates(c, OR_NULL(&bytes)); break;
+    case 14:
+        status = fmi3SetFloat64(c, OR_NULL(r), n, OR_NULL(v), count);
+        break;
+    case 15:
+        status = fmi3SetInt32(c, OR_NULL(r), n, OR_NULL(whole), count);
+        break;
+    case 16:
+        status = fmi3SetInt64(c, OR_NULL(r), n, OR_NULL(wide), count);
+        break;
+    case 17:
+        status = fmi3SetBoolean(c, OR_NULL(r), n, OR_NULL(yes), count);
+        break;
+    case 18:
+        status = fmi3GetFMUState(c, OR_NULL(kept));
+        break;
+    case 19:
+        status = fmi3SetFMUState(c, OR_NULL(*kept));
+        break;
+    case 20:
+        status = fmi3FreeFMUState(c, OR_NULL(kept));
+        break;
+    case 21:
+        status = fmi3SerializedFMUStateSize(c, OR_NULL(*kept), OR_NULL(&bytes));
+        break;
+    case 22:
+        status = fmi3SerializeFMUState(c, OR_NULL(*kept), (unsigned char *)v, draw(sizeof v));
+        break;
+    case 23:
+        status = fmi3DeserializeFMUState(c, OR_NULL((unsigned char *)v), draw(sizeof v), OR_NULL(kept));
+        break;
+    case 24:
+        status =
+            fmi3GetDirectionalDerivative(c, OR_NULL(r), n, OR_NULL(q), m, OR_NULL(v), m, OR_NULL(v + 8), n);
+        break;
+    case 25:
+        status = fmi3EnterEventMode(c);
+        break;
+    case 26:
+        status = fmi3UpdateDiscreteStates(c, OR_NULL(yes), yes + 1, yes + 2, yes + 3, OR_NULL(yes + 4),
+                                          OR_NULL(v));
+        break;
+    case 27:
+        status = fmi3EnterContinuousTimeMode(c);
+        break;
+    case 28:
+        status = fmi3EnterStepMode(c);
+        break;
+    case 29:
+        status = fmi3CompletedIntegratorStep(c, true, OR_NULL(yes), OR_NULL(yes + 1));
+        break;
+    case 30:
+        status = fmi3SetTime(c, draw(3) ? *t += 0.01 : number());
+        break;
+    case 31:
+        status = fmi3SetContinuousStates(c, OR_NULL(v), draw(6));
+        break;
+    case 32:
+        status = fmi3GetContinuousStateDerivatives(c, OR_NULL(v), draw(6));
+        break;
+    case 33:
+        status = fmi3GetEventIndicators(c, OR_NULL(v), draw(6));
+        break;
+    case 34:
+        status = fmi3GetContinuousStates(c, OR_NULL(v), draw(6));
+        break;
+    case 35:
+        status = fmi3GetNominalsOfContinuousStates(c, OR_NULL(v), draw(6));
+        break;
+    case 36:
+        status = fmi3GetNumberOfContinuousStates(c, OR_NULL(&bytes));
+        break;
     case 37:
     case 38: {
         double step = draw(4) ? 0.01 : number(), reached = 0.0;
         if (step > 1.0 && step < HUGE_VAL) step = -step; /* a step of 1e300 is legal, and takes its time */
-        status = fmi3DoStep(c, draw(6) ? *t : number(), step, true, OR_NULL(yes), yes + 1, yes + 2, OR_NULL(&reached));
+        status = fmi3DoStep(c, draw(6) ? *t : number(), step, true, OR_NULL(yes), yes + 1, yes + 2,
+                            OR_NULL(&reached));
         if (status == PL_FMI3_OK) *t = reached;
         break;
     }
@@ -227,7 +298,8 @@ static void any_call(pl_fmi3_instance c, double *t, pl_fmi3_saved *kept) {
 }
 
 static pl_fmi3_instance make(int kind) {
-    pl_fmi3_instance c = kind == 0   ? fmi3InstantiateModelExchange("one", token, NULL, false, false, NULL, quiet)
+    pl_fmi3_instance c = kind == 0
+                             ? fmi3InstantiateModelExchange("one", token, NULL, false, false, NULL, quiet)
                          : kind == 1 ? steps_of(false, false)
                                      : steps_of(true, false);
     CHECK(c);
@@ -262,7 +334,8 @@ int main(int count, char **word) {
     CHECK(!fmi3InstantiateModelExchange(NULL, token, NULL, false, false, NULL, quiet));
     CHECK(!fmi3InstantiateModelExchange("one", NULL, NULL, false, false, NULL, NULL));
     CHECK(!fmi3InstantiateModelExchange("one", "another", NULL, false, false, NULL, quiet));
-    CHECK(!fmi3InstantiateScheduledExecution("one", token, NULL, false, false, NULL, quiet, NULL, NULL, NULL));
+    CHECK(
+        !fmi3InstantiateScheduledExecution("one", token, NULL, false, false, NULL, quiet, NULL, NULL, NULL));
     if (count > 4) seed = strtoull(word[4], NULL, 10) * 2 + 1;
     if (!strcmp(word[2], "legal")) legal();
     if (!strcmp(word[2], "random")) random_calls(count > 3 ? atol(word[3]) : 10000);

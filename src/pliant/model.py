@@ -394,31 +394,17 @@ class Model(Stamped):
         """Write a model from Modelica as an FMU, and return its path.
 
         version    of FMI: "3.0" or "2.0"
-        kind       "model-exchange", "co-simulation", or "both" in one FMU
-        solver     inside co-simulation: "bdf", which goes on over communication points, or "radau5"
+        kind       "model-exchange", "co-simulation", or "both" in one FMU; solver: inside, "bdf" or "radau5"
         at_jump    what happens to the history of BDF where inputs jump, as in :class:`pliant.SolverOptions`
         rtol       tolerance of the solver inside, where the importer asks for none
-        platforms  binaries for "x86_64-linux", "x86_64-windows", "x86_64-darwin", and with FMI 3.0 "aarch64-linux",
-                   "aarch64-darwin"; None: this machine. Others than this machine need the package ziglang.
-        sources    with all C files, from which the FMU can be compiled again
-        overwrite  an FMU of that name is replaced
-
-        See docs/fmu-export.md.
+        platforms  e.g. ["x86_64-linux", "x86_64-windows"]; None: this machine. Others need the package ziglang.
+        sources    with all C files; overwrite: an FMU of that name is replaced
         """
         from pliant.export.fmu import check_export, export_fmu
 
-        request = check_export(
-            path,
-            version=version,
-            kind=kind,
-            solver=solver,
-            at_jump=at_jump,
-            rtol=rtol,
-            platforms=platforms,
-            sources=sources,
-            overwrite=overwrite,
-        )
-        return export_fmu(self._numeric, request)
+        inside: dict[str, Any] = {"kind": kind, "solver": solver, "at_jump": at_jump, "rtol": rtol}
+        files: dict[str, Any] = {"platforms": platforms, "sources": sources, "overwrite": overwrite}
+        return export_fmu(self._numeric, check_export(path, version=version, **files, **inside))
 
     @by_keyword
     def steady_state(

@@ -38,7 +38,7 @@ def export(
 ) -> None:
     """Write a Modelica model as an FMU that any tool can simulate.
 
-    Inside co-simulation is pliant's solver, which goes on over communication points without beginning anew.
+    Inside co-simulation is pliant's solver, which goes on over communication points without a restart.
     """
     report = Report(as_json)
     with report.errors():

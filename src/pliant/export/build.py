@@ -168,7 +168,8 @@ def _link_flags(target: Platform) -> list[str]:
         return ["-Wl,-dead_strip"]
     if target.suffix == ".dll":
         return ["-Wl,--gc-sections", "-s"]
-    return ["-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,-z,noseparate-code", "-s", "-lm"]
+    dense = [] if "ziglang" in _compiler(target) else ["-Wl,-z,noseparate-code"]  # zig's linker does not know it
+    return ["-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,defs", *dense, "-s", "-lm"]
 
 
 def build(target: Platform, text: str, sources: SourceSet, identifier: str) -> bytes:

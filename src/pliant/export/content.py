@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,7 +119,7 @@ def attributes(pairs: Iterable[tuple[str, object]]) -> dict[str, str]:
 
 def bounds(one: ExportedVariable) -> list[tuple[str, object]]:
     """min and max, where they are finite and in order."""
-    low, high = (None if b is None or abs(b) >= 1e300 or b != b else b for b in (one.min, one.max))
+    low, high = (None if b is None or abs(b) >= 1e300 or math.isnan(b) else b for b in (one.min, one.max))
     if low is not None and high is not None and low > high:
         return []
     if one.type == "integer":
@@ -132,3 +134,10 @@ def start_text(one: ExportedVariable) -> object:
     if one.type == "boolean":
         return bool(one.start)
     return round(one.start) if one.type in ("integer", "enumeration") else float(one.start)
+
+
+def xml_file(root: ET.Element) -> bytes:
+    """The whole text of a file."""
+    ET.indent(root)
+    body: bytes = ET.tostring(root, "utf-8")
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + body + b"\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from pliant.export.content import FmuContent, attributes, bounds, start_text, xml_text
+from pliant.export.content import FmuContent, attributes, bounds, start_text, xml_file, xml_text
 from pliant.export.variables import ExportedVariable
 
 TYPES = {"real": "Real", "integer": "Integer", "boolean": "Boolean", "enumeration": "Enumeration"}
@@ -41,16 +41,13 @@ class Description2:
         categories = ET.SubElement(root, "LogCategories")
         for name, words in CATEGORIES.items():
             ET.SubElement(categories, "Category", {"name": name, "description": words})
-        ET.SubElement(
-            root, "DefaultExperiment", attributes([("tolerance", c.rtol), ("stepSize", c.fixed_step)])
-        )
+        ET.SubElement(root, "DefaultExperiment", attributes([("tolerance", c.rtol), ("stepSize", c.fixed_step)]))
         variables = ET.SubElement(root, "ModelVariables")
         self._number()
         for reference, one in enumerate(c.variables):
             self._variable(variables, reference, one)
         self._structure(root)
-        ET.indent(root)
-        return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "utf-8") + b"\n"
+        return xml_file(root)
 
     def _kinds(self, root: ET.Element) -> None:
         c = self.content

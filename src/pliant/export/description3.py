@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from pliant.export.content import FmuContent, attributes, bounds, start_text, xml_text
+from pliant.export.content import FmuContent, attributes, bounds, start_text, xml_file, xml_text
 from pliant.export.description2 import CATEGORIES
 from pliant.export.variables import ExportedVariable
 
@@ -35,15 +35,12 @@ class Description3:
         categories = ET.SubElement(root, "LogCategories")
         for name, words in CATEGORIES.items():
             ET.SubElement(categories, "Category", {"name": name, "description": words})
-        ET.SubElement(
-            root, "DefaultExperiment", attributes([("tolerance", c.rtol), ("stepSize", c.fixed_step)])
-        )
+        ET.SubElement(root, "DefaultExperiment", attributes([("tolerance", c.rtol), ("stepSize", c.fixed_step)]))
         variables = ET.SubElement(root, "ModelVariables")
         for reference, one in enumerate(c.variables):
             self._variable(variables, reference, one)
         self._structure(root)
-        ET.indent(root)
-        return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "utf-8") + b"\n"
+        return xml_file(root)
 
     def _kinds(self, root: ET.Element) -> None:
         c = self.content
@@ -108,9 +105,7 @@ class Description3:
             pairs.append(("derivative", self.content.reference[one.derivative_of]))
         element = ET.SubElement(parent, TYPES[one.type], attributes(pairs))
         for other in one.aliases:
-            ET.SubElement(
-                element, "Alias", attributes([("name", other.name), ("description", other.description)])
-            )
+            ET.SubElement(element, "Alias", attributes([("name", other.name), ("description", other.description)]))
 
     def _structure(self, root: ET.Element) -> None:
         c = self.content

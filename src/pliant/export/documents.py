@@ -5,11 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from html import escape
 
-from pliant.export.content import FmuContent
+from pliant.export.content import FmuContent, xml_file
 
-LICENSE = """The C files in this FMU, apart from model.c, and their compiled form are part of pliant's runtime. Inside FMUs they
-come under the following terms (BSD Zero Clause License), which ask nothing of you. model.c was written from the model by
-pliant, and belongs, without conditions, to whoever the model belongs to.
+LICENSE = """The C files in this FMU, apart from model.c, and their compiled form are part of pliant's runtime. Inside
+FMUs they come under the following terms (BSD Zero Clause License), which ask nothing of you. model.c was written from
+the model by pliant, and belongs, without conditions, to the owner of the model.
 
 Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted.
 
@@ -47,5 +47,4 @@ def build_description(content: FmuContent) -> bytes:
         ET.SubElement(files, "SourceFile", {"name": name})
     for name, value in content.definitions:
         ET.SubElement(files, "PreprocessorDefinition", {"name": name, "value": value})
-    ET.indent(root)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "utf-8") + b"\n"
+    return xml_file(root)

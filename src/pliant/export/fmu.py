@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, NotSupportedError, OutputError
 from pliant.export.build import build, check_platforms
 from pliant.export.content import FmuContent, c_identifier
 from pliant.export.description2 import Description2
+from pliant.export.description3 import Description3
 from pliant.export.documents import LICENSE, build_description, page
 from pliant.export.sources import SourceSet, source_set
 from pliant.export.table import AT_JUMP, model_file
@@ -24,8 +24,8 @@ from pliant.export.variables import Collector
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import linear_memory
 from pliant.solve.models.feedthrough import dependencies
-from pliant.solve.models.generated import GeneratedModel
 from pliant.solve.models.numeric import NumericModel
+from pliant.solve.models.portable import Portable
 from pliant.version import pliant_version
 
 VERSIONS = ("2.0", "3.0")
@@ -101,40 +101,20 @@ def _target(path: Any, overwrite: bool) -> Path:
     return target
 
 
-def exportable(model: NumericModel) -> GeneratedModel:
-    """The model, if it can leave this process."""
-    if not isinstance(model, GeneratedModel):
-        raise NotSupportedError(
-            f"{model.name} cannot be exported: only models from Modelica text can, and this one is a function",
-            hint="write its equations in Modelica, and load them with pliant.load",
-        )
-    model.check_runnable()
-    if model.struct.n_delays:
-        raise NotSupportedError(
-            f"{model.name} cannot be exported: it reads values with a delay", hint="replace delay(...) by a filter"
-        )
-    return model
-
-
 def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
     """Write the FMU; returns its path."""
-    first = exportable(given)
-    series = request.steps and bool(first.names.u) and request.solver == "bdf"
-    taylor = series and first.in_form("ode").for_correction(request.at_jump, "bdf").has_taylor
-    generated = generate(
-        first.generated.program.sorted, "ode", taylor=taylor, tangents=True, dependents=True
-    )
-    model = GeneratedModel.compile(generated, first.digest)
+    portable = _portable(given, request)
+    model, equations = portable.model, portable.equations
     algebraic = bool(model.names.algebraic)
     sparse = (request.steps or algebraic) and _is_sparse(model, request)
-    collector = Collector(model, dependencies(generated.program), has_solver=request.steps)
+    collector = Collector(portable, dependencies(equations.program), has_solver=request.steps)
     variables = tuple(collector.run())
     parts = ((request.solver if request.steps else "explicit"), *(("sparse",) if sparse else ()))
     sources = source_set(request.version, parts)
     content = FmuContent(
         name=model.name,
         identifier=c_identifier(model.name),
-        token=_token(generated.text, request),
+        token=_token(equations.text, request),
         version=request.version,
         exchange=request.exchange,
         steps=request.steps,
@@ -145,9 +125,25 @@ def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
         derivatives=not algebraic,
         sources=("model.c", *sources.shell, *sources.runtime) if request.sources else (),
     )
-    n = len(generated.dependents)
-    text = model_file(generated.text, content, request.solver, request.at_jump, sparse, n)
+    n = len(portable.dependents)
+    text = model_file(equations.text, content, request.solver, request.at_jump, sparse, n)
     return write_fmu(content, text, sources, request)
+
+
+def _portable(model: NumericModel, request: ExportRequest) -> Portable:
+    """The model, if it can leave this process."""
+    method = request.solver if request.steps else ""
+    found = model.portable(request.at_jump, method)
+    if found is None:
+        raise NotSupportedError(
+            f"{model.name} cannot be exported: only models from Modelica text can, and this one is a function",
+            hint="write its equations in Modelica, and load them with pliant.load",
+        )
+    if found.model.struct.n_delays:
+        raise NotSupportedError(
+            f"{model.name} cannot be exported: it reads values with a delay", hint="replace delay(...) by a filter"
+        )
+    return found
 
 
 def _token(text: str, request: ExportRequest) -> str:
@@ -157,14 +153,16 @@ def _token(text: str, request: ExportRequest) -> str:
     return f"{{{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:32]}}}"
 
 
-def _is_sparse(model: GeneratedModel, request: ExportRequest) -> bool:
+def _is_sparse(model: NumericModel, request: ExportRequest) -> bool:
     """Are the matrices of the solver inside sparse?"""
     if model.n_x == 0:
         return False
     layout = runtime.LinearLayoutStruct()
     options = runtime.LinearOptionsStruct(need_complex=int(request.solver == "radau5"), lu=runtime.SPARSE_LU)
     work = linear_memory(runtime.lib.pl_linear_work_size(model.address), "")
-    status = runtime.lib.pl_linear_plan(model.address, ctypes.byref(options), ctypes.byref(layout), runtime.address_of(work))
+    status = runtime.lib.pl_linear_plan(
+        model.address, ctypes.byref(options), ctypes.byref(layout), runtime.address_of(work)
+    )
     return bool(status == runtime.OK and layout.sparse)
 
 
@@ -174,8 +172,6 @@ def write_fmu(content: FmuContent, text: str, sources: SourceSet, request: Expor
     if content.version == "2.0":
         members["modelDescription.xml"] = Description2(content).text()
     else:
-        from pliant.export.description3 import Description3
-
         members["modelDescription.xml"] = Description3(content).text()
     for target in request.platforms:
         name = f"binaries/{target.folder(content.version)}/{content.identifier}{target.suffix}"

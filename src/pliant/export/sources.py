@@ -8,18 +8,24 @@ from pathlib import Path
 from pliant.errors import ExportError
 from pliant.solve.binding.runtime import runtime_folder
 
-CORE = """ahead colour control event event_repeat guard increments initial input_range jacobian least_norm linear lu
-    lu_sparse_tree order pattern plan problem record rows run run_memory simulation simulation_exchange
-    simulation_instance simulation_live simulation_model simulation_save start start_newton start_plan start_sets
-    start_step status watch watch_bend""".split()
+CORE = (
+    *("ahead", "colour", "control", "event", "event_repeat", "guard", "increments", "initial", "input_range"),
+    *("jacobian", "least_norm", "linear", "lu", "lu_sparse_tree", "order", "pattern", "plan", "problem", "record"),
+    *("rows", "run", "run_memory", "simulation", "simulation_exchange", "simulation_instance", "simulation_live"),
+    *("simulation_model", "simulation_save", "start", "start_newton", "start_plan", "start_sets", "start_step"),
+    *("status", "watch", "watch_bend"),
+)
 PARTS = {
-    "bdf": "bdf bdf_inherit bdf_jump bdf_newton bdf_order confirm jacobian_repair".split(),
-    "radau5": "confirm jacobian_repair radau5".split(),
-    "explicit": ["explicit"],
-    "sparse": "lu_sparse lu_sparse_column lu_sparse_dense lu_sparse_join lu_sparse_super lu_sparse_super_number".split(),
-    "unit": ["simulation_unit"],
+    "bdf": ("bdf", "bdf_inherit", "bdf_jump", "bdf_newton", "bdf_order", "confirm", "jacobian_repair"),
+    "radau5": ("confirm", "jacobian_repair", "radau5"),
+    "explicit": ("explicit",),
+    "sparse": (
+        *("lu_sparse", "lu_sparse_column", "lu_sparse_dense", "lu_sparse_join", "lu_sparse_super"),
+        "lu_sparse_super_number",
+    ),
+    "unit": ("simulation_unit",),
 }
-SHELL = "export_exchange export_instance export_state export_steps export_values".split()
+SHELL = ("export_exchange", "export_instance", "export_state", "export_steps", "export_values")
 
 
 @dataclass(frozen=True)

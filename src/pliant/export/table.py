@@ -1,4 +1,4 @@
-"""The C text of an exported model: the model itself, and the table that tells the shell what stands where."""
+"""The C text of an exported model: the model itself, and the table of what stands where."""
 
 from __future__ import annotations
 

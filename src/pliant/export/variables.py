@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from pliant.codegen.emit import Generated
 from pliant.expr.signed import signed_variable
 from pliant.ir import Kind
+from pliant.solve.binding import runtime
 from pliant.solve.models.feedthrough import TIME, Dependencies
-from pliant.solve.models.generated import GeneratedModel
+from pliant.solve.models.portable import Portable
 from pliant.solve.names import is_hidden
 from pliant.solve.results.result import VariableInfo
 
@@ -76,16 +76,17 @@ class ExportedVariable:
 class Collector:
     """Goes through the vectors of a model."""
 
-    model: GeneratedModel
+    portable: Portable
     depends: Dependencies
     has_solver: bool
     found: list[ExportedVariable] = field(default_factory=list)
     place_of: dict[str, tuple[str, int]] = field(default_factory=dict)  # of variables that are no aliases
 
     def __post_init__(self) -> None:
-        self.generated: Generated = self.model.generated
-        self.program = self.generated.program
-        self.system = self.program.sorted.system
+        self.model = self.portable.model
+        self.program = self.portable.equations.program
+        self.sorted = self.portable.equations.sorted
+        self.system = self.sorted.system
         self.known = self.model.known
         self.outputs = set(self.known.outputs)
         self.number = {one.name: v for v, one in enumerate(self.system.variables)}
@@ -158,7 +159,7 @@ class Collector:
     def _states(self) -> None:
         names, n_states = self.model.names, self.program.n_states
         for i, name in enumerate(names.x):
-            exact = self._is_fixed(i)
+            exact = self.portable.x_fixed[i]
             one = self._described(
                 name,
                 "X",
@@ -188,11 +189,6 @@ class Collector:
                 depends_on=self._depends(self.depends.slopes[i]),
             )
             self._add(slope, one)
-
-    def _is_fixed(self, i: int) -> bool:
-        initial = self.model.initial
-        flags = initial.x_fixed
-        return bool(flags) and bool(int8_flags(flags, self.model.n_x)[i])
 
     def _inputs(self) -> None:
         for j, name in enumerate(self.model.names.u):
@@ -226,8 +222,7 @@ class Collector:
                 depends_on=frozenset(),
             )
             self._add(name, one)
-        for k, v in enumerate(self.generated.dependents):
-            name = self.system.variables[v].name
+        for k, name in enumerate(self.portable.dependents):
             if is_hidden(name):
                 continue
             one = self._described(
@@ -303,7 +298,7 @@ class Collector:
             self.found.append(one)
 
     def _parameter_behind(self, name: str) -> tuple[str, int] | None:
-        e = self.program.sorted.replaced.get(self.number.get(name, -1))
+        e = self.sorted.replaced.get(self.number.get(name, -1))
         root = None if e is None else signed_variable(self.system.graph, e)
         if root is None or self.system.variables[root[0]].kind != Kind.PARAMETER:
             return None
@@ -385,6 +380,4 @@ class Collector:
 
 def int8_flags(address: int, count: int) -> list[int]:
     """An array of int8_t."""
-    from pliant.solve.binding import runtime
-
     return [int(one) for one in runtime.int8_at(address, count)] if count else []
