@@ -181,7 +181,7 @@ def test_wrong_values_are_errors_with_words() -> None:
         lambda: one.doStep(0.5, 0.1),
         lambda: one.doStep(0.0, 2.5),
         lambda: one.setRealInputDerivatives([places["u"]], [9], [1.0]),
-        lambda: one.enterInitializationMode(),
+        one.enterInitializationMode,
     ):
         n = len(said)
         with pytest.raises(fmpy.fmi1.FMICallException, match="error"):

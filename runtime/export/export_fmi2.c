@@ -52,8 +52,15 @@ const char *fmi2GetVersion(void) {
 
 static void say(const pl_exported_instance *c, int status, const char *category, const char *text) {
     const pl_fmi2_callbacks *callbacks = c->callbacks;
+    char format[2 * sizeof c->text]; /* importers that cannot read the arguments of a format see the text */
+    size_t n = 0;
+    for (; *text && n + 2 < sizeof format; text++) {
+        if (*text == '%') format[n++] = '%';
+        format[n++] = *text;
+    }
+    format[n] = 0;
     if (callbacks && callbacks->log)
-        callbacks->log(callbacks->environment, c->name, (pl_fmi2_status)status, category, "%s", text);
+        callbacks->log(callbacks->environment, c->name, (pl_fmi2_status)status, category, format);
 }
 
 pl_fmi2_component fmi2Instantiate(pl_fmi2_string name, pl_fmi2_kind kind, pl_fmi2_string guid,
