@@ -45,7 +45,12 @@ def error_of(model: pliant.Model, path: Path, kind: str, stop: float) -> tuple[f
     """The largest error of a state or declared output, in units of its range, at 1e-8."""
     reference = model.simulate(stop=stop, rtol=1e-11, points=201)
     known = model._numeric.known
-    names = [name for name in (*known.names.x, *known.outputs) if not name.startswith("$") and name in reference.names]
+    chosen = [name for choices in known.choices.values() for name in choices]
+    names = [
+        name
+        for name in dict.fromkeys((*known.names.x, *chosen, *known.outputs))
+        if not name.startswith("$") and name in reference.names
+    ]
     found = fmpy.simulate_fmu(
         str(path), fmi_type=kind, stop_time=stop, output_interval=stop / 200, relative_tolerance=1e-8, output=names,
         record_events=False,

@@ -62,8 +62,29 @@ equation
   end when;
 end Ball;
 """
-TEXTS = {"hybrid": HYBRID, "driven": DRIVEN, "ball": BALL}
-STOPS = {"hybrid": 1.27, "driven": 1.0, "ball": 1.0}
+#: no states, inputs and outputs of all types, outputs that equal something else
+PLAIN = """
+model Plain
+  type Mode = enumeration(a, b);
+  input Real u(start = 0.5);
+  input Integer k(start = 2);
+  input Boolean b(start = true);
+  input Mode m(start = Mode.b);
+  parameter Real p = 3;
+  output Real y, same, minus, number;
+  output Integer z;
+  output Mode n;
+equation
+  y = 2*u + sin(time);
+  same = p;
+  minus = -u;
+  number = 4;
+  z = if b then k else -k;
+  n = m;
+end Plain;
+"""
+TEXTS = {"hybrid": HYBRID, "driven": DRIVEN, "ball": BALL, "plain": PLAIN}
+STOPS = {"hybrid": 1.27, "driven": 1.0, "ball": 1.0, "plain": 1.0}
 
 
 @cache
@@ -101,5 +122,6 @@ def largest_error(result: pliant.Result, found: Any, names: list[str]) -> float:
             np.asarray(result[name], float),
             np.interp(result.time, found["time"], np.asarray(found[name], float)),
         )
-        worst = max(worst, float(np.abs(here - there).max() / max(np.ptp(here), 1e-9)))
+        size = max(np.ptp(here), 1e-6 * np.abs(here).max(), 1e-9)
+        worst = max(worst, float(np.abs(here - there).max() / size))
     return worst

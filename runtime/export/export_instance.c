@@ -143,17 +143,17 @@ static int plan_linear(pl_exported_instance *c) {
     const pl_export_table *table = c->table;
     const pl_model *m = table->model;
     int solves = c->steps && table->method && table->method->implicit;
-    if (!m || m->n_x == 0 || !(solves || c->n_states < c->n_x)) return 1;
+    if (!m || !(solves || c->n_states < c->n_x)) return 1;
     c->plan.options.source = PL_SOURCE_AUTO;
     c->plan.options.need_complex = table->method->needs_complex;
     c->plan.options.fallback = 1;
     c->plan.options.lu_room = LU_ROOM;
     c->plan.options.lu = table->lu;
-    c->plan_work = calloc(1, pl_linear_work_size(m));
+    c->plan_work = calloc(1, pl_linear_work_size(m) + 1);
     if (!c->plan_work) return 0;
     c->plan.work = c->plan_work;
     if (pl_linear_plan(m, &c->plan.options, &c->plan.layout, c->plan_work) != PL_OK) return 0;
-    c->linear = calloc(1, c->plan.layout.size);
+    c->linear = calloc(1, c->plan.layout.size + 1);
     return c->linear != NULL;
 }
 
