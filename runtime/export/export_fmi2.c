@@ -68,6 +68,7 @@ pl_fmi2_component fmi2Instantiate(pl_fmi2_string name, pl_fmi2_kind kind, pl_fmi
                                   pl_fmi2_boolean visible, pl_fmi2_boolean logging_on) {
     (void)resources_uri, (void)visible;
     if (!name || !callbacks) return NULL;
+    if (kind != PL_FMI2_MODEL_EXCHANGE_KIND && kind != PL_FMI2_CO_SIMULATION_KIND) return NULL;
     pl_exported_instance *c =
         pl_exported_new(name, guid, kind == PL_FMI2_CO_SIMULATION_KIND, say, callbacks, NULL, NULL);
     if (c) c->logging = logging_on != 0;

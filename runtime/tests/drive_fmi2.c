@@ -353,6 +353,7 @@ int main(int count, char **word) {
     CHECK(!fmi2Instantiate(NULL, PL_FMI2_CO_SIMULATION_KIND, guid, NULL, &callbacks, 0, 0));
     CHECK(!fmi2Instantiate("one", PL_FMI2_CO_SIMULATION_KIND, guid, NULL, NULL, 0, 0));
     CHECK(!fmi2Instantiate("one", PL_FMI2_CO_SIMULATION_KIND, "another", NULL, &callbacks, 0, 0));
+    CHECK(!fmi2Instantiate("one", (pl_fmi2_kind)7, guid, NULL, &callbacks, 0, 0));
     if (count > 4) seed = strtoull(word[4], NULL, 10) * 2 + 1;
     if (!strcmp(word[2], "legal")) legal_steps(), legal_exchange();
     if (!strcmp(word[2], "threads")) threads();
