@@ -15,6 +15,7 @@ from pathlib import Path
 
 import against_cvode
 import batch
+import export
 import generated_code
 import heat
 import increments_figures
@@ -375,6 +376,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
+    "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }

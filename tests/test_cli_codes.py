@@ -27,6 +27,7 @@ VERBS = {
     "inspect": ["m.mo"],
     "jacobian": ["m.mo"],
     "realtime": ["m.mo", "--stop", "1", "--step", "0.1"],
+    "export": ["m.mo", "-o", "m.fmu"],
     "cosim": ["s.toml"],
     "sweep": ["m.mo", "--cases", "c.csv", "--stop", "1"],
     "tour": [],
@@ -53,7 +54,10 @@ SWEEP = [
     "--save=m.mo",
 ]
 SWEEP += ["--table=t.doc", "--method=bfd", "--points=1"]
+EXPORT = ["--fmi=1.0", "--kind=all", "--solver=euler", "--at-jump=no", "--rtol=x", "--rtol=2", "--platform=amiga"]
+EXPORT += ["--output=m.zip", "--tearing=none", "--nosuch"]
 USAGE = {
+    "export": EXPORT,
     "simulate": [*RUN, *PAIRS, *OPTIONS, *FORMS],
     "inspect": [*FORMS, "--tearing=none"],
     "jacobian": [*PAIRS, *OPTIONS, *FORMS, "--at=x", "--at=nan", "--define=A"],
@@ -63,6 +67,7 @@ USAGE = {
     "tour": ["--nosuch"],
 }
 WRONG = {
+    "export": ["--output=nowhere/m.fmu", "--name=N"],
     "simulate": ["--param=nosuch=1", "--input=nosuch=1", "--name=N", "--path=nowhere", "--output=nosuch"],
     "inspect": ["--tear=nosuch", "--name=N", "--html=nowhere/p.html"],
     "jacobian": ["--param=nosuch=1", "--start-value=nosuch=1", "--input=nosuch=1"],

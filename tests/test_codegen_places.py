@@ -14,12 +14,12 @@ from test_frontend_support import needs_msl
 from pliant.codegen.compiler import load_text
 from pliant.codegen.emit import generate
 from pliant.codegen.places import Argument, Array, Field, IsZero, Layout, Number, Owner, StructArray, ValueKind
-from pliant.model import sorted_model
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.make import StepperOptions, make_stepper
 from pliant.realtime.code.places import INPUTS, PARAMETERS, StepLayout
 from pliant.realtime.code.run import STEP_FLAGS, Stepper
 from pliant.realtime.code.write import helpers
+from pliant.sources import sorted_model
 from pliant.structure.options import StructureOptions
 
 # ---------------------------------------------------------------------------------------------- what a layout prints

@@ -18,9 +18,9 @@ from pliant.expr.differentiate import gradient
 from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
 from pliant.ir import FinalGraph, Graph, SortedSystem
-from pliant.model import sorted_model
 from pliant.realtime.code.make import StepperOptions, make_stepper
 from pliant.realtime.sparsing.elimination import eliminate
+from pliant.sources import sorted_model
 from pliant.structure.options import structure_options
 
 ROOT = Path(__file__).parents[1]

@@ -214,6 +214,12 @@ def settling() -> pliant.Model:
     return pliant.load(PART)
 
 
+def exported(model: pliant.Model) -> bytes:
+    """Content of an FMU, which is the same each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        return model.export_fmu(Path(folder) / "m.fmu").read_bytes()
+
+
 TIMES = np.linspace(0, 1, 9)
 JUMPS = {"u": pliant.Segments(TIMES, np.sin(9 * TIMES)[:, None])}
 LARGE = {"size": 3.0}
@@ -229,6 +235,7 @@ ON_A_MODEL: dict[str, Callable[[pliant.Model], Any]] = {
     "as_dict": lambda model: model.as_dict(),
     "check_jacobian": lambda model: model.check_jacobian(),
     "close": lambda model: model.close(),
+    "export_fmu": exported,
     "jacobian": lambda model: model.jacobian(),
     "linearize": lambda model: model.linearize(t=0.5),
     "realtime": lambda model: model.realtime(step=0.01, stop=0.5),

@@ -408,7 +408,7 @@ def test_state_sets_are_refused_by_name() -> None:
 
 
 def test_what_cannot_run_is_refused_by_place() -> None:
-    from pliant.model import sorted_model
+    from pliant.sources import sorted_model
     from pliant.structure.options import StructureOptions
 
     body = """

@@ -50,7 +50,8 @@
 #define PL_UNROLL
 #endif
 
-#if defined(_WIN32)
+#if defined(PL_EXPORT) /* by a file that has the model in itself */
+#elif defined(_WIN32)
 #define PL_EXPORT __declspec(dllexport)
 #elif defined(__GNUC__)
 #define PL_EXPORT __attribute__((visibility("default")))

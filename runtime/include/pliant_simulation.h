@@ -105,7 +105,8 @@ struct pl_setup {
     const int *y_index;
     /* room at first; rows: one for each point, and one more where events may end the run; log 0: none is kept */
     int64_t rows, log, events, incidents;
-    void *host; /* whose */
+    int last_events; /* 1: of the events only the last ones are kept, as many as there is room for */
+    void *host;      /* whose */
     /* A block of `bytes` whose first `used` ones are those of `old`, which is not used any more (it may be part of the
      * first block). NULL: there is none. */
     void *(*grow)(void *host, int what, void *old, size_t used, size_t bytes);
@@ -169,7 +170,7 @@ pl_status pl_simulation_advance(pl_simulation *s, int64_t budget);
 pl_status pl_simulation_flush(pl_simulation *s);
 /* The pattern that PL_PATTERN complained about is right. */
 void pl_simulation_trust(pl_simulation *s);
-/* Event number k. */
+/* Event number k; one of those that are kept. */
 pl_event pl_simulation_event(const pl_simulation *s, int64_t k);
 /* What the model says about its last failure; "": nothing. */
 const char *pl_simulation_words(const pl_simulation *s);
@@ -191,6 +192,21 @@ pl_status pl_simulation_settle(pl_simulation *s, const pl_real *u, int64_t budge
 void pl_simulation_state(pl_simulation *s, pl_real *x);
 /* The same with algebraic unknowns that fit other inputs; a jump of the inputs must follow. work: 4 n_x */
 pl_status pl_simulation_state_with(pl_simulation *s, const pl_real *u, pl_real *x, pl_real *work);
+
+/* Other parameters (n_p) from where it stands on: the method begins anew. */
+pl_status pl_simulation_set_parameters(pl_simulation *s, const pl_real *p);
+/* The leg of pl_simulation_go that came back with PL_PAUSED ends where it stands. */
+void pl_simulation_stay(pl_simulation *s);
+
+/* For a simulation whose steps somebody else takes (model exchange), after pl_simulation_initialise; inputs are problem.u.
+ * What happens at t: relations, discrete variables and clocks come to rest, x may be set. info->next_time also tells of
+ * relations of time alone, and is at most `horizon`. */
+pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, pl_real *x,
+                                 pl_event_info *info);
+/* Algebraic unknowns of x that fit its states; they begin where they are. */
+pl_status pl_simulation_algebraic_at(pl_simulation *s, pl_real t, pl_real *x);
+/* The next time event, seen from t, where nothing happened. */
+pl_real pl_simulation_next_time(pl_simulation *s, pl_real t, pl_real horizon);
 
 /* What may be saved besides all that stepping changes. */
 enum { PL_SAVE_ROWS = 1, PL_SAVE_LOG = 2, PL_SAVE_EVENTS = 4, PL_SAVE_INCIDENTS = 8, PL_SAVE_ALL = 15 };

@@ -300,6 +300,12 @@ static void state_at(pl_run *r, const void *state, pl_real t, int to) {
         memcpy(pl_run_x(r, to), pl_run_x(r, RUN_AFTER), (size_t)r->n_x * sizeof(pl_real));
 }
 
+pl_status pl_run_changed(pl_run *r, pl_problem *p, void *state) {
+    pl_event_info info = {0};
+    state_at(r, state, r->t_reached, RUN_AFTER);
+    return restart(r, p, r->t_reached, &info);
+}
+
 /* The run ends at t with what is in RUN_AFTER; a last row unless t has one. */
 static pl_status end_here(pl_run *r, pl_problem *p, pl_output *out, pl_real t) {
     pl_status status = PL_OK;

@@ -88,6 +88,9 @@ typedef struct pl_guard {
     pl_real limit; /* of the present step: next time event, jump or the end */
 } pl_guard;
 
+/* f is another function from where the run stands on: it begins anew there. */
+pl_status pl_run_changed(pl_run *r, pl_problem *p, void *method_state);
+
 /* A row of t, x and outputs. */
 int64_t pl_run_lacks_rows(const pl_run *r, const pl_model *m, const void *state,
                           const pl_output *out); /* how many; 0: none */

@@ -93,7 +93,7 @@ pl_status pl_simulation_log(pl_simulation *s) {
 }
 
 pl_status pl_simulation_events(pl_simulation *s) {
-    if (s->n_events < s->event_capacity) return PL_OK;
+    if (s->n_events < s->event_capacity || (s->setup.last_events && s->event_capacity > 0)) return PL_OK;
     int64_t wanted = s->event_capacity ? 2 * s->event_capacity : 8;
     char *event = pl_simulation_grow(s, PL_GROW_EVENTS, s->event, (size_t)s->n_events * s->event_bytes,
                                      (size_t)wanted * s->event_bytes);
@@ -124,10 +124,14 @@ static void incidents_full(pl_record *r) {
 
 /* --------------------------------------------------------------------------------------------- events */
 
+static size_t place_of(const pl_simulation *s, int64_t k) {
+    return (size_t)(s->setup.last_events ? k % s->event_capacity : k) * s->event_bytes;
+}
+
 void pl_simulation_note(pl_simulation *s, pl_real t, int terminal, const pl_real *before,
                         const pl_real *after, const int8_t *fired) {
     size_t n = (size_t)s->record.n, bytes = n * sizeof(pl_real);
-    pl_real *head = (pl_real *)(void *)(s->event + (size_t)s->n_events++ * s->event_bytes);
+    pl_real *head = (pl_real *)(void *)(s->event + place_of(s, s->n_events++));
     memset(head, 0, s->event_bytes);
     head[0] = t;
     head[1] = terminal;
@@ -137,7 +141,7 @@ void pl_simulation_note(pl_simulation *s, pl_real t, int terminal, const pl_real
 }
 
 pl_event pl_simulation_event(const pl_simulation *s, int64_t k) {
-    const pl_real *head = (const pl_real *)(const void *)(s->event + (size_t)k * s->event_bytes);
+    const pl_real *head = (const pl_real *)(const void *)(s->event + place_of(s, k));
     const pl_real *before = head + 2, *after = before + s->record.n;
     return (pl_event){head[0], head[1] != 0.0, before, after,
                       (const int8_t *)(const void *)(after + s->record.n)};

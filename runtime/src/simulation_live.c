@@ -117,6 +117,21 @@ pl_status pl_simulation_settle(pl_simulation *s, const pl_real *u, int64_t budge
     return settled(s, budget);
 }
 
+void pl_simulation_stay(pl_simulation *s) {
+    s->leg = PL_LEG_NONE;
+}
+
+pl_status pl_simulation_set_parameters(pl_simulation *s, const pl_real *p) {
+    const pl_model *m = s->setup.model;
+    if (!m || m->n_p == 0 || !m->set_parameters || !s->begun) return PL_OK;
+    memcpy(s->p, p, (size_t)m->n_p * sizeof(pl_real));
+    pl_status status = m->set_parameters(s->problem.self, s->p);
+    if (status == PL_OK && s->run) status = pl_run_changed(s->run, &s->problem, s->method);
+    return status == PL_OK
+               ? status
+               : pl_simulation_fail(s, status, PL_IN_INITIAL, -1, s->run ? s->run->t_reached : s->t);
+}
+
 void pl_simulation_state(pl_simulation *s, pl_real *x) {
     if (s->run) pl_run_present(s->run, s->method, x);
 }

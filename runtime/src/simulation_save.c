@@ -42,10 +42,16 @@ static size_t state_bytes(const pl_simulation *s) {
            pl_round_up(5 * n * sizeof(int64_t));
 }
 
+/* Where only the last events are kept, these are a part of the state: the last one tells whether it ended the run. */
+static size_t kept_event_bytes(const pl_simulation *s, int64_t events, int what) {
+    if (s->setup.last_events) return (size_t)s->event_capacity * s->event_bytes;
+    return what & PL_SAVE_EVENTS ? (size_t)events * s->event_bytes : 0;
+}
+
 static size_t record_bytes(const pl_simulation *s, int what) {
     size_t bytes = pl_round_up((size_t)rows_kept(s->out.used, what) * pl_row_bytes(&s->out));
     if (what & PL_SAVE_LOG) bytes += pl_round_up((size_t)s->out.log_used * 4 * sizeof(pl_real));
-    if (what & PL_SAVE_EVENTS) bytes += pl_round_up((size_t)s->n_events * s->event_bytes);
+    bytes += pl_round_up(kept_event_bytes(s, s->n_events, what));
     if (what & PL_SAVE_INCIDENTS) bytes += pl_round_up((size_t)s->record.used * sizeof(pl_incident));
     return bytes;
 }
@@ -117,7 +123,7 @@ pl_status pl_simulation_save(const pl_simulation *s, int what, void *to) {
     int64_t kept = rows_kept(s->out.used, what);
     put(&at, (const char *)s->out.row + (size_t)(s->out.used - kept) * width, (size_t)kept * width);
     if (what & PL_SAVE_LOG) put(&at, s->out.log, (size_t)s->out.log_used * 4 * sizeof(pl_real));
-    if (what & PL_SAVE_EVENTS) put(&at, s->event, (size_t)s->n_events * s->event_bytes);
+    put(&at, s->event, kept_event_bytes(s, s->n_events, what));
     if (what & PL_SAVE_INCIDENTS) put(&at, s->record.incident, (size_t)s->record.used * sizeof(pl_incident));
     return PL_OK;
 }
@@ -184,10 +190,10 @@ pl_status pl_simulation_append(pl_simulation *s, int what, int64_t first, int64_
 
 static pl_status restore_record(pl_simulation *s, const image *head, const char **at) {
     pl_status status = room_for_log(s, head->log);
-    if (status == PL_OK) status = room_for_events(s, head->events);
+    if (status == PL_OK && !s->setup.last_events) status = room_for_events(s, head->events);
     if (status != PL_OK) return status;
     if (head->what & PL_SAVE_LOG) get(at, s->out.log, (size_t)head->log * 4 * sizeof(pl_real));
-    if (head->what & PL_SAVE_EVENTS) get(at, s->event, (size_t)head->events * head->event_bytes);
+    get(at, s->event, kept_event_bytes(s, head->events, head->what));
     if (!(head->what & PL_SAVE_INCIDENTS)) return PL_OK;
     size_t bytes = (size_t)head->incidents * sizeof(pl_incident);
     void *block = room_for(s, PL_GROW_INCIDENTS, s->record.incident, 0, bytes);

@@ -18,6 +18,7 @@ from pliant.errors import (
     ChatterError,
     CompileError,
     ConvergenceError,
+    ExportError,
     FmuCrashError,
     FmuError,
     FmuTimeoutError,
@@ -56,7 +57,8 @@ if TYPE_CHECKING:
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
     from pliant.jacobian.quality import Quality
-    from pliant.model import Model, inspect, load, native, ode
+    from pliant.loading import inspect, load, native, ode
+    from pliant.model import Model
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.flags import Flag
@@ -93,7 +95,8 @@ _LATER = {
     "pliant.fmi.options": ("FmuOptions",),
     "pliant.fmi.report": ("FmuReport",),
     "pliant.jacobian.quality": ("Quality",),
-    "pliant.model": ("Model", "inspect", "load", "native", "ode"),
+    "pliant.loading": ("inspect", "load", "native", "ode"),
+    "pliant.model": ("Model",),
     "pliant.realtime.delivery.measure": ("Timing",),
     "pliant.realtime.evidence.evidence": ("Evidence",),
     "pliant.realtime.flags": ("Flag",),
@@ -151,6 +154,7 @@ __all__ = [
     "Event",
     "Evidence",
     "Explanation",
+    "ExportError",
     "Flag",
     "FmuCrashError",
     "FmuError",

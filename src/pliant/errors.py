@@ -26,6 +26,7 @@
     │   ├── SimulationTimeout (TimeoutError)   the `timeout` ran out
     │   │   └── FmuTimeoutError         a call of an FMU, or a run with it, took too long; contains its last call
     │   └── SimulationInterrupted (KeyboardInterrupt)   Ctrl-C
+    ├── ExportError                     an FMU cannot be made of a model, or not here; says why
     ├── VersionError                    a pickled object was made by another version of pliant
     ├── CaseError                       of many runs one: its worker died, or it ran out of time
     └── OutputError (OSError)           a result could not be written (disk full, no permission); nothing is lost
@@ -189,6 +190,10 @@ class FmuTimeoutError(SimulationTimeout):
 
 class SimulationInterrupted(SolverError, KeyboardInterrupt):
     """The user pressed Ctrl-C. Also a KeyboardInterrupt, so that scripts stop as usual."""
+
+
+class ExportError(PliantError):
+    """An FMU cannot be made of a model, or not with what is installed here."""
 
 
 class VersionError(PliantError):

@@ -1,4 +1,5 @@
-"""The command line: ``pliant simulate``, ``inspect``, ``jacobian``, ``realtime``, ``cosim``, ``sweep``, ``tour``.
+"""The command line: ``pliant simulate``, ``inspect``, ``jacobian``, ``realtime``, ``export``, ``cosim``, ``sweep``,
+``tour``.
 
 Verbs only, thin over public functions.
 
@@ -6,7 +7,7 @@ Exit codes: 0 success, 1 an error of the model or the run, 2 wrong usage: an opt
 (ArgumentError), 3 the evidence of a plan does not hold or cases failed, 130 Ctrl-C.
 """
 
-from pliant.cli import cosim, inspect, jacobian, realtime, simulate, sweep, tour
+from pliant.cli import cosim, export, inspect, jacobian, realtime, simulate, sweep, tour
 from pliant.cli.app import app
 
-__all__ = ["app", "cosim", "inspect", "jacobian", "realtime", "simulate", "sweep", "tour"]
+__all__ = ["app", "cosim", "export", "inspect", "jacobian", "realtime", "simulate", "sweep", "tour"]

@@ -25,9 +25,9 @@ from pliant.codegen.series import UnsupportedError
 from pliant.codegen.starts import StartText
 from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
-from pliant.expr.build import collector_paused, neg, var
+from pliant.expr.build import collector_paused, neg, value_of, var
 from pliant.expr.evaluate import parameter_values
-from pliant.ir import FinalGraph, Op, SortedSystem
+from pliant.ir import FinalGraph, Kind, Op, SortedSystem
 
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 600  # items of a function that compilers should not ponder
@@ -49,16 +49,22 @@ class Generated:
     form: str = "auto"
     has_taylor: bool = False  # Taylor coefficients of the solution are part of the text
     others: list[int] = field(default_factory=list)  # variables outside x that a start value may be given for
+    dependents: list[int] = field(default_factory=list)  # parameters whose values a function of the text computes
 
 
-def generate(s: SortedSystem, form: str = "auto", taylor: bool = False, tangents: bool = False) -> Generated:
+def generate(
+    s: SortedSystem, form: str = "auto", taylor: bool = False, tangents: bool = False, dependents: bool = False
+) -> Generated:
     """Write the C text of a sorted system.
 
     ``taylor``: with Taylor coefficients of its solution, where possible; ``tangents``: with derivatives of all
-    variables and of the relations along any direction, that of parameters included.
+    variables and of the relations along any direction, that of parameters included; ``dependents``: with a function
+    for the values of parameters that are computed from others.
     """
     with collector_paused():
-        return Emitter(s, form, taylor, tangents).run()
+        emitter = Emitter(s, form, taylor, tangents)
+        emitter.has_dependents = dependents
+        return emitter.run()
 
 
 def _directions(*names: str) -> list[Argument]:
@@ -79,7 +85,8 @@ class Emitter:
     ) -> None:
         self.s, self.form = s, form
         self.layout = layout or Layout()
-        self.has_taylor, self.has_tangents = taylor, tangents
+        self.has_taylor, self.has_tangents, self.has_dependents = taylor, tangents, False
+        self.dependents: list[int] = []
         self.notes = list(s.notes)
         self.program = build_program(s, form)
         self.g, self.variables = self.program.graph, self.program.variables
@@ -186,6 +193,8 @@ class Emitter:
         self._nominals()
         if self.has_tangents:
             self._tangents()
+        if self.has_dependents:
+            self._dependents()
         self.start = StartText(self)
         self.start.functions()
         self.file = File(self)
@@ -203,6 +212,7 @@ class Emitter:
             self.form,
             self.has_taylor,
             self.start.others,
+            self.dependents,
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:
@@ -263,6 +273,21 @@ class Emitter:
         if self.moving_nominals:
             plan = FunctionPlan(self.shared, [], [self.moving_nominals], hoist=False)
             writer = FunctionWriter(self.c, "nominal_values", plan, [Argument("size")], attribute="PL_ONCE")
+            self.functions.append(writer.write())
+
+    def _dependents(self) -> None:
+        """Parameters that are computed from others."""
+        settable, variables = set(self.program.p), self.s.system.variables
+        bindings = {v: one.binding for v, one in enumerate(variables) if one.kind == Kind.PARAMETER}
+        targets: list[Target] = []
+        for v, e in bindings.items():
+            if e is None or v in settable or value_of(self.g, e) is not None:
+                continue
+            targets.append((given("value").at(len(self.dependents)), e))
+            self.dependents.append(v)
+        if targets:
+            plan = FunctionPlan(self.shared, [], [targets], hoist=False)
+            writer = FunctionWriter(self.c, "dependent_values", plan, [Argument("value")], attribute="PL_ONCE")
             self.functions.append(writer.write())
 
     def first_values(self, name: str) -> str:

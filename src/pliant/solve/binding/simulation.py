@@ -67,6 +67,7 @@ class SetupStruct(Structure):
         ("log", c_int64),
         ("events", c_int64),
         ("incidents", c_int64),
+        ("last_events", c_int),
         ("host", c_void_p),
         ("grow", c_void_p),
     )

@@ -7,7 +7,8 @@ happen to be zero, but what is not in it never depends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from pliant.codegen.program import Assign, Newton, Program, Solve, Statement
 from pliant.expr.build import reachable, variables_of
@@ -17,19 +18,50 @@ from pliant.ir import Kind, Op
 def direct_inputs(program: Program) -> dict[str, frozenset[int]]:
     """Name of a variable -> places of the inputs that it depends on directly; states are left out."""
     variables = program.sorted.system.variables
-    found = _of_program(program)
-    return {variables[v].name: places for v, places in found.items() if places}
-
-
-def _of_program(program: Program) -> dict[int, frozenset[int]]:
-    g = program.sorted.system.graph
-    known: dict[int, frozenset[int]] = {v: frozenset((j,)) for j, v in enumerate(program.u)}
+    known = {v: frozenset((j,)) for j, v in enumerate(program.u)}
     everything = frozenset(range(len(program.u)))
     for v in program.x[program.n_states :]:  # algebraic unknowns of the dae form: solved all together
         known[v] = everything
+    found = _follow(program, known, lambda e: variables_of(program.sorted.system.graph, e))
+    return {variables[v].name: places for v, places in found.items() if places}
+
+
+TIME = -1  # stands for the time among what something depends on
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What depends on which states, inputs and the time: numbers of variables, and ``TIME``."""
+
+    variables: dict[int, frozenset[int]]
+    slopes: tuple[frozenset[int], ...]  # of f, in order
+
+
+def dependencies(program: Program) -> Dependencies:
+    """Of all variables, and of the derivatives of the states."""
+    g = program.graph
+    known = {v: frozenset((v,)) for v in (*program.x, *program.u)}
+
+    def read(e: int) -> set[int]:
+        nodes = [g.nodes[i] for i in reachable(g, [e])]
+        return {node[1] for node in nodes if node[0] == Op.VAR} | {TIME for node in nodes if node[0] == Op.TIME}
+
+    known[TIME] = frozenset((TIME,))
+    found = _follow(program, known, read)
+    slopes = [frozenset[int]().union(*(found.get(v, frozenset()) for v in read(e))) for e in program.f]
+    for v, e in program.sorted.replaced.items():
+        if v not in found:
+            found[v] = frozenset[int]().union(*(found.get(w, frozenset()) for w in read(e)))
+    return Dependencies(found, tuple(slopes))
+
+
+def _follow(
+    program: Program, known: dict[int, frozenset[int]], read: Callable[[int], Iterable[int]]
+) -> dict[int, frozenset[int]]:
+    """Through the statements in order; ``read``: what stands in an expression."""
 
     def of(expressions: Iterable[int]) -> frozenset[int]:
-        used = {v for e in expressions for v in variables_of(g, e)}
+        used = {v for e in expressions for v in read(e)}
         return frozenset().union(*(known.get(v, frozenset()) for v in used))
 
     for statement in program.statements:

@@ -24,6 +24,7 @@ from pliant.solve.models.equations import Equations, known_from, names_from
 from pliant.solve.models.known import Known
 from pliant.solve.models.native import NativeModel
 from pliant.solve.models.numeric import Instance, NumericModel
+from pliant.solve.models.portable import Portable
 from pliant.solve.names import is_hidden, suggestion
 from pliant.solve.signals.kinds import Declared, count_jumps
 from pliant.solve.start.explained import GeneratedStart
@@ -262,6 +263,17 @@ class GeneratedModel(NativeModel):
         if self.struct.flags & LINEAR == LINEAR and not self.names.algebraic:
             return self
         return self.with_taylor()
+
+    def portable(self, at_jump: str, method: str) -> Portable:
+        """With Taylor coefficients where a solver with this method would be given them."""
+        self.check_runnable()
+        wanted = bool(self.names.u) and self.in_form("ode").for_correction(at_jump, method).has_taylor
+        generated = generate(self.generated.program.sorted, "ode", taylor=wanted, tangents=True, dependents=True)
+        model = GeneratedModel.compile(generated, self.digest)
+        variables, flags = generated.program.sorted.system.variables, model.initial.x_fixed
+        fixed = runtime.int8_at(flags, model.n_x).tolist() if flags and model.n_x else [0] * model.n_x
+        dependents = tuple(variables[v].name for v in generated.dependents)
+        return Portable(model, model.equations, dependents, tuple(map(bool, fixed)))
 
     def scaled_for(self, parameters: Vector) -> GeneratedModel:
         """With nominal values, bounds and start values that follow the parameters of a run."""

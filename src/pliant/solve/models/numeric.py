@@ -25,6 +25,7 @@ from pliant.solve.start.search import StartSearch
 
 if TYPE_CHECKING:
     from pliant.solve.models.equations import Equations
+    from pliant.solve.models.portable import Portable
     from pliant.solve.options import Request
     from pliant.solve.run.simulation import Simulation
 
@@ -161,6 +162,10 @@ class NumericModel(ABC):
     def for_correction(self, at_jump: str, method: str) -> NumericModel:
         """The same model, made ready for a solver whose history is corrected where inputs jump."""
         return self
+
+    def portable(self, at_jump: str, method: str) -> Portable | None:
+        """The model as C text that needs nothing of this process; None: there is none."""
+        return None
 
     @property
     def has_tangents(self) -> bool:

@@ -1,0 +1,1 @@
+"""Models as FMUs: see :meth:`pliant.Model.export_fmu`."""

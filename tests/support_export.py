@@ -1,0 +1,127 @@
+"""Exported FMUs for the tests: models, unpacked archives, FMPy as the importer."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pliant
+
+#: events of states, of time and of clocks, enumerations, loops, aliases, units, names and texts that need escaping
+HYBRID = """
+model Hybrid "a <model> & its \\"texts\\""
+  type Mode = enumeration(cold, warm, hot);
+  parameter Real k(unit = "1/s", min = 0) = 0.5 "rate <1> & more";
+  parameter Real twice = 2*k "computed";
+  parameter Integer n = 2;
+  parameter Mode chosen = Mode.warm;
+  Real T(start = 90, fixed = true, unit = "K", nominal = 100), 'my T' = -T, same = T, ring(start = 1);
+  discrete Real sampled(start = 0, fixed = true);
+  Integer ticks(start = 0, fixed = true);
+  Boolean hot;
+  Mode mode;
+  output Real y(unit = "kg.m/s2") "force";
+equation
+  der(T) = -k*(T - 20) + (if time > 0.95 then 30 else 0);
+  hot = T > 70;
+  mode = if hot then Mode.hot else chosen;
+  y = 2*T + n;
+  ring = 0.1*sin(ring) + T;
+  when sample(0.1, 0.3) then
+    sampled = T;
+    ticks = pre(ticks) + 1;
+  end when;
+end Hybrid;
+"""
+DRIVEN = """
+model Driven
+  input Real u(start = 1);
+  parameter Real k = 2;
+  Real x(start = 0, fixed = true);
+  output Real y;
+equation
+  der(x) = k*(u - x)^3 + u;
+  y = x + 3*u;
+end Driven;
+"""
+BALL = """
+model Ball
+  parameter Real e = 0.7;
+  Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+equation
+  der(h) = v;
+  der(v) = -9.81;
+  when h < 0 then
+    reinit(v, -e*pre(v));
+  end when;
+end Ball;
+"""
+#: no states, inputs and outputs of all types, outputs that equal something else
+PLAIN = """
+model Plain
+  type Mode = enumeration(a, b);
+  input Real u(start = 0.5);
+  input Integer k(start = 2);
+  input Boolean b(start = true);
+  input Mode m(start = Mode.b);
+  parameter Real p = 3;
+  output Real y, same, minus, number;
+  output Integer z;
+  output Mode n;
+equation
+  y = 2*u + sin(time);
+  same = p;
+  minus = -u;
+  number = 4;
+  z = if b then k else -k;
+  n = m;
+end Plain;
+"""
+TEXTS = {"hybrid": HYBRID, "driven": DRIVEN, "ball": BALL, "plain": PLAIN}
+STOPS = {"hybrid": 1.27, "driven": 1.0, "ball": 1.0, "plain": 1.0}
+
+
+@cache
+def model(name: str) -> pliant.Model:
+    return pliant.load(TEXTS[name])
+
+
+@cache
+def exported(name: str, version: str, **more: Any) -> Path:
+    """An FMU that all tests of a process share."""
+    folder = Path(tempfile.mkdtemp(prefix="pliant-test-"))
+    return model(name).export_fmu(folder / f"{name}.fmu", version=version, **more)
+
+
+@cache
+def unpacked(path: Path) -> Path:
+    folder = path.with_suffix("")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def token_of(path: Path) -> str:
+    text = (unpacked(path) / "modelDescription.xml").read_text()
+    found = re.search(r'(?:guid|instantiationToken)="([^"]*)"', text)
+    assert found is not None
+    return found[1]
+
+
+def largest_error(result: pliant.Result, found: Any, names: list[str]) -> float:
+    """Of an importer's table against our result, in units of each range; rows at events may be on either side."""
+    worst = 0.0
+    for name in names:
+        here, there = (
+            np.asarray(result[name], float),
+            np.interp(result.time, found["time"], np.asarray(found[name], float)),
+        )
+        size = max(np.ptp(here), 1e-6 * np.abs(here).max(), 1e-9)
+        worst = max(worst, float(np.abs(here - there).max() / size))
+    return worst
