@@ -126,10 +126,8 @@ class FmuModel(NumericModel):
         """Its hosts."""
         loaded, description = self.loaded, self.fmu.description
         resources = loaded.unpacked.resources
-        if description.major == 2:
-            place = resources.as_uri()
-        else:  # by FMI 3 none is named where there is none
-            place = f"{resources}/" if resources.is_dir() else ""
+        path = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
+        place = resources.as_uri() if description.major == 2 else path
         table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place))
         return HostPool(
             HostSettings(
