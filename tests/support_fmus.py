@@ -77,7 +77,10 @@ GOOD: dict[str, Recipe] = {
 }
 
 #: and those that must not, or not like this
-RECIPES = GOOD | {"miscounted": Recipe(versions=("3.0",), folder="arrays", flags=("-DWRONG_COUNTS=1",))}
+RECIPES = GOOD | {
+    "miscounted": Recipe(versions=("3.0",), folder="arrays", flags=("-DWRONG_COUNTS=1",)),
+    "crowd": Recipe(folder="vanderpol", flags=("-DCROWD=1",)),
+}
 
 
 def kept_folder() -> Path:

@@ -109,7 +109,7 @@ def at_phase(
         runs,
         "simulate",
         CS if phase == "STEP" else ME,
-        PHASES.get(phase, ("", ""))[version == "3.0"],
+        "" if act == "CLOSE" else PHASES.get(phase, ("", ""))[version == "3.0"],  # nobody can say when it is noticed
         says,
         options,
         quick,
@@ -236,9 +236,9 @@ def binaries() -> Iterator[Hostile]:
         made = partial(with_binary, version, lambda binary: binary, only)
         yield Hostile(f"only {only}", made, says="windows")
         yield Hostile(f"no binaries, FMI {version}", partial(with_binary, version, lambda _binary: None))
-    yield Hostile(
-        "binary with other numbers of states", partial(fmu, "miscounted", "3.0"), SOLVER, True, "simulate", ME
-    )
+    other = partial(fmu, "miscounted", "3.0")
+    right = {"x[1,1]": math.exp(-1.0), "x[2,3]": 6.0 * math.exp(-6.0)}
+    yield Hostile("binary with other numbers of states", other, SOLVER, True, "simulate", ME, right=right)
 
 
 @cache

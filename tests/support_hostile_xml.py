@@ -231,7 +231,7 @@ def crowd(version: str, count: int) -> Path:
         text = text.replace("</ModelVariables>", rows + "</ModelVariables>")
         return text.replace("<LogCategories>", f"<UnitDefinitions>{units}</UnitDefinitions>\n<LogCategories>")
 
-    return described("vanderpol", version, change)
+    return described("crowd", version, change)
 
 
 def usable(name: str, version: str, change: Change, says: str = "") -> Hostile:
@@ -254,7 +254,7 @@ def descriptions() -> Iterator[Hostile]:
                 error = ("FmuError", "NotSupportedError") if other else ("FmuError",)
                 runs, stage = name in TOLERABLE, "simulate" if name in TOLERABLE else "load"
                 kind = ME if name in CONTINUOUS else None
-                yield Hostile(f"XML: {name}, FMI {version}", made, error, runs, stage, kind, right={"x": 0.0, "T": 0.5})
+                yield Hostile(f"XML: {name}, FMI {version}", made, error, runs, stage, kind, right={"x": 0.0, "y": 0.0})
     yield Hostile("XML: FMI 1.0", partial(described, "vanderpol", "2.0", lambda _text: ONE), says="1.0")
     clock = partial(described, "vanderpol", "3.0", after("<ModelVariables>", CLOCK))
     error = ("FmuError", "NotSupportedError")

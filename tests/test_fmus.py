@@ -16,7 +16,7 @@ import pytest
 from support import RUNTIME
 from support_fmi_driver import Driver, RefusedCallError
 from support_fmus import CS, GOOD, ME, SOURCES, description, fmu, identifier, library
-from support_hostile import PHASES, misbehaving, number_of, register
+from support_hostile import HANGS, PHASES, misbehaving, number_of, register
 
 BOTH = ("2.0", "3.0")
 KINDS = [(version, kind) for version in BOTH for kind in (ME, CS)]
@@ -448,7 +448,7 @@ def end_of(phase: str, act: str, version: str, folder: Path) -> str:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)  # ends a loop
+        signal.setitimer(signal.ITIMER_REAL, 0.5 if act in HANGS else 60.0)
         kind = CS if phase == "STEP" else ME
         said = "fine"
         try:

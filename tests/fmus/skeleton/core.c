@@ -86,14 +86,18 @@ size_t fmu_states(const fmu *m) {
     return model.states ? model.states(m) : model.state_count;
 }
 
+static uint32_t place(uint32_t reference) {
+    return CROWD && reference >= model.variable_count ? 1 : reference;
+}
+
 size_t fmu_count(const fmu *m, uint32_t reference) {
-    size_t count = model.variables[reference].count;
+    size_t count = model.variables[place(reference)].count;
     return count ? count : model.count(m, reference);
 }
 
 void *fmu_value(fmu *m, const char *call, uint32_t reference, fmu_type type) {
-    const fmu_variable *v = &model.variables[reference];
-    if (reference >= model.variable_count || v->type != type) {
+    const fmu_variable *v = &model.variables[place(reference)];
+    if (place(reference) >= model.variable_count || v->type != type) {
         fmu_say(m, FMU_ERROR, "%s: no variable of this type has the reference %u", call, (unsigned)reference);
         return NULL;
     }
@@ -103,7 +107,7 @@ void *fmu_value(fmu *m, const char *call, uint32_t reference, fmu_type type) {
 /* Which variable may be set where: the standard's tables of allowed calls. */
 bool fmu_settable(fmu *m, const char *call, uint32_t reference, int version) {
     int modes = 0;
-    switch (model.variables[reference].role) {
+    switch (model.variables[place(reference)].role) {
     case PARAMETER:
         modes = INSTANTIATED | INITIALISATION;
         break;
@@ -130,7 +134,7 @@ bool fmu_settable(fmu *m, const char *call, uint32_t reference, int version) {
 }
 
 bool fmu_readable(fmu *m, const char *call, uint32_t reference, int version) {
-    fmu_role role = model.variables[reference].role;
+    fmu_role role = model.variables[place(reference)].role;
     if (!STRICT) return true;
     if (version == 2 && m->mode == INITIALISATION) {
         bool listed = role == OUTPUT || role == STATE || role == DERIVATIVE;

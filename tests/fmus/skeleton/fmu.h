@@ -14,6 +14,9 @@
 #ifndef WRONG_COUNTS /* FMI 3: other numbers of states and indicators than the description has */
 #define WRONG_COUNTS 0
 #endif
+#ifndef CROWD /* references beyond the table are further names of the first state */
+#define CROWD 0
+#endif
 #ifndef STRICT
 #define STRICT 0
 #endif
