@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.errors import FmuError
-from pliant.fmi.description import FmuInterface, FmuType, FmuVariable
+from pliant.fmi.description import FmuInterface, FmuType
 from pliant.fmi.parts import add_type, read_type
 from pliant.fmi.structure import RawUnknown, StructureReader
 from pliant.fmi.values import REPAIR, Attributes, Findings, as_float, as_int, as_start
-from pliant.fmi.variables import NOTHING, VariableReader
+from pliant.fmi.variables import VariableReader
 from pliant.fmi.xml import Element, refused, shortened
 
 TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "String": "String", "Enumeration": "Enumeration"}
@@ -19,8 +19,6 @@ GROUPS = {
     "DiscreteStates": "discrete_states",
     "InitialUnknowns": "initial_unknowns",
 }
-MULTIPLE = "canHandleMultipleSetPerTimeInstant"
-new = tuple.__new__
 
 
 def read_types(root: Element, findings: Findings) -> dict[str, FmuType]:
@@ -72,11 +70,11 @@ class Variables2(VariableReader):
         if name == "ScalarVariable":
             if self._given is not None:
                 raise self._without_type()
-            self._given, self._line = attributes, self.line()
+            self._given, self._name, self._line = attributes, "", self.parser.CurrentLineNumber
         elif name in TYPES:
             if self._given is None:
                 raise refused("a second type of one variable", element=name, line=self.line(), hint=REPAIR)
-            self._add(TYPES[name], self._given, attributes)
+            self._take(TYPES[name], self._given, attributes)
             self._given = None
         else:
             self.other(name)
@@ -94,7 +92,7 @@ class Variables2(VariableReader):
         return number - 1 if 1 <= number <= len(self.variables) else None
 
     def _place(self) -> str:
-        return f"ScalarVariable {shortened((self._given or {}).get('name', ''))!r}"
+        return f"ScalarVariable {shortened((self._given or {}).get('name', self._name))!r}"
 
     def _without_type(self) -> FmuError:
         return refused(
@@ -104,52 +102,21 @@ class Variables2(VariableReader):
             hint=REPAIR,
         )
 
-    def _add(self, type_: str, given: dict[str, str], more: dict[str, str]) -> None:
-        name, reference = self._named(given)
-        role = self._role(given, type_)
-        start, own = None, NOTHING
-        if more:
-            text = more.pop("start", None)
-            if text is not None:
-                start = self._start(text, type_)
-            if "derivative" in more:
-                number = as_int(more.pop("derivative"), "derivative", self._place(), self._line)
-                self.derivatives.append((len(self.variables), number))
-            if more:
-                own = self._described(type_, more, start)
-        if start is None or start != start:  # noqa: PLR0124  (faster than isnan)
-            self._check_start(start, role)
-        self.places[name] = len(self.variables)
-        unit, display, nominal, low, high, quantity, declared, relative, unbounded, reinit = own
-        fields = (
-            name,
-            reference,
-            type_,
-            role.causality,
-            role.variability,
-            role.initial,
-            start,
-            unit,
-            display,
-            nominal,
-            low,
-            high,
-            quantity,
-            given.get("description", ""),
-            declared,
-            relative,
-            unbounded,
-            reinit,
-            MULTIPLE not in given or self._truth(given, MULTIPLE),
-            False,
-            None,
-            None,
-            (),
-            (),
-            (),
-            self._line,
-        )
-        self.variables.append(new(FmuVariable, fields))
+    def _take(self, type_: str, given: dict[str, str], more: dict[str, str]) -> None:
+        """A variable from its own attributes and those of its type."""
+        pop = given.pop
+        self._name = name = pop("name", "")
+        reference, description, text = pop("valueReference", ""), pop("description", ""), more.pop("start", None)
+        start = None if text is None else self._start(text, type_)
+        key = (type_, *given, *given.values(), None, *more, *more.values())
+        template = self._templates.get(key) or self._template(type_, given, more, start, key)
+        self._add(name, reference, (description, start), template, self._line)
+
+    def _linked(self, place: int, type_: str, given: dict[str, str]) -> bool:
+        if "derivative" not in given:
+            return False
+        self.derivatives.append((place, as_int(given["derivative"], "derivative", self._place(), self._line)))
+        return True
 
     def _start(self, text: str, type_: str) -> Any:
         if type_ == "Float64" and text:

@@ -18,7 +18,7 @@ from pliant.fmi.values import (
     reference_of,
     references_of,
 )
-from pliant.fmi.variables import NOTHING, REALS, VariableReader
+from pliant.fmi.variables import REALS, Template, VariableReader
 from pliant.fmi.xml import SKIPPED, Element, refused, shortened
 
 MOST_ELEMENTS = 10**7  # of all arrays together
@@ -30,10 +30,6 @@ LISTS = {
     "EventIndicator": "event_indicators",
 }
 LINKS = frozenset({"derivative", "previous", "clocks"})
-MULTIPLE = "canHandleMultipleSetPerTimeInstant"
-#: attributes that differ from variable to variable, or are handled apart
-APART = LINKS | {"name", "valueReference", "description", "causality", "variability", "initial", "start", MULTIPLE}
-new = tuple.__new__
 
 
 def read_types(root: Element, findings: Findings) -> dict[str, FmuType]:
@@ -102,7 +98,7 @@ class Variables3(VariableReader):
         """A variable, or something inside one."""
         if self._given is None:
             if name in BASE_TYPES:
-                self._given, self._type, self._line = attributes, name, self.line()
+                self._given, self._name, self._type, self._line = attributes, "", name, self.parser.CurrentLineNumber
                 return
             if name not in SKIPPED and name != self.own:
                 raise refused(
@@ -128,7 +124,7 @@ class Variables3(VariableReader):
     def end(self, name: str) -> None:
         """A variable is complete."""
         if name == self._type and self._given is not None:
-            self._add(self._type, self._given)
+            self._take(self._type, self._given)
             self._given = None
             if self._sizes or self._starts or self._aliases:
                 self._sizes, self._starts, self._aliases = [], [], []
@@ -140,7 +136,7 @@ class Variables3(VariableReader):
         return self._by_reference.get(number)
 
     def _place(self) -> str:
-        return f"{self._type} {shortened((self._given or {}).get('name', ''))!r}"
+        return f"{self._type} {shortened((self._given or {}).get('name', self._name))!r}"
 
     def _dimension(self, given: dict[str, str], line: int) -> tuple[int | None, int | None]:
         size, reference = given.get("start"), given.get("valueReference")
@@ -160,70 +156,46 @@ class Variables3(VariableReader):
             )
         return number, None
 
-    def _add(self, type_: str, given: dict[str, str]) -> None:
-        name, reference = self._named(given)
-        place, line = len(self.variables), self._line
-        if reference in self._by_reference:
-            other = self.variables[self._by_reference[reference]]
+    def _take(self, type_: str, given: dict[str, str]) -> None:
+        """A variable from its attributes."""
+        pop, place = given.pop, len(self.variables)
+        self._name = name = pop("name", "")
+        reference, description, text = pop("valueReference", ""), pop("description", ""), pop("start", None)
+        start = None if text is None and not self._starts else self._start(type_, text)
+        key = (type_, *given, *given.values())
+        template = self._templates.get(key) or self._template(type_, given, given, start, key)
+        if self._sizes or self._aliases:
+            template = self._special(name, place, template)
+        self._add(name, reference, (description, start), template, self._line)
+        number = self.variables[place].reference
+        if self._by_reference.setdefault(number, place) != place:
+            other = self.variables[self._by_reference[number]]
             raise refused(
-                f"value reference {reference} is also that of {shortened(other.name)!r} in line {other.line}",
+                f"value reference {number} is also that of {shortened(other.name)!r} in line {other.line}",
                 element=self._place(),
-                line=line,
+                line=self._line,
                 hint="value references are unique in FMI 3: " + REPAIR,
             )
-        role = self._role(given, type_)
-        start = self._start(type_, given.get("start"))
-        if type_ != "Clock" and (start is None or start != start):  # noqa: PLR0124
-            self._check_start(start, role)
-        if self._sizes or not LINKS.isdisjoint(given) or type_ == "Clock":
-            self._link(place, given)
-        more = {key: text for key, text in given.items() if key not in APART}
-        own = self._described(type_, more, start) if more else NOTHING
+
+    def _special(self, name: str, place: int, template: Template) -> Template:
+        """Dimensions and aliases."""
+        if self._sizes:
+            self._arrays[place] = tuple(self._sizes)
         for alias in self._aliases:
-            if alias.name in self.places or alias.name == name:
-                raise self._twice(alias.name) if alias.name in self.places else self._own_alias(name)
-            self.places[alias.name] = place
-        self.places[name] = self._by_reference[reference] = place
-        unit, display, nominal, low, high, quantity, declared, relative, unbounded, reinit = own
-        fields = (
-            name,
-            reference,
-            type_,
-            role.causality,
-            role.variability,
-            role.initial,
-            start,
-            unit,
-            display,
-            nominal,
-            low,
-            high,
-            quantity,
-            given.get("description", ""),
-            declared,
-            relative,
-            unbounded,
-            reinit,
-            MULTIPLE not in given or self._truth(given, MULTIPLE),
-            "intermediateUpdate" in given and self._truth(given, "intermediateUpdate"),
-            None,
-            None,
-            (),
-            (),
-            tuple(self._aliases),
-            line,
-        )
-        self.variables.append(new(FmuVariable, fields))
+            if alias.name == name:
+                raise self._own_alias(name)
+            if self.places.setdefault(alias.name, place) != place:
+                raise self._twice(alias.name)
+        before, middle, after, needs_start = template
+        return before, middle, (*after[:-1], tuple(self._aliases)), needs_start
 
     def _own_alias(self, name: str) -> Exception:
         return refused(
             f"{shortened(name)!r} is an alias of itself", element=self._place(), line=self._line, hint=REPAIR
         )
 
-    def _link(self, place: int, given: dict[str, str]) -> None:
+    def _linked(self, place: int, type_: str, given: dict[str, str]) -> bool:
         """Keep references to other variables until those are known."""
-        if self._sizes:
-            self._arrays[place] = tuple(self._sizes)
         if "derivative" in given:
             number = reference_of(given["derivative"], "derivative", self._place(), self._line)
             self.derivatives.append((place, number))
@@ -231,8 +203,9 @@ class Variables3(VariableReader):
             self._previous.append((place, reference_of(given["previous"], "previous", self._place(), self._line)))
         if "clocks" in given:
             self._clocks.append((place, references_of(given["clocks"], "clocks", self._place(), self._line)))
-        if self._type == "Clock":
+        if type_ == "Clock":
             self.intervals[place] = given.get("intervalVariability", "")
+        return type_ == "Clock" or not LINKS.isdisjoint(given)
 
     def _start(self, type_: str, text: str | None) -> Any:
         line = self._line

@@ -6,7 +6,6 @@ kept once.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from pliant.errors import FmuError
@@ -15,7 +14,6 @@ from pliant.fmi.values import (
     REPAIR,
     Findings,
     Ranged,
-    Role,
     as_bool,
     as_float,
     as_int,
@@ -29,7 +27,10 @@ from pliant.fmi.xml import Stream, refused, shortened
 NOTHING: tuple[Any, ...] = ("", "", None, None, None, "", "", False, False, False)
 MOST_ALIKE = 10_000
 REALS = ("Float64", "Float32")
-RoleKey = tuple[str | None, str | None, str | None, str]
+MULTIPLE = "canHandleMultipleSetPerTimeInstant"
+#: type to initial; unit to quantity; declared type to aliases; must there be a start value?
+Template = tuple[tuple[str, ...], tuple[Any, ...], tuple[Any, ...], bool]
+new = tuple.__new__
 
 
 class VariableReader(Stream):
@@ -46,10 +47,10 @@ class VariableReader(Stream):
         self.derivatives: list[tuple[int, int]] = []  # place, number of the state
         self._types = types
         self._findings = findings
-        self._roles: dict[RoleKey, Role] = {}
-        self._alike: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # what was described the same way before
+        self._templates: dict[tuple[str | None, ...], Template] = {}
         self._words: dict[str, str] = {"": ""}  # one copy of units, quantities and the like
         self._given: dict[str, str] | None = None  # attributes of the variable that is being read
+        self._name = ""
         self._line = 0
 
     def place_of(self, number: int) -> int | None:
@@ -60,52 +61,66 @@ class VariableReader(Stream):
         """The element, for messages."""
         raise NotImplementedError
 
-    def _named(self, given: dict[str, str]) -> tuple[str, int]:
-        """Name and value reference, checked."""
-        name, text = given.get("name"), given.get("valueReference")
-        if not name or text is None:
+    def _linked(self, place: int, type_: str, given: dict[str, str]) -> bool:
+        """Keep references to other variables until those are known; False: there are none."""
+        raise NotImplementedError
+
+    def _add(self, name: str, reference: str, text: tuple[str, Any], template: Template, line: int) -> None:
+        """Enter a variable; ``text``: description and start value."""
+        variables, (description, start) = self.variables, text
+        if not name or not reference:
             what = "valueReference" if name else "name"
-            raise refused(f"attribute {what} is missing", element=self._place(), line=self._line, hint=REPAIR)
-        if name in self.places:
+            raise refused(f"attribute {what} is missing", element=self._place(), line=line, hint=REPAIR)
+        if self.places.setdefault(name, len(variables)) != len(variables):
             raise self._twice(name)
-        if len(text) < 10 and text.isdecimal():
-            return name, int(text)
-        return name, reference_of(text, "valueReference", self._place(), self._line)
-
-    def _role(self, given: dict[str, str], type_: str) -> Role:
-        key = given.get("causality"), given.get("variability"), given.get("initial"), type_
-        found = self._roles.get(key)
-        if found is None:
-            made = role_of(key[:3], type_ in REALS, self.version)
-            if isinstance(made, str):
-                raise refused(made, element=self._place(), line=self._line, hint=REPAIR)
-            found = self._roles[key] = made
-        if found.wrong:
-            for text in found.wrong:
-                self._warn("causality, variability or initial", text)
-        return found
-
-    def _check_start(self, start: object, role: Role) -> None:
-        """Is there one where one is needed, and is it a number?"""
+        if len(reference) < 10 and reference.isdecimal():
+            number = int(reference)
+        else:
+            number = reference_of(reference, "valueReference", self._place(), line)
+        before, middle, after, needs_start = template
         if start is None:
-            if role.causality == "input" or role.initial in ("exact", "approx"):
+            if needs_start:
                 self._warn("a start value is missing", "it needs a start value and has none: the FMU's own holds")
-        elif isinstance(start, float) and math.isnan(start):
+        elif start != start:  # noqa: PLR0124  (faster than isnan)
             self._warn("a start value is NaN", "start is NaN")
+        variables.append(new(FmuVariable, (name, number, *before, start, *middle, description, *after, line)))
+
+    def _template(
+        self, type_: str, given: dict[str, str], more: dict[str, str], start: object, key: tuple[str | None, ...]
+    ) -> Template:
+        """The fields of a variable but for name, reference, start, description and line.
+
+        Most variables have the same attributes as others before, so this is kept under their ``key``, unless there is
+        something to be said about it, or to be compared with each start value.
+        """
+        n = self._findings.n
+        causality, variability, initial = self._role(given, type_)
+        has_links = self._linked(len(self.variables), type_, more)
+        own = self._described(type_, more, start) if more else NOTHING
+        multiple = MULTIPLE not in given or self._truth(given, MULTIPLE)
+        update = "intermediateUpdate" in given and self._truth(given, "intermediateUpdate")
+        made = (
+            (type_, causality, variability, initial),
+            own[:6],
+            (*own[6:], multiple, update, None, None, (), (), ()),
+            type_ != "Clock" and (causality == "input" or initial in ("exact", "approx")),
+        )
+        is_clean = own[3] is own[4] is None and self._findings.n == n and not has_links
+        if is_clean and len(self._templates) < MOST_ALIKE:
+            self._templates[key] = made
+        return made
+
+    def _role(self, given: dict[str, str], type_: str) -> tuple[str, str, str]:
+        key = given.get("causality"), given.get("variability"), given.get("initial")
+        found = role_of(key, type_ in REALS, self.version)
+        if isinstance(found, str):
+            raise refused(found, element=self._place(), line=self._line, hint=REPAIR)
+        for text in found.wrong:
+            self._warn("causality, variability or initial", text)
+        return found.causality, found.variability, found.initial
 
     def _described(self, type_: str, given: dict[str, str], start: object) -> tuple[Any, ...]:
         """unit, display unit, nominal, min, max, quantity, declared type, relative quantity, unbounded, reinit."""
-        key = (type_, *given.items())
-        found = self._alike.get(key)
-        if found is None:
-            n = self._findings.n
-            found = self._described_first(type_, given, start)
-            is_clean = found[3] is found[4] is None and self._findings.n == n  # ranges are compared with each start
-            if is_clean and len(self._alike) < MOST_ALIKE:
-                self._alike[key] = found
-        return found
-
-    def _described_first(self, type_: str, given: dict[str, str], start: object) -> tuple[Any, ...]:
         get, line = given.get, self._line
         unit, nominal = self._word(get("unit", "")), get("nominal")
         if unit:

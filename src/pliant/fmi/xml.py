@@ -47,9 +47,13 @@ class Stream:
     """Takes the elements inside one child of the root, as they come."""
 
     own = ""  # name of the child
-    line: Callable[[], int]  # present line
+    parser: expat.XMLParserType
     other: Callable[[str], None]  # to be called with the name of an element that the stream does not know: skips it
     left: Callable[[], None]  # to be called when the child ends
+
+    def line(self) -> int:
+        """The present one."""
+        return self.parser.CurrentLineNumber
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """An element begins."""
@@ -149,7 +153,7 @@ class _Tree:
             parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
             stream.close()
 
-        stream.line = lambda: parser.CurrentLineNumber
+        stream.parser = parser
         stream.other, stream.left = other, left
         parser.StartElementHandler, parser.EndElementHandler = stream.start, stream.end
 
