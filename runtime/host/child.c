@@ -179,6 +179,7 @@ static int send_part(pl_child *c, int last) {
     part.count[1] = s->out.log_used - c->log;
     part.count[2] = s->n_events - c->events;
     part.counters = s->count;
+    part.failure = s->problem.failure;
     part.t_reached = s->run ? s->run->t_reached : s->t;
     if (s->run) {
         part.method = s->run->method;
@@ -289,6 +290,16 @@ static int simulate_with(pl_child *c, void **block) {
     return run(c);
 }
 
+/* The pattern of the request instead of the model's own; of another length than the columns need: none. */
+static void take_pattern(pl_child *c) {
+    int n = c->model.n_x;
+    memset(&c->model.jac, 0, sizeof c->model.jac);
+    if (c->bytes[PL_CHILD_PATTERN_START] != (int64_t)sizeof(int) * (n + 1)) return;
+    c->model.jac.n_rows = c->model.jac.n_cols = n;
+    c->model.jac.start = c->given[PL_CHILD_PATTERN_START];
+    c->model.jac.row = c->given[PL_CHILD_PATTERN_ROW];
+}
+
 /* One simulation. 0: the parent is gone. */
 static int simulate(pl_child *c) {
     void *block = NULL;
@@ -305,6 +316,7 @@ static int simulate(pl_child *c) {
     if (c->given[PL_CHILD_NOMINAL]) c->model.x_nominal = c->given[PL_CHILD_NOMINAL];
     if (c->given[PL_CHILD_MIN]) c->model.x_min = c->given[PL_CHILD_MIN];
     if (c->given[PL_CHILD_MAX]) c->model.x_max = c->given[PL_CHILD_MAX];
+    if (c->given[PL_CHILD_PATTERN_START]) take_pattern(c);
     int fine = simulate_with(c, &block);
     if (c->sim) pl_simulation_close(c->sim);
     pl_host_release(&c->memory);

@@ -66,6 +66,9 @@ enum {
     PL_CHILD_STARTS,
     PL_CHILD_START_VALUES,
     PL_CHILD_TEXTS,
+    /* another pattern of the Jacobian than the model's: start of each column, rows; one number only: none */
+    PL_CHILD_PATTERN_START,
+    PL_CHILD_PATTERN_ROW,
     PL_CHILD_N_GIVEN,
     PL_CHILD_GO = 100,
     PL_CHILD_ANSWER /* to doubts: 1 or 0 */
@@ -93,6 +96,7 @@ typedef struct pl_child_part {
     pl_real t_reached;
     int method, handovers, started;
     pl_stepper head;
+    pl_failure failure;
 } pl_child_part;
 
 int pl_child_main(void);

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import pliant
+from pliant.sources import is_fmu
 
 # ------------------------------------------------------------------------------------- options of Modelica
 
@@ -32,10 +33,16 @@ Fold = Annotated[
 
 File = Annotated[
     Path,
-    typer.Argument(help="Modelica file, folder of a package, or C file that defines pliant_model.", metavar="FILE"),
+    typer.Argument(
+        help="Modelica file, folder of a package, FMU, or C file that defines pliant_model.", metavar="FILE"
+    ),
 ]
-Stop = Annotated[float, typer.Option(help="End of the simulation.")]
-Start = Annotated[float, typer.Option(help="Start of the simulation.")]
+Stop = Annotated[
+    float | None, typer.Option(help="End of the simulation; default: that of an FMU's default experiment.")
+]
+Start = Annotated[
+    float | None, typer.Option(help="Start of the simulation; default: that of an FMU's default experiment, else 0.")
+]
 Method = Annotated[str, typer.Option(help="auto, bdf, radau5, dopri5, lieuler, euler or rk4.")]
 Rtol = Annotated[float, typer.Option(help="Relative tolerance.")]
 Atol = Annotated[float | None, typer.Option(help="Absolute tolerance of all states.")]
@@ -54,6 +61,12 @@ Input = Annotated[
 ]
 Output = Annotated[list[str] | None, typer.Option(help="Record only this variable. Repeatable; default: all.")]
 Option = Annotated[list[str] | None, typer.Option(help="Solver option, as name=value, e.g. max_step=0.1. Repeatable.")]
+Kind = Annotated[
+    str | None, typer.Option(help="FMU: model-exchange or co-simulation; default: the first that it offers.")
+]
+FmuOption = Annotated[
+    list[str] | None, typer.Option(help="FMU: option, as name=value, e.g. call_timeout=60. Repeatable.")
+]
 Define = Annotated[list[str] | None, typer.Option(help="Macro for the C compiler, as NAME=VALUE. Repeatable.")]
 Plot = Annotated[
     str | None, typer.Option(help="Draw these variables, separated by commas; those inside brackets belong to a name.")
@@ -98,6 +111,13 @@ def numbers(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, float
             raise pliant.ArgumentError(
                 f"{what} {name} must be a number, not {value!r}", hint="a number without quotes and units"
             ) from None
+
+
+def settings(model: pliant.Model, what: str, texts: Sequence[str] | None) -> dict[str, Any]:
+    """Parameters or start values: numbers; those of an FMU may also be truth values, literals and texts."""
+    if model._numeric.fmu is None:
+        return dict(numbers(what, texts))
+    return {name: literal(value) for name, value in pairs(what, texts)}
 
 
 def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:
@@ -152,8 +172,10 @@ def listed_names(what: str, text: str | None) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def literal(text: str) -> int | float | str:
-    """A number where the text is one."""
+def literal(text: str) -> int | float | str | bool:
+    """A number or a truth value where the text is one."""
+    if text in ("true", "false"):
+        return text == "true"
     kinds: tuple[Callable[[str], int | float], ...] = (int, float)
     for kind in kinds:
         try:
@@ -171,8 +193,20 @@ def load_model(
     name: str | None = None,
     path: list[Path] | None = None,
     tear: list[str] | None = None,
+    kind: str | None = None,
+    fmu_option: list[str] | None = None,
 ) -> pliant.Model:
-    """A Modelica file or folder, or a C file with its macros."""
+    """A Modelica file or folder, an FMU, or a C file with its macros."""
+    if is_fmu(file):
+        if options or define:
+            raise pliant.ArgumentError(
+                f"{file}: form, tearing, aliases, folded parameters and macros are no matter of an FMU",
+                hint="leave them out; parameters: --param name=value",
+            )
+        chosen = {key: literal(text) for key, text in pairs("--fmu-option", fmu_option)}
+        return pliant.load(file, name=name, path=path, tear=tear, kind=kind, options=chosen or None)
+    if kind or fmu_option:
+        raise pliant.ArgumentError(f"{file} is no FMU", hint="--kind and --fmu-option are for .fmu files")
     if file.suffix == ".c" and not (name or path or tear or options):
         return pliant.native(file, defines=dict(pairs("--define", define)))
     if define:

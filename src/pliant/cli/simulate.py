@@ -11,9 +11,11 @@ from pliant.cli.arguments import (
     Explain,
     ExplainPlot,
     File,
+    FmuOption,
     Fold,
     Form,
     Input,
+    Kind,
     LibraryPath,
     Method,
     Name,
@@ -38,18 +40,18 @@ from pliant.cli.arguments import (
     listed_names,
     literal,
     load_model,
-    numbers,
     pairs,
+    settings,
     structure_options,
 )
 
 
-@app.command(short_help="Run a Modelica or C model; show, plot and save what it does.")
+@app.command(short_help="Run a Modelica or C model, or an FMU; show, plot and save what it does.")
 def simulate(
     file: File,
     *,
-    stop: Stop,
-    start: Start = 0.0,
+    stop: Stop = None,
+    start: Start = None,
     method: Method = "auto",
     rtol: Rtol = 1e-6,
     atol: Atol = None,
@@ -75,9 +77,11 @@ def simulate(
     tearing: Tearing = "max-causal",
     no_aliases: NoAliases = False,
     fold_parameters: Fold = False,
+    kind: Kind = None,
+    fmu_option: FmuOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a Modelica or C model and show its end values and the work done.
+    """Simulate a Modelica or C model, or an FMU, and show its end values and the work done.
 
     A run that fails or is interrupted with Ctrl-C still writes what it had computed to --save.
     """
@@ -86,7 +90,7 @@ def simulate(
         report.check_files(save, plot_file, explain_plot)
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
         shown = listed_names("--plot", plot)
-        model = load_model(file, define, chosen, name=name, path=path, tear=tear)
+        model = load_model(file, define, chosen, name=name, path=path, tear=tear, kind=kind, fmu_option=fmu_option)
         report.model = model.name
         result = model.simulate(
             stop=stop,
@@ -97,8 +101,8 @@ def simulate(
             points=None if steps else points,
             step=step,
             inputs=inputs(model, input_),
-            parameters=dict(numbers("--param", param)),
-            start_values=dict(numbers("--start-value", start_value)),
+            parameters=settings(model, "--param", param),
+            start_values=settings(model, "--start-value", start_value),
             outputs=output,
             options={name: literal(text) for name, text in pairs("--option", option)},
             progress=False if as_json else None,

@@ -57,7 +57,7 @@ def sweep(
         typer.Option(help="Variable whose curve is kept; 'final': final values only; 'all'. Repeatable."),
     ] = None,
     case_timeout: Annotated[float | None, typer.Option(help="Give a case up after so many seconds.")] = None,
-    start: Start = 0.0,
+    start: Start = None,
     method: Method = "auto",
     rtol: Rtol = 1e-6,
     atol: Atol = None,

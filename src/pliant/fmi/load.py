@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import FmuError, NotSupportedError
+from pliant.errors import FmuError
 from pliant.fmi.info import choose_kind, open_fmu
 from pliant.fmi.model import FmuModel, LoadedFmu
 from pliant.fmi.options import FmuOptions, fmu_options
@@ -17,8 +18,8 @@ def load_fmu(path: Path, kind: str | None, options: Any) -> FmuModel:
     options = fmu_options(options)
     contents = open_fmu(path, options)
     info = choose_kind(contents, kind)
-    if info.kind != "model-exchange":
-        raise NotSupportedError(f"{path}: co-simulation is not offered yet", hint="use kind='model-exchange'")
+    if info.interface.needs_execution_tool:
+        warnings.warn(f"{path}: {info.warnings[0]}", stacklevel=4)
     platform = this_platform()
     unpacked = contents.archive.unpack(platform)
     name = contents.binary(info.kind, platform)

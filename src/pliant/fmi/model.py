@@ -17,12 +17,13 @@ from typing import Any
 
 from pliant.arguments import Vector
 from pliant.fmi.archive import UnpackedFmu
+from pliant.fmi.cosimulation import CosimSimulation
 from pliant.fmi.described import FmuVariables, numbered
 from pliant.fmi.description import FmuVariable, element_names
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.instance import FmuInstance
-from pliant.fmi.layout import FmuLayout, host_table, n_roots
+from pliant.fmi.layout import FmuLayout, host_table, n_roots, unit_table
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
@@ -107,12 +108,14 @@ class FmuModel(NumericModel):
             **{name: runtime.address_of(value) for name, value in numbers.items() if len(value)},
         )
         pattern = layout.jacobian
+        self.declared_pattern: int | None = None  # address of the one that the host knows
         if pattern is not None:
             keep.extend(pattern)
             start, row = pattern
             struct.jac = runtime.PatternStruct(
                 n["x"], n["x"], runtime.address_of(start), runtime.address_of(row) if len(row) else None
             )
+            self.declared_pattern = struct.jac.start
         interface = layout.interface
         runtime.lib.pl_fmu_client_install(
             ctypes.byref(struct), interface.directional_derivatives, roots > 0, interface.needs_completed_step
@@ -128,7 +131,7 @@ class FmuModel(NumericModel):
         resources = loaded.unpacked.resources
         path = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
         place = resources.as_uri() if description.major == 2 else path
-        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place))
+        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
         return HostPool(
             HostSettings(
                 name=self.fmu.name,
@@ -185,7 +188,12 @@ class FmuModel(NumericModel):
     @property
     def simulation_class(self) -> type[Simulation]:
         """The steps are taken in a host."""
-        return FmuSimulation
+        return CosimSimulation if self.steps_itself else FmuSimulation
+
+    @property
+    def steps_itself(self) -> bool:
+        """It is a co-simulation FMU."""
+        return bool(self.fmu.kind == "co-simulation")
 
     def start_search(self, sim: Simulation) -> StartSearch:
         """The FMU finds its start values."""
@@ -246,8 +254,23 @@ class FmuModel(NumericModel):
 
     @property
     def doubtful_pattern(self) -> bool:
-        """Dependencies may be wrong."""
-        return bool(self.struct.jac.start)
+        """Dependencies may be wrong; a pattern of pliant's own leaves out what it leaves out."""
+        return bool(self.struct.jac.start) and self.struct.jac.start == self.declared_pattern
+
+    @property
+    def described_as(self) -> str:
+        """Its equations stay inside."""
+        return "an FMU"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """In a host."""
+        return True
+
+    @property
+    def has_hidden_memory(self) -> bool:
+        """Only the FMU itself changes its discrete variables."""
+        return any(one.variability == "discrete" for one in self.fmu.description.variables) or bool(self.names.roots)
 
     @property
     def pattern_hint(self) -> str:

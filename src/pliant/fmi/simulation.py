@@ -16,7 +16,7 @@ from pliant.fmi.host import Message
 from pliant.fmi.instance import FmuInstance
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
-from pliant.solve.run.remote import MAX, MIN, NOMINAL, RemoteSimulation
+from pliant.solve.run.remote import MAX, MIN, NOMINAL, PATTERN_ROW, PATTERN_START, RemoteSimulation
 from pliant.solve.run.simulation import Simulation
 from pliant.solve.start.search import StartSearch
 
@@ -75,7 +75,19 @@ class FmuSimulation(RemoteSimulation):
     def frames(self) -> dict[int, Any]:
         """What to simulate, and the values of the instance; nominal values and bounds are the FMU's own."""
         found = {kind: content for kind, content in super().frames().items() if kind not in (NOMINAL, MIN, MAX)}
-        return found | self.instance.frames(self.request, self.model.n_x)
+        return found | self.instance.frames(self.request, self.model.n_x) | self._pattern()
+
+    def _pattern(self) -> dict[int, Any]:
+        """Another pattern of the Jacobian than the description's, which the host knows."""
+        model = self.model
+        pattern = model.struct.jac
+        if pattern.start == model.declared_pattern:
+            return {}
+        if not pattern.start:
+            return {PATTERN_START: np.zeros(0 if model.n_x == 0 else 1, dtype=np.int32)}
+        start = np.array((ctypes.c_int * (model.n_x + 1)).from_address(pattern.start), dtype=np.int32)
+        rows = np.array((ctypes.c_int * (int(start[-1]) + 1)).from_address(pattern.row), dtype=np.int32)
+        return {PATTERN_START: start, PATTERN_ROW: rows}
 
     def write(self, content: bytes) -> None:
         """Send bytes to the host."""

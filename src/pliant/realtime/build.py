@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from pliant.errors import NotSupportedError, SimulationInterrupted, SolverError
 from pliant.realtime.plan import Plan
 from pliant.realtime.progress import Report, StageClock
+from pliant.realtime.stages.called import CalledStep
 from pliant.realtime.stages.checks import judge_pattern
 from pliant.realtime.stages.exact import linearise
 from pliant.realtime.stages.form import Candidate, Failed, choose_form, in_forms
@@ -42,7 +43,8 @@ def make_plan(model: NumericModel, *, report: Report, **asked: Any) -> Plan:
         evidence = with_proposals(chosen.outcome, chosen.evidence)
         clock.mark("proposals")
     code = chosen.tuned.code if isinstance(chosen.tuned, Compiled) else None
-    return Plan(chosen.outcome, evidence=evidence, code=code, forms=told, seconds=clock.seconds)
+    called = chosen.tuned if isinstance(chosen.tuned, CalledStep) else None
+    return Plan(chosen.outcome, evidence=evidence, code=code, called=called, forms=told, seconds=clock.seconds)
 
 
 def candidate(form: str, model: NumericModel, wish: Wish, clock: StageClock) -> Candidate | Failed:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.arguments import by_name
 from pliant.calls import by_keyword, by_keyword_class
-from pliant.errors import ArgumentError, UnknownNameError
+from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.pickled import Stamped
 from pliant.realtime.code.events import check_events
 from pliant.realtime.code.make import StepCode
@@ -21,6 +21,7 @@ from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.sparsing.baselines import Baseline, compare
 from pliant.realtime.sparsing.linearise import Mask
+from pliant.realtime.stages.called import CalledStep, run_called
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.request import MOST_NUMBERS
 from pliant.realtime.stages.step import drive, fixed_counts, write_code
@@ -54,11 +55,13 @@ class Plan(Stamped):
         *,
         evidence: Evidence,
         code: StepCode | None = None,
+        called: CalledStep | None = None,
         forms: tuple[str, ...] = (),
         seconds: Mapping[str, float] | None = None,
     ) -> None:
         self.outcome, self.evidence = outcome, evidence
         self._code = code
+        self.called = called  # how the functions of a model without equations are called
         self.step = outcome.request.step
         self.timing: Timing | None = None  # of the last measurement
         self.forms = forms
@@ -257,10 +260,15 @@ class Plan(Stamped):
         stop        end of the run; None: that of the plan's scenarios
         precision   "float" or "double", by default the plan's
         kind        "full": with all entries, "guarded": with fallback (both need monitor="fallback")
+
+        Of a model without equations (an FMU, a C file, a function) the step calls its functions: that of an FMU inside
+        its host. ``result.stats`` counts the evaluations; kind "full" is there to compare with.
         """
         if not isinstance(kind, str) or kind not in ("", "full", "guarded"):
             raise ArgumentError(f"kind {kind!r} is not known", hint='"" (the step), "full" or "guarded"')
-        if kind and not self.code.options.fallback:
+        if self.outcome.model.equations is None:
+            check_called(self.name, precision, kind)
+        elif kind and not self.code.options.fallback:
             raise ArgumentError(
                 f"the plan has no step of kind {kind!r}", hint="plan with options={'monitor': 'fallback'}"
             )
@@ -286,6 +294,9 @@ class Plan(Stamped):
             )
         if self.outcome.model.equations is not None:
             check_events(self.outcome.model.equations.sorted, self.step, start)
+        else:
+            shared = self.called is not None and self.called.shared
+            return run_called(self.outcome, scenario, kind or ("shared" if shared else "masked"))
         code = self.code
         if precision not in (None, code.precision):
             code = write_code(self.outcome, precision, *fixed_counts(code))
@@ -339,3 +350,15 @@ class Plan(Stamped):
     def baselines(self) -> list[Baseline]:
         """Other methods of choosing a pattern, measured on the same linearisations."""
         return compare(self.outcome.points, self.outcome.request.rule, list(self.outcome.found.training))
+
+
+def check_called(name: str, precision: str | None, kind: str) -> None:
+    """What a step by calls of the model's functions cannot do."""
+    if kind == "guarded":
+        raise NotSupportedError(
+            f"{name}: a model without equations has no code, and so no fallback", hint='kind="full", or none'
+        )
+    if precision == "float":
+        raise NotSupportedError(
+            f"{name}: a model without equations computes in double precision", hint="leave precision out"
+        )

@@ -91,7 +91,8 @@ def check_accuracy(model: NumericModel, accuracy: Any, judged: Any) -> Accuracy:
     """Names and limits; every name that the model does not have, and every limit that is not valid, is refused.
 
     accuracy   a number, a mapping by name (others: 5 %), None: not judged
-    judged     names; None: all states and declared outputs, and what ``accuracy`` names
+    judged     names; None: all states and declared outputs (of a model with hidden memory: all states), and what
+               ``accuracy`` names
     """
     known = [name for name in (*model.names.x, *model.names.y, *model.names.aliases) if not is_hidden(name)]
     if judged is not None and (isinstance(judged, (str, Mapping)) or not isinstance(judged, Sequence) or not judged):
@@ -113,7 +114,8 @@ def check_accuracy(model: NumericModel, accuracy: Any, judged: Any) -> Accuracy:
     usual = DEFAULT if is_mapping else _limit("accuracy", accuracy)
     if judged is None:
         states = [name for name in model.names.x if name not in model.names.algebraic and not is_hidden(name)]
-        wanted = [*states, *(name for name in model.known.outputs if _find(model, name)), *limits]
+        outputs = () if model.has_hidden_memory else model.known.outputs  # they follow memory that cannot be set
+        wanted = [*states, *(name for name in outputs if _find(model, name)), *limits]
     else:
         wanted = list(judged)
         outside = [name for name in limits if name not in wanted]

@@ -78,6 +78,16 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         "the model itself: whether its equations describe the plant",
         "the target: timing there, its compiler, its arithmetic beyond the precision named above",
     ]
+    if outcome.model.equations is None:
+        out.append(
+            f"generated code: the model is {outcome.model.described_as} without equations, so that no code is written: "
+            "operations, memory, timing and the flags of a monitor are not known; plan.simulate calls its functions"
+        )
+    if outcome.model.has_hidden_memory:
+        out.append(
+            "discrete variables inside the model: they cannot be set back, so that outputs are not judged unless they "
+            "are named, and linearisations are those at the values of the run"
+        )
     if outcome.model.known.has_checks:
         out.append("assertions of the model: accurate simulations heed them, the generated code does not")
     if outcome.model.known.has_memory:

@@ -30,6 +30,7 @@ from pliant.solve.models.numeric import NumericModel
 SAFE = 0.8  # share of the accuracy that a proposal may take: other scenarios will take more
 NICE = (2, 4, 5, 8, 10, 20, 25, 40, 50, 80, 100, 200, 250, 400, 500, 1000)  # steps stay round numbers
 MOST_STEPS, MOST_MORE = 150_000, 10  # of a run: so many, or so many times those of the plan
+MOST_CALLED = 10_000  # the same where each call goes to another process
 COMPILED = 3000  # steps from which on compiling is faster
 TRIALS = 7  # of step sizes for one order
 SLOWEST, FASTEST = 0.3, 3.0  # orders that are believed
@@ -56,7 +57,8 @@ class Trials:
         request = self.outcome.request
         self.models[""] = (self.outcome.model, request.accuracy)
         self.steps = sum(len(one.t) for one in self.outcome.exact)
-        self.most = max(MOST_STEPS // max(self.steps, 1), MOST_MORE)
+        most = MOST_CALLED if self.outcome.model.is_elsewhere else MOST_STEPS
+        self.most = max(most // max(self.steps, 1), MOST_MORE if most == MOST_STEPS else 1)
 
     def run(self, form: str, order: int, n: int) -> Attempt:
         """All scenarios with all entries at step/n."""

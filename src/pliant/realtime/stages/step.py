@@ -45,8 +45,8 @@ def equations_of(model: NumericModel) -> Equations:
     """The equations that C can be made from."""
     if model.equations is None:
         raise NotSupportedError(
-            f"{model.name}: no C code can be written, because the model is a function, not equations",
-            hint="real-time code is made from Modelica; pattern and evidence work for every model",
+            f"{model.name}: no C code can be written, because the model has no equations: it is {model.described_as}",
+            hint="real-time code is made from Modelica; pattern, evidence and plan.simulate work for every model",
         )
     return model.equations
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.errors import NotSupportedError
 from pliant.realtime.code.make import StepCode
+from pliant.realtime.stages.called import CalledStep, called_step
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.step import (
     EVENT_ROUNDS,
@@ -53,14 +54,15 @@ class Compiled:
     has_loops: bool  # nonlinear ones, whose iterations were counted
 
 
-Tuned = Compiled | NotSupportedError | None  # compiled; why it cannot be written; a function, which has no C
+# compiled; why it cannot be written; of a model without equations: its functions are called; not to be had
+Tuned = Compiled | NotSupportedError | CalledStep | None
 
 
 def compile_step(outcome: Outcome) -> Tuned:
     """The step of a pattern."""
     model, request = outcome.model, outcome.request
     if model.equations is None:
-        return None
+        return called_step(outcome)
     has_loops = "nonlinear" in model.known.loops
     limit = SAME[request.options.precision]
     if has_loops:

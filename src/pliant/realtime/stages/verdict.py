@@ -10,6 +10,7 @@ import numpy as np
 from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
 from pliant.realtime.evidence.accuracy import ScenarioErrors, worst_name
 from pliant.realtime.evidence.evidence import MISSED, Evidence
+from pliant.realtime.stages.called import SHARE, CalledStep
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.step import Drive
 from pliant.realtime.stages.tune import Compiled, Tuned
@@ -111,6 +112,8 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
     """The compiled step against the runs of the analysis: same states, no flag of its monitor."""
     if tuned is None:
         return []
+    if isinstance(tuned, CalledStep):
+        return [called_line(outcome, tuned)]
     if not isinstance(tuned, Compiled):
         return [("generated code", None, f"cannot be written: {tuned.message}")]
     code, found = tuned.code, tuned.compared
@@ -134,6 +137,19 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
         words += f", first {found.first_other}"
     same &= discrete
     return [*lines, ("generated code", same, words + ("" if same else _advice(tuned, discrete)))]
+
+
+def called_line(outcome: Outcome, step: CalledStep) -> Line:
+    """The step that calls the model's functions against the runs of the analysis."""
+    colours = f"the {outcome.colours} colours of the kept entries" if step.shared else "the colours of all entries"
+    words = (
+        f"differences by {colours}: {step.evaluations:.3g} evaluations of f a step, with all entries "
+        f"{step.full_evaluations:.3g}; it gives the runs of this analysis within {step.difference:.1g} of the ranges"
+    )
+    if not step.judged:
+        words += "; it stops at events between steps, the analysis does not"
+    holds = step.difference <= SHARE * outcome.request.rule.tolerance
+    return "step by calls of the model", holds if step.judged else None, words
 
 
 def _advice(tuned: Compiled, discrete: bool) -> str:

@@ -86,6 +86,22 @@ class NumericModel(ABC):
         self.x_min = self._vector(struct.x_min, self.n_x) if struct.x_min else None
         self.x_max = self._vector(struct.x_max, self.n_x) if struct.x_max else None
 
+    def with_pattern(self, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NumericModel:
+        """The same model with another pattern of the Jacobian, which is then taken by its colours alone."""
+        order = np.lexsort((rows, columns))
+        start = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.n_x))]).astype(np.int32)
+        row = np.append(rows[order], 0).astype(np.int32)  # never empty: its address is used
+        other: NumericModel = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        struct = runtime.ModelStruct.from_buffer_copy(self.struct)
+        struct.jac = runtime.PatternStruct(self.n_x, self.n_x, runtime.address_of(start), runtime.address_of(row))
+        struct.jac_value = None
+        other.struct, other.address = struct, ctypes.addressof(struct)
+        other.keep = (*self.keep, self, start, row)
+        other.plans, other.ready, other.run_options = {}, {}, {}
+        other.lock = threading.RLock()
+        return other
+
     @staticmethod
     def _vector(address: int | None, count: int) -> Vector:
         return runtime.doubles_at(address, count) if address else np.zeros(count)
@@ -160,6 +176,21 @@ class NumericModel(ABC):
         """The file that another process can load it from; None: it lives in this process only."""
         return None
 
+    @property
+    def described_as(self) -> str:
+        """What it is, where it has no equations."""
+        return "a function"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Are its functions called in another process?"""
+        return False
+
+    @property
+    def has_hidden_memory(self) -> bool:
+        """Are there discrete variables that cannot be given other values?"""
+        return False
+
     def memories(self, instance: Instance) -> tuple[float, ...]:
         """Values of discrete variables in the order of the model's events."""
         return ()
@@ -186,6 +217,11 @@ class NumericModel(ABC):
     @property
     def derived(self) -> bool:
         """Are the derivatives pliant's own? Where these overflow and f does not, differences serve instead."""
+        return False
+
+    @property
+    def steps_itself(self) -> bool:
+        """Does it go on by itself from one communication point to the next? Then no method of ours is needed."""
         return False
 
     @property

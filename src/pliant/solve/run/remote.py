@@ -56,7 +56,9 @@ from pliant.solve.run.simulation import LOG_WIDTH, Simulation
     STARTS,
     START_VALUES,
     TEXTS,
-) = range(28)
+    PATTERN_START,
+    PATTERN_ROW,
+) = range(30)
 GO, ANSWER = 100, 101
 #: what comes back
 PART, INPUTS, DOUBT, END, REFUSED, STARTED, MESSAGES, ANSWERED, WORDS = range(200, 209)
@@ -76,6 +78,7 @@ class ChildPartStruct(ctypes.Structure):
         ("handovers", ctypes.c_int),
         ("started", ctypes.c_int),
         ("head", runtime.StepperStruct),
+        ("failure", runtime.FailureStruct),
     )
 
 
