@@ -147,7 +147,10 @@ def test_nobody_asks_what_a_model_was_made_from(path: Path) -> None:
     """`model.known` and the methods of NumericModel say what is known and what can be done."""
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"isinstance\([^)]*\b(GeneratedModel|NativeModel|FunctionModel)\b", text)
-    if path not in (PACKAGE / "model.py", PACKAGE / "loading.py") and room_of(module_of(path)) not in ("solve", "codegen"):
+    if path not in (PACKAGE / "model.py", PACKAGE / "loading.py") and room_of(module_of(path)) not in (
+        "solve",
+        "codegen",
+    ):
         assert not KINDS.search(text)
         assert not re.search(r"\.program\.sorted\b|\.generated\.|\bsolve\.generated\b", text)
         assert not re.search(r'attr\([^)]*"generated"', text)

@@ -129,9 +129,8 @@ class FmuModel(NumericModel):
         """Its hosts."""
         loaded, description = self.loaded, self.fmu.description
         resources = loaded.unpacked.resources
-        place = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
-        if description.major == 2:
-            place = resources.as_uri()
+        path = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
+        place = resources.as_uri() if description.major == 2 else path
         table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
         return HostPool(
             HostSettings(
