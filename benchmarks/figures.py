@@ -15,6 +15,7 @@ from pathlib import Path
 
 import against_cvode
 import batch
+import fmi
 import generated_code
 import heat
 import increments_figures
@@ -376,6 +377,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
+    "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
     "trust": lambda quick: [Figure(*row) for row in trust_figures.rows(quick)],
 }
 
