@@ -57,6 +57,11 @@ def run_pliant(path: Path, kind: str, names: list[str], given: dict[str, Any]) -
     """Times and values."""
     with pliant.load(path, kind=KINDS[kind]) as model:
         known = [name for name in names if name in model.variables]
+        if "inputs" in given:  # one file may serve FMUs with fewer inputs
+            columns = table(Path(given["inputs"]))
+            t = columns.pop(next(iter(columns)))
+            there = {name for name, one in model.variables.items() if one.kind == "input"}
+            given = given | {"inputs": {name: (t, values) for name, values in columns.items() if name in there}}
         if kind == "cs":
             given = {key: value for key, value in given.items() if key != "rtol"}
         else:
@@ -104,7 +109,7 @@ def attempt(run: Any, path: Path, kind: str, given: dict[str, Any], results: Pat
     try:
         found = run(path, kind, list(wanted)[1:], given)
     except Exception as error:  # a peer may raise anything
-        return Outcome(path.stem, kind, None, f"{type(error).__name__}: {error}".splitlines()[0][:100])
+        return Outcome(path.stem, kind, None, f"{type(error).__name__}: {error}".replace(str(path), path.name).splitlines()[0][:100])
     return Outcome(path.stem, kind, apart(found, wanted, norm) if wanted else None)
 
 

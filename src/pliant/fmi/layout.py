@@ -189,6 +189,11 @@ class FmuLayout:
         structure = self.description.structure
         return {one.variable: one.dependencies for one in (*structure.derivatives, *structure.outputs)}
 
+    @cached_property
+    def jacobian_pattern(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """The same, made once."""
+        return self.jacobian()
+
     def jacobian(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
         """Pattern of df/dx by columns (start, row), as the dependencies say; None: nothing is said, or it is full."""
         states = self.vectors["x"]
@@ -251,7 +256,7 @@ def host_table(layout: FmuLayout, options: FmuOptions, texts: tuple[str, ...], u
     """The table that a host gets (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
     description, interface = layout.description, layout.interface
     binary, name, resources = texts
-    pattern = layout.jacobian() if interface.kind == "model-exchange" else None
+    pattern = layout.jacobian_pattern if interface.kind == "model-exchange" else None
     flags = (
         (binding.COMPLETED_STEP if interface.needs_completed_step else 0)
         | (binding.LOGGING if options.log else 0)

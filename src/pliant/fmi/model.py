@@ -86,7 +86,7 @@ class FmuModel(NumericModel):
             flags=FLAGS,
             **{name: runtime.address_of(value) for name, value in numbers.items() if len(value)},
         )
-        pattern = layout.jacobian()
+        pattern = layout.jacobian_pattern
         self.declared_pattern: int | None = None  # address of the one that the host knows
         if pattern is not None:
             keep.extend(pattern)
