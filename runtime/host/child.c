@@ -89,9 +89,8 @@ void pl_child_forget(pl_child *c) {
 static pl_status ask_inputs(void *user, pl_real t, pl_real *u) {
     pl_child *c = user;
     int64_t bytes = (int64_t)sizeof(pl_real) * c->inputs.n_u, status;
-    if (!pl_child_put_head(c, PL_CHILD_INPUTS, bytes + (int64_t)sizeof t) ||
-        !pl_child_put(c, &t, sizeof t) || !pl_child_put(c, u, bytes) ||
-        !pl_child_get(c, &status, sizeof status) || !pl_child_get(c, u, bytes))
+    if (!pl_child_put_head(c, PL_CHILD_INPUTS, bytes + (int64_t)sizeof t) || !pl_child_put(c, &t, sizeof t) ||
+        !pl_child_put(c, u, bytes) || !pl_child_get(c, &status, sizeof status) || !pl_child_get(c, u, bytes))
         exit(5); /* the parent is gone */
     return (pl_status)status;
 }
@@ -330,10 +329,10 @@ int pl_child_serve(pl_child *c) {
     for (;;) {
         int64_t head[2];
         if (!pl_child_get(c, head, sizeof head)) return 0;
-        int fine = head[0] == PL_CHILD_GO                     ? simulate(c)
-                   : head[0] < PL_CHILD_N_GIVEN               ? take_given(c, head[0], head[1])
-                   : c->kind->serve                           ? c->kind->serve(c, head[0], head[1])
-                                                              : 0;
+        int fine = head[0] == PL_CHILD_GO       ? simulate(c)
+                   : head[0] < PL_CHILD_N_GIVEN ? take_given(c, head[0], head[1])
+                   : c->kind->serve             ? c->kind->serve(c, head[0], head[1])
+                                                : 0;
         if (!fine) return 5;
     }
 }
@@ -368,7 +367,8 @@ static const char *open_library(pl_child *c) {
     const char *path = c->given[PL_CHILD_LIBRARY];
     const pl_model *model = path ? load_model(path) : NULL;
     snprintf(words, sizeof words, "the %s: %s",
-             model ? "model was made for another version of pliant.h" : "library of the model cannot be loaded",
+             model ? "model was made for another version of pliant.h"
+                   : "library of the model cannot be loaded",
              path ? path : "");
     if (!model || model->abi != PL_ABI) return words;
     c->model = *model;

@@ -137,9 +137,9 @@ enum {
 /* How a choice of outputs is read. */
 typedef struct pl_fmu_reading {
     int n, capacity;
-    int *index;    /* n */
-    int *place;    /* n: of each among the values read */
-    int direct;    /* 1: these are the values read, in this order, all of them Float64 */
+    int *index;                    /* n */
+    int *place;                    /* n: of each among the values read */
+    int direct;                    /* 1: these are the values read, in this order, all of them Float64 */
     int group[PL_FMU_N_TYPES + 1]; /* variables of each type: from .. to in `reference` */
     int first[PL_FMU_N_TYPES + 1]; /* ... their values */
     uint32_t *reference;
@@ -158,12 +158,12 @@ typedef struct pl_fmu {
     pl_fmi_common call;
     void *instance;
     int mode;
-    int n_continuous; /* inputs that may be set between events */
-    double t_floor;   /* no time before this: that of the last event or completed step */
-    double t_event;   /* of the last event */
-    double *u_set;    /* n_u: inputs as the instance has them */
-    double *x_set;    /* n_x: states after the last event */
-    double *x_now;    /* n_x */
+    int n_continuous;  /* inputs that may be set between events */
+    double t_floor;    /* no time before this: that of the last event or completed step */
+    double t_event;    /* of the last event */
+    double *u_set;     /* n_u: inputs as the instance has them */
+    double *x_set;     /* n_x: states after the last event */
+    double *x_now;     /* n_x */
     double *x_nominal; /* n_x: of this instance, 0: not entered */
     double next_time;
     int ends; /* the instance ended the simulation at its very start */
@@ -183,10 +183,10 @@ typedef struct pl_fmu {
     void *library;
     pl_fmu_begin begin;
     pl_fmu_reading reading;
-    void *scratch; /* values of the largest vector in any type */
+    void *scratch;  /* values of the largest vector in any type */
     double *packed; /* ... as reals */
     uint32_t *references;
-    int8_t *chosen; /* variables of a vector */
+    int8_t *chosen;   /* variables of a vector */
     char words[2000]; /* what went wrong last */
     char said[1200];  /* ... in the words of the instance */
 } pl_fmu;
@@ -199,8 +199,8 @@ const char *pl_fmu_load(pl_fmu *f);
 
 /* A call by the standard: notes it before and after. */
 #define PL_FMU_CALL(f, number, expression)                                                                   \
-    ((f)->box->call = (number), (f)->box->count++, (f)->status_ = (int)(expression), (f)->box->call = 0,      \
-     (f)->status_)
+    ((f)->box->call = (number), (f)->box->count++, (f)->status_ = (int)(expression),                         \
+     (f)->box->call = -(number), (f)->status_)
 
 #define PL_FMU_ABSENT (-1000) /* the status of a function that is not there */
 

@@ -49,7 +49,8 @@ static int overflowed(uintptr_t address, const void *context) {
 static void note_signal(int number, siginfo_t *info, void *context) {
     if (!noted) return;
     noted->address = (uint64_t)(uintptr_t)info->si_addr;
-    noted->overflow = number == SIGSEGV || number == SIGBUS ? overflowed((uintptr_t)info->si_addr, context) : 0;
+    noted->overflow =
+        number == SIGSEGV || number == SIGBUS ? overflowed((uintptr_t)info->si_addr, context) : 0;
     noted->signal = number;
 }
 
@@ -110,7 +111,8 @@ void pl_box_add(pl_black_box *box, int status, const char *category, const char 
     head.category = (int32_t)category_bytes;
     head.text = (int32_t)text_bytes;
     size_t bytes = sizeof head + padded(category_bytes + text_bytes);
-    while (__sync_lock_test_and_set(&box->lock, 1)) {} /* threads of the code may tell something at once */
+    while (__sync_lock_test_and_set(&box->lock, 1)) {
+    } /* threads of the code may tell something at once */
     if ((size_t)box->used + bytes > PL_BOX_MESSAGES) {
         box->lost++;
     } else {

@@ -12,7 +12,8 @@
 
 typedef struct pl_black_box {
     int64_t magic;
-    volatile int64_t call;  /* number of the foreign function that is being called; 0: none */
+    volatile int64_t
+        call; /* number of the foreign function that is being called; negative: of the last one */
     volatile int64_t count; /* goes up now and then: with the same call and count nothing goes on */
     volatile double time;   /* simulated */
     volatile int64_t signal, overflow; /* what the process died of; overflow: of its stack */
@@ -26,7 +27,7 @@ typedef struct pl_black_box {
 /* Head of a message; its category and text follow, then bytes up to a multiple of 8. */
 typedef struct pl_box_message {
     double time;
-    int32_t status; /* as in FMI; -1: printed */
+    int32_t status;                 /* as in FMI; -1: printed */
     int32_t category, text, unused; /* bytes */
 } pl_box_message;
 

@@ -32,11 +32,12 @@ int pl_fmu_client_wait(pl_fmu_client *k) {
         if (ready < 0 && errno != EINTR) return (void)(k->state = PL_FMU_DIED), 0;
         if (ready > 0 && (watched[0].revents & POLLIN)) return 1;
         if (ready > 0) return (void)(k->state = PL_FMU_DIED), 0;
-        if (k->box->call != call || k->box->count != count || k->box->call == 0) since = now();
+        if (k->box->call != call || k->box->count != count || k->box->call <= 0) since = now();
         call = k->box->call;
         count = k->box->count;
         t = now();
-        if ((k->deadline > 0.0 && t >= k->deadline) || (k->call_timeout > 0.0 && t >= since + k->call_timeout))
+        if ((k->deadline > 0.0 && t >= k->deadline) ||
+            (k->call_timeout > 0.0 && t >= since + k->call_timeout))
             return (void)(k->state = PL_FMU_HANGS), 0;
     }
 }
@@ -174,8 +175,7 @@ static pl_status outputs(void *self, pl_real t, const pl_real *x, const pl_real 
 static pl_status jvp(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
                      const pl_real *du, pl_real *df) {
     pl_fmu_client *k = self;
-    pl_fmu_question q = {
-        .what = PL_FMU_DO_JVP, .t = t, .dt = dt, .more = (dx ? 1 : 0) | (du ? 2 : 0)};
+    pl_fmu_question q = {.what = PL_FMU_DO_JVP, .t = t, .dt = dt, .more = (dx ? 1 : 0) | (du ? 2 : 0)};
     rest more = {.first = dx,
                  .first_bytes = dx ? (size_t)k->n_x * sizeof *dx : 0,
                  .second = du,

@@ -28,7 +28,8 @@ static int tell(pl_child *c) {
     int64_t used = box->used;
     if (used == 0) return 1;
     if (!pl_child_put_head(c, PL_CHILD_MESSAGES, used) || !pl_child_put(c, box->messages, used)) return 0;
-    while (__sync_lock_test_and_set(&box->lock, 1)) {}
+    while (__sync_lock_test_and_set(&box->lock, 1)) {
+    }
     memmove(box->messages, box->messages + used, (size_t)(box->used - used));
     box->used -= used;
     __sync_lock_release(&box->lock);
@@ -82,9 +83,10 @@ static void ask_event(pl_fmu *f, const question *q, pl_fmu_answer *a) {
     memset(&info, 0, sizeof info);
     info.next_time = f->next_time;
     info.again = (int)q->head->again;
-    a->status = q->head->what == PL_FMU_DO_INITIALISE
-                    ? f->model.initialise(f, q->head->t, q->x, q->u, &info)
-                    : f->model.event(f, q->head->t, q->x, q->u, q->head->more ? (int8_t *)q->more : NULL, &info);
+    a->status =
+        q->head->what == PL_FMU_DO_INITIALISE
+            ? f->model.initialise(f, q->head->t, q->x, q->u, &info)
+            : f->model.event(f, q->head->t, q->x, q->u, q->head->more ? (int8_t *)q->more : NULL, &info);
     a->n = f->model.n_x;
     a->x_changed = info.x_changed;
     a->f_changed = info.f_changed;

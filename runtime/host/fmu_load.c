@@ -13,8 +13,7 @@
 
 #define NAME_(symbol, name) #symbol,
 const char *pl_fmu_call_name(int call) {
-    static const char *const names[] = {
-        "", "dlopen", PL_FMI2_FUNCTIONS(NAME_) PL_FMI3_FUNCTIONS(NAME_)};
+    static const char *const names[] = {"", "dlopen", PL_FMI2_FUNCTIONS(NAME_) PL_FMI3_FUNCTIONS(NAME_)};
     return call >= 0 && call < PL_CALL_N ? names[call] : "";
 }
 
@@ -137,9 +136,10 @@ static void check_version(pl_fmu *f) {
     if (f->head->version == 3 && f->f3.get_version) version = f->f3.get_version();
     f->box->call = PL_CALL2_get_types_platform;
     if (f->head->version == 2 && f->f2.get_types_platform) platform = f->f2.get_types_platform();
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     if (!version || version[0] != (char)('0' + f->head->version)) {
-        snprintf(f->words, sizeof f->words, "the binary says that it has FMI version \"%.40s\", the description says %d",
+        snprintf(f->words, sizeof f->words,
+                 "the binary says that it has FMI version \"%.40s\", the description says %d",
                  version ? version : "", (int)f->head->version);
         pl_fmu_warn(f, f->words);
     }
@@ -178,7 +178,7 @@ const char *pl_fmu_load(pl_fmu *f) {
     limit_memory(f->head->memory_limit);
     f->box->call = PL_CALL_LOAD;
     f->library = open_library(f->text[PL_FMU_BINARY], why, sizeof why);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     if (!f->library) {
         snprintf(f->words, sizeof f->words, "the binary cannot be loaded: %s", why);
         return f->words;

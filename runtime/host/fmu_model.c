@@ -22,8 +22,9 @@
 #endif
 
 #define MAX_EVENT_ITERATIONS 1000
-#define SAME                 1e-6 /* relative difference up to which a state is the one that was set */
-#define TIME_STEP            6e-8 /* relative: for a difference by time */
+#define SAME                 1e-6  /* relative difference up to which a state is the one that was set */
+#define ROUNDED              4e-15 /* relative: times that differ by less are the same */
+#define TIME_STEP            6e-8  /* relative: for a difference by time */
 
 enum { TOLD_NOMINAL = 1, TOLD_STATE = 2 };
 
@@ -69,23 +70,25 @@ static inline pl_status set_point(pl_fmu *f, double t, const double *x, const do
     const pl_fmi_common *c = &f->call;
     int n = f->vector[PL_FMU_X].n, status;
     if (f->mode != PL_FMU_CONTINUOUS_TIME) return not_running(f);
+    /* a row at an event, but for rounding, shows what holds after it */
+    if (t < f->t_floor && f->t_floor - t <= ROUNDED * fabs(t)) t = f->t_floor;
     box->count++;
     box->time = t;
     box->call = c->n_set_time;
     status = c->set_time(f->instance, t);
     if (status > PL_FMI2_WARNING || status < 0) {
-        box->call = PL_CALL_NONE;
+        box->call = -box->call;
         return pl_fmu_status(f, status, c->n_set_time);
     }
     if (n > 0) {
         box->call = c->n_set_states;
         status = c->set_states(f->instance, x, (size_t)n);
         if (status > PL_FMI2_WARNING || status < 0) {
-            box->call = PL_CALL_NONE;
+            box->call = -box->call;
             return pl_fmu_status(f, status, c->n_set_states);
         }
     }
-    box->call = PL_CALL_NONE;
+    box->call = -box->call;
     return f->n_continuous > 0 ? set_inputs(f, u) : PL_OK;
 }
 
@@ -95,7 +98,7 @@ static pl_status rhs(void *self, pl_real t, const pl_real *x, const pl_real *u, 
     if (status != PL_OK || f->vector[PL_FMU_X].n == 0) return status;
     f->box->call = f->call.n_get_derivatives;
     int done = f->call.get_derivatives(f->instance, out, (size_t)f->vector[PL_FMU_X].n);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->call.n_get_derivatives;
     MEND(f);
     return done == PL_FMI2_OK ? PL_OK : pl_fmu_status(f, done, f->call.n_get_derivatives);
 }
@@ -106,7 +109,7 @@ static pl_status roots(void *self, pl_real t, const pl_real *x, const pl_real *u
     if (status != PL_OK) return status;
     f->box->call = f->call.n_get_indicators;
     int done = f->call.get_indicators(f->instance, g, (size_t)f->head->n_roots);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     MEND(f);
     return pl_fmu_status(f, done, f->call.n_get_indicators);
 }
@@ -138,18 +141,18 @@ static pl_status derive(pl_fmu *f, int m, const uint32_t *known, const double *s
     const pl_fmu_vector *x = &f->vector[PL_FMU_X];
     size_t unknowns = (size_t)x->m;
     if (f->head->version == 2)
-        return pl_fmu_status(f,
-                             PL_FMU_CALL(f, PL_CALL2_get_directional_derivative,
-                                         f->f2.get_directional_derivative(f->instance, f->derivative,
-                                                                          unknowns, known, (size_t)m, seed,
-                                                                          out)),
-                             PL_CALL2_get_directional_derivative);
-    return pl_fmu_status(f,
-                         PL_FMU_CALL(f, PL_CALL3_get_directional_derivative,
-                                     f->f3.get_directional_derivative(f->instance, f->derivative, unknowns,
-                                                                      known, (size_t)m, seed, (size_t)count,
-                                                                      out, (size_t)x->n)),
-                         PL_CALL3_get_directional_derivative);
+        return pl_fmu_status(
+            f,
+            PL_FMU_CALL(f, PL_CALL2_get_directional_derivative,
+                        f->f2.get_directional_derivative(f->instance, f->derivative, unknowns, known,
+                                                         (size_t)m, seed, out)),
+            PL_CALL2_get_directional_derivative);
+    return pl_fmu_status(
+        f,
+        PL_FMU_CALL(f, PL_CALL3_get_directional_derivative,
+                    f->f3.get_directional_derivative(f->instance, f->derivative, unknowns, known, (size_t)m,
+                                                     seed, (size_t)count, out, (size_t)x->n)),
+        PL_CALL3_get_directional_derivative);
 }
 
 static pl_status jvp(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real dt, const pl_real *dx,
@@ -199,12 +202,12 @@ static pl_status update_once(pl_fmu *f, update *found) {
     }
     bool again = false, terminate = false, nominals = false, states = false, defined = false;
     double next = HUGE_VAL;
-    pl_status status = pl_fmu_status(
-        f,
-        PL_FMU_CALL(f, PL_CALL3_update_discrete_states,
-                    f->f3.update_discrete_states(f->instance, &again, &terminate, &nominals, &states, &defined,
-                                                 &next)),
-        PL_CALL3_update_discrete_states);
+    pl_status status =
+        pl_fmu_status(f,
+                      PL_FMU_CALL(f, PL_CALL3_update_discrete_states,
+                                  f->f3.update_discrete_states(f->instance, &again, &terminate, &nominals,
+                                                               &states, &defined, &next)),
+                      PL_CALL3_update_discrete_states);
     *found = (update){again, terminate, nominals, states, defined, next};
     return status;
 }
@@ -262,7 +265,8 @@ static int read_nominals(pl_fmu *f) {
         if (!(size > 0.0 && size < HUGE_VAL)) {
             char words[200];
             snprintf(words, sizeof words,
-                     "the nominal value of continuous state number %d is %g; the one of the description holds, or 1",
+                     "the nominal value of continuous state number %d is %g; the one of the description "
+                     "holds, or 1",
                      i + 1, now[i]);
             if (!(f->told & TOLD_NOMINAL)) pl_fmu_warn(f, words);
             f->told |= TOLD_NOMINAL;
@@ -286,7 +290,8 @@ static pl_status finish_event(pl_fmu *f, double t, double *x, const update *foun
     info->terminate = found->terminate;
     f->next_time = found->next_defined ? found->next_time : HUGE_VAL;
     if (!(f->next_time >= t)) {
-        snprintf(f->words, sizeof f->words, "after the event at t = %.17g its next time event is said to be at t = %.17g", t,
+        snprintf(f->words, sizeof f->words,
+                 "after the event at t = %.17g its next time event is said to be at t = %.17g", t,
                  f->next_time);
         return PL_FATAL;
     }
@@ -298,7 +303,8 @@ static pl_status finish_event(pl_fmu *f, double t, double *x, const update *foun
 }
 
 static pl_status completed_step(pl_fmu *f, double t, int *event, int *terminate) {
-    int call = f->head->version == 2 ? PL_CALL2_completed_integrator_step : PL_CALL3_completed_integrator_step;
+    int call =
+        f->head->version == 2 ? PL_CALL2_completed_integrator_step : PL_CALL3_completed_integrator_step;
     pl_status status;
     *event = *terminate = 0;
     if (f->head->version == 2) {
@@ -370,9 +376,10 @@ static void compare_states(pl_fmu *f, double t, const double *x) {
         double size = fmax(fabs(x[i]), f->x_nominal[i] > 0.0 ? f->x_nominal[i] : 1.0);
         if (fabs(f->x_now[i] - x[i]) <= SAME * size) continue;
         char words[300];
-        snprintf(words, sizeof words,
-                 "at t = %.10g continuous state number %d was set to %.10g, but the FMU says that it is %.10g", t,
-                 i + 1, x[i], f->x_now[i]);
+        snprintf(
+            words, sizeof words,
+            "at t = %.10g continuous state number %d was set to %.10g, but the FMU says that it is %.10g", t,
+            i + 1, x[i], f->x_now[i]);
         pl_fmu_warn(f, words);
         f->told |= TOLD_STATE;
         return;
@@ -403,9 +410,10 @@ static pl_status check_given(pl_fmu *f, const double *x) {
             double size = fmax(fabs(wanted[i]), fabs(x[i]));
             if (!given[i] || !(v->variable[k].flags & PL_FMU_EXACT)) continue;
             if (fabs(x[i] - wanted[i]) <= SAME * size) continue;
-            snprintf(f->words, sizeof f->words,
-                     "continuous state number %d was given the start value %.10g, but the FMU begins with %.10g",
-                     i + 1, wanted[i], x[i]);
+            snprintf(
+                f->words, sizeof f->words,
+                "continuous state number %d was given the start value %.10g, but the FMU begins with %.10g",
+                i + 1, wanted[i], x[i]);
             return PL_FATAL;
         }
     return PL_OK;

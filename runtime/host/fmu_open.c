@@ -19,7 +19,7 @@ static void hear(pl_fmu *f, int status, const char *category, const char *text) 
 }
 
 static void hear2(pl_fmi2_environment environment, pl_fmi2_string instance, pl_fmi2_status status,
-                 pl_fmi2_string category, pl_fmi2_string format, ...) {
+                  pl_fmi2_string category, pl_fmi2_string format, ...) {
     char text[4000];
     va_list list;
     (void)instance;
@@ -30,7 +30,7 @@ static void hear2(pl_fmi2_environment environment, pl_fmi2_string instance, pl_f
 }
 
 static void hear3(pl_fmi3_environment environment, pl_fmi3_status status, pl_fmi3_string category,
-                 pl_fmi3_string text) {
+                  pl_fmi3_string text) {
     if (environment) hear(environment, (int)status, category, text);
 }
 
@@ -54,7 +54,8 @@ pl_status pl_fmu_status(pl_fmu *f, int status, int call) {
             snprintf(number, sizeof number, "fmi%d%s", (int)f->head->version, named[status]);
         else
             snprintf(number, sizeof number, "the unknown status %d", status);
-        snprintf(f->words, sizeof f->words, "%s returned %s%s%s", name, number, f->said[0] ? ": " : "", f->said);
+        snprintf(f->words, sizeof f->words, "%s returned %s%s%s", name, number, f->said[0] ? ": " : "",
+                 f->said);
     }
     f->said[0] = 0;
     if (status == PL_FMI2_DISCARD) return PL_RETRY;
@@ -91,14 +92,14 @@ static void *instantiate3(pl_fmu *f) {
 
 static const char *instantiate(pl_fmu *f) {
     int two = f->head->version == 2;
-    int call = two                                         ? PL_CALL2_instantiate
+    int call = two                                      ? PL_CALL2_instantiate
                : f->head->kind == PL_FMU_MODEL_EXCHANGE ? PL_CALL3_instantiate_model_exchange
-                                                           : PL_CALL3_instantiate_co_simulation;
+                                                        : PL_CALL3_instantiate_co_simulation;
     f->said[0] = 0;
     f->box->count++;
     f->box->call = call;
     f->instance = two ? instantiate2(f) : instantiate3(f);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
     if (!f->instance) {
         snprintf(f->words, sizeof f->words, "%s returned no instance%s%s", pl_fmu_call_name(call),
                  f->said[0] ? ": " : "", f->said);
@@ -109,13 +110,13 @@ static const char *instantiate(pl_fmu *f) {
     int64_t categories = f->head->n_texts - PL_FMU_CATEGORIES;
     if (!(f->head->flags & PL_FMU_LOGGING)) return NULL;
     if (two && f->f2.set_debug_logging) /* what it answers does not matter */
-        (void)PL_FMU_CALL(f, PL_CALL2_set_debug_logging,
-                          f->f2.set_debug_logging(f->instance, 1, (size_t)categories,
-                                                  f->text + PL_FMU_CATEGORIES));
+        (void)PL_FMU_CALL(
+            f, PL_CALL2_set_debug_logging,
+            f->f2.set_debug_logging(f->instance, 1, (size_t)categories, f->text + PL_FMU_CATEGORIES));
     if (!two && f->f3.set_debug_logging)
-        (void)PL_FMU_CALL(f, PL_CALL3_set_debug_logging,
-                          f->f3.set_debug_logging(f->instance, true, (size_t)categories,
-                                                  f->text + PL_FMU_CATEGORIES));
+        (void)PL_FMU_CALL(
+            f, PL_CALL3_set_debug_logging,
+            f->f3.set_debug_logging(f->instance, true, (size_t)categories, f->text + PL_FMU_CATEGORIES));
     return NULL;
 }
 
@@ -154,17 +155,17 @@ static pl_status check_sizes(pl_fmu *f) {
 
 static pl_status set_structural(pl_fmu *f, const pl_fmu_vector *p, const double *value) {
     if (!differing(f, p, value, f->p_start, PL_FMU_STRUCTURAL)) return PL_OK;
-    if (!f->f3.enter_configuration_mode) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_enter_configuration_mode);
-    if (!f->f3.exit_configuration_mode) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_exit_configuration_mode);
-    pl_status status = pl_fmu_status(f,
-                                     PL_FMU_CALL(f, PL_CALL3_enter_configuration_mode,
-                                                 f->f3.enter_configuration_mode(f->instance)),
-                                     PL_CALL3_enter_configuration_mode);
+    if (!f->f3.enter_configuration_mode)
+        return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_enter_configuration_mode);
+    if (!f->f3.exit_configuration_mode)
+        return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_exit_configuration_mode);
+    pl_status status = pl_fmu_status(
+        f, PL_FMU_CALL(f, PL_CALL3_enter_configuration_mode, f->f3.enter_configuration_mode(f->instance)),
+        PL_CALL3_enter_configuration_mode);
     if (status == PL_OK) status = pl_fmu_set(f, p, f->chosen, value);
     if (status != PL_OK) return status;
     status = pl_fmu_status(
-        f,
-        PL_FMU_CALL(f, PL_CALL3_exit_configuration_mode, f->f3.exit_configuration_mode(f->instance)),
+        f, PL_FMU_CALL(f, PL_CALL3_exit_configuration_mode, f->f3.exit_configuration_mode(f->instance)),
         PL_CALL3_exit_configuration_mode);
     return status == PL_OK ? check_sizes(f) : status;
 }
@@ -250,10 +251,9 @@ static pl_status enter_initialization(pl_fmu *f, double t) {
                     f->f2.setup_experiment(f->instance, tolerance, begin->rtol, t, stop, begin->stop)),
         PL_CALL2_setup_experiment);
     if (status != PL_OK) return status;
-    return pl_fmu_status(f,
-                         PL_FMU_CALL(f, PL_CALL2_enter_initialization_mode,
-                                     f->f2.enter_initialization_mode(f->instance)),
-                         PL_CALL2_enter_initialization_mode);
+    return pl_fmu_status(
+        f, PL_FMU_CALL(f, PL_CALL2_enter_initialization_mode, f->f2.enter_initialization_mode(f->instance)),
+        PL_CALL2_enter_initialization_mode);
 }
 
 pl_status pl_fmu_initialise(pl_fmu *f, double t, const double *u) {
@@ -292,5 +292,5 @@ void pl_fmu_close(pl_fmu *f) {
     f->box->count++;
     f->box->call = f->call.n_free_instance;
     f->call.free_instance(instance);
-    f->box->call = PL_CALL_NONE;
+    f->box->call = -f->box->call;
 }

@@ -9,7 +9,7 @@
 #define SET3_(TYPE, c_type, name)                                                                            \
     case TYPE: {                                                                                             \
         c_type *to = f->scratch;                                                                             \
-        if (!f->f3.set_##name) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_set_##name);                             \
+        if (!f->f3.set_##name) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_set_##name);                  \
         for (size_t i = 0; i < count; i++) to[i] = (c_type)value[i];                                         \
         return pl_fmu_status(                                                                                \
             f, PL_FMU_CALL(f, PL_CALL3_set_##name, f->f3.set_##name(f->instance, reference, m, to, count)),  \
@@ -19,7 +19,7 @@
 #define GET3_(TYPE, c_type, name)                                                                            \
     case TYPE: {                                                                                             \
         c_type *from = f->scratch;                                                                           \
-        if (!f->f3.get_##name) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_get_##name);                             \
+        if (!f->f3.get_##name) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_get_##name);                  \
         status = pl_fmu_status(                                                                              \
             f,                                                                                               \
             PL_FMU_CALL(f, PL_CALL3_get_##name, f->f3.get_##name(f->instance, reference, m, from, count)),   \
@@ -32,8 +32,7 @@
 
 /* Texts of the request, one after the other. */
 static const char *text_of(const pl_fmu *f, double number) {
-    const char *at = f->child->given[PL_CHILD_TEXTS],
-               *end = at ? at + f->child->bytes[PL_CHILD_TEXTS] : NULL;
+    const char *at = f->child->given[PL_CHILD_TEXTS], *end = at ? at + f->child->bytes[PL_CHILD_TEXTS] : NULL;
     for (int k = 1; at && at < end; k++, at += strlen(at) + 1)
         if (k == (int)number) return at;
     return "";
@@ -49,10 +48,12 @@ static pl_status set_texts(pl_fmu *f, const uint32_t *reference, size_t m, const
     return pl_fmu_status(f, status, call);
 }
 
-static pl_status set_integers2(pl_fmu *f, int type, const uint32_t *reference, size_t m, const double *value) {
+static pl_status set_integers2(pl_fmu *f, int type, const uint32_t *reference, size_t m,
+                               const double *value) {
     int *to = f->scratch, call = type == PL_FMU_BOOLEAN ? PL_CALL2_set_boolean : PL_CALL2_set_integer;
     for (size_t i = 0; i < m; i++) to[i] = type == PL_FMU_BOOLEAN ? value[i] != 0.0 : (int)value[i];
-    if (type == PL_FMU_BOOLEAN ? !f->f2.set_boolean : !f->f2.set_integer) return pl_fmu_status(f, PL_FMU_ABSENT, call);
+    if (type == PL_FMU_BOOLEAN ? !f->f2.set_boolean : !f->f2.set_integer)
+        return pl_fmu_status(f, PL_FMU_ABSENT, call);
     int status = type == PL_FMU_BOOLEAN
                      ? PL_FMU_CALL(f, call, f->f2.set_boolean(f->instance, reference, m, to))
                      : PL_FMU_CALL(f, call, f->f2.set_integer(f->instance, reference, m, to));
@@ -63,10 +64,10 @@ static pl_status set3(pl_fmu *f, int type, const uint32_t *reference, size_t m, 
                       size_t count) {
     if (type == PL_FMU_FLOAT64) {
         if (!f->f3.set_float64) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_set_float64);
-        return pl_fmu_status(f,
-                             PL_FMU_CALL(f, PL_CALL3_set_float64,
-                                         f->f3.set_float64(f->instance, reference, m, value, count)),
-                             PL_CALL3_set_float64);
+        return pl_fmu_status(
+            f,
+            PL_FMU_CALL(f, PL_CALL3_set_float64, f->f3.set_float64(f->instance, reference, m, value, count)),
+            PL_CALL3_set_float64);
     }
     switch (type) {
         SET3_(PL_FMU_FLOAT32, float, float32)
@@ -90,9 +91,9 @@ static pl_status set_group(pl_fmu *f, int type, size_t m, const double *value, i
     if (f->head->version == 3) return set3(f, type, reference, m, value, (size_t)count);
     if (type != PL_FMU_FLOAT64) return set_integers2(f, type, reference, m, value);
     if (!f->f2.set_real) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL2_set_real);
-    return pl_fmu_status(
-        f, PL_FMU_CALL(f, PL_CALL2_set_real, f->f2.set_real(f->instance, reference, m, value)),
-        PL_CALL2_set_real);
+    return pl_fmu_status(f,
+                         PL_FMU_CALL(f, PL_CALL2_set_real, f->f2.set_real(f->instance, reference, m, value)),
+                         PL_CALL2_set_real);
 }
 
 pl_status pl_fmu_set(pl_fmu *f, const pl_fmu_vector *v, const int8_t *chosen, const double *value) {
@@ -116,7 +117,8 @@ pl_status pl_fmu_set(pl_fmu *f, const pl_fmu_vector *v, const int8_t *chosen, co
 
 static pl_status get_integers2(pl_fmu *f, int type, const uint32_t *reference, size_t m, double *value) {
     int *from = f->scratch, call = type == PL_FMU_BOOLEAN ? PL_CALL2_get_boolean : PL_CALL2_get_integer;
-    if (type == PL_FMU_BOOLEAN ? !f->f2.get_boolean : !f->f2.get_integer) return pl_fmu_status(f, PL_FMU_ABSENT, call);
+    if (type == PL_FMU_BOOLEAN ? !f->f2.get_boolean : !f->f2.get_integer)
+        return pl_fmu_status(f, PL_FMU_ABSENT, call);
     int status = type == PL_FMU_BOOLEAN
                      ? PL_FMU_CALL(f, call, f->f2.get_boolean(f->instance, reference, m, from))
                      : PL_FMU_CALL(f, call, f->f2.get_integer(f->instance, reference, m, from));
@@ -130,10 +132,10 @@ static pl_status get3(pl_fmu *f, int type, const uint32_t *reference, size_t m, 
     pl_status status;
     if (type == PL_FMU_FLOAT64) {
         if (!f->f3.get_float64) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_get_float64);
-        return pl_fmu_status(f,
-                             PL_FMU_CALL(f, PL_CALL3_get_float64,
-                                         f->f3.get_float64(f->instance, reference, m, value, count)),
-                             PL_CALL3_get_float64);
+        return pl_fmu_status(
+            f,
+            PL_FMU_CALL(f, PL_CALL3_get_float64, f->f3.get_float64(f->instance, reference, m, value, count)),
+            PL_CALL3_get_float64);
     }
     switch (type) {
         GET3_(PL_FMU_FLOAT32, float, float32)
@@ -156,9 +158,9 @@ static pl_status get_group(pl_fmu *f, int type, const uint32_t *reference, size_
     if (f->head->version == 3) return get3(f, type, reference, m, value, (size_t)count);
     if (type != PL_FMU_FLOAT64) return get_integers2(f, type, reference, m, value);
     if (!f->f2.get_real) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL2_get_real);
-    return pl_fmu_status(
-        f, PL_FMU_CALL(f, PL_CALL2_get_real, f->f2.get_real(f->instance, reference, m, value)),
-        PL_CALL2_get_real);
+    return pl_fmu_status(f,
+                         PL_FMU_CALL(f, PL_CALL2_get_real, f->f2.get_real(f->instance, reference, m, value)),
+                         PL_CALL2_get_real);
 }
 
 static int more_room(pl_fmu_reading *r, const pl_fmu_vector *v, int n) {
@@ -234,8 +236,8 @@ pl_status pl_fmu_get(pl_fmu *f, const pl_fmu_vector *v, int n, const int *index,
     for (int type = 0; type < PL_FMU_N_TYPES; type++) {
         int from = r->group[type], end = r->group[type + 1], at = r->first[type];
         if (from == end) continue;
-        pl_status status = get_group(f, type, r->reference + from, (size_t)(end - from), to + at,
-                                     r->first[type + 1] - at);
+        pl_status status =
+            get_group(f, type, r->reference + from, (size_t)(end - from), to + at, r->first[type + 1] - at);
         if (status != PL_OK) return status;
     }
     for (int i = 0; !r->direct && i < n; i++) value[i] = r->value[r->place[i]];

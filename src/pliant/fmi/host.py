@@ -139,7 +139,7 @@ class FmuHost:
             if deadline is not None and now >= deadline:
                 raise TimeoutError
             going = (self.box.call, self.box.count)
-            if going != seen or going[0] == 0:
+            if going != seen or going[0] <= 0:
                 since, seen = now, going
             elif now - since > limit:
                 raise TimeoutError
@@ -225,8 +225,11 @@ class FmuHost:
             self._hangs(None)
         self._died()
 
-    def _where(self) -> tuple[str, float]:
-        return binding.call_name(int(self.box.call)), float(self.box.time)
+    def _where(self) -> tuple[str, str, float]:
+        """The last call, the same as words, and the simulated time."""
+        number = int(self.box.call)
+        call = binding.call_name(abs(number))
+        return call, f" {'in' if number > 0 else 'after'} {call}" if call else "", float(self.box.time)
 
     def _last_words(self) -> tuple[Message, ...]:
         """Messages of a host that is gone."""
@@ -242,11 +245,10 @@ class FmuHost:
         if code is None:
             self.process.kill()
             code = self.process.wait()
-        call, t = self._where()
+        call, where, t = self._where()
         how, hint = self._cause(code)
         log = self._last_words()
         self._discard()
-        where = f" in {call}" if call else ""
         error = FmuCrashError(
             f"the FMU {self.settings.name} {how}{where} at t = {t:.10g}{_quoted(log)}",
             hint=hint,
@@ -273,7 +275,7 @@ class FmuHost:
         return report if limit is None else f"a larger memory_limit than {limit} bytes, if memory ran out; " + report
 
     def _hangs(self, deadline: float | None) -> NoReturn:
-        call, t = self._where()
+        call, where, t = self._where()
         over = deadline is not None and time.perf_counter() >= deadline
         self.process.kill()
         self.process.wait()
@@ -287,7 +289,7 @@ class FmuHost:
                 f"options={{'call_timeout': {10 * self.settings.call_timeout:g}}} of pliant.load, if it needs so long"
             )
         error = FmuTimeoutError(
-            f"{self.settings.name}: {words}{f' in {call}' if call else ''} at t = {t:.10g}{_quoted(log)}",
+            f"{self.settings.name}: {words}{where} at t = {t:.10g}{_quoted(log)}",
             hint=hint,
             time=t,
         )
@@ -296,6 +298,7 @@ class FmuHost:
 
     def _discard(self) -> None:
         self.closed = True
+        self.box = binding.BlackBoxStruct.from_buffer_copy(self.process.box)  # the memory itself goes
         self.process.close()
         self.folder.close()
 
