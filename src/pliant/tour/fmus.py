@@ -40,8 +40,7 @@ def ending(model: pliant.Model, fault: float) -> tuple[str, str, str]:
     try:
         model.simulate(parameters={"fault": fault})
     except (pliant.FmuCrashError, pliant.FmuTimeoutError) as error:
-        rows = 0 if error.result is None else len(error.result)
-        said = f"{error.call} at t = {error.time:.3g} h, {rows} rows kept"
+        said = f"in {error.call} at t = {error.time:.3g} h"
         return type(error).__name__, said, seconds(time.perf_counter() - begin)
     return "none", "", seconds(time.perf_counter() - begin)
 
@@ -75,7 +74,7 @@ def fmus(folder: Path) -> Section:
         [
             Text(
                 f"`{model!r}` was compiled and packed for this tour: a room, a heater, a thermostat. A crash and an "
-                "endless loop are errors with the last FMI call and the result so far."
+                "endless loop are errors that name the last FMI call and its time."
             ),
             FigureTable(("run", "error", "what is known", "time"), rows, "call_timeout is 0.3 s here, 10 s by default."),
             Code(lines, "What the FMU said (result.log), first entries:", shown=True),
