@@ -1,6 +1,6 @@
 """FMUs of others: the Reference-FMUs and those of the FMI cross-check, where environment variables name their folders.
 
-PLIANT_REFERENCE_FMUS     2.0/NAME.fmu and 3.0/NAME.fmu; beside them NAME_out.csv, and NAME_in.csv where there are inputs
+PLIANT_REFERENCE_FMUS     2.0/NAME.fmu and 3.0/NAME.fmu; beside them NAME_out.csv, NAME_in.csv where there are inputs
 PLIANT_CROSSCHECK_FMUS    me/VENDOR/TOOL/NAME/NAME.fmu and cs/...; beside them NAME_ref.csv, NAME_ref.opt, NAME_in.csv
 """
 
@@ -109,7 +109,12 @@ def attempt(run: Any, path: Path, kind: str, given: dict[str, Any], results: Pat
     try:
         found = run(path, kind, list(wanted)[1:], given)
     except Exception as error:  # a peer may raise anything
-        return Outcome(path.stem, kind, None, f"{type(error).__name__}: {error}".replace(str(path), path.name).splitlines()[0][:100])
+        return Outcome(
+            path.stem,
+            kind,
+            None,
+            f"{type(error).__name__}: {error}".replace(str(path), path.name).splitlines()[0][:100],
+        )
     return Outcome(path.stem, kind, apart(found, wanted, norm) if wanted else None)
 
 

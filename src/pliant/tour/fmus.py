@@ -64,7 +64,12 @@ def fmus(folder: Path) -> Section:
         ["further runs, fastest of five", "", "", seconds(min(runs))],
         ["it dereferences a null pointer", *crash],
         ["it does not return", *hang],
-        ["the next run", "none", f"{count(again.n_steps)} steps, {count(again.n_events)} events", seconds(again.seconds)],
+        [
+            "the next run",
+            "none",
+            f"{count(again.n_steps)} steps, {count(again.n_events)} events",
+            seconds(again.seconds),
+        ],
     ]
     return Section(
         "fmus",
@@ -76,7 +81,9 @@ def fmus(folder: Path) -> Section:
                 f"`{model!r}` was compiled and packed for this tour: a room, a heater, a thermostat. A crash and an "
                 "endless loop are errors that name the last FMI call and its time."
             ),
-            FigureTable(("run", "error", "what is known", "time"), rows, "call_timeout is 0.3 s here, 10 s by default."),
+            FigureTable(
+                ("run", "error", "what is known", "time"), rows, "call_timeout is 0.3 s here, 10 s by default."
+            ),
             Code(lines, "What the FMU said (result.log), first entries:", shown=True),
             Text(f"linearize asks the FMU, too: d der(T)/dT = {float(linear.A[0, 0]):.3g} per hour."),
             picture(result.plot("T", "T_out", "heats", show=False), "Temperatures, and the heater that switches."),

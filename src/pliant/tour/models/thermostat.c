@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 typedef enum { OK, WARNING, DISCARD, ERROR } status;
-typedef void (*logger)(void *environment, const char *instance, int level, const char *category, const char *text, ...);
+typedef void (*logger)(void *environment, const char *instance, int level, const char *category,
+                       const char *text, ...);
 typedef struct {
     logger log;
     void *(*allocate)(size_t, size_t);
@@ -39,8 +40,8 @@ static void reset(room *m) {
     m->heats = 1;
 }
 
-EXPORT void *fmi2Instantiate(const char *name, int kind, const char *guid, const char *place, const callbacks *host,
-                             int visible, int debug) {
+EXPORT void *fmi2Instantiate(const char *name, int kind, const char *guid, const char *place,
+                             const callbacks *host, int visible, int debug) {
     room *m = calloc(1, sizeof *m);
     (void)name, (void)kind, (void)guid, (void)place, (void)visible, (void)debug;
     if (m) m->host = host, reset(m);
@@ -69,7 +70,8 @@ EXPORT int fmi2SetDebugLogging(void *m, int on, size_t n, const char *const *cat
     (void)m, (void)on, (void)n, (void)category;
     return OK;
 }
-EXPORT int fmi2SetupExperiment(void *m, int has_tolerance, double tolerance, double start, int has_stop, double stop) {
+EXPORT int fmi2SetupExperiment(void *m, int has_tolerance, double tolerance, double start, int has_stop,
+                               double stop) {
     (void)has_tolerance, (void)tolerance, (void)has_stop, (void)stop;
     ((room *)m)->value[TIME] = start;
     return OK;
@@ -135,8 +137,8 @@ EXPORT int fmi2NewDiscreteStates(room *m, event_info *info) {
     *info = none;
     if (m->heats ? distance(m) >= 0.0 : distance(m) <= 0.0) {
         m->heats = !m->heats;
-        m->host->log(m->host->environment, "room", OK, "switch", "heater %s at %g degrees", m->heats ? "on" : "off",
-                     m->value[T]);
+        m->host->log(m->host->environment, "room", OK, "switch", "heater %s at %g degrees",
+                     m->heats ? "on" : "off", m->value[T]);
     }
     return OK;
 }
