@@ -109,12 +109,8 @@ def attempt(run: Any, path: Path, kind: str, given: dict[str, Any], results: Pat
     try:
         found = run(path, kind, list(wanted)[1:], given)
     except Exception as error:  # a peer may raise anything
-        return Outcome(
-            path.stem,
-            kind,
-            None,
-            f"{type(error).__name__}: {error}".replace(str(path), path.name).splitlines()[0][:100],
-        )
+        words = f"{type(error).__name__}: {error}".replace(str(path), path.name)
+        return Outcome(path.stem, kind, None, words.splitlines()[0][:100])
     return Outcome(path.stem, kind, apart(found, wanted, norm) if wanted else None)
 
 

@@ -41,7 +41,8 @@ def fmu_run(model: pliant.Model, nominal: float, rule: str, limit: int) -> Run:
             timeout=TIMEOUT,
         )
     except pliant.SolverError as error:
-        return Run(None, WHY.get(type(error), type(error).__name__), error.time or 0.0)
+        why = next((words for kind, words in WHY.items() if isinstance(error, kind)), type(error).__name__)
+        return Run(None, why, error.time or 0.0)
     return Run(result.stats.n_steps, jacobians=result.stats.n_jac, source=result.stats.jacobian)
 
 

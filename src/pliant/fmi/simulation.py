@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import ctypes
 import dataclasses
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 section.py    what a section consists of: text, tables, pictures, code
-modelica.py, realtime.py, coupling.py, fmus.py, many.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py, results.py:
+modelica.py, realtime.py, coupling.py, fmus.py, many.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py,
+results.py:
               the sections, each a function that runs and describes
 terminal.py, page.py      the same content for the terminal and for the browser
 models/       the Modelica and C models of the tour

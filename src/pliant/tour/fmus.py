@@ -74,8 +74,8 @@ def fmus(folder: Path) -> Section:
     return Section(
         "fmus",
         "FMUs in, safely",
-        "An FMU is foreign machine code. pliant runs it in a small process of its own, together with the solver, so that "
-        "a step costs what it costs in C, and nothing that the FMU does ends your Python.",
+        "An FMU is foreign machine code. pliant runs it in a small process of its own, together with the solver, so "
+        "that a step costs what it costs in C, and nothing that the FMU does ends your Python.",
         [
             Text(
                 f"`{model!r}` was compiled and packed for this tour: a room, a heater, a thermostat. A crash and an "
