@@ -4,8 +4,9 @@ python benchmarks/figures.py fmi        all rows; needs FMPy (extra test)
 python benchmarks/fmi.py                the same, printed only
 
 Van der Pol (mu = 1), model exchange, 0 to 20 s, relative tolerance 1e-6, 500 points. CPU times are those of this
-process and of all hosts together; pliant and its peer take turns in one process, medians are compared. Where the environment
-variables PLIANT_REFERENCE_FMUS and PLIANT_CROSSCHECK_FMUS name folders, the FMUs in them run, too (fmi_collections.py).
+process and of all hosts together; pliant and its peer take turns in one process, medians are compared. Where the
+environment variables PLIANT_REFERENCE_FMUS and PLIANT_CROSSCHECK_FMUS name folders, the FMUs in them run, too
+(fmi_collections.py).
 """
 
 from __future__ import annotations
