@@ -1,7 +1,8 @@
 """``pliant tour``: everything this version can do, measured live, in the terminal and as one HTML page.
 
 section.py    what a section consists of: text, tables, pictures, code
-modelica.py, realtime.py, coupling.py, many.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py, results.py
+modelica.py, realtime.py, coupling.py, fmus.py, many.py, stiff.py, explain.py, native.py, hybrid.py, sparse.py,
+results.py:
               the sections, each a function that runs and describes
 terminal.py, page.py      the same content for the terminal and for the browser
 models/       the Modelica and C models of the tour
@@ -17,6 +18,7 @@ from rich.console import Console
 from pliant.errors import OutputError
 from pliant.tour.coupling import coupling
 from pliant.tour.explain import explained
+from pliant.tour.fmus import fmus
 from pliant.tour.hybrid import events, inputs, sampled
 from pliant.tour.many import many
 from pliant.tour.modelica import circuit, operating_point, pendulum
@@ -36,6 +38,7 @@ SECTIONS = (
     realtime,
     sampled,
     coupling,
+    fmus,
     many,
     stiff,
     explained,

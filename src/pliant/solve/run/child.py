@@ -28,8 +28,20 @@ CHUNK = 1 << 20
 WAIT = 5.0  # seconds for a child that has closed its pipe to end
 
 
+#: programs that were found, by their names and the cache folder
+_found: dict[tuple[str, str | None], Path] = {}
+
+
 def program(name: str = "pliant_child") -> Path:
     """A program of the runtime: built with the package, else when first needed."""
+    key = name, os.environ.get("PLIANT_CACHE")
+    path = _found.get(key)
+    if path is None or not path.is_file():
+        path = _found[key] = _program(name)
+    return path
+
+
+def _program(name: str) -> Path:
     folder = runtime.runtime_folder()
     built = folder / (f"{name}.exe" if sys.platform == "win32" else name)
     if built.is_file():

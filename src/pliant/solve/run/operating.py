@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from pliant.plain import AsDict, fields_of
 from pliant.solve.binding import runtime
 from pliant.solve.failure import failure_error
 from pliant.solve.matrices import jacobian, mass_matrix
+from pliant.solve.models.known import Names
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import is_hidden
 from pliant.solve.options import check_parameters, check_request
@@ -365,15 +366,32 @@ def _output_jacobian(point: Point, x: Matrix) -> tuple[tuple[str, ...], Matrix, 
         for k in range(rows.shape[1] if names else 0):
             rows[:, k] = _along(point, runtime.OF_INTERFACE, x, k)
         return names, rows[:, : len(x)], rows[:, len(x) :]
-    places = [model.names.y.index(name) for name in names]
     jy, jyu = np.zeros((len(names), len(x))), np.zeros((len(names), n_u))
-    if names:
+    rest = _plain_outputs(model.names, names, jy, jyu)
+    places = [place for _, place, _ in rest]
+    if rest:
+        at, sign = [row for row, _, _ in rest], np.array([sign for _, _, sign in rest], dtype=np.float64)
         moved = x.copy()
         for k in range(len(x)):
-            jy[:, k] = _central(point, moved, k, lambda: point.outputs(moved)[places])
+            jy[at, k] = sign * _central(point, moved, k, lambda: point.outputs(moved)[places])
         for k in range(n_u):
-            jyu[:, k] = _central(point, point.sim.u, k, lambda: point.outputs(x)[places])
+            jyu[at, k] = sign * _central(point, point.sim.u, k, lambda: point.outputs(x)[places])
     return names, jy, jyu
+
+
+def _plain_outputs(names: Names, outputs: Sequence[str], jy: Matrix, jyu: Matrix) -> list[tuple[int, int, int]]:
+    """Rows of outputs that are states or inputs themselves are filled; (row, place, sign) of the others."""
+    x, u, y = ({name: k for k, name in enumerate(one)} for one in (names.x, names.u, names.y))
+    rest = []
+    for row, name in enumerate(outputs):
+        target, sign = names.behind(name)
+        if target in y:
+            rest.append((row, y[target], sign))
+        elif target in x:
+            jy[row, x[target]] = sign
+        elif target in u:
+            jyu[row, u[target]] = sign
+    return rest
 
 
 def steady_state(
