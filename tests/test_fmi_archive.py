@@ -337,6 +337,10 @@ def test_another_kind_where_the_first_cannot_be_run(tmp_path: Path) -> None:
     info = choose_kind(contents(tmp_path, tool), None, LINUX)
     assert info.kind == "co-simulation"
     assert "model-exchange is not used: it needs the tool" in info.warnings[0]
+    info = choose_kind(contents(tmp_path, tool), "model-exchange", LINUX)
+    assert info.warnings == (
+        "model-exchange: it needs the tool that made it (needsExecutionTool); it is tried without",
+    )
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,7 @@ static int send_part(pl_child *c, int last) {
     part.count[1] = s->out.log_used - c->log;
     part.count[2] = s->n_events - c->events;
     part.counters = s->count;
+    part.failure = s->problem.failure;
     part.t_reached = s->run ? s->run->t_reached : s->t;
     if (s->run) {
         part.method = s->run->method;

@@ -31,9 +31,19 @@ enum {
 
 /* Flags of a variable. */
 enum {
-    PL_FMU_CONTINUOUS = 1, /* an input that may be set between events */
-    PL_FMU_STRUCTURAL = 2, /* a structural parameter: configuration mode */
-    PL_FMU_EXACT = 4       /* a state whose start value must be what it is set to */
+    PL_FMU_CONTINUOUS = 1,  /* an input that may be set between events */
+    PL_FMU_STRUCTURAL = 2,  /* a structural parameter: configuration mode */
+    PL_FMU_EXACT = 4,       /* a state whose start value must be what it is set to */
+    PL_FMU_INTERMEDIATE = 8 /* an input that may be set while a step is computed */
+};
+
+/* Co-simulation, in pl_fmu_head.unit. */
+enum {
+    PL_FMU_UNIT_EVENTS = 0,  /* event mode is used */
+    PL_FMU_UNIT_EARLY,       /* a step may end early */
+    PL_FMU_UNIT_DERIVATIVES, /* highest derivative of inputs that may be set (FMI 2) */
+    PL_FMU_UNIT_EQUAL,       /* all steps must be equal */
+    PL_FMU_UNIT_INTERMEDIATE /* inputs are given on the way (FMI 3) */
 };
 
 /* Flags of the whole. */
@@ -152,6 +162,20 @@ typedef struct pl_fmu_begin {
     int64_t held; /* states given are a point of the user, not start values */
 } pl_fmu_begin;
 
+/* Co-simulation. */
+typedef struct pl_fmu_unit {
+    pl_unit unit;
+    double next_event;
+    double t;   /* begin of the step at work */
+    int events; /* event mode is used */
+    int degree, refused, stuck;
+    const double *coefficient; /* of the inputs about t; NULL: no step is at work */
+    uint32_t *reference;
+    int *order;
+    double *value, *now;
+    int8_t *held;
+} pl_fmu_unit;
+
 typedef struct pl_fmu {
     pl_child *child;
     pl_black_box *box;
@@ -186,7 +210,8 @@ typedef struct pl_fmu {
     void *scratch;  /* values of the largest vector in any type */
     double *packed; /* ... as reals */
     uint32_t *references;
-    int8_t *chosen;   /* variables of a vector */
+    int8_t *chosen; /* variables of a vector */
+    pl_fmu_unit unit;
     char words[2000]; /* what went wrong last */
     char said[1200];  /* ... in the words of the instance */
 } pl_fmu;
@@ -224,6 +249,13 @@ void pl_fmu_close(pl_fmu *f);
 /* The functions of model exchange. */
 void pl_fmu_make_model(pl_fmu *f);
 extern const char pl_fmu_no_reason[];
+/* Those of co-simulation; NULL: done, else why not. */
+const char *pl_fmu_make_unit(pl_fmu *f);
+void pl_fmu_intermediate(pl_fmi3_environment environment, double t, bool set_requested, bool get_allowed,
+                         bool step_finished, bool can_return_early, bool *early_return_requested,
+                         double *early_return_time);
+/* The processor computes as the solver expects. */
+void pl_fmu_mend(void);
 
 /* Requests about an FMU, besides those of child.c: the table, to be loaded; an instance with what was given before; a value of
  * its functions; the end of the instance. Each is answered by PL_CHILD_ANSWERED or a refusal. */

@@ -69,7 +69,7 @@ static void handle_signals(void) {
 
 pl_black_box *pl_box_open(int descriptor) {
     struct rlimit limit;
-    pl_black_box *box = mmap(NULL, sizeof *box, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    pl_black_box *box = mmap(NULL, PL_BOX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (box == MAP_FAILED) return NULL;
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     box->magic = PL_BOX_MAGIC;
@@ -116,7 +116,7 @@ void pl_box_add(pl_black_box *box, int status, const char *category, const char 
     if ((size_t)box->used + bytes > PL_BOX_MESSAGES) {
         box->lost++;
     } else {
-        char *to = box->messages + box->used;
+        char *to = PL_BOX_TEXTS(box) + box->used;
         memcpy(to, &head, sizeof head);
         if (category_bytes > 0) memcpy(to + sizeof head, category, category_bytes);
         if (text_bytes > 0) memcpy(to + sizeof head + category_bytes, text, text_bytes);

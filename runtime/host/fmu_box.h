@@ -21,8 +21,11 @@ typedef struct pl_black_box {
     volatile int64_t used, lost;       /* bytes of messages; messages that had no room */
     volatile int32_t lock, quiet;
     int64_t spare[6];
-    char messages[PL_BOX_MESSAGES];
+    /* PL_BOX_MESSAGES bytes follow */
 } pl_black_box;
+
+#define PL_BOX_SIZE       (sizeof(pl_black_box) + PL_BOX_MESSAGES)
+#define PL_BOX_TEXTS(box) ((char *)((box) + 1))
 
 /* Head of a message; its category and text follow, then bytes up to a multiple of 8. */
 typedef struct pl_box_message {

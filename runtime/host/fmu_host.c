@@ -27,10 +27,10 @@ static int tell(pl_child *c) {
     pl_box_take_prints(box);
     int64_t used = box->used;
     if (used == 0) return 1;
-    if (!pl_child_put_head(c, PL_CHILD_MESSAGES, used) || !pl_child_put(c, box->messages, used)) return 0;
+    if (!pl_child_put_head(c, PL_CHILD_MESSAGES, used) || !pl_child_put(c, PL_BOX_TEXTS(box), used)) return 0;
     while (__sync_lock_test_and_set(&box->lock, 1)) {
     }
-    memmove(box->messages, box->messages + used, (size_t)(box->used - used));
+    memmove(PL_BOX_TEXTS(box), PL_BOX_TEXTS(box) + used, (size_t)(box->used - used));
     box->used -= used;
     __sync_lock_release(&box->lock);
     return 1;
@@ -41,14 +41,16 @@ static int tell(pl_child *c) {
 static const char *open_run(pl_child *c) {
     pl_fmu *f = c->owner;
     if (!f->library) return "no FMU is loaded";
-    if (f->head->kind != PL_FMU_MODEL_EXCHANGE) return "co-simulation is not offered";
     pl_fmu_begin begin = {c->setup.start, c->setup.stop, c->setup.rtol, 0};
     const char *why = pl_fmu_open(f, &begin);
     if (why) {
         pl_fmu_close(f);
         return why;
     }
-    c->model = f->model;
+    if (f->head->kind == PL_FMU_MODEL_EXCHANGE)
+        c->model = f->model;
+    else
+        c->unit = &f->unit.unit;
     c->self = f;
     return NULL;
 }
@@ -184,7 +186,8 @@ static int serve_load(pl_child *c, char *bytes, int64_t size) {
     memset(&a, 0, sizeof a);
     const char *why = f->table ? "an FMU is loaded already" : pl_fmu_read_table(f, bytes, size);
     if (!why) why = pl_fmu_load(f);
-    if (!why) pl_fmu_make_model(f);
+    if (!why && f->head->kind == PL_FMU_MODEL_EXCHANGE) pl_fmu_make_model(f);
+    if (!why && f->head->kind == PL_FMU_CO_SIMULATION) why = pl_fmu_make_unit(f);
     if (!tell(c)) return 0;
     return why ? pl_child_refuse(c, why, NULL) : answer(c, &a, NULL);
 }

@@ -150,6 +150,14 @@ static void check_version(pl_fmu *f) {
     }
 }
 
+/* Binaries exist that were not linked with what every process that loaded them so far happened to have. */
+static void open_usual(void) {
+#ifdef __linux__
+    static const char *const usual[] = {"libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"};
+    for (size_t k = 0; k < sizeof usual / sizeof *usual; k++) (void)dlopen(usual[k], RTLD_LAZY | RTLD_GLOBAL);
+#endif
+}
+
 static void *open_library(const char *path, char *words, size_t room) {
 #ifdef _WIN32
     void *found = LoadLibraryA(path);
@@ -177,6 +185,7 @@ const char *pl_fmu_load(pl_fmu *f) {
     char why[1500];
     limit_memory(f->head->memory_limit);
     f->box->call = PL_CALL_LOAD;
+    open_usual();
     f->library = open_library(f->text[PL_FMU_BINARY], why, sizeof why);
     f->box->call = -f->box->call;
     if (!f->library) {

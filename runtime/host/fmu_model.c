@@ -37,6 +37,10 @@ static inline void mend_rounding(pl_fmu *f) {
 }
 #endif
 
+void pl_fmu_mend(void) {
+    MEND((pl_fmu *)NULL);
+}
+
 static pl_status fail(pl_fmu *f, const char *words) {
     snprintf(f->words, sizeof f->words, "%s", words);
     return PL_FATAL;

@@ -85,9 +85,14 @@ static void *instantiate3(pl_fmu *f) {
     if (f->head->kind == PL_FMU_MODEL_EXCHANGE)
         return f->f3.instantiate_model_exchange(f->text[PL_FMU_NAME], f->text[PL_FMU_TOKEN], resources, false,
                                                 logging, f, hear3);
-    return f->f3.instantiate_co_simulation(f->text[PL_FMU_NAME], f->text[PL_FMU_TOKEN], resources, false,
-                                           logging, f->head->unit[0] != 0, f->head->unit[1] != 0, NULL, 0, f,
-                                           hear3, NULL);
+    const pl_fmu_vector *u = &f->vector[PL_FMU_U];
+    size_t n = 0; /* inputs that are set on the way */
+    for (int k = 0; f->head->unit[PL_FMU_UNIT_INTERMEDIATE] && k < u->m; k++)
+        if (u->variable[k].flags & PL_FMU_INTERMEDIATE) f->references[n++] = u->variable[k].reference;
+    return f->f3.instantiate_co_simulation(
+        f->text[PL_FMU_NAME], f->text[PL_FMU_TOKEN], resources, false, logging, f->unit.events != 0,
+        f->unit.events && f->head->unit[PL_FMU_UNIT_EARLY], n > 0 ? f->references : NULL, n, f, hear3,
+        n > 0 ? pl_fmu_intermediate : NULL);
 }
 
 static const char *instantiate(pl_fmu *f) {
@@ -98,7 +103,13 @@ static const char *instantiate(pl_fmu *f) {
     f->said[0] = 0;
     f->box->count++;
     f->box->call = call;
+    f->unit.events = !two && f->head->unit[PL_FMU_UNIT_EVENTS];
     f->instance = two ? instantiate2(f) : instantiate3(f);
+    if (!f->instance && f->unit.events) { /* some that say they have event mode do not */
+        f->unit.events = 0;
+        f->instance = instantiate3(f);
+        if (f->instance) pl_fmu_warn(f, "the FMU says that it has event mode, but works without it only");
+    }
     f->box->call = -f->box->call;
     if (!f->instance) {
         snprintf(f->words, sizeof f->words, "%s returned no instance%s%s", pl_fmu_call_name(call),

@@ -96,6 +96,7 @@ typedef struct pl_child_part {
     pl_real t_reached;
     int method, handovers, started;
     pl_stepper head;
+    pl_failure failure;
 } pl_child_part;
 
 int pl_child_main(void);

@@ -33,8 +33,13 @@ typedef struct pl_unit {
     size_t memory_size;
     const char *name;
     const pl_real *u_start; /* n_u; NULL: 0 */
+    const int8_t
+        *y_held; /* n_y: 1 for outputs that jump; others are interpolated between steps. NULL: none jumps */
+    int equal_steps; /* 1: the communication step must not be shortened where inputs jump */
     pl_status (*open)(void *self);
     pl_status (*initialise)(void *self, pl_real t, const pl_real *u);
+    /* Inputs from t on, as in `advance`, before outputs at t are read; NULL: `advance` alone tells them */
+    pl_status (*inputs)(void *self, pl_real t, int degree, const pl_real *u);
     /* Go from t to t_next; inputs u_j(s) = sum_k u[k*n_u + j] (s - t)^k, k = 0..degree. *reached < t_next: something
      * happened there. PL_TERMINATED: and it ends the simulation. */
     pl_status (*advance)(void *self, pl_real t, pl_real t_next, int degree, const pl_real *u,

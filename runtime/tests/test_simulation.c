@@ -486,8 +486,8 @@ static void test_unit(void) {
     pl_inputs inputs = {
         .n_u = 1, .degree = 1, .n_segments = 2, .start = start, .coefficient = coefficient, .jump = jump};
     heap memory = {0};
-    pl_real point[21];
-    for (int k = 0; k <= 20; k++) point[k] = 0.25 * k;
+    pl_real point[26];
+    for (int k = 0; k <= 25; k++) point[k] = 0.2 * k;
     pl_setup setup = {.engine = &pl_unit_engine,
                       .unit = &unit,
                       .open = 1,
@@ -495,7 +495,7 @@ static void test_unit(void) {
                       .degree = -1,
                       .stop = 5.0,
                       .run.method_options.h_fixed = 0.1,
-                      .n_points = 21,
+                      .n_points = 26,
                       .point = point,
                       .n_y_out = 1,
                       .y_index = all,

@@ -10,8 +10,8 @@ from typing import Any
 from pliant.arguments import as_names
 from pliant.errors import ArgumentError
 from pliant.frontend.classes import is_text
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_uint64, c_void_p, sizeof
 
 from pliant.solve.binding import runtime
 from pliant.solve.binding.runtime import each, lib
@@ -30,7 +30,7 @@ TYPES = {
     "String": 11,
 }
 #: flags of a variable
-CONTINUOUS, STRUCTURAL, EXACT = 1, 2, 4
+CONTINUOUS, STRUCTURAL, EXACT, INTERMEDIATE = 1, 2, 4, 8
 #: flags of the FMU
 COMPLETED_STEP, LOGGING, DIRECTIONAL, ONCE = 1, 2, 4, 8
 N_VECTORS = 5
@@ -39,7 +39,7 @@ BEGIN = struct.Struct("=dddq")
 
 
 class BlackBoxStruct(Structure):
-    """pl_black_box, without the messages behind it."""
+    """pl_black_box; messages are behind it."""
 
     _fields_ = (
         *each(c_int64, "magic call count"),
@@ -49,7 +49,6 @@ class BlackBoxStruct(Structure):
         *each(c_int64, "used lost"),
         *each(c_int32, "lock quiet"),
         ("spare", c_int64 * 6),
-        ("messages", c_char * MESSAGES_SIZE),
     )
 
 
@@ -86,6 +85,8 @@ class AnswerStruct(Structure):
     )
 
 
+#: bytes of the whole; the messages are behind the rest
+BOX_SIZE = sizeof(BlackBoxStruct) + MESSAGES_SIZE
 runtime.check_sizes({23: ClientStruct, 24: BlackBoxStruct, 25: FmuHeadStruct, 27: AnswerStruct})
 runtime.declare(
     lib,

@@ -25,7 +25,7 @@ class FmuVariables(Mapping[str, VariableInfo]):
 
     @cached_property
     def _elements(self) -> dict[str, tuple[int, int]]:
-        """Element of an array -> place of the array, number of the element."""
+        """XmlElement of an array -> place of the array, number of the element."""
         found = {}
         for place, one in enumerate(self._layout.description.variables):
             if one.dimensions and _is_shown(one):

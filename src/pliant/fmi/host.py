@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import NoReturn
 
 from pliant.errors import FmuCrashError, FmuError, FmuTimeoutError
@@ -20,7 +21,6 @@ from pliant.solve.run.child import program
 from pliant.solve.run.remote import ANSWERED, HEAD, MESSAGES, REFUSED
 
 CHUNK = 1 << 20
-BOX_SIZE = ctypes.sizeof(binding.BlackBoxStruct)
 #: seconds between looks at the black box, at most
 LOOK = 0.5
 STATUS = {0: "ok", 1: "warning", 2: "discard", 3: "error", 4: "fatal", 5: "pending", -1: "printed"}
@@ -57,9 +57,9 @@ class FmuHost:
         self._at = 0
         try:
             self.process = HostProcess(
-                (str(program("pliant_fmu_host")), str(runtime.library_path()), str(self.folder.path)),
+                (*_command(), str(self.folder.path)),
                 _environment(settings.binary),
-                (BOX_SIZE, binding.PRINTED_SIZE),
+                (binding.BOX_SIZE, binding.PRINTED_SIZE),
             )
         except BaseException:
             self.folder.close()
@@ -163,7 +163,7 @@ class FmuHost:
         """Messages that are still in the black box; only where nothing goes on in the host."""
         used = min(max(int(self.box.used), 0), binding.MESSAGES_SIZE)
         if used:
-            start = binding.BlackBoxStruct.messages.offset
+            start = ctypes.sizeof(binding.BlackBoxStruct)
             self._hear(self.process.box[start : start + used])
             self.box.used = 0
 
@@ -312,6 +312,12 @@ def _quoted(log: tuple[Message, ...]) -> str:
     """The last complaint, as the end of a sentence."""
     said = [text for _, status, _, text in log if status in ("error", "fatal", "discard", "printed") and text]
     return f"; its last message: {said[-1][:300]}" if said else ""
+
+
+@cache
+def _command() -> tuple[str, str]:
+    """The program of a host, and the runtime that it loads."""
+    return str(program("pliant_fmu_host")), str(runtime.library_path())
 
 
 def _environment(binary: str) -> dict[str, str]:

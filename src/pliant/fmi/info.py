@@ -128,8 +128,15 @@ def choose_kind(found: Contents, kind: str | None, platform: str | None = None) 
             hint=f"leave kind out, or ask the maker of the FMU for one with {kind}",
         )
     wanted = [kind] if kind is not None else [one for one in KINDS if one in description.interfaces]
+    told: tuple[str, ...] = ()
     obstacles = {one: found.obstacle(one, platform) for one in wanted or description.kinds}
     chosen = next((one for one, why in obstacles.items() if not why), None)
+    if chosen is None:  # many that say so run without their tool
+        tooled = [one for one in wanted if description.interfaces[one].needs_execution_tool]
+        chosen = next((one for one in tooled if found.binary(one, platform) is not None), None)
+        if chosen is not None:
+            obstacles[chosen] = ""
+            told = (f"{chosen}: {description.interfaces[chosen].refusal}; it is tried without",)
     first = next(iter(obstacles))
     if chosen not in (None, first) and _is_wrong(description.interfaces[first]):
         raise FmuError(
@@ -152,7 +159,7 @@ def choose_kind(found: Contents, kind: str | None, platform: str | None = None) 
         has_sources=found.has_sources,
         capabilities=description.interfaces[chosen].flags(),
         default_experiment=description.experiment,
-        warnings=(*skipped, *(str(one) for one in found.findings)),
+        warnings=(*told, *skipped, *(str(one) for one in found.findings)),
         description=description,
     )
 

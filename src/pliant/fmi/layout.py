@@ -190,10 +190,6 @@ class FmuLayout:
         return {one.variable: one.dependencies for one in (*structure.derivatives, *structure.outputs)}
 
     @cached_property
-    def jacobian_pattern(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
-        """The same, made once."""
-        return self.jacobian()
-
     def jacobian(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
         """Pattern of df/dx by columns (start, row), as the dependencies say; None: nothing is said, or it is full."""
         states = self.vectors["x"]
@@ -252,11 +248,23 @@ class FmuLayout:
 # -------------------------------------------------------------------------------------------------------- the table
 
 
+def unit_table(layout: FmuLayout) -> tuple[int, ...]:
+    """What the host is told about co-simulation: event mode, early return, derivatives of inputs, equal steps, inputs
+    that are set during a step."""
+    one, two = layout.interface, layout.description.major == 2
+    if one.kind != "co-simulation":
+        return ()
+    events = not two and one.has_event_mode
+    # FMI 2 does not say up to which order; the first is what every FMU that interpolates must know
+    derivatives = int(two and one.interpolates_inputs)
+    return events, events, derivatives, not one.variable_step, not two and one.intermediate_update
+
+
 def host_table(layout: FmuLayout, options: FmuOptions, texts: tuple[str, ...], unit: tuple[int, ...] = ()) -> bytes:
     """The table that a host gets (pl_fmu_head). texts: path of the binary, name of the instance, resources."""
     description, interface = layout.description, layout.interface
     binary, name, resources = texts
-    pattern = layout.jacobian_pattern if interface.kind == "model-exchange" else None
+    pattern = layout.jacobian if interface.kind == "model-exchange" else None
     flags = (
         (binding.COMPLETED_STEP if interface.needs_completed_step else 0)
         | (binding.LOGGING if options.log else 0)
@@ -312,8 +320,10 @@ def _rows(layout: FmuLayout, vector: str) -> Rows:
     for k, (place, size) in enumerate(zip(layout.vectors[vector].places, layout.vectors[vector].sizes, strict=True)):
         one = variables[place]
         flags = 0
-        if vector == "u" and one.variability == "continuous" and one.base == "real":
+        if vector in "uy" and one.variability == "continuous" and one.base == "real":
             flags |= binding.CONTINUOUS
+            if vector == "u" and one.intermediate_update:
+                flags |= binding.INTERMEDIATE
         if one.causality == "structuralParameter":
             flags |= binding.STRUCTURAL
         if one.initial == "exact":

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
+import warnings
 from pathlib import Path
 from typing import Any
 
-from pliant.errors import FmuError, NotSupportedError
+from pliant.errors import FmuError
 from pliant.fmi.info import choose_kind, open_fmu
 from pliant.fmi.model import FmuModel, LoadedFmu
 from pliant.fmi.options import FmuOptions, fmu_options
 from pliant.fmi.platforms import this_platform
-
-CHUNK = 1 << 20
 
 
 def load_fmu(path: Path, kind: str | None, options: Any) -> FmuModel:
@@ -20,23 +18,14 @@ def load_fmu(path: Path, kind: str | None, options: Any) -> FmuModel:
     options = fmu_options(options)
     contents = open_fmu(path, options)
     info = choose_kind(contents, kind)
-    if info.kind != "model-exchange":
-        raise NotSupportedError(f"{path}: co-simulation is not offered yet", hint="use kind='model-exchange'")
+    if info.interface.needs_execution_tool:
+        warnings.warn(f"{path}: {info.warnings[0]}", stacklevel=4)
     platform = this_platform()
     unpacked = contents.archive.unpack(platform)
     name = contents.binary(info.kind, platform)
     assert name is not None  # choose_kind has seen to it
     binary = unpacked.folder.joinpath(*name.split("/"))
-    return FmuModel(LoadedFmu(info, options, unpacked, str(binary), digest_of(path)))
-
-
-def digest_of(path: Path) -> str:
-    """Of the archive; of a folder, of its description."""
-    found = hashlib.sha256()
-    with open(path / "modelDescription.xml" if path.is_dir() else path, "rb") as file:
-        while chunk := file.read(CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+    return FmuModel(LoadedFmu(info, options, unpacked, str(binary)))
 
 
 def load_again(path: str, kind: str, options: FmuOptions, digest: str) -> FmuModel:
@@ -46,7 +35,7 @@ def load_again(path: str, kind: str, options: FmuOptions, digest: str) -> FmuMod
             f"there is no file {path} any more", hint="an FMU that was pickled is loaded from its path again"
         )
     model = load_fmu(Path(path), kind, options)
-    if model.loaded.digest != digest:
+    if model.digest != digest:
         model.close()
         raise FmuError(f"{path} has changed since the model was pickled", hint="load the FMU again")
     return model

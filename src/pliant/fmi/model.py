@@ -7,20 +7,23 @@ steady states, planning) calls the functions of its ``pl_model``, which ask a ho
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pliant.arguments import Vector
 from pliant.fmi.archive import UnpackedFmu
+from pliant.fmi.cosimulation import CosimSimulation
 from pliant.fmi.described import FmuVariables, numbered
 from pliant.fmi.description import FmuVariable, element_names
 from pliant.fmi.host import HostSettings
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.instance import FmuInstance
-from pliant.fmi.layout import FmuLayout, host_table, n_roots
+from pliant.fmi.layout import FmuLayout, host_table, n_roots, unit_table
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
@@ -45,7 +48,16 @@ class LoadedFmu:
     options: FmuOptions
     unpacked: UnpackedFmu
     binary: str  # path
-    digest: str
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the archive; of a folder, of its description."""
+        path = Path(self.info.path)
+        found = hashlib.sha256()
+        with open(path / "modelDescription.xml" if path.is_dir() else path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                found.update(chunk)
+        return found.hexdigest()
 
 
 class FmuModel(NumericModel):
@@ -62,12 +74,21 @@ class FmuModel(NumericModel):
         super().__init__(
             self._struct(keep),
             name=loaded.info.name,
-            digest=loaded.digest,
+            digest="",
             names=_names(layout),
             keep=(keep,),
         )
         self.parameters = Settable(layout, ("p",), self.texts)
         self.starts = Settable(layout, ("x", "s"), self.texts)
+
+    @property
+    def digest(self) -> str:
+        """Of the file, read when it is asked for."""
+        return self.loaded.digest
+
+    @digest.setter
+    def digest(self, value: str) -> None:
+        """It is never another one."""
 
     def _struct(self, keep: list[Any]) -> runtime.ModelStruct:
         layout = self.layout
@@ -86,7 +107,7 @@ class FmuModel(NumericModel):
             flags=FLAGS,
             **{name: runtime.address_of(value) for name, value in numbers.items() if len(value)},
         )
-        pattern = layout.jacobian_pattern
+        pattern = layout.jacobian
         self.declared_pattern: int | None = None  # address of the one that the host knows
         if pattern is not None:
             keep.extend(pattern)
@@ -108,8 +129,9 @@ class FmuModel(NumericModel):
         """Its hosts."""
         loaded, description = self.loaded, self.fmu.description
         resources = loaded.unpacked.resources
-        place = resources.as_uri() if description.major == 2 else f"{resources}/"
-        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place))
+        path = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
+        place = resources.as_uri() if description.major == 2 else path
+        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
         return HostPool(
             HostSettings(
                 name=self.fmu.name,
@@ -166,7 +188,12 @@ class FmuModel(NumericModel):
     @property
     def simulation_class(self) -> type[Simulation]:
         """The steps are taken in a host."""
-        return FmuSimulation
+        return CosimSimulation if self.steps_itself else FmuSimulation
+
+    @property
+    def steps_itself(self) -> bool:
+        """It is a co-simulation FMU."""
+        return bool(self.fmu.kind == "co-simulation")
 
     def start_search(self, sim: Simulation) -> StartSearch:
         """The FMU finds its start values."""

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 
 from pliant.fmi.description import FmuCategory, FmuDisplayUnit, FmuExperiment, FmuItem, FmuType, FmuUnit
 from pliant.fmi.values import Attributes, Findings, Ranged, as_float, as_int, checked_range
-from pliant.fmi.xml import Element, refused
+from pliant.fmi.xml import XmlElement, refused
 
 BASE_UNITS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 
 
-def read_units(root: Element, findings: Findings) -> dict[str, FmuUnit]:
+def read_units(root: XmlElement, findings: Findings) -> dict[str, FmuUnit]:
     """UnitDefinitions."""
     found: dict[str, FmuUnit] = {}
     for group in root.all("UnitDefinitions"):
@@ -29,7 +29,7 @@ def read_units(root: Element, findings: Findings) -> dict[str, FmuUnit]:
     return found
 
 
-def _unit(element: Element, findings: Findings) -> FmuUnit:
+def _unit(element: XmlElement, findings: Findings) -> FmuUnit:
     given = Attributes(element, findings)
     displays: dict[str, FmuDisplayUnit] = {}
     for one in element.all("DisplayUnit"):
@@ -74,7 +74,7 @@ def _conversion(given: Attributes) -> tuple[float, float]:
     return 1.0 if factor is None else factor, 0.0 if offset is None else offset
 
 
-def read_experiment(root: Element, findings: Findings) -> FmuExperiment:
+def read_experiment(root: XmlElement, findings: Findings) -> FmuExperiment:
     """DefaultExperiment. What is absurd is refused; zeros, which some tools write for "not given", are ignored."""
     element = root.first("DefaultExperiment")
     if element is None:
@@ -104,7 +104,7 @@ def read_experiment(root: Element, findings: Findings) -> FmuExperiment:
     return FmuExperiment(start, stop, found["stepSize"], found["tolerance"])
 
 
-def read_categories(root: Element) -> tuple[FmuCategory, ...]:
+def read_categories(root: XmlElement) -> tuple[FmuCategory, ...]:
     """LogCategories."""
     return tuple(
         FmuCategory(one.attributes.get("name", ""), one.attributes.get("description", ""))
@@ -113,7 +113,7 @@ def read_categories(root: Element) -> tuple[FmuCategory, ...]:
     )
 
 
-def read_type(element: Element, owner: Element, type_: str, findings: Findings) -> FmuType:
+def read_type(element: XmlElement, owner: XmlElement, type_: str, findings: Findings) -> FmuType:
     """A declared type; ``owner`` has its name."""
     place, line, given = str(owner), owner.line, element.attributes
     number: Callable[[str, str, str, int], float | int] = as_float if type_.startswith("Float") else as_int
@@ -148,7 +148,7 @@ def read_type(element: Element, owner: Element, type_: str, findings: Findings) 
     )
 
 
-def _items(element: Element, findings: Findings) -> tuple[FmuItem, ...]:
+def _items(element: XmlElement, findings: Findings) -> tuple[FmuItem, ...]:
     items = []
     for number, one in enumerate(element.all("Item"), 1):
         given = Attributes(one, findings)

@@ -15,7 +15,7 @@ from pliant.fmi.parts import known_units, read_categories, read_experiment, read
 from pliant.fmi.structure import MOST_INDICATORS, StructureReader, relate
 from pliant.fmi.validate import check_variables, judged_interfaces, with_derivatives
 from pliant.fmi.values import Attributes, Findings
-from pliant.fmi.xml import Element, NotUtf8, Stream, read_xml, refused, shortened
+from pliant.fmi.xml import NotUtf8, Stream, XmlElement, read_xml, refused, shortened
 
 CHUNK = 2**18
 LARGEST = 2**29  # bytes of the text
@@ -88,7 +88,7 @@ class DescriptionReading:
         self.units: dict[str, FmuUnit] = {}
         self.types: dict[str, FmuType] = {}
         self.major = 0
-        self.root: Element | None = None
+        self.root: XmlElement | None = None
         self.variables: read2.Variables2 | read3.Variables3 | None = None
         self.structure: StructureReader = StructureReader()
         self.seen: set[str] = set()
@@ -100,7 +100,7 @@ class DescriptionReading:
             self.findings.warn("encoding", f"its encoding is {declared}; the standard requires UTF-8", line=1)
         return self.finished(root)
 
-    def begun(self, root: Element) -> Mapping[str, Stream]:
+    def begun(self, root: XmlElement) -> Mapping[str, Stream]:
         """Which version it is, and so who reads the variables."""
         if root.name != "fmiModelDescription":
             raise refused(
@@ -138,7 +138,7 @@ class DescriptionReading:
         self.variables = (read2.Variables2 if self.major == 2 else read3.Variables3)(self.types, self.findings)
         return self.variables
 
-    def finished(self, root: Element) -> FmuDescription:
+    def finished(self, root: XmlElement) -> FmuDescription:
         """Everything but the variables, and what relates it to them."""
         findings, given = self.findings, Attributes(root, self.findings)
         if self.variables is None:
@@ -198,7 +198,7 @@ class DescriptionReading:
         vars(found)["places"] = self.variables.places  # they are known already
         return found
 
-    def warn_of_unknown(self, root: Element) -> None:
+    def warn_of_unknown(self, root: XmlElement) -> None:
         """Attributes and children of the root that the standard does not know: perhaps misspelt."""
         own = OWN_ATTRIBUTES[self.major]
         odd = [f"attribute {shortened(one)}" for one in root.attributes if one not in own and ":" not in one]
@@ -208,7 +208,7 @@ class DescriptionReading:
                 "something that FMI does not know", f"{what} is not known; ignored", root.name, line=root.line
             )
 
-    def interfaces(self, root: Element) -> dict[str, FmuInterface]:
+    def interfaces(self, root: XmlElement) -> dict[str, FmuInterface]:
         """What it offers."""
         found: dict[str, FmuInterface] = {}
         read = read2.read_interface if self.major == 2 else read3.read_interface

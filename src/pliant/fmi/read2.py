@@ -10,7 +10,7 @@ from pliant.fmi.parts import add_type, read_type
 from pliant.fmi.structure import RawUnknown, StructureReader
 from pliant.fmi.values import REPAIR, Attributes, Findings, as_float, as_int, as_start
 from pliant.fmi.variables import VariableReader
-from pliant.fmi.xml import Element, refused, shortened
+from pliant.fmi.xml import XmlElement, refused, shortened
 
 TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "String": "String", "Enumeration": "Enumeration"}
 GROUPS = {
@@ -21,7 +21,7 @@ GROUPS = {
 }
 
 
-def read_types(root: Element, findings: Findings) -> dict[str, FmuType]:
+def read_types(root: XmlElement, findings: Findings) -> dict[str, FmuType]:
     """TypeDefinitions: SimpleType, and in it the type."""
     found: dict[str, FmuType] = {}
     for group in root.all("TypeDefinitions"):
@@ -36,7 +36,7 @@ def read_types(root: Element, findings: Findings) -> dict[str, FmuType]:
     return found
 
 
-def read_interface(element: Element, kind: str, findings: Findings) -> FmuInterface:
+def read_interface(element: XmlElement, kind: str, findings: Findings) -> FmuInterface:
     """ModelExchange or CoSimulation."""
     given = Attributes(element, findings)
     files = [one.attributes.get("name", "") for group in element.all("SourceFiles") for one in group.all("File")]

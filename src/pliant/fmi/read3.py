@@ -19,7 +19,7 @@ from pliant.fmi.values import (
     references_of,
 )
 from pliant.fmi.variables import REALS, Template, VariableReader
-from pliant.fmi.xml import SKIPPED, Element, refused, shortened
+from pliant.fmi.xml import SKIPPED, XmlElement, refused, shortened
 
 MOST_ELEMENTS = 10**7  # of all arrays together
 LISTS = {
@@ -32,7 +32,7 @@ LISTS = {
 LINKS = frozenset({"derivative", "previous", "clocks"})
 
 
-def read_types(root: Element, findings: Findings) -> dict[str, FmuType]:
+def read_types(root: XmlElement, findings: Findings) -> dict[str, FmuType]:
     """TypeDefinitions: Float64Type and so on."""
     found: dict[str, FmuType] = {}
     for group in root.all("TypeDefinitions"):
@@ -45,7 +45,7 @@ def read_types(root: Element, findings: Findings) -> dict[str, FmuType]:
     return found
 
 
-def read_interface(element: Element, kind: str, findings: Findings) -> FmuInterface:
+def read_interface(element: XmlElement, kind: str, findings: Findings) -> FmuInterface:
     """ModelExchange, CoSimulation or ScheduledExecution."""
     given = Attributes(element, findings)
     internal = given.number("fixedInternalStepSize")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pliant.fmi.description import Causality, FmuFinding, FmuValue, Initial, Variability
-from pliant.fmi.xml import Element, refused, shortened
+from pliant.fmi.xml import XmlElement, refused, shortened
 
 MOST_ALIKE = 5  # warnings of one kind that are listed one by one
 LARGEST_REFERENCE = 2**32 - 1
@@ -136,7 +136,7 @@ def references_of(text: str, attribute: str, element: str, line: int) -> tuple[i
 class Attributes:
     """Attributes of one element, with the type that is expected."""
 
-    def __init__(self, element: Element, findings: Findings) -> None:
+    def __init__(self, element: XmlElement, findings: Findings) -> None:
         self._given = element.attributes
         self.place = str(element)
         self.line = element.line

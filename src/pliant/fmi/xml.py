@@ -1,6 +1,6 @@
 """Elements of an XML text with their lines.
 
-Most of a description is small and becomes a tree of `Element`. The children of the root that may have hundreds of
+Most of a description is small and becomes a tree of `XmlElement`. The children of the root that may have hundreds of
 thousands of elements are handed on while they are read (`Stream`): memory holds what is made of them, not the text.
 
 Foreign text may be hostile: a document type, and with it every entity, is refused; nothing is ever loaded from
@@ -19,7 +19,7 @@ DEEPEST = 50
 SKIPPED = frozenset({"VendorAnnotations", "Annotations", "GraphicalRepresentation", "TerminalConnectionKind"})
 
 
-class Element:
+class XmlElement:
     """One element: name, attributes, line, children."""
 
     __slots__ = ("attributes", "children", "line", "name")
@@ -28,13 +28,13 @@ class Element:
         self.name = name
         self.attributes = attributes
         self.line = line
-        self.children: list[Element] = []
+        self.children: list[XmlElement] = []
 
-    def all(self, *names: str) -> list[Element]:
+    def all(self, *names: str) -> list[XmlElement]:
         """Children of these names."""
         return [one for one in self.children if one.name in names]
 
-    def first(self, name: str) -> Element | None:
+    def first(self, name: str) -> XmlElement | None:
         """The first child of this name."""
         return next((one for one in self.children if one.name == name), None)
 
@@ -84,7 +84,7 @@ def refused(text: str, *, element: str = "", line: int = 0, hint: str) -> FmuErr
 class _Tree:
     """The handlers of one parser."""
 
-    def __init__(self, begun: Callable[[Element], Mapping[str, Stream]], encoding: str | None) -> None:
+    def __init__(self, begun: Callable[[XmlElement], Mapping[str, Stream]], encoding: str | None) -> None:
         self.parser = parser = expat.ParserCreate(encoding)
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
@@ -92,8 +92,8 @@ class _Tree:
         parser.EntityDeclHandler = self.no_doctype
         parser.XmlDeclHandler = self.declared
         self.begun = begun
-        self.root: Element | None = None
-        self.open: list[Element] = []
+        self.root: XmlElement | None = None
+        self.open: list[XmlElement] = []
         self.streams: Mapping[str, Stream] = {}
         self.encoding = ""
 
@@ -115,7 +115,7 @@ class _Tree:
             return self.skipped()
         if len(self.open) >= DEEPEST:
             raise self.too_deep(name)
-        element = Element(name, attributes, line)
+        element = XmlElement(name, attributes, line)
         if self.open:
             self.open[-1].children.append(element)
         else:
@@ -179,8 +179,8 @@ class _Tree:
 
 
 def read_xml(
-    chunks: Iterable[bytes], begun: Callable[[Element], Mapping[str, Stream]], encoding: str | None = None
-) -> tuple[Element, str]:
+    chunks: Iterable[bytes], begun: Callable[[XmlElement], Mapping[str, Stream]], encoding: str | None = None
+) -> tuple[XmlElement, str]:
     """The root with its children and the encoding that the text declares.
 
     ``begun`` is given the root before its children, and returns who takes which of them. ``encoding``: instead of the

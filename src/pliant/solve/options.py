@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pliant.solve.models.numeric import NumericModel
 
 #: share of rtol * nominal that is the default absolute tolerance
+#: of a run, where neither the user nor the model says how long steps between communication points are
+COMMUNICATION_STEPS = 500
 ATOL_SHARE = 1e-2
 
 
@@ -198,9 +200,11 @@ def check_request(
             f"there is no method {method!r}",
             hint=suggestion(str(method), runtime.METHODS),
         )
-    if method in runtime.FIXED_STEP and step is None:
+    if model.steps_itself:
+        step = _communication_step(model, method, step, stop - start)
+    elif method in runtime.FIXED_STEP and step is None:
         raise ArgumentError(f"method {method!r} needs a fixed step", hint="give step=, e.g. step=1e-3")
-    if method not in runtime.FIXED_STEP and step is not None:
+    elif method not in runtime.FIXED_STEP and step is not None:
         raise ArgumentError(
             f"method {method!r} chooses its own steps",
             hint="leave step out; bound it by options={'max_step': ...}",
@@ -231,7 +235,7 @@ def check_request(
         rtol=rtol,
         atol=_tolerances(model, rtol, atol),
         atol_given=atol is not None,
-        points=_points(points, start, stop),
+        points=_points(points, start, stop, float(step) if model.steps_itself and step else 0.0),
         points_given=points,
         step=0.0 if step is None else float(step),
         x=x,
@@ -318,13 +322,36 @@ def _outputs(model: NumericModel, outputs: Any) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def _points(points: Any, start: float, stop: float) -> Vector | None:
+def _communication_step(model: NumericModel, method: str, step: float | None, span: float) -> float:
+    """Of a model that steps itself: what is asked for, else what it suggests, else a 500th of the run."""
+    if method != "auto":
+        raise ArgumentError(
+            f"{model.name} is a co-simulation FMU and solves itself: there is no method {method!r} to choose",
+            hint="leave method out, or load the FMU with kind='model-exchange'",
+        )
+    suggested = model.experiment[2]
+    chosen = step if step is not None else suggested if suggested else span / COMMUNICATION_STEPS
+    return chosen if chosen or span else 1.0  # a run without length has no step
+
+
+def _communication_points(start: float, stop: float, step: float, count: int) -> Vector:
+    """Every communication point, or of more than asked for every second, third ...: at least so many, with the end."""
+    n = max(round((stop - start) / step - 0.5 + 1e-6), 0) + 1  # the last step may be shorter
+    stride = max(1, n // max(count - 1, 1))
+    times = start + np.arange(0, n, stride, dtype=np.float64) * step
+    return np.append(times[times < stop - 1e-6 * step], stop) if stop > start else np.array([start, stop])
+
+
+def _points(points: Any, start: float, stop: float, step: float = 0.0) -> Vector | None:
+    """``step``: between communication points, which are the only times where values are known."""
     if points is None:
         return None
     if is_whole(points):
         if points < 2:
             raise ArgumentError(f"points must be at least 2, not {points}", hint="or None for the steps taken")
         try:
+            if step > 0.0:
+                return _communication_points(start, stop, step, int(points))
             return _equidistant(start, stop, int(points))
         except (MemoryError, ValueError):
             raise ArgumentError(f"{points} points do not fit into memory", hint="ask for fewer points") from None

@@ -220,6 +220,11 @@ class NumericModel(ABC):
         return False
 
     @property
+    def steps_itself(self) -> bool:
+        """Does it go on by itself from one communication point to the next? Then no method of ours is needed."""
+        return False
+
+    @property
     def doubtful_pattern(self) -> bool:
         """Was the pattern of the Jacobian given or detected, so that it may be wrong without notice?"""
         return False

@@ -21,14 +21,15 @@ from pliant.solve.run.record import run_record
 if TYPE_CHECKING:
     from pliant.solve.run.simulation import Simulation
 
-METHOD_ARRAY = np.array([name for name in runtime.METHODS if name != "auto"])
+#: by number; the last one, also number -1, is that of a model that steps itself
+METHOD_ARRAY = np.array([*(name for name in runtime.METHODS if name != "auto"), "co-simulation"])
 
 
 def collect_stats(sim: Simulation) -> Stats:
     """Counters so far."""
     counters: dict[str, Any] = dict(zip(runtime.CountersStruct.NAMES, sim.count.all(), strict=True))
     stats = Stats(**counters)
-    stats.method = runtime.METHOD_NAMES[sim.run.method]
+    stats.method = sim.method_name
     if sim.run.handovers and sim.out.log_used:
         numbers = sim.log[: sim.out.log_used, 3].astype(int)
         used = [*numbers[:1], *numbers[1:][np.diff(numbers) != 0]]

@@ -120,6 +120,11 @@ class Point:
         tolerances: tuple[float, Any] = (1e-6, None),
         options: Mapping[str, Any] | None = None,
     ) -> None:
+        if model.steps_itself:
+            raise NotSupportedError(
+                f"{model.name} is a co-simulation FMU: its equations cannot be evaluated from outside",
+                hint="load the FMU with kind='model-exchange', if it offers that",
+            )
         request = check_request(
             model,
             start=t,

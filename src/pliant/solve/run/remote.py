@@ -78,6 +78,7 @@ class ChildPartStruct(ctypes.Structure):
         ("handovers", ctypes.c_int),
         ("started", ctypes.c_int),
         ("head", runtime.StepperStruct),
+        ("failure", runtime.FailureStruct),
     )
 
 

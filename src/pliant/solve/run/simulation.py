@@ -363,6 +363,11 @@ class Simulation:
             message=self.model.error_text(self.instance) if terminal else "",
         )
 
+    @property
+    def method_name(self) -> str:
+        """The method at work."""
+        return "co-simulation" if self.model.steps_itself else runtime.METHOD_NAMES[self.run.method]
+
     def progress(self) -> Progress:
         """Where the run stands."""
         head = runtime.StepperStruct.from_address(self.head.method) if self.run.started else runtime.StepperStruct()
@@ -373,6 +378,6 @@ class Simulation:
             step=float(head.h_next),
             order=int(head.order),
             n_steps=int(self.count.n_steps),
-            method=runtime.METHOD_NAMES[self.run.method],
+            method=self.method_name,
             seconds=self.seconds,
         )

@@ -1,0 +1,335 @@
+"""Discrete variables: what an expression gets that reads one.
+
+A discrete variable that is an ordinary function of other values (``b = x > 1``) is replaced by its expression. One
+that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``, or
+part of a loop of discrete variables. What pliant cannot run (delay, terminal, clocks of other kinds) becomes a symbol,
+too, with a refusal; it counts where an equation or an event reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from math import prod
+
+from pliant.errors import NotSupportedError, PliantError
+from pliant.expr.build import binary, const, logical_and, logical_not, value_of, var
+from pliant.frontend.flat.expressions import (
+    NONE,
+    ClockInterval,
+    ClockTick,
+    FlatBuiltin,
+    FlatExpression,
+    VariableRef,
+)
+from pliant.frontend.flat.model import FlatEquation
+from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete
+from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
+from pliant.ir import Clock, Kept, Kind, Op, Refusal, Span, Variable
+
+_REFUSED = {
+    "delay": "delay(...) is not supported",
+    "terminal": "terminal() is not supported",
+    "spatialDistribution": "spatialDistribution(...) is not supported",
+}
+
+
+class Discretes:
+    """Values of discrete variables and everything else that only events change."""
+
+    def __init__(self, run: Interpreter, symbols: Symbols) -> None:
+        self.run, self.g, self.symbols = run, run.g, symbols
+        self.flat, self.nodes = run.tape.flat, run.nodes
+        self.reasons: dict[int, Refusal] = {}  # number of a symbol -> why it cannot be run
+        self.specials: dict[str, int] = {}  # name -> node of a symbol that no variable of the model stands for
+        self.kept: list[Kept] = []
+        self.clocks: dict[int, Clock] = {}
+        self.initial = -1
+        self.values: dict[int, Value] = {}
+        self.before_nodes: dict[int, Value] = {}
+        self.dropped: set[int] = set()
+        self.assigned = self._assignments()
+        self.order: dict[int, list[int] | None] = {}
+        self.memory: set[int] = set()  # positions in the flat model
+        self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
+        self.delays = count()
+
+    # ------------------------------------------------------------------------------------ who sets what
+
+    def _assignments(self) -> dict[int, int]:
+        """Variable -> expression that it always equals: Integer, Boolean or enumeration."""
+        assigned: dict[int, int] = {}
+        for item in self.flat.equations:
+            if not isinstance(item, FlatEquation) or item.variability is not Variability.DISCRETE:
+                continue
+            left = self.nodes[item.left]
+            if isinstance(left, VariableRef):
+                own = self.flat.variables[left.variable]
+                if own.type.base is not BaseType.REAL and own.clock == NONE:
+                    assigned[left.variable] = item.right
+        return assigned
+
+    def _reads(self, position: int) -> list[int]:
+        """Discrete variables that an assignment reads."""
+        return [v for v in self.run.tape.reads(self.assigned[position]) if is_discrete(self.flat.variables[v])]
+
+    def declare(self) -> None:
+        """Find the variables with a memory and give them numbers."""
+        self._forget_early()
+        for position, own in enumerate(self.flat.variables):
+            if is_discrete(own) and position not in self.assigned:
+                self.memory.add(position)
+        given = {
+            one.left for one in self.flat.initial_equations if isinstance(one, FlatEquation)
+        }  # what is set, not read
+        for k, node in enumerate(self.nodes):
+            if node.__class__ is FlatBuiltin and node.name in ("pre", "edge", "change") and k not in given:
+                for number in self.run.tape.reachable(list(node.operands)):
+                    of = self.nodes[number]
+                    if isinstance(of, VariableRef) and is_discrete(self.flat.variables[of.variable]):
+                        self.memory.add(of.variable)
+        for position in self.assigned:
+            if self.evaluation_order(position) is None:
+                self.memory.add(position)
+        for position in sorted(self.memory):
+            if not self.symbols.is_text(position):
+                self.symbols.add(position, Kind.DISCRETE)
+
+    def _stand_in(self, position: int, number: int) -> Value:
+        """A discrete variable among parameters, which may ask for its size, not for its value."""
+        assert self.early is not None
+        self.early.add(number)
+        own = self.flat.variables[position]
+        name, span = own.name, own.span
+        node = self.refused(f"$early.{name}", f"a parameter depends on `{name}`", span)
+        shape = self.symbols.shape(position)
+        return Arr(shape, [node] * prod(shape)) if shape else node
+
+    def _forget_early(self) -> None:
+        """Everything that was made with stand-ins is evaluated again when it is needed."""
+        early, self.early = self.early or set(), None
+        for number in range(min(early), len(self.run.values)) if early else ():
+            if number in early or not early.isdisjoint(self.run.tape.strict[number]):
+                early.add(number)
+                self.run.values[number] = None
+
+    def evaluation_order(self, root: int) -> list[int] | None:
+        """Assignments to evaluate for this variable, operands first; None if it is part of a loop."""
+        stack = [(root, False)]
+        reads: dict[int, list[int]] = {}
+        open_now: set[int] = set()
+        while stack:
+            position, ready = stack.pop()
+            if ready:
+                open_now.discard(position)
+                if position not in self.order:
+                    self.order[position] = [*reads[position], position]
+            elif position in open_now:
+                for each in open_now:  # a loop: none of them has a value of its own
+                    self.order[each] = None
+            elif position not in self.order:
+                if position in self.memory or position not in self.assigned:
+                    self.order[position] = [position]
+                    continue
+                reads[position] = [p for p in self._reads(position) if p not in self.memory]
+                open_now.add(position)
+                stack.append((position, True))
+                stack.extend((p, False) for p in reads[position])
+        return self.order[root]
+
+    # --------------------------------------------------------------------------------------------- values
+
+    def value(self, position: int) -> Value:
+        """Value of a discrete variable: its expression, or a symbol."""
+        if position in self.values:
+            return self.values[position]
+        if position in self.memory:
+            is_text = self.symbols.is_text(position)
+            self.values[position] = "…" if is_text else self.symbols.value(position)
+            return self.values[position]
+        self.evaluation_order(position)
+        todo = [position]
+        while todo:
+            current = todo[-1]
+            missing = [p for p in self.order[current] or [] if p != current and p not in self.values]
+            if missing:
+                todo.extend(missing)
+                continue
+            todo.pop()
+            if current not in self.values:
+                self.values[current] = (
+                    self.value(current) if current in self.memory else self.shaped(current, self.assigned[current])
+                )
+        return self.values[position]
+
+    def shaped(self, position: int, expression: int) -> Value:
+        """Value of an expression in the form of a variable: a scalar stands for every element."""
+        value = self.run.value(expression)
+        shape = self.symbols.shape(position)
+        if shape and not isinstance(value, Arr):
+            return Arr(shape, [value] * prod(shape))
+        return value
+
+    def before(self, position: int) -> Value:
+        """pre(v) of a discrete variable."""
+        known = self.before_nodes.get(position)
+        if known is None:
+            symbols, shape = self.symbols, self.symbols.shape(position)
+            if symbols.is_text(position):
+                return "…"
+            first = symbols.add(position, Kind.BEFORE, "pre({})")
+            nodes = [var(self.g, number) for number in range(first, first + prod(shape))]
+            known = Arr(shape, nodes) if shape else nodes[0]
+            self.before_nodes[position] = known
+        return known
+
+    def _before_state(self, position: int) -> Value:
+        """pre(x) of a continuous variable: its value when the event begins."""
+        known = self.before_nodes.get(position)
+        if known is None:
+            nodes = []
+            for e in scalars(self.symbols.value(position)):
+                name = self.symbols.variables[self.g.nodes[e][1]].name
+                nodes.append(self.new_symbol(f"pre({name})", Kind.BEFORE, None))
+                self.kept.append(Kept(self.g.nodes[nodes[-1]][1], e))
+            shape = self.symbols.shape(position)
+            known = Arr(shape, list(nodes)) if shape else nodes[0]
+            self.before_nodes[position] = known
+        return known
+
+    def new_symbol(self, name: str, kind: Kind, span: Span | None, type_: str = "real") -> int:
+        """Node of a new variable that the flat model does not have."""
+        self.symbols.variables.append(Variable(name, kind, type_, span=span))
+        self.symbols.owner.append(-1)
+        return var(self.g, len(self.symbols.variables) - 1)
+
+    def refused(self, name: str, text: str, span: Span | None) -> int:
+        """A symbol for something that pliant cannot run."""
+        known = self.specials.get(name)
+        if known is None:
+            known = self.specials[name] = self.new_symbol(name, Kind.BEFORE, span)
+            self.reasons[self.g.nodes[known][1]] = Refusal(text, span)
+        return known
+
+    # ------------------------------------------------------------------------------ what expressions read
+
+    def variable(self, position: int, number: int) -> Value:
+        """What an expression reads that names a variable."""
+        if not is_discrete(self.flat.variables[position]):
+            return self.symbols.value(position)
+        return self.value(position) if self.early is None else self._stand_in(position, number)
+
+    def special(self, number: int, node: FlatExpression) -> Value:
+        """What operators give that time and events have a hand in."""
+        span = self.run.tape.spans[number]
+        if isinstance(node, ClockTick):
+            return self.tick(node.clock, span)
+        if isinstance(node, ClockInterval):
+            clock = self.flat.clocks[node.clock]
+            if clock.kind == "periodic":
+                return const(self.g, clock.interval[0] / clock.interval[1])
+            return self.refused(f"interval({node.clock})", "interval(...) of this clock is not supported", span)
+        assert isinstance(node, FlatBuiltin)
+        name = node.name
+        if name == "der":
+            return self._of(node.operands[0], self.symbols.derivative_of, self.symbols.derivative_at)
+        if name in ("pre", "previous"):
+            return self._past(node.operands[0])
+        if name in ("edge", "change"):
+            return self._changed(name, node.operands[0])
+        if name == "initial":
+            return self.is_initial()
+        shown = f"delay({next(self.delays)})" if name == "delay" else f"{name}()"
+        return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
+
+    def _of(self, operand: int, whole: Callable[[int], Value], one: Callable[[int], int]) -> Value:
+        """An operator on a variable, or on a part of one."""
+        node = self.nodes[operand]
+        if isinstance(node, VariableRef):
+            return whole(node.variable)
+        return map1(lambda e: one(self._number(e)), self.run.value(operand))
+
+    def _number(self, e: int) -> int:
+        """The variable that a node is."""
+        node = self.g.nodes[e]
+        if node[0] != Op.VAR:
+            raise NotSupportedError(
+                "der(...) or pre(...) of an expression is not supported, only of a variable",
+                hint="introduce a variable: `v = expression`",
+            )
+        return int(node[1])
+
+    def _past(self, operand: int) -> Value:
+        def whole(position: int) -> Value:
+            is_set = is_discrete(self.flat.variables[position])
+            return self.before(position) if is_set else self._before_state(position)
+
+        def one(number: int) -> int:
+            position = self.symbols.owner[number]
+            return scalars(whole(position))[number - self.symbols.base[position]]
+
+        return self._of(operand, whole, one)
+
+    def _changed(self, name: str, operand: int) -> Value:
+        """edge(b) = b and not pre(b), change(v) = v <> pre(v)."""
+        now, before = self.run.value(operand), self._past(operand)
+        if name == "edge":
+            return map2(self.g, lambda g, x, y: logical_and(g, x, logical_not(g, y)), now, before)
+        return map2(self.g, lambda g, x, y: binary(g, Op.NE, x, y), now, before)
+
+    def is_initial(self) -> int:
+        """The node of initial()."""
+        if self.initial < 0:
+            node = self.new_symbol("initial()", Kind.BEFORE, None, "boolean")
+            self.initial = self.g.nodes[node][1]
+        return var(self.g, self.initial)
+
+    def tick(self, which: int, span: Span | None) -> int:
+        """True at the instants of a clock."""
+        known = self.clocks.get(which)
+        if known is None:
+            clock = self.flat.clocks[which]
+            if clock.kind != "periodic":
+                return self.refused(f"clock({which})", f"a clock of kind `{clock.kind}` is not supported", span)
+            node = self.new_symbol(f"tick({which + 1})", Kind.BEFORE, span, "boolean")
+            number = self.g.nodes[node][1]
+            known = Clock(number, clock.first[0] / clock.first[1], *clock.interval, span)
+            self.clocks[which] = known
+        return var(self.g, known.tick)
+
+    # ----------------------------------------------------------------------------------------- the end
+
+    def finish(self) -> None:
+        """Give discrete variables without memory a place among the variables, their expression as binding."""
+        for position, own in enumerate(self.flat.variables):
+            if not is_discrete(own) or self.symbols.is_text(position):
+                continue
+            if position in self.memory or not self._try(position):
+                continue
+            first = self.symbols.add(position, Kind.DISCRETE)
+            names = element_names(own.name, self.symbols.shape(position))
+            for number, e in zip(range(first, first + len(names)), scalars(self.values[position]), strict=True):
+                is_number = value_of(self.g, e) is not None
+                self.symbols.change(number, binding=e, kind=Kind.CONSTANT if is_number else Kind.DISCRETE)
+
+    def _try(self, position: int) -> bool:
+        """Evaluate one that nothing reads; False if it would need something that is not supported."""
+        if position in self.values:
+            return True
+        self.evaluation_order(position)
+        if position in self.dropped or not all(self._try(p) for p in (self.order[position] or [])[:-1]):
+            return False
+        refusals, n_reasons = self.symbols.refusals, len(self.reasons)
+        n_refusals = len(refusals)
+        try:
+            self.value(position)
+            if len(refusals) == n_refusals and len(self.reasons) == n_reasons:
+                return True
+        except PliantError:
+            pass
+        del refusals[n_refusals:]
+        self.values.pop(position, None)
+        self.dropped.add(position)
+        return False

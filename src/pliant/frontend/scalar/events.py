@@ -1,0 +1,417 @@
+"""What happens at events: when-clauses, clocks, discrete equations, reinit, terminate.
+
+Every discrete variable with a memory gets one expression for its value after an event, over values, values before the
+event (``pre``), relations and ticks of clocks:
+
+    when c then v = a; elsewhen d then v = b; end when;   v := if rise(c) then a else if rise(d) then b else pre(v)
+    v = a                                                 v := a
+    v = a, clocked                                        v := if tick then a else pre(v)
+
+A branch acts where its condition rises and none of the branches before it in its clause; that holds for everything in
+it, assignments, reinit, terminate and assertions. In an algorithm section a variable may be set several times, and the
+last active assignment counts.
+
+``rise(c)`` is ``c and not pre(c)``; the condition itself is a memory of its own for that. A clock's tick and initial()
+hold for one round of the event iteration only, so that each of them rises. At the start of a simulation a when-clause
+acts only where its condition says initial(). (Modelica language specification 3.6, sections 8.3.5, 8.6 and 16.)
+
+``floor(x)`` outside noEvent is a memory F with the relations x < pre(F) and pre(F) + 1 <= x, so it changes at events:
+
+    F := if pre(F) + 1 <= x then max(pre(F) + 1, floor(x)) else if x < pre(F) then min(pre(F) - 1, floor(x)) else pre(F)
+
+What the relations say counts, not x, which may fall short of F + 1 by rounding where the event is. At the instant at
+which one of them turned, the other one does not turn by rounding (modes.py). Where x depends on states, x < pre(F) has
+a little room besides, so that an x that rests on a whole number does not fall out of it by what the solver does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pliant.errors import ModelError, NotSupportedError
+from pliant.expr.build import (
+    add,
+    apply,
+    binary,
+    choose,
+    const,
+    logical_and,
+    logical_not,
+    logical_or,
+    mul,
+    sub,
+    variables_of,
+)
+from pliant.expr.signed import signed_variable, with_sign
+from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, VariableRef
+from pliant.frontend.flat.model import (
+    FlatAlgorithm,
+    FlatAssert,
+    FlatAssign,
+    FlatEquation,
+    FlatIf,
+    FlatItem,
+    FlatReinit,
+    FlatTerminate,
+    FlatWhen,
+)
+from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.symbols import is_discrete
+from pliant.frontend.scalar.values import scalars
+from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+
+_ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A condition around an item, and those that must not hold, or become true, for it: branches before."""
+
+    condition: int  # NONE: `else`
+    span: Span | None
+    is_when: bool
+    before: tuple[tuple[int, Span | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class _How:
+    """When and where a variable is set."""
+
+    under: tuple[_Frame, ...]
+    span: Span | None
+    order: int | None = None  # of a statement in its algorithm section
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """One way in which one scalar is set."""
+
+    how: _How
+    value: int
+
+
+@dataclass(eq=False)
+class _Row:
+    """One scalar equation between discrete variables that always holds."""
+
+    left: int
+    right: int
+    how: _How
+    choices: list[int] = field(default_factory=list)  # sides that are a variable alone
+    done: bool = False
+
+    def drop(self, v: int, number: Callable[[int], int]) -> bool:
+        """Something else sets v; True if the row is still to be solved, and has one choice now or none."""
+        self.choices = [e for e in self.choices if number(e) != v]
+        return not self.done and len(self.choices) < 2
+
+
+class EventBuilder:
+    """Collects the events of one model."""
+
+    def __init__(self, discretes: Discretes) -> None:
+        self.d = discretes
+        self.run, self.g, self.symbols, self.flat = discretes.run, discretes.g, discretes.symbols, discretes.flat
+        self.nodes = discretes.nodes
+        self.memories: list[Memory] = []
+        self.actions: list[Action] = []
+        self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
+        self.floors: dict[int, int] = {}
+
+    def finish(self) -> Events:
+        """All memories, after the equations have been read."""
+        found = self._branches()
+        for position in sorted(self.d.memory):
+            if not self.symbols.is_text(position):
+                self._memories(position, found.get(position, []))
+        return self.completed(Events())
+
+    def completed(self, events: Events) -> Events:
+        """The same with what was added since: variables that no equation reads may need memories, too."""
+        memories = (*events.memories, *self.memories[len(events.memories) :])
+        clocks = tuple(self.d.clocks.values())
+        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial)
+
+    # ------------------------------------------------------------------------------------- assignments
+
+    def _branches(self) -> dict[int, list[list[_Branch]]]:
+        """Variable with a memory -> per scalar its branches, the first active one counts."""
+        found: dict[int, list[list[_Branch]]] = {}
+        standing: list[_Row] = []
+        for item, under in framed(self.flat.equations):
+            if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
+                self._equation(item, _How(under, item.span), found, standing)
+            elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
+                raise NotSupportedError(
+                    f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
+                    hint="write the equation for the whole array",
+                )
+        for section in self.flat.algorithms:
+            self._section(section, found, standing)
+        self._solve_standing(found, standing)
+        for lists in found.values():
+            for own in lists:  # the last assignment in an algorithm section goes first
+                own.sort(key=lambda one: -(one.how.order or 0))
+        return found
+
+    def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
+        """Assignments to discrete variables that do not read each other's new values."""
+        items = list(framed(section.body))
+        targets = {v for item, _ in items if isinstance(item, FlatAssign) for v in self.run.tape.reads(item.target)}
+        for order, (item, under) in enumerate(items, 1):
+            if isinstance(item, _ACTIONS):
+                continue
+            conditions = [frame.condition for frame in under if frame.condition != NONE] if len(targets) > 1 else []
+            read = [v for e in conditions for v in self.run.tape.reads(e)]
+            if isinstance(item, FlatAssign):
+                read += self.run.tape.reads(item.value)
+            is_known = isinstance(item, FlatAssign) and all(is_discrete(self.flat.variables[v]) for v in targets)
+            if not isinstance(item, FlatAssign) or not is_known or not targets.isdisjoint(read):
+                raise NotSupportedError(
+                    f"{item.span or section.span}: this algorithm section is not supported: it has a loop, sets a "
+                    "continuous variable, or reads what it sets",
+                    hint="write equations, or put the statements into a function",
+                )
+            self._equation(item, _How(under, item.span, order), found, standing)
+
+    def _equation(
+        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+    ) -> None:
+        """What one equation or assignment for discrete variables sets."""
+        left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
+        node = self.nodes[left]
+        if isinstance(node, VariableRef) and self.flat.variables[node.variable].type.base is not BaseType.REAL:
+            position = node.variable
+            if position in self.d.memory and not self.symbols.is_text(position):
+                values = scalars(self.d.shaped(position, right))
+                self._add(found, position, range(len(values)), values, how)
+            return
+        zero = self.nodes[right]
+        if isinstance(zero, FlatLiteral) and zero.value == 0 and not isinstance(node, VariableRef):
+            raise self._not_solved(how.span)
+        pairs = self._sides(left, right)
+        if not how.under and how.order is None:
+            standing += [_Row(one, other, how) for one, other in pairs]
+            return
+        for target, value in pairs:
+            self._set(found, target, value, how)
+
+    def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
+        """Scalar by scalar both sides of an equation for discrete variables."""
+        targets, values = map(scalars, self.run.sides(left, right))
+        return list(zip(targets, values * len(targets) if len(values) == 1 else values, strict=True))
+
+    def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
+        """One scalar assignment; -v = e is v = -e."""
+        root = self._discrete(target)
+        if root is None:
+            raise self._not_solved(how.span)
+        v, sign = root
+        position = self.symbols.owner[v]
+        self._add(found, position, [v - self.symbols.base[position]], [with_sign(self.g, sign, value)], how)
+
+    def _discrete(self, e: int) -> tuple[int, int] | None:
+        """A discrete variable and its sign, where the expression is nothing else."""
+        root = signed_variable(self.g, e)
+        return root if root is not None and self.symbols.variables[root[0]].kind == Kind.DISCRETE else None
+
+    def _not_solved(self, span: Span | None) -> ModelError:
+        return ModelError(
+            f"{span or 'here'}: an equation for discrete variables must have one of them alone on its left side",
+            hint="solve it for the variable: v = ...",
+        )
+
+    def _solve_standing(self, found: dict[int, list[list[_Branch]]], rows: list[_Row]) -> None:
+        """Equations that always hold. A connection a = b sets the side that nothing else sets: those with one choice
+        only go first, and what they set is no choice for the others any more.
+        """
+        taken = {
+            self.symbols.base[position] + k for position, lists in found.items() for k, own in enumerate(lists) if own
+        }
+        readers: dict[int, list[_Row]] = {}
+        for row in rows:
+            for e in (row.left, row.right):
+                if self._discrete(e) is not None:
+                    row.choices.append(e)
+                    readers.setdefault(self._number(e), []).append(row)
+        ready = [row for row in rows if len(row.choices) < 2]
+        waiting = [row for row in reversed(rows) if len(row.choices) == 2]
+        for v in taken:
+            ready += [row for row in readers.get(v, []) if row.drop(v, self._number)]
+        while ready or waiting:
+            row = ready.pop() if ready else waiting.pop()
+            if row.done:
+                continue
+            row.done = True
+            if not row.choices:
+                raise self._not_solved(row.how.span)
+            target = row.choices[0]
+            self._set(found, target, row.right if target == row.left else row.left, row.how)
+            v = self._number(target)
+            ready += [other for other in readers.get(v, []) if other is not row and other.drop(v, self._number)]
+
+    def _number(self, e: int) -> int:
+        root = signed_variable(self.g, e)
+        assert root is not None
+        return root[0]
+
+    def _add(
+        self,
+        found: dict[int, list[list[_Branch]]],
+        position: int,
+        places: Any,
+        values: list[int],
+        how: _How,
+    ) -> None:
+        lists = found.setdefault(position, [[] for _ in scalars(self.symbols.value(position))])
+        for k, value in zip(places, values, strict=True):
+            lists[k].append(_Branch(how, value))
+
+    def _memories(self, position: int, branches: list[list[_Branch]]) -> None:
+        before = scalars(self.d.before(position))
+        starts = self._starts(position)
+        clock = self.flat.variables[position].clock
+        for k, own in enumerate(branches or [[] for _ in before]):
+            number = self.symbols.base[position] + k
+            value = before[k]
+            for one in reversed(own):
+                if one.how.under:
+                    value = choose(self.g, self._active(one.how.under), one.value, value)
+                elif clock != NONE and one.how.order is None:
+                    value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
+                else:
+                    value = one.value
+            if not own:
+                variable = self.symbols.variables[number]
+                text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
+                self.symbols.refusals.append(Refusal(text, variable.span))
+            span = own[0].how.span if own else self.symbols.variables[number].span
+            self.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
+
+    def _starts(self, position: int) -> list[int]:
+        """Declared values before the first event."""
+        first = self.symbols.base[position]
+        n = len(scalars(self.symbols.value(position)))
+        starts = (self.symbols.variables[number].start for number in range(first, first + n))
+        return [const(self.g, 0.0) if e is None else e for e in starts]
+
+    # ----------------------------------------------------------------------------------------- activation
+
+    def _active(self, under: tuple[_Frame, ...]) -> int:
+        """True where everything around an item says so."""
+        active = const(self.g, 1.0)
+        for frame in under:
+            if frame.condition != NONE:
+                active = logical_and(self.g, active, self._says(frame.condition, frame.span, frame.is_when))
+            for other, span in frame.before:
+                never = logical_not(self.g, self._says(other, span, frame.is_when))
+                active = logical_and(self.g, active, never)
+        return active
+
+    def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
+        return self._rise(condition, span) if is_when else self.run.scalar(condition)
+
+    def _rise(self, which: int, span: Span | None) -> int:
+        """True in the round of an event in which a condition becomes true."""
+        known = self.triggers.get(which)
+        if known is not None:
+            return known
+        node, g = self.nodes[which], self.g
+        is_always = isinstance(node, FlatLiteral) and node.value is True
+        if is_always or isinstance(node, ClockTick) or (isinstance(node, FlatBuiltin) and node.name == "initial"):
+            known = self.run.scalar(which)
+        elif isinstance(node, FlatArray):
+            spans = self.run.tape.spans
+            known = self._rise(node.elements[0], spans[node.elements[0]])
+            for one in node.elements[1:]:
+                known = logical_or(g, known, self._rise(one, spans[one]))
+        else:
+            condition = self.run.scalar(which)
+            now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
+            known = logical_and(g, now, logical_not(g, before))
+            if self.d.initial not in variables_of(g, condition):
+                known = logical_and(g, known, logical_not(g, self.d.is_initial()))
+        self.triggers[which] = known
+        return known
+
+    def _memory(self, name: str, expression: int, start: int, span: Span | None) -> tuple[int, int]:
+        """A memory that the model does not name: nodes of its value and of the value before."""
+        now = self.d.new_symbol(f"${name}", Kind.DISCRETE, span)
+        before = self.d.new_symbol(f"pre(${name})", Kind.BEFORE, span)
+        memory = Memory(self.g.nodes[now][1], self.g.nodes[before][1], expression, start, span)
+        self.memories.append(memory)
+        return now, before
+
+    def floor(self, e: int, span: Span | None) -> int:
+        """floor(e) that changes at events only."""
+        known = self.floors.get(e)
+        if known is None:
+            g = self.g
+            value, one = apply(g, Op.FLOOR, e), const(g, 1.0)
+            known, before = self._memory(f"floor {len(self.floors) + 1}", value, value, span)
+            place = len(self.memories) - 1
+            short = mul(g, const(g, FLOOR_ROUNDING), add(g, one, apply(g, Op.ABS, e)))
+            # Relations with pre(F): they rest while F follows them
+            above = self.run.event(add(g, before, one), e, False, span)
+            below = self.run.event(e, before, True, span)
+            pair = zip(self.run.relations[-2:], (1, -1), strict=True)
+            self.run.relations[-2:] = [replace(relation, floor=side) for relation, side in pair]
+            here = apply(g, Op.FLOOR, add(g, e, short))
+            up = binary(g, Op.MAX, here, add(g, before, one))
+            down = binary(g, Op.MIN, here, sub(g, before, one))
+            expression = choose(g, above, up, choose(g, below, down, before))
+            self.memories[place] = replace(self.memories[place], expression=expression)
+            self.floors[e] = known
+        return known
+
+    # -------------------------------------------------------------------------------------------- actions
+
+    def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
+        """reinit, terminate or an assertion in a when-clause."""
+        at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
+        is_warning = isinstance(item, FlatAssert) and not item.is_error
+        if is_warning or (at_end and not isinstance(item, FlatReinit)):
+            return  # nothing that the run depends on
+        active = self._active(under)
+        if isinstance(item, FlatReinit):
+            states = scalars(self.run.value(item.state))
+            values = scalars(self.run.value(item.value))
+            for state, value in zip(states, values if len(values) > 1 else values * len(states), strict=True):
+                number = self.g.nodes[state][1]
+                self.symbols.change(number, state_select=StateSelect.ALWAYS)
+                self.actions.append(Action("reset", active, number, value, span=item.span))
+            return
+        assert isinstance(item, (FlatAssert, FlatTerminate))
+        if isinstance(item, FlatAssert):
+            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
+        message = str(self.run.value(item.message))
+        word = "stop" if isinstance(item, FlatTerminate) else "fail"
+        self.actions.append(Action(word, active, message=message, span=item.span))
+
+    def _reads_terminal(self, which: int) -> bool:
+        numbers = () if which == NONE else self.run.tape.reachable([which])
+        found = (self.nodes[n] for n in numbers)
+        return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)
+
+
+def framed(items: tuple[FlatItem, ...]) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    """Items inside of when and if, in order, with the conditions around them; other items as they are."""
+    stack: list[tuple[FlatItem, tuple[_Frame, ...]]] = [(item, ()) for item in reversed(items)]
+    while stack:
+        item, under = stack.pop()
+        if not isinstance(item, (FlatWhen, FlatIf)):
+            yield item, under
+            continue
+        inner: list[tuple[FlatItem, tuple[_Frame, ...]]] = []
+        before: tuple[tuple[int, Span | None], ...] = ()
+        for branch in item.branches:
+            frame = _Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
+            inner += [(one, (*under, frame)) for one in branch.body]
+            before = (*before, (branch.condition, branch.span))
+        if isinstance(item, FlatIf):
+            frame = _Frame(NONE, item.span, False, before)
+            inner += [(one, (*under, frame)) for one in item.otherwise]
+        stack.extend(reversed(inner))
