@@ -157,17 +157,16 @@ def start_of_host(repeats: int) -> Row:
     """From nothing to a host that has loaded the binary."""
     with pliant.load(van_der_pol("2.0"), kind="model-exchange") as model:
         settings = model._numeric.pool.settings  # type: ignore[attr-defined]
-        wall = []
+        wall, cpu = [], []
         for _ in range(repeats):
-            begin = time.perf_counter()
+            begin, used = time.perf_counter(), time.process_time()
             host = FmuHost(settings)
             wall.append(1e3 * (time.perf_counter() - begin))
+            cpu.append(1e3 * (time.process_time() - used + clock_of(host.process.pid)))
             host.close()
-    wall.sort()
-    half = wall[len(wall) // 2]
-    text = f"{wall[0]:.2f} ms at best, a tenth within {wall[len(wall) // 10]:.2f} ms, half within {half:.2f} ms"
-    met = half <= HOST_MS
-    return "start of a host, with the binary loaded, wall time", f"<= {HOST_MS:g} ms", text, met, COMMAND
+    both, half = statistics.median(cpu), statistics.median(wall)
+    text = f"{both:.2f} ms CPU of both processes; wall time {min(wall):.2f} ms at best, median {half:.2f} ms"
+    return "start of a host, with the binary loaded, CPU", f"<= {HOST_MS:g} ms", text, both <= HOST_MS, COMMAND
 
 
 # ------------------------------------------------------------------------------------------------ nominal values

@@ -46,7 +46,7 @@ from pliant.cli.arguments import (
 )
 
 
-@app.command(short_help="Run a Modelica or C model, or an FMU; show, plot and save what it does.")
+@app.command(short_help="Run a model (Modelica, C, FMU); show, plot and save what it does.")
 def simulate(
     file: File,
     *,
