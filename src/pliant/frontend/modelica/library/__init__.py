@@ -1,0 +1,1 @@
+"""Libraries: folders and files of classes, read class by class."""

@@ -1,0 +1,1 @@
+"""Modelica text to syntax trees: `tree` describes the data."""
