@@ -4,6 +4,7 @@
     ├── ArgumentError (ValueError)      an argument of a public function is invalid
     │   └── CallError (TypeError)       the arguments do not fit the function; shows the call
     ├── ModelError                      the model itself is wrong or cannot be read
+    │   ├── ModelicaSyntaxError         the text is not Modelica; lists every fault with its place
     │   ├── CompileError                the C compiler is missing or refuses the model's C text
     │   ├── SingularModelError          the equations do not determine the unknowns; names both
     │   ├── UnknownNameError (KeyError) no variable of that name; suggests the nearest
@@ -35,6 +36,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pliant.ir import Span
     from pliant.solve.results.result import Result
 
 
@@ -59,7 +61,22 @@ class CallError(ArgumentError, TypeError):
 
 
 class ModelError(PliantError):
-    """The model itself is wrong or cannot be read."""
+    """The model itself is wrong or cannot be read.
+
+    ``span`` is the place in the Modelica text (file, line, column), ``rule`` the section of the specification, where
+    they are known.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", span: Span | None = None, rule: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.span = span
+        self.rule = rule
+
+
+class ModelicaSyntaxError(ModelError):
+    """The text is not Modelica. ``faults`` are all that were found, each with message, hint, span and rule."""
+
+    faults: tuple[ModelError, ...] = ()
 
 
 class CompileError(ModelError):

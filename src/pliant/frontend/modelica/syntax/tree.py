@@ -1,13 +1,13 @@
 """The syntax tree of Modelica 3.6: data only.
 
 Every node has its place, `source`, `start` and `end` (offsets into `source.text`, end exclusive); `node.span` is the
-same as file, line and column. Nodes are compared by identity and may be keys; `same(a, b)` compares what was written,
+same as file, line and column. Nodes are compared by identity and may be keys; `walk.same` compares what was written,
 places aside. All fields are final (the type checker sees to it); two things are made at their first use: the body of a
 long class, and the arguments of an annotation.
 
 **Names.** An identifier is a str as written, quotes included (`'a b'` and `a` differ). A reference has its parts in
 `names`; `subscripts` is empty where no part has any, else one tuple per part. `rooted`: written with a leading dot.
-`time`, `Real`, `String` and all functions are ordinary names; `der`, `initial` and `pure` are so as functions of a Call.
+`time`, `Real` and all functions are ordinary names, also `der`, `initial` and `pure` where they are called.
 
 **Classes.** A ClassDefinition is a LongClass (`model M ... end M`, also `redeclare model extends M`), a ShortClass
 (`type T = Real[3](unit="m")`), an Enumeration or a DerivativeClass (`function f = der(g, x)`). `kind` is one of KINDS;
@@ -29,10 +29,10 @@ of the name followed by those of the type (10.1): b has (2, 3), a has (3,). The 
 **Modifiers.** `modification` of a component, an extends clause or a short class holds `arguments` and `value` (the
 binding; `Break` removes one, 7.2). An argument is a Modifier (`each final a.b(min=0) = 1`), a Redeclaration (of
 `element`, with its prefixes REDECLARE, REPLACEABLE and FINAL as in an element) or, in extends only, an Exclusion
-(`break a`, `break connect(a, b)`, 7.4). Annotations are the same: `annotation.arguments`; `annotation.find("experiment")`.
+(`break a`, `break connect(a, b)`, 7.4). Annotations are the same: `annotation.arguments`, `annotation.find(name)`.
 
-**Expressions.** Parentheses leave no trace. `Binary.left` may be a chain as long as the text: `left_chain` unrolls it;
-all other nesting is at most MAX_DEPTH levels deep. `else if` and `elseif` both are branches of one If. `Tuple` is
+**Expressions.** Parentheses leave no trace. `Binary.left` may be a chain as long as the text: `walk.left_chain` unrolls
+it; all other nesting is at most MAX_DEPTH levels deep. `else if` and `elseif` both are branches of one If. `Tuple` is
 `(a, , b)`, of outputs; a call with `for` is a Reduction, `{... for ...}` an ArrayComprehension.
 
 **Equations and statements** are separate families with the same fields (IfEquation, IfStatement, ...).
@@ -40,13 +40,136 @@ all other nesting is at most MAX_DEPTH levels deep. `else if` and `elseif` both 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
-from pliant.frontend.modelica.syntax.source import NO_SOURCE, Source
+from pliant.frontend.modelica.syntax.node import Node, set_field, set_place
+from pliant.frontend.modelica.syntax.source import Source
+from pliant.frontend.modelica.syntax.tree_equations import (
+    Algorithm,
+    Assignment,
+    BreakStatement,
+    CallEquation,
+    CallStatement,
+    Connect,
+    Equation,
+    ForEquation,
+    ForStatement,
+    IfEquation,
+    IfStatement,
+    ReturnStatement,
+    SimpleEquation,
+    Statement,
+    TupleAssignment,
+    WhenEquation,
+    WhenStatement,
+    WhileStatement,
+)
+from pliant.frontend.modelica.syntax.tree_expressions import (
+    ArrayComprehension,
+    ArrayConstructor,
+    Binary,
+    BooleanLiteral,
+    Break,
+    Call,
+    Colon,
+    Concatenation,
+    End,
+    Expression,
+    ForIndex,
+    If,
+    IntegerLiteral,
+    NamedArgument,
+    PartialApplication,
+    Range,
+    RealLiteral,
+    Reduction,
+    Reference,
+    StringLiteral,
+    Tuple,
+    Unary,
+)
 
 if TYPE_CHECKING:
     from pliant.ir import Span
+
+__all__ = [
+    "ENCAPSULATED",
+    "FINAL",
+    "IMPURE",
+    "INNER",
+    "KINDS",
+    "MAX_DEPTH",
+    "OUTER",
+    "PARTIAL",
+    "PREFIX_WORDS",
+    "PROTECTED",
+    "PURE",
+    "REDECLARE",
+    "REPLACEABLE",
+    "Algorithm",
+    "Annotation",
+    "Argument",
+    "ArrayComprehension",
+    "ArrayConstructor",
+    "Assignment",
+    "Binary",
+    "Body",
+    "BooleanLiteral",
+    "Break",
+    "BreakStatement",
+    "Call",
+    "CallEquation",
+    "CallStatement",
+    "ClassDefinition",
+    "Colon",
+    "Component",
+    "Concatenation",
+    "Connect",
+    "Constraint",
+    "DerivativeClass",
+    "Element",
+    "End",
+    "Enumeration",
+    "EnumerationLiteral",
+    "Equation",
+    "Exclusion",
+    "Expression",
+    "Extends",
+    "External",
+    "ForEquation",
+    "ForIndex",
+    "ForStatement",
+    "If",
+    "IfEquation",
+    "IfStatement",
+    "Import",
+    "IntegerLiteral",
+    "LongClass",
+    "Modification",
+    "Modifier",
+    "NamedArgument",
+    "Node",
+    "PartialApplication",
+    "Range",
+    "RealLiteral",
+    "Redeclaration",
+    "Reduction",
+    "Reference",
+    "ReturnStatement",
+    "Sections",
+    "ShortClass",
+    "SimpleEquation",
+    "Statement",
+    "StoredDefinition",
+    "StringLiteral",
+    "Tuple",
+    "TupleAssignment",
+    "Unary",
+    "WhenEquation",
+    "WhenStatement",
+    "WhileStatement",
+]
 
 MAX_DEPTH: Final = 200  # levels of nesting, far below what Python's own stack allows
 
@@ -88,196 +211,6 @@ PREFIX_WORDS: Final = {
     "pure": PURE,
     "impure": IMPURE,
 }
-
-
-@dataclass_transform(eq_default=False, frozen_default=True)
-class _NodeType(type):
-    """Gives a class of nodes its slots and a constructor of all fields, those of its base classes first."""
-
-    def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> _NodeType:
-        inherited: tuple[str, ...] = bases[0].fields if bases else ()  # type: ignore[attr-defined]
-        own = tuple(one for one, kind in space.get("__annotations__", {}).items() if not kind.startswith("ClassVar"))
-        space["__slots__"] = own + space.pop("extra_slots", ())
-        fields = inherited + own
-        space["fields"] = fields
-        if "__init__" not in space and own:
-            stores = "".join(f"\n    self.{one} = {one}" for one in fields)
-            made: dict[str, Any] = {}
-            exec(f"def __init__(self, {', '.join(fields)}):{stores}", made)
-            space["__init__"] = made["__init__"]
-        return super().__new__(mcs, name, bases, space)
-
-
-class Node(metaclass=_NodeType):
-    """Anything that stands in a text."""
-
-    source: Source
-    start: int
-    end: int
-
-    fields: ClassVar[tuple[str, ...]]
-
-    @property
-    def span(self) -> Span:
-        """File, line and column."""
-        return self.source.span(self.start, self.end)
-
-    @property
-    def text(self) -> str:
-        """As it was written."""
-        return self.source.text[self.start : self.end]
-
-    def __repr__(self) -> str:
-        line, column = self.source.line_and_column(self.start)
-        return f"<{type(self).__name__} {self.source.file}:{line}:{column} {self.source.text[self.start : self.end]!r:.60}>"
-
-
-# ---------------------------------------------------------------------------------------------------------- expressions
-
-
-class Expression(Node):
-    """Something with a value."""
-
-
-class RealLiteral(Expression):
-    """`1.5e3`"""
-
-    value: float
-
-
-class IntegerLiteral(Expression):
-    """`15`"""
-
-    value: int
-
-
-class StringLiteral(Expression):
-    """`"text"`, escapes resolved."""
-
-    value: str
-
-
-class BooleanLiteral(Expression):
-    """`true` or `false`."""
-
-    value: bool
-
-
-class End(Expression):
-    """`end` in a subscript."""
-
-
-class Colon(Expression):
-    """`:` as a subscript or as a dimension."""
-
-
-class Break(Expression):
-    """`break` in place of a binding: it is removed (7.2)."""
-
-
-class Reference(Expression):
-    """`a.b[3].c`; also the name of a function or class."""
-
-    names: tuple[str, ...]
-    subscripts: tuple[tuple[Expression, ...], ...]  # empty: none at all; else one tuple for each name
-    rooted: bool
-
-    @property
-    def dotted(self) -> str:
-        """The names with dots, subscripts aside."""
-        return ("." if self.rooted else "") + ".".join(self.names)
-
-
-class Unary(Expression):
-    """`-x`, `+x`, `.-x`, `.+x`, `not x`."""
-
-    operator: str
-    operand: Expression
-
-
-class Binary(Expression):
-    """`left operator right`; operators as written, `and` and `or` included."""
-
-    operator: str
-    left: Expression
-    right: Expression
-
-
-class If(Expression):
-    """`if c1 then v1 elseif c2 then v2 else v3`."""
-
-    branches: tuple[tuple[Expression, Expression], ...]  # condition, value
-    otherwise: Expression
-
-
-class Range(Expression):
-    """`start : stop` or `start : step : stop`."""
-
-    first: Expression
-    step: Expression | None
-    last: Expression
-
-
-class ArrayConstructor(Expression):
-    """`{a, b}`"""
-
-    elements: tuple[Expression, ...]
-
-
-class Concatenation(Expression):
-    """`[a, b; c, d]`"""
-
-    rows: tuple[tuple[Expression, ...], ...]
-
-
-class Tuple(Expression):
-    """`(a, , b)`: outputs of a function. A single expression in parentheses is that expression."""
-
-    items: tuple[Expression | None, ...]
-
-
-class ForIndex(Node):
-    """`i in 1:3`, or `i` alone, whose range follows from its use."""
-
-    name: str
-    values: Expression | None
-
-
-class ArrayComprehension(Expression):
-    """`{value for i in a, j in b}`"""
-
-    value: Expression
-    indices: tuple[ForIndex, ...]
-
-
-class NamedArgument(Node):
-    """`name = value` in a call."""
-
-    name: str
-    value: Expression
-
-
-class Call(Expression):
-    """`f(a, b, c = d)`; `function` is a Reference, of `der`, `initial` and `pure`, too."""
-
-    function: Reference
-    arguments: tuple[Expression, ...]
-    named: tuple[NamedArgument, ...]
-
-
-class Reduction(Expression):
-    """`sum(value for i in 1:n)`"""
-
-    function: Reference
-    value: Expression
-    indices: tuple[ForIndex, ...]
-
-
-class PartialApplication(Expression):
-    """`function f(a = 1)` as an argument."""
-
-    function: Reference
-    named: tuple[NamedArgument, ...]
 
 
 # -------------------------------------------------------------------------------------------------------- modifications
@@ -330,9 +263,9 @@ class Annotation(Node):
         end: int,
         arguments: tuple[Argument, ...] | Callable[[], tuple[Argument, ...]],
     ) -> None:
-        _place(self, source, start, end)
-        _set(self, "_parse", arguments if callable(arguments) else None)
-        _set(self, "_arguments", None if callable(arguments) else arguments)
+        set_place(self, source, start, end)
+        set_field(self, "_parse", arguments if callable(arguments) else None)
+        set_field(self, "_arguments", None if callable(arguments) else arguments)
 
     if TYPE_CHECKING:
         _arguments: tuple[Argument, ...] | None
@@ -345,8 +278,8 @@ class Annotation(Node):
         if found is None:
             assert self._parse is not None
             found = self._parse()
-            _set(self, "_arguments", found)
-            _set(self, "_parse", None)
+            set_field(self, "_arguments", found)
+            set_field(self, "_parse", None)
         return found
 
     def find(self, name: str) -> Modification | None:
@@ -467,7 +400,7 @@ class DerivativeClass(ClassDefinition):
 
 
 class LongClass(ClassDefinition):
-    """`model M ... end M`; with `is_extension` `model extends M(...) ... end M` (7.3.1). The body is parsed on demand."""
+    """`model M ... end M`; with `is_extension` `model extends M(...) ... end M` (7.3.1), parsed on demand."""
 
     is_extension: bool
     extra_slots = ("_body", "_parse")
@@ -485,15 +418,15 @@ class LongClass(ClassDefinition):
         is_extension: bool,
         body: Body | Callable[[], Body],
     ) -> None:
-        _place(self, source, start, end)
-        _set(self, "name", name)
-        _set(self, "kind", kind)
-        _set(self, "prefixes", prefixes)
-        _set(self, "name_start", name_start)
-        _set(self, "constraint", constraint)
-        _set(self, "is_extension", is_extension)
-        _set(self, "_body", None if callable(body) else body)
-        _set(self, "_parse", body if callable(body) else None)
+        set_place(self, source, start, end)
+        set_field(self, "name", name)
+        set_field(self, "kind", kind)
+        set_field(self, "prefixes", prefixes)
+        set_field(self, "name_start", name_start)
+        set_field(self, "constraint", constraint)
+        set_field(self, "is_extension", is_extension)
+        set_field(self, "_body", None if callable(body) else body)
+        set_field(self, "_parse", body if callable(body) else None)
 
     if TYPE_CHECKING:
         _body: Body | None
@@ -506,8 +439,8 @@ class LongClass(ClassDefinition):
         if found is None:
             assert self._parse is not None
             found = self._parse()
-            _set(self, "_body", found)
-            _set(self, "_parse", None)
+            set_field(self, "_body", found)
+            set_field(self, "_parse", None)
         return found
 
     @property
@@ -552,7 +485,7 @@ class Body(Node):
         sections: Sections,
         annotation: Annotation | None,
     ) -> None:
-        _place(self, *place)
+        set_place(self, *place)
         members: dict[str, ClassDefinition | Component] = {}
         repeated: list[ClassDefinition | Component] = []
         for one in elements:
@@ -575,7 +508,7 @@ class Body(Node):
             ("components", tuple(one for one in elements if isinstance(one, Component))),
             ("classes", tuple(one for one in elements if isinstance(one, ClassDefinition))),
         ):
-            _set(self, name, value)
+            set_field(self, name, value)
 
 
 class Sections:
@@ -606,197 +539,3 @@ class StoredDefinition(Node):
 
     within: tuple[str, ...] | None  # None: no such clause; empty: `within;`
     classes: tuple[ClassDefinition, ...]
-
-
-# ------------------------------------------------------------------------------------------- equations and statements
-
-
-class Equation(Node):
-    """An equation, with the description behind it."""
-
-    description: str
-    annotation: Annotation | None
-
-
-class SimpleEquation(Equation):
-    """`left = right`"""
-
-    left: Expression
-    right: Expression
-
-
-class IfEquation(Equation):
-    """`if c then ... elseif d then ... else ... end if`"""
-
-    branches: tuple[tuple[Expression, tuple[Equation, ...]], ...]
-    otherwise: tuple[Equation, ...]
-
-
-class ForEquation(Equation):
-    """`for i in a, j in b loop ... end for`"""
-
-    indices: tuple[ForIndex, ...]
-    equations: tuple[Equation, ...]
-
-
-class WhenEquation(Equation):
-    """`when c then ... elsewhen d then ... end when`"""
-
-    branches: tuple[tuple[Expression, tuple[Equation, ...]], ...]
-
-
-class Connect(Equation):
-    """`connect(a, b)`"""
-
-    left: Reference
-    right: Reference
-
-
-class CallEquation(Equation):
-    """`assert(...)`, `reinit(x, 0)`, `Connections.root(a)`: a call that stands alone."""
-
-    call: Call | Reduction
-
-
-class Algorithm(Node):
-    """One algorithm section."""
-
-    statements: tuple[Statement, ...]
-
-
-class Statement(Node):
-    """A statement, with the description behind it."""
-
-    description: str
-    annotation: Annotation | None
-
-
-class Assignment(Statement):
-    """`a.b[i] := value`"""
-
-    target: Reference
-    value: Expression
-
-
-class TupleAssignment(Statement):
-    """`(a, , b) := f(x)`"""
-
-    targets: Tuple
-    value: Call | Reduction
-
-
-class CallStatement(Statement):
-    """`f(x);`"""
-
-    call: Call | Reduction
-
-
-class IfStatement(Statement):
-    """`if c then ... elseif d then ... else ... end if`"""
-
-    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
-    otherwise: tuple[Statement, ...]
-
-
-class ForStatement(Statement):
-    """`for i in a, j in b loop ... end for`"""
-
-    indices: tuple[ForIndex, ...]
-    statements: tuple[Statement, ...]
-
-
-class WhileStatement(Statement):
-    """`while c loop ... end while`"""
-
-    condition: Expression
-    statements: tuple[Statement, ...]
-
-
-class WhenStatement(Statement):
-    """`when c then ... elsewhen d then ... end when`"""
-
-    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
-
-
-class BreakStatement(Statement):
-    """`break`"""
-
-
-class ReturnStatement(Statement):
-    """`return`"""
-
-
-# -------------------------------------------------------------------------------------------------------------- helpers
-
-_set = object.__setattr__
-
-
-def _place(node: Node, source: Source, start: int, end: int) -> None:
-    _set(node, "source", source)
-    _set(node, "start", start)
-    _set(node, "end", end)
-
-
-def left_chain(node: Expression) -> tuple[Expression, list[Binary]]:
-    """The first operand and the operations on it in order: `a + b - c` gives a, [a + b, (a + b) - c]."""
-    operations: list[Binary] = []
-    while isinstance(node, Binary):
-        operations.append(node)
-        node = node.left
-    operations.reverse()
-    return node, operations
-
-
-def children(node: Node) -> Iterator[Node]:
-    """Nodes directly below, in the order of their fields; bodies and annotations that were not parsed are parsed."""
-    for field in contents(node):
-        yield from _nodes_in(field)
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, parents first, without recursion."""
-    open_nodes = [node]
-    while open_nodes:
-        one = open_nodes.pop()
-        yield one
-        open_nodes.extend(reversed(list(children(one))))
-
-
-def contents(node: Node) -> list[object]:
-    """The fields of a node without its place."""
-    if isinstance(node, LongClass):
-        return [getattr(node, name) for name in (*node.fields[3:], "body") if name != "name_start"]
-    if isinstance(node, Annotation):
-        return [node.arguments]
-    return [getattr(node, name) for name in node.fields[3:] if name != "name_start"]
-
-
-def same(one: object, other: object) -> bool:
-    """The same was written, places aside."""
-    pairs = [(one, other)]
-    while pairs:
-        a, b = pairs.pop()
-        if type(a) is not type(b):
-            return False
-        if isinstance(a, Node) and isinstance(b, Node):
-            pairs.extend(zip(contents(a), contents(b), strict=True))
-        elif isinstance(a, tuple) and isinstance(b, tuple):
-            if len(a) != len(b):
-                return False
-            pairs.extend(zip(a, b, strict=True))
-        elif a != b:
-            return False
-    return True
-
-
-def _nodes_in(field: object) -> Iterator[Node]:
-    if isinstance(field, Node):
-        yield field
-    elif isinstance(field, tuple):
-        for one in field:
-            yield from _nodes_in(one)
-
-
-def no_place() -> tuple[Source, int, int]:
-    """The place of a node that was made, not read."""
-    return NO_SOURCE, 0, 0
