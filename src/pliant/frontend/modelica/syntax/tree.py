@@ -171,7 +171,7 @@ __all__ = [
     "WhileStatement",
 ]
 
-MAX_DEPTH: Final = 200  # levels of nesting, far below what Python's own stack allows
+MAX_DEPTH: Final = 120  # levels of nesting, far below what Python's own stack allows
 
 KINDS: Final = (
     "class",

@@ -1,0 +1,376 @@
+"""Classes and their elements (A.2.1 to A.2.4). Bodies of long classes are read on demand."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NoReturn
+
+from pliant.frontend.modelica.syntax.equations import SECTION_WORDS, EquationParser
+from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
+from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
+from pliant.frontend.modelica.syntax.outline import Outline
+from pliant.frontend.modelica.syntax.tokens import IDENT, STRING
+from pliant.frontend.modelica.syntax.tree import (
+    ENCAPSULATED,
+    FINAL,
+    INNER,
+    OUTER,
+    PROTECTED,
+    REDECLARE,
+    REPLACEABLE,
+    Algorithm,
+    Annotation,
+    Body,
+    ClassDefinition,
+    Component,
+    Element,
+    Expression,
+    Extends,
+    External,
+    Import,
+    LongClass,
+    Modification,
+    Sections,
+)
+
+_RULE: Final = "A.2.2"
+_ELEMENT_PREFIXES: Final = (("redeclare", REDECLARE), ("final", FINAL), ("inner", INNER), ("outer", OUTER))
+_ANY_PREFIX: Final = frozenset(
+    [
+        "redeclare",
+        "final",
+        "inner",
+        "outer",
+        "replaceable",
+        "encapsulated",
+        "partial",
+        "flow",
+        "stream",
+        "discrete",
+        "parameter",
+        "constant",
+        "input",
+        "output",
+        "each",
+    ]
+)
+
+
+class ClassParser(EquationParser):
+    """Reads classes."""
+
+    __slots__ = ()
+
+    def class_definition(self, start: int, prefixes: int) -> ClassDefinition:
+        """`encapsulated partial model M ...`; the next token is the first of the class itself."""
+        if self.accept("encapsulated"):
+            prefixes |= ENCAPSULATED
+        more, kind = self.class_prefixes()
+        prefixes |= more
+        i = self.i
+        is_extension = self.kinds[i] == "extends"
+        if is_extension:
+            i += 1
+        elif self.kinds[i + 1] == "=":
+            return self.short_class(start, kind, prefixes)
+        closing = self.outline.classes.get(i)
+        if closing is None:
+            self.i = i
+            self.expected("the name of the class", rule=_RULE)
+        if is_extension and self.kinds[i + 1] == "=":
+            self.i = i + 1
+            self.fault("a class that extends has no `=`", hint="end it with `end`", rule="7.3.1")
+        self.i = closing
+        if self.kinds[closing] == "end":
+            self.i = closing + 2 if self.kinds[closing + 1] == IDENT else closing + 1
+        constraint = self.constraint(prefixes)
+        end = self.ends[self.i - 1]
+        read = partial(read_body, self.outline, i + 1, closing, is_extension=is_extension)
+        body = self._body_now(i + 1, closing, is_extension) if self.is_complete else read
+        name = self.texts[i]
+        return LongClass(self.source, start, end, name, kind, prefixes, self.starts[i], constraint, is_extension, body)
+
+    def _body_now(self, i: int, closing: int, is_extension: bool) -> Body:
+        """The body, read by a parser of its own; faults are noted and what could be read is kept."""
+        self.enter()
+        parser = ClassParser(self.outline, i, self.faults, is_complete=True)
+        parser.depth = self.depth
+        parser.warnings = self.warnings
+        body = parser.body(closing, is_extension=is_extension)
+        self.depth -= 1
+        return body
+
+    # ---------------------------------------------------------------------------------------------------------- body
+
+    def body(self, stop: int, *, is_extension: bool) -> Body:
+        """What stands between the name of a class and its `end`, which is token `stop`."""
+        self.stop = stop
+        start = self.starts[self.i]
+        modification: Modification | None = None
+        description = ""
+        self.begin = self.i
+        try:
+            modification = self.bracketed() if is_extension else None
+            description = self.description_string()
+        except Found as found:
+            self.recover(found, self.depth)
+        elements: list[Element] = []
+        sections = Sections()
+        annotation: Annotation | None = None
+        visibility = 0
+        while self.i < stop:
+            self.begin = self.i
+            depth = self.depth
+            kind = self.kinds[self.i]
+            try:
+                if kind == "public" or kind == "protected":
+                    self.i += 1
+                    visibility = PROTECTED if kind == "protected" else 0
+                elif self._section(kind, sections):
+                    pass
+                elif kind == "annotation":
+                    annotation = self._class_annotation()
+                else:
+                    self._element(elements, visibility)
+                    if self.kinds[self.i] != ";":
+                        self._no_semicolon_behind_element()
+                    self.i += 1
+            except Found as found:
+                self.recover(found, depth)
+        self._check_unread(stop)
+        end = self.ends[stop - 1]
+        return Body((self.source, min(start, end), end), description, modification, elements, sections, annotation)
+
+    def _check_unread(self, stop: int) -> None:
+        """The parser is past the end of the class where something in it swallowed the end."""
+        if self.i > stop and not self.faults:
+            self.fault("the class ends inside of this", hint="look for a missing `;` or `)`", rule=_RULE, at=stop)
+
+    def _section(self, kind: str, sections: Sections) -> bool:
+        """A section of equations or statements, or an external clause; False where none begins here."""
+        i = self.i
+        is_initial = kind == "initial" and self.kinds[i + 1] in ("equation", "algorithm")
+        if is_initial:
+            kind = self.kinds[i + 1]
+            self.i += 1
+        if kind == "equation":
+            self.i += 1
+            (sections.initial_equations if is_initial else sections.equations).extend(self.equations())
+        elif kind == "algorithm":
+            self.i += 1
+            found = tuple(self.statements())
+            made = Algorithm(self.source, self.starts[i], self.ends[self.i - 1], found)
+            (sections.initial_algorithms if is_initial else sections.algorithms).append(made)
+        elif kind == "external":
+            if sections.external is not None:
+                self.fault("a second `external`", hint="keep one of them", rule="12.9")
+            sections.external = self._external()
+            if self.kinds[self.i] not in ("annotation", "end") and self.i < self.stop:
+                self.fault("only an annotation may follow `external`", hint="write it at the end", rule=_RULE)
+        elif kind in ("end", "else", "elseif", "elsewhen"):
+            self._stray(kind)
+        else:
+            return False
+        return True
+
+    def _stray(self, kind: str) -> None:
+        """What is left of a block whose beginning could not be read; a fault only where nothing was reported yet."""
+        i = self.i
+        self.i = i + 2 if kind == "end" else i + 1
+        if not self.faults:
+            word = f"end {self.kinds[i + 1]}" if kind == "end" else kind
+            self.fault(f"`{word}` without a beginning", hint="remove it", rule="A.2.6", at=i)
+        while self.i < self.stop and self.kinds[self.i] not in (";", "then"):
+            self.i += 1
+        self.i = min(self.i + 1, self.stop)
+        if kind != "end":
+            self._rest_of_block()
+
+    def _rest_of_block(self) -> None:
+        while self.i < self.stop and self.kinds[self.i] not in SECTION_WORDS and self.kinds[self.i] != "end":
+            self.i += 1
+
+    def _class_annotation(self) -> Annotation:
+        i = self.i
+        found = self.annotation()
+        if self.kinds[self.i] != ";":
+            self.expected("`;` behind the annotation", rule=_RULE)
+        self.i += 1
+        if self.i < self.stop:
+            hint = "move it to the end of the class, behind all equations"
+            self.fault("the annotation of a class must be the last thing in it", hint=hint, rule=_RULE, at=i)
+        return found
+
+    def _external(self) -> External:
+        i = self.i
+        self.i += 1
+        language = self.string(self.expect(STRING)) if self.kinds[self.i] == STRING else "C"
+        output = None
+        function = ""
+        arguments: list[Expression] = []
+        if self.kinds[self.i] in (IDENT, "."):
+            at = self.i
+            reference = self.reference()
+            if self.accept("="):
+                output = reference
+                at = self.i
+                reference = self.reference("the name of the external function")
+            if len(reference.names) > 1 or reference.subscripts or reference.rooted:
+                self.fault("the name of an external function is a single word", hint="", rule="12.9", at=at)
+            function = reference.names[0]
+            self.expect("(", "`(` behind the name of the external function", rule="12.9")
+            if self.kinds[self.i] != ")":
+                arguments.append(self.expression())
+                while self.accept(","):
+                    arguments.append(self.expression())
+            self.expect(")", "`,` or `)` behind an argument", rule="12.9")
+        annotation = self.annotation() if self.kinds[self.i] == "annotation" else None
+        if self.kinds[self.i] != ";":
+            self.expected("`;` behind the external function", rule="12.9")
+        self.i += 1
+        end = self.ends[self.i - 2]
+        return External(self.source, self.starts[i], end, language, output, function, tuple(arguments), annotation)
+
+    # ------------------------------------------------------------------------------------------------------- elements
+
+    def _element(self, elements: list[Element], visibility: int) -> None:
+        kinds = self.kinds
+        kind = kinds[self.i]
+        if kind == "import":
+            elements.append(self._import())
+            return
+        if kind == "extends":
+            elements.append(self._extends(visibility))
+            return
+        start = self.starts[self.i]
+        prefixes = visibility
+        for word, mask in _ELEMENT_PREFIXES:
+            if kinds[self.i] == word:
+                self.i += 1
+                prefixes |= mask
+        if kinds[self.i] == "replaceable":
+            self.i += 1
+            prefixes |= REPLACEABLE
+        if kinds[self.i] in CLASS_WORDS:
+            elements.append(self.class_definition(start, prefixes))
+        else:
+            self._components(elements, start, prefixes)
+
+    def _import(self) -> Import:
+        start = self.starts[self.i]
+        self.i += 1
+        alias = ""
+        everything = False
+        members: list[str] = []
+        if self.kinds[self.i] == IDENT and self.kinds[self.i + 1] == "=":
+            alias = self.texts[self.i]
+            self.i += 2
+        names = [self.identifier("the name of a package or class to import")]
+        while (self.kinds[self.i] in (".", ".*") and not alias) or self.kinds[self.i] == ".":
+            if self.accept(".*"):
+                everything = True
+                break
+            self.i += 1
+            if not alias and self.accept("*"):
+                everything = True
+                break
+            if not alias and self.accept("{"):
+                members.append(self.identifier("a name to import"))
+                while self.accept(","):
+                    members.append(self.identifier("a name to import"))
+                self.expect("}", "`,` or `}` behind a name to import", rule="13.2.1")
+                break
+            names.append(self.identifier("a name behind the dot"))
+        text, annotation = self.comment()
+        made = (self.source, start, self.ends[self.i - 1], tuple(names), alias, everything)
+        return Import(*made, tuple(members), text, annotation)
+
+    def _extends(self, visibility: int) -> Extends:
+        start = self.starts[self.i]
+        self.i += 1
+        base = self.type_name("the name of the base class")
+        modification = None
+        if self.kinds[self.i] == "(":
+            at = self.i
+            arguments = self.class_modification(in_extends=True)
+            modification = Modification(self.source, self.starts[at], self.ends[self.i - 1], arguments, None)
+        annotation = self.annotation() if self.kinds[self.i] == "annotation" else None
+        if self.kinds[self.i] == STRING:
+            self.fault("`extends` has no description", hint="write it as a comment: `// ...`", rule="A.2.3")
+        return Extends(self.source, start, self.ends[self.i - 1], base, modification, annotation, visibility)
+
+    def _components(self, elements: list[Element], start: int, prefixes: int) -> None:
+        """`parameter Real[3] a = 1 "text", b[2];` up to the semicolon."""
+        connection, variability, causality = self.type_prefix()
+        if self.kinds[self.i] not in (IDENT, "."):
+            self._no_element()
+        kind = self.type_name("the type of a component")
+        shared = self.subscripts() if self.kinds[self.i] == "[" else ()
+        declared: list[Component] = []
+        while True:
+            if self.kinds[self.i] != IDENT:
+                self._no_component_name()
+            i = self.i
+            name = self.texts[i]
+            self.i = i + 1
+            dimensions = self.subscripts() + shared if self.kinds[i + 1] == "[" else shared
+            modification = self.modification() if self.kinds[self.i] in ("(", "=", ":=") else None
+            condition = self.expression() if self.accept("if") else None
+            text, annotation = self.comment()
+            place = (self.source, self.starts[i] if declared else start, self.ends[self.i - 1])
+            made = (*place, name, kind, prefixes, variability, causality, connection, dimensions)
+            declared.append(Component(*made, modification, condition, text, annotation, None))
+            if self.kinds[self.i] != ",":
+                break
+            self.i += 1
+        constraint = self.constraint(prefixes)
+        if constraint is not None:
+            for one in declared:
+                values = {field: getattr(one, field) for field in Component.fields}
+                values["constraint"] = constraint
+                elements.append(Component(**values))
+        else:
+            elements.extend(declared)
+
+    # --------------------------------------------------------------------------------------------------------- faults
+
+    def _no_element(self) -> NoReturn:
+        kind = self.kinds[self.i]
+        if kind in _ANY_PREFIX and self.i > self.begin:
+            order = "`redeclare final inner outer replaceable`, then `flow`, `parameter`, `input`"
+            self.fault(f"`{kind}` is in the wrong place", hint=f"the order is {order}", rule="A.2.4")
+        if kind in ("if", "for", "when", "connect", "while"):
+            self.fault(f"`{kind}` stands among declarations", hint="write `equation` above it", rule=_RULE)
+        if kind == ";":
+            self.fault("a `;` too many", hint="remove it", rule=_RULE)
+        if self.kinds[self.begin] in ("der", "(", "initial"):
+            self.fault("an equation stands among declarations", hint="write `equation` above it", rule=_RULE)
+        self.expected("a declaration", rule=_RULE)
+
+    def _no_component_name(self) -> NoReturn:
+        if self.kinds[self.i] in ("=", ":=", "(") and self.i > self.begin:
+            hint = self._guess()
+            if hint.startswith("correct"):
+                hint = "write `equation` above it, or give the declaration a type: `Real x = ...`"
+            self.fault(
+                f"expected the name of a component, found `{self.kinds[self.i]}`: is this an equation?",
+                hint=hint,
+                rule="A.2.4",
+            )
+        self.expected("the name of a component", rule="A.2.4")
+
+    def _no_semicolon_behind_element(self) -> NoReturn:
+        hint = ""
+        if self.kinds[self.i] == "=":
+            hint = "write `equation` above it"
+        self.expected("`;` behind the declaration", hint=hint, rule=_RULE)
+
+
+def read_body(outline: Outline, i: int, stop: int, *, is_extension: bool) -> Body:
+    """The body of a class whose name is the token before i."""
+    faults: list[Fault] = []
+    parser = ClassParser(outline, i, faults, is_complete=False)
+    body = parser.guarded(lambda: parser.body(stop, is_extension=is_extension))
+    if body is None or faults:
+        raise error_of(faults)
+    return body

@@ -1,0 +1,71 @@
+"""From text to a StoredDefinition: everything at once, or bodies of classes and annotations on demand."""
+
+from __future__ import annotations
+
+from pliant.frontend.modelica.syntax.classes import ClassParser
+from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of, odd_fault
+from pliant.frontend.modelica.syntax.outline import Outline
+from pliant.frontend.modelica.syntax.source import Source
+from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT, ODD, Tokens
+from pliant.frontend.modelica.syntax.tree import FINAL, ClassDefinition, StoredDefinition
+
+
+def parse(text: str, file: str = "text", *, warnings: list[Fault] | None = None) -> StoredDefinition:
+    """The whole text; one ModelicaSyntaxError for all of its faults."""
+    return _parse(Source(file, plain(text)), is_complete=True, warnings=warnings)
+
+
+def parse_on_demand(source: Source) -> StoredDefinition:
+    """Names and places of classes; faults in their bodies are raised when the bodies are asked for."""
+    return _parse(source, is_complete=False, warnings=None)
+
+
+def plain(text: str) -> str:
+    """A text with the line ends of Modelica; a byte-order mark counts as a blank (13.4)."""
+    if text.startswith("\ufeff"):
+        text = " " + text[1:]
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _parse(source: Source, *, is_complete: bool, warnings: list[Fault] | None) -> StoredDefinition:
+    tokens = Tokens(source)
+    outline = Outline(tokens)
+    faults = list(outline.faults)
+    if ODD in tokens.kinds:
+        faults += [odd_fault(tokens, i) for i, kind in enumerate(tokens.kinds) if kind == ODD][:20]
+    parser = _FileParser(outline, 0, faults, is_complete=is_complete)
+    found = parser.guarded(parser.stored_definition)
+    if warnings is not None:
+        warnings += parser.warnings
+    if found is None or faults:
+        raise error_of(faults)
+    return found
+
+
+class _FileParser(ClassParser):
+    """Reads the outermost level of a file (A.2.1)."""
+
+    __slots__ = ()
+
+    def stored_definition(self) -> StoredDefinition:
+        within: tuple[str, ...] | None = None
+        kinds = self.kinds
+        if kinds[0] == "within":
+            self.i = 1
+            within = self.type_name().names if kinds[1] == IDENT else ()
+            self.expect(";", "`;` behind `within`", rule="13.4.3")
+        classes: list[ClassDefinition] = []
+        while kinds[self.i] != END_OF_FILE:
+            self.begin = i = self.i
+            try:
+                start = self.starts[i]
+                prefixes = FINAL if self.accept("final") else 0
+                if kinds[i] in ("within", "import", "replaceable", "redeclare"):
+                    self.fault(f"`{kinds[i]}` cannot stand here", hint="a file holds classes only", rule="A.2.1")
+                classes.append(self.class_definition(start, prefixes))
+                if kinds[self.i] != ";":
+                    self.expected("`;` behind the class", rule="A.2.1")
+                self.i += 1
+            except Found as found:
+                self.recover(found, 0)
+        return StoredDefinition(self.source, 0, len(self.source.text), within, tuple(classes))

@@ -1,0 +1,213 @@
+"""Text to tokens: one regular expression, applied once (Appendix A.1 of the specification).
+
+`findall` gives pairs of what is skipped and what is meant, without a step of Python per token; places follow from the
+lengths. The kind of a token is its own text for keywords and symbols, else one of the constants below. Each list ends
+with a token of kind END_OF_FILE.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate, chain
+from typing import Final
+
+from pliant.frontend.modelica.syntax.source import Source
+
+IDENT: Final = "identifier"
+INTEGER: Final = "integer"
+REAL: Final = "real"
+STRING: Final = "string"
+ODD: Final = "odd"  # in no token: a character that is not Modelica's, or a string or comment without an end
+END_OF_FILE: Final = "end of file"
+
+KEYWORDS: Final = frozenset(
+    [
+        "algorithm",
+        "and",
+        "annotation",
+        "block",
+        "break",
+        "class",
+        "connect",
+        "connector",
+        "constant",
+        "constrainedby",
+        "der",
+        "discrete",
+        "each",
+        "else",
+        "elseif",
+        "elsewhen",
+        "encapsulated",
+        "end",
+        "enumeration",
+        "equation",
+        "expandable",
+        "extends",
+        "external",
+        "false",
+        "final",
+        "flow",
+        "for",
+        "function",
+        "if",
+        "import",
+        "impure",
+        "in",
+        "initial",
+        "inner",
+        "input",
+        "loop",
+        "model",
+        "not",
+        "operator",
+        "or",
+        "outer",
+        "output",
+        "package",
+        "parameter",
+        "partial",
+        "protected",
+        "public",
+        "pure",
+        "record",
+        "redeclare",
+        "replaceable",
+        "return",
+        "stream",
+        "then",
+        "true",
+        "type",
+        "when",
+        "while",
+        "within",
+    ]
+)
+
+_TOKEN = re.compile(
+    r"""((?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*)
+    ([A-Za-z_][A-Za-z_0-9]*
+    |[(){}\[\],;]
+    |\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?
+    |"[^"\\]*(?:\\.[^"\\]*)*"
+    |'(?:[^'"\\\x00-\x1f\x7f-\U0010ffff`]|"|\\['"?\\abfnrtv])*'
+    |/\*.*|".*
+    |:=|==|<>|<=|>=|\.[-*+/^]|[-+*/^=<>:.]
+    |.
+    |\Z)""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_ESCAPES: Final = {
+    "'": "'",
+    '"': '"',
+    "?": "?",
+    "\\": "\\",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+class _Kinds(dict[str, str]):
+    """Token -> kind. Identifiers are remembered, which is what makes it fast; texts and numbers are not."""
+
+    def __missing__(self, token: str) -> str:
+        first = token[:1]
+        if not first:
+            return END_OF_FILE
+        if first.isidentifier() and first.isascii():
+            self[token] = IDENT
+            return IDENT
+        if first.isdigit() and first.isascii():
+            return INTEGER if token.isdigit() else REAL
+        if first == ".":
+            return REAL
+        if len(token) > 1 and token[-1] == first:
+            if first == '"' and _is_closed(token):
+                return STRING
+            if first == "'":
+                self[token] = IDENT
+                return IDENT
+        return ODD
+
+
+def _is_closed(token: str) -> bool:
+    """The quote at the end of a text is not escaped."""
+    end = token[1:-1]
+    return (len(end) - len(end.rstrip("\\"))) % 2 == 0
+
+
+_SYMBOLS = [
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ";",
+    ":=",
+    "==",
+    "<>",
+    "<=",
+    ">=",
+    ".*",
+    ".+",
+    ".-",
+    "./",
+    ".^",
+    "+",
+    "-",
+    "*",
+    "/",
+    "^",
+    "=",
+    "<",
+    ">",
+    ":",
+    ".",
+]
+_KINDS = _Kinds({one: one for one in (*KEYWORDS, *_SYMBOLS)})
+
+
+class Tokens:
+    """The tokens of a source as lists side by side."""
+
+    __slots__ = ("ends", "kinds", "source", "starts", "texts")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        pairs = _TOKEN.findall(source.text)
+        if len(pairs) > 1 and not pairs[-1][1] and not pairs[-2][1]:
+            pairs.pop()  # findall finds the end of the text twice where something is skipped before it
+        pieces = list(chain.from_iterable(pairs))
+        places = list(accumulate(map(len, pieces)))
+        self.texts: list[str] = pieces[1::2]
+        self.starts: list[int] = places[0::2]
+        self.ends: list[int] = places[1::2]
+        self.kinds: list[str] = list(map(_KINDS.__getitem__, self.texts))
+
+
+def string_value(token: str) -> str:
+    """The text that a STRING stands for; ValueError names an escape that Modelica does not have."""
+    inner = token[1:-1]
+    if "\\" not in inner:
+        return inner
+    return _ESCAPE.sub(_escaped, inner)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    found = _ESCAPES.get(match[1])
+    if found is None:
+        raise ValueError(f"\\{match[1]}")
+    return found
+
+
+def quoted(text: str) -> str:
+    """A text as a STRING."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
