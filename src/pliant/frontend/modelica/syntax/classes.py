@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 from pliant.frontend.modelica.syntax.equations import SECTION_WORDS, EquationParser
 from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
@@ -76,10 +76,11 @@ class ClassParser(EquationParser):
         closing = self.outline.classes.get(i)
         if closing is None:
             self.i = i
-            self.expected("the name of the class", rule=_RULE)
+            raise self.expected("the name of the class", rule=_RULE)
         if is_extension and self.kinds[i + 1] == "=":
             self.i = i + 1
-            self.fault("a class that extends has no `=`", hint="end it with `end`", rule="7.3.1")
+            raise self.fault("a class that extends has no `=`", hint="end it with `end`", rule="7.3.1")
+        name = self.declared(i)
         self.i = closing
         if self.kinds[closing] == "end":
             self.i = closing + 2 if self.kinds[closing + 1] == IDENT else closing + 1
@@ -87,7 +88,6 @@ class ClassParser(EquationParser):
         end = self.ends[self.i - 1]
         read = partial(read_body, self.outline, i + 1, closing, is_extension=is_extension)
         body = self._body_now(i + 1, closing, is_extension) if self.is_complete else read
-        name = self.texts[i]
         return LongClass(self.source, start, end, name, kind, prefixes, self.starts[i], constraint, is_extension, body)
 
     def _body_now(self, i: int, closing: int, is_extension: bool) -> Body:
@@ -123,7 +123,7 @@ class ClassParser(EquationParser):
             depth = self.depth
             kind = self.kinds[self.i]
             try:
-                if kind == "public" or kind == "protected":
+                if kind in ("public", "protected"):
                     self.i += 1
                     visibility = PROTECTED if kind == "protected" else 0
                 elif self._section(kind, sections):
@@ -133,7 +133,7 @@ class ClassParser(EquationParser):
                 else:
                     self._element(elements, visibility)
                     if self.kinds[self.i] != ";":
-                        self._no_semicolon_behind_element()
+                        raise self._no_semicolon_behind_element()
                     self.i += 1
             except Found as found:
                 self.recover(found, depth)
@@ -144,7 +144,7 @@ class ClassParser(EquationParser):
     def _check_unread(self, stop: int) -> None:
         """The parser is past the end of the class where something in it swallowed the end."""
         if self.i > stop and not self.faults:
-            self.fault("the class ends inside of this", hint="look for a missing `;` or `)`", rule=_RULE, at=stop)
+            raise self.fault("the class ends inside of this", hint="look for a missing `;` or `)`", rule=_RULE, at=stop)
 
     def _section(self, kind: str, sections: Sections) -> bool:
         """A section of equations or statements, or an external clause; False where none begins here."""
@@ -163,10 +163,10 @@ class ClassParser(EquationParser):
             (sections.initial_algorithms if is_initial else sections.algorithms).append(made)
         elif kind == "external":
             if sections.external is not None:
-                self.fault("a second `external`", hint="keep one of them", rule="12.9")
+                raise self.fault("a second `external`", hint="keep one of them", rule="12.9")
             sections.external = self._external()
             if self.kinds[self.i] not in ("annotation", "end") and self.i < self.stop:
-                self.fault("only an annotation may follow `external`", hint="write it at the end", rule=_RULE)
+                raise self.fault("only an annotation may follow `external`", hint="write it at the end", rule=_RULE)
         elif kind in ("end", "else", "elseif", "elsewhen"):
             self._stray(kind)
         else:
@@ -179,7 +179,7 @@ class ClassParser(EquationParser):
         self.i = i + 2 if kind == "end" else i + 1
         if not self.faults:
             word = f"end {self.kinds[i + 1]}" if kind == "end" else kind
-            self.fault(f"`{word}` without a beginning", hint="remove it", rule="A.2.6", at=i)
+            raise self.fault(f"`{word}` without a beginning", hint="remove it", rule="A.2.6", at=i)
         while self.i < self.stop and self.kinds[self.i] not in (";", "then"):
             self.i += 1
         self.i = min(self.i + 1, self.stop)
@@ -194,11 +194,11 @@ class ClassParser(EquationParser):
         i = self.i
         found = self.annotation()
         if self.kinds[self.i] != ";":
-            self.expected("`;` behind the annotation", rule=_RULE)
+            raise self.expected("`;` behind the annotation", rule=_RULE)
         self.i += 1
         if self.i < self.stop:
             hint = "move it to the end of the class, behind all equations"
-            self.fault("the annotation of a class must be the last thing in it", hint=hint, rule=_RULE, at=i)
+            raise self.fault("the annotation of a class must be the last thing in it", hint=hint, rule=_RULE, at=i)
         return found
 
     def _external(self) -> External:
@@ -216,7 +216,7 @@ class ClassParser(EquationParser):
                 at = self.i
                 reference = self.reference("the name of the external function")
             if len(reference.names) > 1 or reference.subscripts or reference.rooted:
-                self.fault("the name of an external function is a single word", hint="", rule="12.9", at=at)
+                raise self.fault("the name of an external function is a single word", hint="", rule="12.9", at=at)
             function = reference.names[0]
             self.expect("(", "`(` behind the name of the external function", rule="12.9")
             if self.kinds[self.i] != ")":
@@ -226,7 +226,7 @@ class ClassParser(EquationParser):
             self.expect(")", "`,` or `)` behind an argument", rule="12.9")
         annotation = self.annotation() if self.kinds[self.i] == "annotation" else None
         if self.kinds[self.i] != ";":
-            self.expected("`;` behind the external function", rule="12.9")
+            raise self.expected("`;` behind the external function", rule="12.9")
         self.i += 1
         end = self.ends[self.i - 2]
         return External(self.source, self.starts[i], end, language, output, function, tuple(arguments), annotation)
@@ -296,22 +296,22 @@ class ClassParser(EquationParser):
             modification = Modification(self.source, self.starts[at], self.ends[self.i - 1], arguments, None)
         annotation = self.annotation() if self.kinds[self.i] == "annotation" else None
         if self.kinds[self.i] == STRING:
-            self.fault("`extends` has no description", hint="write it as a comment: `// ...`", rule="A.2.3")
+            raise self.fault("`extends` has no description", hint="write it as a comment: `// ...`", rule="A.2.3")
         return Extends(self.source, start, self.ends[self.i - 1], base, modification, annotation, visibility)
 
     def _components(self, elements: list[Element], start: int, prefixes: int) -> None:
         """`parameter Real[3] a = 1 "text", b[2];` up to the semicolon."""
         connection, variability, causality = self.type_prefix()
         if self.kinds[self.i] not in (IDENT, "."):
-            self._no_element()
+            raise self._no_element()
         kind = self.type_name("the type of a component")
         shared = self.subscripts() if self.kinds[self.i] == "[" else ()
         declared: list[Component] = []
         while True:
             if self.kinds[self.i] != IDENT:
-                self._no_component_name()
+                raise self._no_component_name()
             i = self.i
-            name = self.texts[i]
+            name = self.declared(i)
             self.i = i + 1
             dimensions = self.subscripts() + shared if self.kinds[i + 1] == "[" else shared
             modification = self.modification() if self.kinds[self.i] in ("(", "=", ":=") else None
@@ -334,36 +334,34 @@ class ClassParser(EquationParser):
 
     # --------------------------------------------------------------------------------------------------------- faults
 
-    def _no_element(self) -> NoReturn:
+    def _no_element(self) -> Found:
         kind = self.kinds[self.i]
         if kind in _ANY_PREFIX and self.i > self.begin:
             order = "`redeclare final inner outer replaceable`, then `flow`, `parameter`, `input`"
-            self.fault(f"`{kind}` is in the wrong place", hint=f"the order is {order}", rule="A.2.4")
+            return self.fault(f"`{kind}` is in the wrong place", hint=f"the order is {order}", rule="A.2.4")
         if kind in ("if", "for", "when", "connect", "while"):
-            self.fault(f"`{kind}` stands among declarations", hint="write `equation` above it", rule=_RULE)
+            return self.fault(f"`{kind}` stands among declarations", hint="write `equation` above it", rule=_RULE)
         if kind == ";":
-            self.fault("a `;` too many", hint="remove it", rule=_RULE)
+            return self.fault("a `;` too many", hint="remove it", rule=_RULE)
         if self.kinds[self.begin] in ("der", "(", "initial"):
-            self.fault("an equation stands among declarations", hint="write `equation` above it", rule=_RULE)
-        self.expected("a declaration", rule=_RULE)
+            return self.fault("an equation stands among declarations", hint="write `equation` above it", rule=_RULE)
+        return self.expected("a declaration", rule=_RULE)
 
-    def _no_component_name(self) -> NoReturn:
+    def _no_component_name(self) -> Found:
         if self.kinds[self.i] in ("=", ":=", "(") and self.i > self.begin:
-            hint = self._guess()
-            if hint.startswith("correct"):
-                hint = "write `equation` above it, or give the declaration a type: `Real x = ...`"
-            self.fault(
+            hint = self._guess("") or "write `equation` above it, or give the declaration a type: `Real x = ...`"
+            return self.fault(
                 f"expected the name of a component, found `{self.kinds[self.i]}`: is this an equation?",
                 hint=hint,
                 rule="A.2.4",
             )
-        self.expected("the name of a component", rule="A.2.4")
+        return self.expected("the name of a component", rule="A.2.4")
 
-    def _no_semicolon_behind_element(self) -> NoReturn:
+    def _no_semicolon_behind_element(self) -> Found:
         hint = ""
         if self.kinds[self.i] == "=":
             hint = "write `equation` above it"
-        self.expected("`;` behind the declaration", hint=hint, rule=_RULE)
+        return self.expected("`;` behind the declaration", hint=hint, rule=_RULE)
 
 
 def read_body(outline: Outline, i: int, stop: int, *, is_extension: bool) -> Body:

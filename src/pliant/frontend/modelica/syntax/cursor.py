@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 from pliant.frontend.modelica.syntax.faults import Fault, Found, described, nearest_keyword, odd_fault
 from pliant.frontend.modelica.syntax.outline import Outline
@@ -11,6 +11,7 @@ from pliant.frontend.modelica.syntax.tokens import IDENT, KEYWORDS, ODD, STRING,
 from pliant.frontend.modelica.syntax.tree import MAX_DEPTH
 
 _T = TypeVar("_T")
+_PREDEFINED: Final = frozenset(("Real", "Integer", "Boolean", "String"))
 _SPLIT: Final = "give parts of it names of their own"
 
 
@@ -51,34 +52,33 @@ class Cursor:
 
     # -------------------------------------------------------------------------------------------------------- faults
 
-    def fault(self, message: str, *, hint: str = "", rule: str | None = None, at: int | None = None) -> NoReturn:
-        """Give up the phrase: something is wrong at token `at`, or at the next one."""
+    def fault(self, message: str, *, hint: str, rule: str | None = None, at: int | None = None) -> Found:
+        """To raise where a phrase must be given up: something is wrong at token `at`, or at the next one."""
         i = self.i if at is None else at
         if self.kinds[i] == ODD:
-            raise Found(odd_fault(self.tokens, i))
-        raise Found(Fault(self.source, (self.starts[i], self.ends[i]), message, hint=hint, rule=rule))
+            return Found(odd_fault(self.tokens, i))
+        return Found(Fault(self.source, (self.starts[i], self.ends[i]), message, hint=hint, rule=rule))
 
-    def expected(self, what: str, *, hint: str = "", rule: str | None = None) -> NoReturn:
-        """Give up the phrase: something else stands here. A word close to a keyword is pointed out."""
-        if not hint:
-            hint = self._guess()
+    def expected(self, what: str, *, hint: str = "", rule: str | None = None) -> Found:
+        """To raise where something else stands. A word close to a keyword is pointed out."""
+        hint = hint or self._guess(what)
         found = described(self.tokens, self.i)
         previous = self.i - 1
         if what.startswith("`;`") and previous >= 0 and self._line(previous) != self._line(self.i):
             place = (self.ends[previous] - 1, self.ends[previous])  # the place where it is missing
-            raise Found(Fault(self.source, place, f"expected {what} here, before {found}", hint=hint, rule=rule))
-        self.fault(f"expected {what}, found {found}", hint=hint, rule=rule)
+            message = f"expected {what} here, before {found}"
+            return Found(Fault(self.source, place, message, hint=hint, rule=rule), is_behind=True)
+        return self.fault(f"expected {what}, found {found}", hint=hint, rule=rule)
 
-    def _guess(self) -> str:
+    def _guess(self, what: str) -> str:
         for i in (self.i, self.begin, self.i - 1):
             word = nearest_keyword(self.tokens, i) if 0 <= i < len(self.kinds) else ""
             if word:
                 return f"did you mean `{word}` instead of `{self.texts[i]}`?"
-        if self.kinds[self.i] in KEYWORDS:
-            return (
-                f"`{self.kinds[self.i]}` is a keyword: a name must be another word, or quoted, `'{self.kinds[self.i]}'`"
-            )
-        return "correct the text there"
+        kind = self.kinds[self.i]
+        if kind in KEYWORDS and what.startswith(("the name", "a name")):
+            return f"`{kind}` is a keyword: choose another name, or quote it, `'{kind}'`"
+        return f"write {what}" if what.startswith("`") else ""
 
     def _line(self, i: int) -> int:
         return self.source.line_and_column(self.starts[i])[0]
@@ -88,7 +88,7 @@ class Cursor:
         self.warnings.append(Fault(self.source, (self.starts[at], self.ends[at]), message, hint=hint, rule=rule))
 
     def guarded(self, read: Callable[[], _T]) -> _T | None:
-        """What is read, or None where a fault ends it, which is noted. The stack may be short where callers are deep."""
+        """What is read, or None where a fault, which is noted, or the end of the stack ends it."""
         try:
             return read()
         except Found as found:
@@ -105,7 +105,7 @@ class Cursor:
         """One level deeper."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            self.fault(
+            raise self.fault(
                 f"this is nested more than {MAX_DEPTH} levels deep",
                 hint=_SPLIT,
             )
@@ -116,7 +116,7 @@ class Cursor:
         """The index of the next token, which must be of this kind; it is passed."""
         i = self.i
         if self.kinds[i] != kind:
-            self.expected(what or f"`{kind}`", rule=rule)
+            raise self.expected(what or f"`{kind}`", rule=rule)
         self.i = i + 1
         return i
 
@@ -131,21 +131,29 @@ class Cursor:
         """The next token, which must be a name."""
         i = self.i
         if self.kinds[i] != IDENT:
-            self.expected(what, rule="2.3")
+            raise self.expected(what, rule="2.3")
         self.i = i + 1
         return self.texts[i]
+
+    def declared(self, i: int) -> str:
+        """The name at token i, which is being declared."""
+        name = self.texts[i]
+        if name in _PREDEFINED:
+            text = f"`{name}` is the name of a predefined type and cannot be declared"
+            raise self.fault(text, hint="choose another name", rule="2.3.3", at=i)
+        return name
 
     def string(self, i: int) -> str:
         """The value of the text at token i."""
         try:
             return string_value(self.texts[i])
         except ValueError as error:
-            self.fault(
+            raise self.fault(
                 f"the text has the escape `{error}`, which Modelica does not have",
                 hint="a backslash is written `\\\\`",
                 rule="2.4.4",
                 at=i,
-            )
+            ) from None
 
     def description_string(self) -> str:
         """`"a" + "b"`, or nothing."""

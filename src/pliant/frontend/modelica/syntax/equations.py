@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NoReturn, TypeVar
+from typing import Final, TypeVar
 
 from pliant.frontend.modelica.syntax.faults import MOST_FAULTS, Found, described
 from pliant.frontend.modelica.syntax.modifications import ModificationParser
@@ -63,7 +63,7 @@ class EquationParser(ModificationParser):
             try:
                 phrase = one()
                 if kinds[self.i] != ";":
-                    self._no_semicolon()
+                    raise self._no_semicolon()
                 self.i += 1
                 found.append(phrase)
             except Found as fault:
@@ -75,6 +75,8 @@ class EquationParser(ModificationParser):
         if len(self.faults) >= MOST_FAULTS:
             raise found
         self.depth, self.subscript = depth, 0
+        if found.is_behind and self.i > self.begin:
+            return
         kinds, classes = self.kinds, self.outline.classes
         brackets: list[str] = []
         i = self.begin
@@ -98,8 +100,8 @@ class EquationParser(ModificationParser):
             i += 1
         self.i = self.stop
 
-    def _no_semicolon(self) -> NoReturn:
-        self.expected("`;`", hint=self._operator_hint(), rule=_RULE)
+    def _no_semicolon(self) -> Found:
+        return self.expected("`;`", hint=self._operator_hint(), rule=_RULE)
 
     def _operator_hint(self) -> str:
         kind = self.kinds[self.i]
@@ -135,18 +137,18 @@ class EquationParser(ModificationParser):
         if isinstance(left, (Call, Reduction)) and left.function.names[0] not in _NO_CALL and left.start == start:
             end = self.ends[self.i - 1]
             return CallEquation(self.source, start, end, *self.comment(), left)
-        self._no_equation(i)
+        raise self._no_equation(i)
 
-    def _no_equation(self, i: int) -> NoReturn:
+    def _no_equation(self, i: int) -> Found:
         kind = self.kinds[self.i]
         if kind == ":=":
-            self.fault("`:=` cannot stand in an equation", hint="write `=`, or `algorithm` above", rule="8.3.1")
+            return self.fault("`:=` cannot stand in an equation", hint="write `=`, or `algorithm` above", rule="8.3.1")
         if kind == IDENT and self.kinds[self.i - 1] == IDENT:
             hint = "declarations stand before `equation`, or behind `public` or `protected`"
-            self.expected("`=`, as this is an equation", hint=hint, rule=_RULE)
+            return self.expected("`=`, as this is an equation", hint=hint, rule=_RULE)
         if self.kinds[i] in ("while", "break", "return"):
-            self.fault(f"`{self.kinds[i]}` is no equation", hint="use it in an algorithm", rule="11.2", at=i)
-        self.expected("`=`", rule=_RULE)
+            return self.fault(f"`{self.kinds[i]}` is no equation", hint="use it in an algorithm", rule="11.2", at=i)
+        return self.expected("`=`", rule=_RULE)
 
     def _if_equation(self) -> Equation:
         self.enter()
@@ -195,7 +197,7 @@ class EquationParser(ModificationParser):
                 self.i += 1
                 self.begin = self.i
             found = described(self.tokens, self.i)
-            self.fault(
+            raise self.fault(
                 f"expected `end {word}`, which ends the `{word}` of line {line}, found {found}",
                 hint=f"write `end {word};`",
                 rule=_RULE,
@@ -213,7 +215,7 @@ class EquationParser(ModificationParser):
         i = self.i
         kind = self.kinds[i]
         start = self.starts[i]
-        if kind == IDENT or kind == ".":
+        if kind in (IDENT, "."):
             return self._assignment(start)
         if kind == "if":
             return self._if_statement(start)
@@ -225,15 +227,15 @@ class EquationParser(ModificationParser):
             return self._while_statement(start)
         if kind == "when":
             return self._when_statement(start)
-        if kind == "break" or kind == "return":
+        if kind in ("break", "return"):
             self.i += 1
             comment = self.comment()
             if kind == "break":
                 return BreakStatement(self.source, start, self.ends[i], *comment)
             return ReturnStatement(self.source, start, self.ends[i], *comment)
         if kind == "connect":
-            self.fault("`connect` is no statement", hint="write it below `equation`", rule="9.1")
-        self.expected("a statement", rule="11.2")
+            raise self.fault("`connect` is no statement", hint="write it below `equation`", rule="9.1")
+        raise self.expected("a statement", rule="11.2")
 
     def _assignment(self, start: int) -> Statement:
         target = self.reference()
@@ -249,8 +251,8 @@ class EquationParser(ModificationParser):
             if self.kinds[self.i] != "=":
                 return CallStatement(self.source, start, end, *self.comment(), call)
         if self.kinds[self.i] == "=":
-            self.fault("`=` cannot stand in an algorithm", hint="write `:=`, or `equation` above", rule="11.2.1")
-        self.expected("`:=`", rule="11.2.1")
+            raise self.fault("`=` cannot stand in an algorithm", hint="write `:=`, or `equation` above", rule="11.2.1")
+        raise self.expected("`:=`", rule="11.2.1")
 
     def _tuple_assignment(self, start: int) -> Statement:
         left = self.simple_expression()
@@ -260,7 +262,9 @@ class EquationParser(ModificationParser):
         at = self.i
         function = self.reference("the name of a function")
         if self.kinds[self.i] != "(":
-            self.fault("expected the call of a function", hint="without parentheses: `a := b`", rule="11.2.1.1", at=at)
+            raise self.fault(
+                "expected the call of a function", hint="without parentheses: `a := b`", rule="11.2.1.1", at=at
+            )
         value = self.call(function)
         end = self.ends[self.i - 1]
         return TupleAssignment(self.source, start, end, *self.comment(), left, value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from pliant.frontend.modelica.syntax.cursor import Cursor
+from pliant.frontend.modelica.syntax.faults import Found
 from pliant.frontend.modelica.syntax.tokens import IDENT, INTEGER, REAL, STRING
 from pliant.frontend.modelica.syntax.tree import (
     ArrayComprehension,
@@ -46,6 +47,8 @@ _PRECEDENCE: Final = {
     **dict.fromkeys(("^", ".^"), _POWER),
 }
 _SINGLE: Final = (_RELATION, _POWER)  # do not associate
+_NAME_START: Final = frozenset((IDENT, "."))
+_BOOLEANS: Final = frozenset(("true", "false"))
 _NAMED_CALLS: Final = frozenset(("der", "initial", "pure"))
 _RULE: Final = "A.2.7"
 
@@ -89,7 +92,7 @@ class ExpressionParser(Cursor):
             if kind == "elseif":
                 continue
             if kind != "else":
-                self.expected(
+                raise self.expected(
                     "`else` or `elseif`", hint="an expression with `if` needs a value for `else`, too", rule=_RULE
                 )
             self.i += 1
@@ -122,7 +125,7 @@ class ExpressionParser(Cursor):
             while waiting and waiting[-1][0] >= precedence:
                 above, word, left, start = waiting.pop()
                 if above == precedence and above in _SINGLE:
-                    self._repeated(above)
+                    raise self._repeated(above)
                 end = ends[self.i - 1]
                 if left is None:
                     value = Unary(source, start, end, word, value)
@@ -135,17 +138,17 @@ class ExpressionParser(Cursor):
             may_negate = precedence <= _AND
             may_sign = precedence <= _RELATION
 
-    def _repeated(self, precedence: int) -> None:
+    def _repeated(self, precedence: int) -> Found:
         if precedence == _POWER:
-            self.fault("powers cannot follow each other", hint="write `(a^b)^c` or `a^(b^c)`", rule=_RULE)
-        self.fault("relations cannot follow each other", hint="write `a < b and b < c`", rule=_RULE)
+            return self.fault("powers cannot follow each other", hint="write `(a^b)^c` or `a^(b^c)`", rule=_RULE)
+        return self.fault("relations cannot follow each other", hint="write `a < b and b < c`", rule=_RULE)
 
     # ----------------------------------------------------------------------------------------------------- primaries
 
     def _primary(self) -> Expression:
         i = self.i
         kind = self.kinds[i]
-        if kind == IDENT or kind == ".":
+        if kind in _NAME_START:
             found = self.reference()
             if self.kinds[self.i] == "(":
                 return self.call(found)
@@ -164,34 +167,34 @@ class ExpressionParser(Cursor):
             return self._braces(start)
         if kind == "[":
             return self._concatenation(start)
-        if kind == "true" or kind == "false":
+        if kind in _BOOLEANS:
             return BooleanLiteral(source, start, self.ends[i], kind == "true")
         if kind in _NAMED_CALLS and self.kinds[i + 1] == "(":
             return self.call(Reference(source, start, self.ends[i], (kind,), (), False))
         if kind == "end" and self.subscript:
             return End(source, start, self.ends[i])
         self.i = i
-        return self._no_primary(kind)
+        raise self._no_primary(kind)
 
-    def _no_primary(self, kind: str) -> Expression:
+    def _no_primary(self, kind: str) -> Found:
         if kind in _ADD:
             hint = "put the signed value in parentheses, e.g. `a * (-b)`, `2^(-1)`"
-            self.fault(f"the sign `{kind}` cannot follow another operator", hint=hint, rule=_RULE)
+            return self.fault(f"the sign `{kind}` cannot follow another operator", hint=hint, rule=_RULE)
         if kind == "not":
-            self.fault("`not` cannot stand here", hint="put it in parentheses: `(not a)`", rule=_RULE)
+            return self.fault("`not` cannot stand here", hint="put it in parentheses: `(not a)`", rule=_RULE)
         if kind == "end":
-            self.fault(
+            return self.fault(
                 "expected an expression, found `end`", hint="`end` has a value in subscripts only", rule="10.5.2"
             )
         if kind == "if":
             hint = "put it in parentheses: `(if a then b else c)`"
-            self.fault("`if` cannot be an operand", hint=hint, rule=_RULE)
-        self.expected("an expression", rule=_RULE)
+            return self.fault("`if` cannot be an operand", hint=hint, rule=_RULE)
+        return self.expected("an expression", rule=_RULE)
 
     def _integer(self, i: int) -> Expression:
         text = self.texts[i]
         if len(text) > 4000:  # Python refuses to convert longer ones
-            self.fault("this number has too many digits", hint="write it with an exponent: `1e300`", at=i)
+            raise self.fault("this number has too many digits", hint="write it with an exponent: `1e300`", at=i)
         return IntegerLiteral(self.source, self.starts[i], self.ends[i], int(text))
 
     def reference(self, what: str = "a name") -> Reference:
@@ -204,7 +207,7 @@ class ExpressionParser(Cursor):
             i += 1
         self.i = i
         if kinds[i] != IDENT:
-            self.expected(what, rule=_RULE)
+            raise self.expected(what, rule=_RULE)
         names = [texts[i]]
         i += 1
         subscripts: list[tuple[Expression, ...]] | None = None
@@ -214,7 +217,7 @@ class ExpressionParser(Cursor):
                 i += 1
                 if kinds[i] != IDENT:
                     self.i = i
-                    self.expected("a name behind the dot", rule=_RULE)
+                    raise self.expected("a name behind the dot", rule=_RULE)
                 names.append(texts[i])
                 i += 1
                 if subscripts is not None:
@@ -224,7 +227,7 @@ class ExpressionParser(Cursor):
                 if subscripts is None:
                     subscripts = [()] * len(names)
                 elif subscripts[-1]:
-                    self.fault("a second pair of brackets", hint="write `a[i, j]`", rule=_RULE)
+                    raise self.fault("a second pair of brackets", hint="write `a[i, j]`", rule=_RULE)
                 subscripts[-1] = self.subscripts()
                 i = self.i
             else:
@@ -245,7 +248,7 @@ class ExpressionParser(Cursor):
         while True:
             if kinds[i] != IDENT:
                 self.i = i
-                self.expected(what, rule=_RULE)
+                raise self.expected(what, rule=_RULE)
             i += 1
             if kinds[i] != ".":
                 break
@@ -294,7 +297,7 @@ class ExpressionParser(Cursor):
         """`{a, b}` or `{a for i in b}`"""
         if self.kinds[self.i] == "}":
             hint = "an array without elements is written `fill(0, 0)` or `zeros(0)`"
-            self.fault("`{}` is no array: its type is not known", hint=hint, rule="10.4")
+            raise self.fault("`{}` is no array: its type is not known", hint=hint, rule="10.4")
         elements = [self.expression()]
         if self.kinds[self.i] == "for":
             indices = self.for_indices()
@@ -344,7 +347,7 @@ class ExpressionParser(Cursor):
                     break
                 self.i += 1
         if kinds[self.i] != ")":
-            self.expected("`,` or `)` behind an argument", rule=_RULE)
+            raise self.expected("`,` or `)` behind an argument", rule=_RULE)
         self.i += 1
         return Call(source, start, self.ends[self.i - 1], function, tuple(arguments), named)
 
@@ -356,7 +359,7 @@ class ExpressionParser(Cursor):
         while True:
             i = self.i
             if self.kinds[i] != IDENT or self.kinds[i + 1] != "=":
-                self.fault(
+                raise self.fault(
                     "an argument without a name cannot follow one with a name",
                     hint="write `name = value`",
                     rule="12.4.1",

@@ -66,9 +66,10 @@ class Fault:
 class Found(Exception):
     """Carries a fault from the place where it is found to where reading goes on."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Fault, *, is_behind: bool = False) -> None:
         super().__init__(fault.message)
         self.fault = fault
+        self.is_behind = is_behind  # the phrase is whole, something is missing behind it
 
 
 def error_of(faults: Iterable[Fault]) -> ModelicaSyntaxError:

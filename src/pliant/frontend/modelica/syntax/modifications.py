@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final
 
 from pliant.frontend.modelica.syntax.expressions import ExpressionParser
-from pliant.frontend.modelica.syntax.faults import Fault, error_of
+from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
 from pliant.frontend.modelica.syntax.outline import Outline
 from pliant.frontend.modelica.syntax.tokens import IDENT
 from pliant.frontend.modelica.syntax.tree import (
@@ -128,20 +128,18 @@ class ModificationParser(ExpressionParser):
         elif self.kinds[self.i] == IDENT:
             return self._modifier(i, each=each, final=final)
         else:
-            self._no_argument()
+            raise self._no_argument()
         return Redeclaration(self.source, self.starts[i], self.ends[self.i - 1], each, element)
 
-    def _no_argument(self) -> NoReturn:
+    def _no_argument(self) -> Found:
         kind = self.kinds[self.i]
         if kind in CLASS_WORDS:
-            self.fault(f"`{kind}` needs `redeclare` here", hint=f"write `redeclare {kind} ...`", rule="7.3")
+            return self.fault(f"`{kind}` needs `redeclare` here", hint=f"write `redeclare {kind} ...`", rule="7.3")
         if kind in ("each", "redeclare", "final"):
-            self.fault(
-                f"`{kind}` is in the wrong place", hint="write `redeclare each final`, in this order", rule=_RULE
-            )
+            return self.fault(f"`{kind}` is in the wrong place", hint="the order is `redeclare each final`", rule=_RULE)
         if kind == "break":
-            self.fault("`break` can only exclude elements of a base class", hint="remove it", rule="7.4")
-        self.expected("a modifier, `name = value`", rule=_RULE)
+            return self.fault("`break` can only exclude elements of a base class", hint="remove it", rule="7.4")
+        return self.expected("a modifier, `name = value`", rule=_RULE)
 
     def _modifier(self, i: int, *, each: bool, final: bool) -> Argument:
         first = self.i
@@ -149,7 +147,7 @@ class ModificationParser(ExpressionParser):
         while self.kinds[at] == ".":
             if self.kinds[at + 1] != IDENT:
                 self.i = at + 1
-                self.expected("a name behind the dot", rule=_RULE)
+                raise self.expected("a name behind the dot", rule=_RULE)
             at += 2
         names = tuple(self.texts[first:at:2])
         self.i = at
@@ -214,7 +212,9 @@ class ModificationParser(ExpressionParser):
         i = self.i
         if self.kinds[i] == IDENT and self.kinds[i + 1] != "=":
             self.i = i + 1
-            self.expected("`=` behind the name of the class", hint="only short classes can stand here", rule=_RULE)
+            raise self.expected(
+                "`=` behind the name of the class", hint="only short classes can stand here", rule=_RULE
+            )
         return self.short_class(start, kind, prefixes | more, is_modifier=True)
 
     # ------------------------------------------------------------------------------------------ parts of declarations
@@ -258,12 +258,12 @@ class ModificationParser(ExpressionParser):
             self.expect("function", f"`function` behind `{kind}`", rule=_CLASS_RULE)
             return prefixes, "operator function" if is_operator else "function"
         self.i -= 1
-        self.expected("a class, e.g. `model`, `record`, `function`", rule=_CLASS_RULE)
+        raise self.expected("a class, e.g. `model`, `record`, `function`", rule=_CLASS_RULE)
 
     def short_class(self, start: int, kind: str, prefixes: int, *, is_modifier: bool = False) -> ClassDefinition:
         """`T = Real[3](unit = "m")`, an enumeration, or a derivative; the next token is the name."""
         at = self.starts[self.i]
-        name = self.identifier("the name of the class")
+        name = self.declared(self.expect(IDENT, "the name of the class", rule="2.3"))
         self.expect("=", "`=` behind the name of the class", rule=_CLASS_RULE)
         head = (name, kind, prefixes, at)
         if self.kinds[self.i] == "enumeration":
@@ -290,7 +290,7 @@ class ModificationParser(ExpressionParser):
         if not is_open and self.kinds[self.i] != ")":
             while True:
                 first = self.starts[self.i]
-                word = self.identifier("the name of a value of the enumeration")
+                word = self.declared(self.expect(IDENT, "the name of a value of the enumeration", rule="2.3"))
                 text, annotation = self.comment()
                 literals.append(EnumerationLiteral(self.source, first, self.ends[self.i - 1], word, text, annotation))
                 if not self.accept(","):
@@ -321,7 +321,7 @@ class ModificationParser(ExpressionParser):
             return None
         if not prefixes & REPLACEABLE:
             hint = "write `replaceable` before the element"
-            self.fault("`constrainedby` needs an element that is replaceable", hint=hint, rule="7.3.2")
+            raise self.fault("`constrainedby` needs an element that is replaceable", hint=hint, rule="7.3.2")
         start = self.starts[self.i]
         self.i += 1
         base = self.type_name()
@@ -339,7 +339,7 @@ class ModificationParser(ExpressionParser):
         i = self.i
         self.i = i + 1
         if self.kinds[i + 1] != "(":
-            self.expected("`(` behind `annotation`", rule="A.2.7")
+            raise self.expected("`(` behind `annotation`", rule="A.2.7")
         closing = self.outline.annotations.get(i + 1)
         if closing is None or self.is_complete:
             arguments = self.class_modification()

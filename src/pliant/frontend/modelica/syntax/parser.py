@@ -38,8 +38,20 @@ def _parse(source: Source, *, is_complete: bool, warnings: list[Fault] | None) -
     if warnings is not None:
         warnings += parser.warnings
     if found is None or faults:
-        raise error_of(faults)
+        raise error_of(_causes(faults))
     return found
+
+
+def _causes(faults: list[Fault]) -> list[Fault]:
+    """A text or comment without an end swallows all that follows: faults that are due to that are no news."""
+    open_ended = [
+        one for one in faults if one.message.endswith("has no end") and not one.message.startswith("the class")
+    ]
+    if not open_ended:
+        return faults
+    first = open_ended[0]
+    before = [one for one in faults if one.start < first.start and not one.message.startswith("the class")]
+    return [*before, first]
 
 
 class _FileParser(ClassParser):
@@ -61,10 +73,10 @@ class _FileParser(ClassParser):
                 start = self.starts[i]
                 prefixes = FINAL if self.accept("final") else 0
                 if kinds[i] in ("within", "import", "replaceable", "redeclare"):
-                    self.fault(f"`{kinds[i]}` cannot stand here", hint="a file holds classes only", rule="A.2.1")
+                    raise self.fault(f"`{kinds[i]}` cannot stand here", hint="a file holds classes only", rule="A.2.1")
                 classes.append(self.class_definition(start, prefixes))
                 if kinds[self.i] != ";":
-                    self.expected("`;` behind the class", rule="A.2.1")
+                    raise self.expected("`;` behind the class", rule="A.2.1")
                 self.i += 1
             except Found as found:
                 self.recover(found, 0)
