@@ -16,35 +16,35 @@ from typing import Any
 
 from pliant.frontend.flat.expressions import (
     RELATIONS,
-    Binary,
-    Builtin,
-    Call,
-    Expression,
+    ClockInterval,
+    ClockTick,
     Expressions,
-    Interval,
-    Iterator,
-    Literal,
-    Local,
-    Ref,
-    Tick,
-    Time,
-    Unary,
+    FlatBinary,
+    FlatBuiltin,
+    FlatCall,
+    FlatExpression,
+    FlatLiteral,
+    FlatUnary,
+    IteratorRef,
+    LocalRef,
+    TimeRef,
+    VariableRef,
     operands,
 )
 from pliant.frontend.flat.infer import Inference
 from pliant.frontend.flat.model import (
-    Algorithm,
-    Equation,
-    ExternalObject,
+    FlatAlgorithm,
     FlatClock,
+    FlatEquation,
     FlatFunction,
+    FlatItem,
+    FlatIterator,
     FlatModel,
+    FlatObject,
     FlatVariable,
-    Item,
-    LoopVariable,
 )
 from pliant.frontend.flat.shapes import TypeMismatch
-from pliant.frontend.flat.types import REAL, Base, EnumerationType, RecordType, Type, Variability
+from pliant.frontend.flat.types import REAL, BaseType, EnumerationType, RecordType, Type, Variability
 from pliant.ir import Span
 
 AT_EVENTS = frozenset({"pre", "previous", "edge", "change", "initial", "terminal", "hold", "sample", "floor", "ceil"})
@@ -55,25 +55,25 @@ class FlatBuilder:
 
     def __init__(self, name: str, *, lenient: bool = False) -> None:
         self.name, self.lenient = name, lenient
-        self.nodes: list[Expression] = []
+        self.nodes: list[FlatExpression] = []
         self.types: list[Type] = []
         self.spans: list[Span | None] = []
         self.variables: list[FlatVariable] = []
-        self.equations: list[Item] = []
-        self.initial_equations: list[Item] = []
-        self.algorithms: list[Algorithm] = []
-        self.initial_algorithms: list[Algorithm] = []
+        self.equations: list[FlatItem] = []
+        self.initial_equations: list[FlatItem] = []
+        self.algorithms: list[FlatAlgorithm] = []
+        self.initial_algorithms: list[FlatAlgorithm] = []
         self.functions: list[FlatFunction] = []
         self.records: list[RecordType] = []
         self.enumerations: list[EnumerationType] = []
-        self.iterators: list[LoopVariable] = []
+        self.iterators: list[FlatIterator] = []
         self.clocks: list[FlatClock] = []
-        self.objects: list[ExternalObject] = []
+        self.objects: list[FlatObject] = []
         self.infer = Inference(self, self.nodes, self.types)
 
     # -------------------------------------------------------------------------------------- expressions
 
-    def add(self, node: Expression, span: Span | None = None, of: Type | None = None) -> int:
+    def add(self, node: FlatExpression, span: Span | None = None, of: Type | None = None) -> int:
         """A new expression; ``of``: its type, where it does not follow from the operands."""
         if of is None:
             try:
@@ -90,31 +90,31 @@ class FlatBuilder:
 
     def literal(self, value: float | int | bool | str, span: Span | None = None, of: Type | None = None) -> int:
         """A number, a truth value, a string, or with ``of`` a value of an enumeration."""
-        return self.add(Literal(value), span, of)
+        return self.add(FlatLiteral(value), span, of)
 
     def ref(self, variable: int, span: Span | None = None) -> int:
         """A variable."""
-        return self.add(Ref(variable), span)
+        return self.add(VariableRef(variable), span)
 
     def time(self, span: Span | None = None) -> int:
         """The independent variable."""
-        return self.add(Time(), span)
+        return self.add(TimeRef(), span)
 
     def unary(self, operator: str, operand: int, span: Span | None = None) -> int:
         """A sign, or not."""
-        return self.add(Unary(operator, operand), span)
+        return self.add(FlatUnary(operator, operand), span)
 
     def binary(self, operator: str, left: int, right: int, span: Span | None = None) -> int:
         """An operator between two expressions."""
-        return self.add(Binary(operator, left, right), span)
+        return self.add(FlatBinary(operator, left, right), span)
 
     def builtin(self, name: str, *given: int, span: Span | None = None) -> int:
         """A built-in function."""
-        return self.add(Builtin(name, given), span)
+        return self.add(FlatBuiltin(name, given), span)
 
     def call(self, function: int, *given: int, span: Span | None = None) -> int:
         """A function of the model."""
-        return self.add(Call(function, given), span)
+        return self.add(FlatCall(function, given), span)
 
     def variability(self, e: int) -> Variability:
         """How far an expression changes (specification 3.6, section 3.8)."""
@@ -133,15 +133,15 @@ class FlatBuilder:
 
     def _variability(self, number: int, under: list[Variability]) -> Variability:
         node, most = self.nodes[number], max(under, default=Variability.CONSTANT)
-        if isinstance(node, Ref):
+        if isinstance(node, VariableRef):
             return self.variables[node.variable].variability
-        if isinstance(node, (Time, Local)):
+        if isinstance(node, (TimeRef, LocalRef)):
             return Variability.CONTINUOUS
-        if isinstance(node, (Tick, Interval)):
+        if isinstance(node, (ClockTick, ClockInterval)):
             return Variability.DISCRETE
-        if isinstance(node, (Literal, Iterator)):
+        if isinstance(node, (FlatLiteral, IteratorRef)):
             return Variability.CONSTANT
-        if isinstance(node, Builtin):
+        if isinstance(node, FlatBuiltin):
             if node.name == "der":
                 return Variability.CONTINUOUS
             if node.name in ("size", "ndims"):
@@ -150,7 +150,9 @@ class FlatBuilder:
                 return Variability.DISCRETE if node.name in ("initial", "terminal") else min(most, Variability.DISCRETE)
             if node.name == "noEvent":
                 return most
-        if (isinstance(node, Binary) and node.operator in RELATIONS) or self.types[number].base is not Base.REAL:
+        if (isinstance(node, FlatBinary) and node.operator in RELATIONS) or self.types[
+            number
+        ].base is not BaseType.REAL:
             return min(most, Variability.DISCRETE)
         return most
 
@@ -162,7 +164,7 @@ class FlatBuilder:
 
     def iterator(self, name: str, of: Type) -> int:
         """A new variable of loops."""
-        return _entered(self.iterators, LoopVariable(name, of))
+        return _entered(self.iterators, FlatIterator(name, of))
 
     def record(self, record: RecordType) -> int:
         """The number of a record, a new one if it is not there."""
@@ -185,12 +187,12 @@ class FlatBuilder:
         """Give a declared function its body, annotations, ..."""
         self.functions[number] = replace(self.functions[number], **parts)
 
-    def equation(self, left: int, right: int, *, is_initial: bool = False, **parts: Any) -> Equation:
+    def equation(self, left: int, right: int, *, is_initial: bool = False, **parts: Any) -> FlatEquation:
         """A new equation; its variability is that of its sides unless it is given."""
         if "variability" not in parts:
             most = max(self.variability(left), self.variability(right))
             parts["variability"] = max(most, Variability.DISCRETE)
-        found = Equation(left, right, **parts)
+        found = FlatEquation(left, right, **parts)
         (self.initial_equations if is_initial else self.equations).append(found)
         return found
 

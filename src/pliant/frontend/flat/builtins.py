@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from pliant.frontend.flat.shapes import TypeMismatch, broadcast, described, join, promoted, unified
-from pliant.frontend.flat.types import BOOLEAN, CLOCK, INTEGER, REAL, STRING, Base, Shape, Size, Type, fits
+from pliant.frontend.flat.types import BOOLEAN, CLOCK, INTEGER, REAL, STRING, BaseType, Shape, Size, Type, fits
 
 Types = Sequence[Type]
 Operands = Sequence[Any]  # first the function that reads a size, then the numbers of the operands
@@ -44,7 +44,7 @@ def _real(types: Types, _: Operands) -> Type:
 
 
 def _quotient(types: Types, _: Operands) -> Type:
-    both = all(_number(of, "a quotient").base is Base.INTEGER for of in types)
+    both = all(_number(of, "a quotient").base is BaseType.INTEGER for of in types)
     return (INTEGER if both else REAL).sized(broadcast(types[0], types[1], "quotient"))
 
 

@@ -13,46 +13,46 @@ from math import prod
 
 from pliant.frontend.flat.expressions import (
     NONE,
-    Array,
-    Builtin,
-    Call,
-    Comprehension,
-    Expression,
-    Interval,
-    Iterator,
-    Literal,
-    Local,
-    Output,
-    Record,
-    Reduction,
-    Ref,
-    Tick,
+    ClockInterval,
+    ClockTick,
+    FlatArray,
+    FlatBuiltin,
+    FlatCall,
+    FlatComprehension,
+    FlatExpression,
+    FlatLiteral,
+    FlatOutput,
+    FlatRecord,
+    FlatReduction,
+    IteratorRef,
+    LocalRef,
+    VariableRef,
     operands,
 )
 from pliant.frontend.flat.infer import Inference
 from pliant.frontend.flat.model import (
-    Assert,
-    Assign,
-    Break,
-    Equation,
+    FlatAssert,
+    FlatAssign,
+    FlatBreak,
+    FlatEquation,
+    FlatFor,
+    FlatIf,
+    FlatItem,
     FlatModel,
+    FlatReinit,
+    FlatReturn,
     FlatVariable,
-    For,
-    If,
-    Item,
-    Reinit,
-    Return,
-    When,
-    While,
+    FlatWhen,
+    FlatWhile,
     bodies,
     expressions_of,
 )
 from pliant.frontend.flat.shapes import TypeMismatch, described, unified
 from pliant.frontend.flat.text import FlatText
-from pliant.frontend.flat.types import Base, Type, Variability, fits
+from pliant.frontend.flat.types import BaseType, Type, Variability, fits
 from pliant.ir import Span
 
-_STATEMENTS = (Assign, While, Break, Return)
+_STATEMENTS = (FlatAssign, FlatWhile, FlatBreak, FlatReturn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _Check:
 
     # -------------------------------------------------------------------------------------- expressions
 
-    def _node(self, number: int, node: Expression) -> bool:
+    def _node(self, number: int, node: FlatExpression) -> bool:
         span = self.flat.expressions.spans[number]
         under = operands(node)
         if any(not 0 <= e < number for e in under):
@@ -116,35 +116,35 @@ class _Check:
         if limit is not None and not 0 <= limit[1] < limit[2]:
             self._fault(f"expression {number} names {limit[0]} {limit[1]}, of which there are {limit[2]}", span)
             return False
-        if isinstance(node, Local) and not 0 <= node.number < len(self.flat.functions[node.function].locals):
+        if isinstance(node, LocalRef) and not 0 <= node.number < len(self.flat.functions[node.function].locals):
             self._fault(f"expression {number} names a local that its function does not have", span)
             return False
         self._type(number, node, span)
         self.needs.append(self._need(node, under))
         return True
 
-    def _limit(self, node: Expression) -> tuple[str, int, int] | None:
+    def _limit(self, node: FlatExpression) -> tuple[str, int, int] | None:
         flat = self.flat
         match node:
-            case Ref():
+            case VariableRef():
                 return "variable", node.variable, len(flat.variables)
-            case Local() | Call():
+            case LocalRef() | FlatCall():
                 return "function", node.function, len(flat.functions)
-            case Iterator():
+            case IteratorRef():
                 return "iterator", node.number, len(flat.iterators)
-            case Tick() | Interval():
+            case ClockTick() | ClockInterval():
                 return "clock", node.clock, len(flat.clocks)
             case _:
                 return None
 
-    def _type(self, number: int, node: Expression, span: Span | None) -> None:
+    def _type(self, number: int, node: FlatExpression, span: Span | None) -> None:
         of = self.types[number]
-        if isinstance(node, Record):
+        if isinstance(node, FlatRecord):
             self._record(node, of, span)
             return
-        if isinstance(node, Literal) and of.base is Base.ENUMERATION:
+        if isinstance(node, FlatLiteral) and of.base is BaseType.ENUMERATION:
             return
-        if isinstance(node, Array) and not node.elements:
+        if isinstance(node, FlatArray) and not node.elements:
             if 0 not in of.shape:
                 self._fault(f"an array without elements is {described(of)}", span)
             return
@@ -156,8 +156,8 @@ class _Check:
         if found.base is not of.base or not fits(found.shape, of.shape):
             self._fault(f"`{self._shown(number)}` is {described(found)}, noted as {described(of)}", span)
 
-    def _record(self, node: Record, of: Type, span: Span | None) -> None:
-        if of.base is not Base.RECORD or not 0 <= of.number < len(self.flat.records):
+    def _record(self, node: FlatRecord, of: Type, span: Span | None) -> None:
+        if of.base is not BaseType.RECORD or not 0 <= of.number < len(self.flat.records):
             self._fault(f"a record is noted as {described(of)}", span)
             return
         fields = self.flat.records[of.number].fields
@@ -173,7 +173,7 @@ class _Check:
         except TypeMismatch as error:
             self._fault(str(error), span)
 
-    def _need(self, node: Expression, under: tuple[int, ...]) -> tuple[frozenset[int], int]:
+    def _need(self, node: FlatExpression, under: tuple[int, ...]) -> tuple[frozenset[int], int]:
         loops: frozenset[int] = frozenset()
         function = NONE
         for e in under:
@@ -182,11 +182,11 @@ class _Check:
             if own != NONE and function not in (NONE, own):
                 self._fault(f"an expression reads locals of two functions, {own} and {function}")
             function = own if own != NONE else function
-        if isinstance(node, Iterator):
+        if isinstance(node, IteratorRef):
             return frozenset({node.number}), NONE
-        if isinstance(node, Local):
+        if isinstance(node, LocalRef):
             return frozenset(), node.function
-        if isinstance(node, (Comprehension, Reduction)):
+        if isinstance(node, (FlatComprehension, FlatReduction)):
             loops -= {loop.iterator for loop in node.loops}
         return loops, function
 
@@ -209,9 +209,9 @@ class _Check:
             self._fault(f"`{v.name}` has a size that is not known", span)
         elif len(v.fixed) > 1 and len(v.fixed) != prod(n or 0 for n in v.type.shape):
             self._fault(f"`fixed` of `{v.name}` has {len(v.fixed)} values", span)
-        if v.type.base in (Base.RECORD, Base.TUPLE):
+        if v.type.base in (BaseType.RECORD, BaseType.TUPLE):
             self._fault(f"`{v.name}` is {described(v.type)}", span)
-        if v.type.base is Base.ENUMERATION and v.type.number >= len(flat.enumerations):
+        if v.type.base is BaseType.ENUMERATION and v.type.number >= len(flat.enumerations):
             self._fault(f"`{v.name}` is of an enumeration that is not there", span)
         if v.binding is not None and v.variability > Variability.PARAMETER:
             self._fault(f"`{v.name}` has a binding, which only parameters and constants have", span)
@@ -233,25 +233,25 @@ class _Check:
 
     # --------------------------------------------------------------------------------------------- items
 
-    def _items(self, items: Iterable[Item], where: str, function: int = NONE) -> None:
-        stack: list[tuple[Item, frozenset[int], bool]] = [(item, frozenset(), False) for item in items]
+    def _items(self, items: Iterable[FlatItem], where: str, function: int = NONE) -> None:
+        stack: list[tuple[FlatItem, frozenset[int], bool]] = [(item, frozenset(), False) for item in items]
         while stack:
             item, loops, in_when = stack.pop()
             is_equation = where.endswith("equation")
-            if isinstance(item, Equation) != is_equation and isinstance(item, (Equation, *_STATEMENTS)):
+            if isinstance(item, FlatEquation) != is_equation and isinstance(item, (FlatEquation, *_STATEMENTS)):
                 self._fault(f"{type(item).__name__} stands in {where}s", item.span)
             if item.span is None and function == NONE:
                 self._fault(f"{type(item).__name__} has no place in the source")
             self._parts(item, loops, function, in_when)
             inner = loops
-            if isinstance(item, For):
+            if isinstance(item, FlatFor):
                 bound = frozenset(loop.iterator for loop in item.loops)
                 if bound & loops:
                     self._fault("a loop uses the variable of a loop around", item.span)
                 inner = loops | bound
-            stack += [(one, inner, in_when or isinstance(item, When)) for one in bodies(item)]
+            stack += [(one, inner, in_when or isinstance(item, FlatWhen)) for one in bodies(item)]
 
-    def _parts(self, item: Item, loops: frozenset[int], function: int, in_when: bool) -> None:
+    def _parts(self, item: FlatItem, loops: frozenset[int], function: int, in_when: bool) -> None:
         span = item.span
         found = expressions_of(item)
         if any(not 0 <= e < len(self.nodes) for e in found):
@@ -259,38 +259,38 @@ class _Check:
             return
         for e in found:
             self._around(e, loops, function, type(item).__name__, span)
-        if isinstance(item, (Equation, Assign)):
+        if isinstance(item, (FlatEquation, FlatAssign)):
             self._sides(item)
-        elif isinstance(item, (If, When, While, Assert)):
-            conditions = found if isinstance(item, (If, When)) else found[:1]
+        elif isinstance(item, (FlatIf, FlatWhen, FlatWhile, FlatAssert)):
+            conditions = found if isinstance(item, (FlatIf, FlatWhen)) else found[:1]
             for e in conditions:
                 of = self.types[e]
-                is_vector = isinstance(item, When) and len(of.shape) == 1
-                if of.base not in (Base.BOOLEAN, Base.CLOCK) or (of.shape and not is_vector):
+                is_vector = isinstance(item, FlatWhen) and len(of.shape) == 1
+                if of.base not in (BaseType.BOOLEAN, BaseType.CLOCK) or (of.shape and not is_vector):
                     self._fault(f"`{self._shown(e)}` is {described(of)}, a condition is needed", span)
-        elif isinstance(item, Reinit):
+        elif isinstance(item, FlatReinit):
             if not in_when:
                 self._fault("reinit stands outside of when-clauses", span)
             given = self.types[item.value]
             wanted = self.types[item.state]
             self._same(wanted if given.shape else wanted.element, given, "reinit", span)
-        elif isinstance(item, For):
+        elif isinstance(item, FlatFor):
             for loop in item.loops:
                 if len(self.types[loop.range].shape) != 1:
                     self._fault("a loop needs a vector to run over", span)
 
-    def _sides(self, item: Equation | Assign) -> None:
+    def _sides(self, item: FlatEquation | FlatAssign) -> None:
         left, right = expressions_of(item)
         a, b = self.types[left], self.types[right]
-        if Base.TUPLE in (a.base, b.base):
-            if not isinstance(self.nodes[right], (Call, Output, Builtin)):
+        if BaseType.TUPLE in (a.base, b.base):
+            if not isinstance(self.nodes[right], (FlatCall, FlatOutput, FlatBuiltin)):
                 self._fault("a list of outputs has no call on its right side", item.span)
             return
         node = self.nodes[right]
-        if isinstance(item, Equation) and isinstance(node, Literal) and node.value == 0 and a.is_numeric:
+        if isinstance(item, FlatEquation) and isinstance(node, FlatLiteral) and node.value == 0 and a.is_numeric:
             return  # zero stands for zeros of any shape
         what = f"`{self._shown(left)} = {self._shown(right)}`"
-        if isinstance(item, Assign) and not b.shape:
+        if isinstance(item, FlatAssign) and not b.shape:
             a = a.element  # one value for all elements
         self._same(a, b, what, item.span)
 

@@ -11,9 +11,9 @@ deep for it. Nodes are not shared between places of the source: an occurrence ha
 holds for what stands under it only. A whole expression may have several users (a condition that two clauses name).
 
 Everything about names is over: variables, locals of functions and iterators are numbers, ``end`` is a number or
-``size(...)``, enumeration literals are :class:`Literal` of an enumeration type. Records are read as their fields.
+``size(...)``, enumeration literals are :class:`FlatLiteral` of an enumeration type. Records are read as their fields.
 
-Built-in functions and operators (:class:`Builtin`) have the names of the specification 3.6:
+Built-in functions and operators (:class:`FlatBuiltin`) have the names of the specification 3.6:
 
     mathematics   abs sign sqrt sin ... atan2 exp log log10 min max floor ceil integer mod rem div sum product
     arrays        size ndims scalar vector matrix zeros ones fill identity diagonal transpose cross skew outerProduct
@@ -40,33 +40,33 @@ NONE = -1  # no expression: a step or an output that is left out
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class FlatLiteral:
     """A number, true, false or a string; of an enumeration, the place of the value from 1."""
 
     value: float | int | bool | str
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class VariableRef:
     """A variable of the model, as a whole."""
 
     variable: int
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class TimeRef:
     """The independent variable."""
 
 
 @dataclass(frozen=True, slots=True)
-class Iterator:
+class IteratorRef:
     """The variable of a loop around."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalRef:
     """A variable of a function: inputs come first, then outputs, then protected ones."""
 
     function: int
@@ -74,7 +74,7 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class FlatUnary:
     """``-`` ``+`` ``not``."""
 
     operator: str
@@ -82,7 +82,7 @@ class Unary:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class FlatBinary:
     """``+ - * / ^``, ``.+ .- .* ./ .^``, ``< <= > >= == <>``, ``and or``.
 
     ``*`` of arrays is the matrix product, ``+`` of strings joins them. A relation makes an event where it depends on
@@ -95,28 +95,28 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class IfExpression:
+class FlatChoice:
     """``if c1 then v1 elseif c2 then v2 else v3``: operands c1, v1, c2, v2, v3."""
 
     operands: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class FlatArray:
     """``{a, b, c}``; nested for matrices. Without elements its type says the shape."""
 
     elements: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FlatRecord:
     """A record from its fields, in the order of its type."""
 
     fields: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FlatField:
     """A field of a record, or of every element of an array of records."""
 
     base: int
@@ -124,7 +124,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class FlatRange:
     """``start : step : stop``; step is NONE where it is not given."""
 
     start: int
@@ -133,7 +133,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class FlatIndex:
     """``base[subscripts]``: each a scalar, a vector or WHOLE; may be fewer than there are dimensions."""
 
     base: int
@@ -141,7 +141,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class FlatUpdate:
     """The array ``base`` with ``base[subscripts]`` replaced: what an assignment to a part of an array makes of it."""
 
     base: int
@@ -150,7 +150,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class FlatLoop:
     """``iterator in range``; the range is a vector, an enumeration has been written out."""
 
     iterator: int
@@ -158,24 +158,24 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Comprehension:
+class FlatComprehension:
     """``{body for i in a, j in b}``: the dimensions of the array are those of the loops, then those of the body."""
 
     body: int
-    loops: tuple[Loop, ...]
+    loops: tuple[FlatLoop, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Reduction:
+class FlatReduction:
     """``sum(body for i in a)``, or product, min, max."""
 
     name: str
     body: int
-    loops: tuple[Loop, ...]
+    loops: tuple[FlatLoop, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Builtin:
+class FlatBuiltin:
     """A built-in function or operator (see above)."""
 
     name: str
@@ -183,7 +183,7 @@ class Builtin:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FlatCall:
     """A function of the model, all inputs given. With several outputs its value is a tuple."""
 
     function: int
@@ -191,7 +191,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class FlatOutput:
     """One output of a call that has several."""
 
     call: int
@@ -199,49 +199,49 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuple:
+class FlatTuple:
     """``(a, , b)`` on the left side of a call with several outputs; NONE for one that is left out."""
 
     elements: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class ClockTick:
     """True at the instants of a clock: ``sample(start, interval)``, or a clock in a when-clause."""
 
     clock: int
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ClockInterval:
     """Time since the tick of a clock before this one."""
 
     clock: int
 
 
-Expression = (
-    Literal
-    | Ref
-    | Time
-    | Iterator
-    | Local
-    | Unary
-    | Binary
-    | IfExpression
-    | Array
-    | Record
-    | Field
-    | Range
-    | Index
-    | Update
-    | Comprehension
-    | Reduction
-    | Builtin
-    | Call
-    | Output
-    | Tuple
-    | Tick
-    | Interval
+FlatExpression = (
+    FlatLiteral
+    | VariableRef
+    | TimeRef
+    | IteratorRef
+    | LocalRef
+    | FlatUnary
+    | FlatBinary
+    | FlatChoice
+    | FlatArray
+    | FlatRecord
+    | FlatField
+    | FlatRange
+    | FlatIndex
+    | FlatUpdate
+    | FlatComprehension
+    | FlatReduction
+    | FlatBuiltin
+    | FlatCall
+    | FlatOutput
+    | FlatTuple
+    | ClockTick
+    | ClockInterval
 )
 
 
@@ -249,7 +249,7 @@ Expression = (
 class Expressions:
     """The store: nodes, their types and their places, by number."""
 
-    nodes: tuple[Expression, ...] = ()
+    nodes: tuple[FlatExpression, ...] = ()
     types: tuple[Type, ...] = ()
     spans: tuple[Span | None, ...] = ()
 
@@ -260,7 +260,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "/", "^"})
 ELEMENTWISE = frozenset({".+", ".-", ".*", "./", ".^"})
 
 
-def operands(node: Expression) -> tuple[int, ...]:
+def operands(node: FlatExpression) -> tuple[int, ...]:
     """Numbers of all expressions directly under a node, in the order in which they stand."""
     reader = _OPERANDS.get(node.__class__)
     return () if reader is None else reader(node)
@@ -270,24 +270,24 @@ def _subscripts(given: tuple[int, ...]) -> tuple[int, ...]:
     return given if WHOLE not in given else tuple(s for s in given if s != WHOLE)
 
 
-def _loops(node: Comprehension | Reduction) -> tuple[int, ...]:
+def _loops(node: FlatComprehension | FlatReduction) -> tuple[int, ...]:
     return (*(loop.range for loop in node.loops), node.body)
 
 
 _OPERANDS: dict[type, Callable[[Any], tuple[int, ...]]] = {
-    Unary: lambda n: (n.operand,),
-    Binary: lambda n: (n.left, n.right),
-    IfExpression: lambda n: n.operands,
-    Array: lambda n: n.elements,
-    Record: lambda n: n.fields,
-    Field: lambda n: (n.base,),
-    Range: lambda n: (n.start, n.stop) if n.step == NONE else (n.start, n.step, n.stop),
-    Index: lambda n: (n.base, *_subscripts(n.subscripts)),
-    Update: lambda n: (n.base, *_subscripts(n.subscripts), n.value),
-    Comprehension: _loops,
-    Reduction: _loops,
-    Builtin: lambda n: n.operands,
-    Call: lambda n: n.operands,
-    Output: lambda n: (n.call,),
-    Tuple: lambda n: _subscripts(n.elements),
+    FlatUnary: lambda n: (n.operand,),
+    FlatBinary: lambda n: (n.left, n.right),
+    FlatChoice: lambda n: n.operands,
+    FlatArray: lambda n: n.elements,
+    FlatRecord: lambda n: n.fields,
+    FlatField: lambda n: (n.base,),
+    FlatRange: lambda n: (n.start, n.stop) if n.step == NONE else (n.start, n.step, n.stop),
+    FlatIndex: lambda n: (n.base, *_subscripts(n.subscripts)),
+    FlatUpdate: lambda n: (n.base, *_subscripts(n.subscripts), n.value),
+    FlatComprehension: _loops,
+    FlatReduction: _loops,
+    FlatBuiltin: lambda n: n.operands,
+    FlatCall: lambda n: n.operands,
+    FlatOutput: lambda n: (n.call,),
+    FlatTuple: lambda n: _subscripts(n.elements),
 }

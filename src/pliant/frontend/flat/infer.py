@@ -17,38 +17,38 @@ from pliant.frontend.flat.expressions import (
     NONE,
     RELATIONS,
     WHOLE,
-    Array,
-    Binary,
-    Builtin,
-    Call,
-    Comprehension,
-    Expression,
-    Field,
-    IfExpression,
-    Index,
-    Interval,
-    Iterator,
-    Literal,
-    Local,
-    Output,
-    Range,
-    Record,
-    Reduction,
-    Ref,
-    Tick,
-    Time,
-    Tuple,
-    Unary,
-    Update,
+    ClockInterval,
+    ClockTick,
+    FlatArray,
+    FlatBinary,
+    FlatBuiltin,
+    FlatCall,
+    FlatChoice,
+    FlatComprehension,
+    FlatExpression,
+    FlatField,
+    FlatIndex,
+    FlatLiteral,
+    FlatOutput,
+    FlatRange,
+    FlatRecord,
+    FlatReduction,
+    FlatTuple,
+    FlatUnary,
+    FlatUpdate,
+    IteratorRef,
+    LocalRef,
+    TimeRef,
+    VariableRef,
 )
-from pliant.frontend.flat.model import FlatFunction, FlatVariable, LoopVariable
+from pliant.frontend.flat.model import FlatFunction, FlatIterator, FlatVariable
 from pliant.frontend.flat.shapes import TypeMismatch, broadcast, described, unified, unified_base
 from pliant.frontend.flat.types import (
     BOOLEAN,
     INTEGER,
     REAL,
     STRING,
-    Base,
+    BaseType,
     RecordType,
     Shape,
     Size,
@@ -58,17 +58,17 @@ from pliant.frontend.flat.types import (
 )
 
 
-class Tables(Protocol):
+class FlatTables(Protocol):
     """What expressions name by number: a FlatModel, or one that is being built."""
 
     @property
     def variables(self) -> Sequence[FlatVariable]:
-        """For Ref."""
+        """For VariableRef."""
         ...
 
     @property
     def functions(self) -> Sequence[FlatFunction]:
-        """For Call and Local."""
+        """For FlatCall and LocalRef."""
         ...
 
     @property
@@ -77,28 +77,28 @@ class Tables(Protocol):
         ...
 
     @property
-    def iterators(self) -> Sequence[LoopVariable]:
-        """For Iterator."""
+    def iterators(self) -> Sequence[FlatIterator]:
+        """For IteratorRef."""
         ...
 
 
 class Inference:
     """Types of nodes over the nodes and types that are there already."""
 
-    def __init__(self, tables: Tables, nodes: Sequence[Expression], types: Sequence[Type]) -> None:
+    def __init__(self, tables: FlatTables, nodes: Sequence[FlatExpression], types: Sequence[Type]) -> None:
         self.tables, self.nodes, self.types = tables, nodes, types
 
-    def __call__(self, node: Expression) -> Type:
+    def __call__(self, node: FlatExpression) -> Type:
         """The type of a node; records, empty arrays and enumeration literals must be told theirs."""
         return _RULES[node.__class__](self, node)
 
     def number(self, e: int) -> float | None:
         """The value of a literal, also with a sign."""
         node = self.nodes[e]
-        if isinstance(node, Literal) and not isinstance(node.value, str):
+        if isinstance(node, FlatLiteral) and not isinstance(node.value, str):
             return float(node.value)
-        if isinstance(node, Unary) and node.operator in "+-":
-            inner = self.number(node.operand) if isinstance(self.nodes[node.operand], Literal) else None
+        if isinstance(node, FlatUnary) and node.operator in "+-":
+            inner = self.number(node.operand) if isinstance(self.nodes[node.operand], FlatLiteral) else None
             return None if inner is None else -inner if node.operator == "-" else inner
         return None
 
@@ -108,28 +108,28 @@ class Inference:
         return None if found is None else max(round(found), 0)
 
 
-def _literal(_: Inference, node: Literal) -> Type:
+def _literal(_: Inference, node: FlatLiteral) -> Type:
     value = node.value
     if value.__class__ is bool:
         return BOOLEAN
     return INTEGER if value.__class__ is int else REAL if value.__class__ is float else STRING
 
 
-def _local(by: Inference, node: Local) -> Type:
+def _local(by: Inference, node: LocalRef) -> Type:
     return by.tables.functions[node.function].locals[node.number].type
 
 
-def _unary(by: Inference, node: Unary) -> Type:
+def _unary(by: Inference, node: FlatUnary) -> Type:
     of = by.types[node.operand]
     if node.operator == "not":
-        if of.base is not Base.BOOLEAN:
+        if of.base is not BaseType.BOOLEAN:
             raise TypeMismatch(f"`not` needs a Boolean, not {described(of)}")
-    elif not of.is_numeric and of.base is not Base.RECORD:
+    elif not of.is_numeric and of.base is not BaseType.RECORD:
         raise TypeMismatch(f"a sign needs a number, not {described(of)}")
     return of
 
 
-def _binary(by: Inference, node: Binary) -> Type:
+def _binary(by: Inference, node: FlatBinary) -> Type:
     operator, a, b = node.operator, by.types[node.left], by.types[node.right]
     if a is b and a is REAL and operator not in RELATIONS and operator not in LOGICAL:
         return REAL
@@ -137,16 +137,16 @@ def _binary(by: Inference, node: Binary) -> Type:
         unified_base(a, b, f"`{operator}`")
         return BOOLEAN.sized(broadcast(a, b, operator))
     if operator in LOGICAL:
-        if a.base is not Base.BOOLEAN or b.base is not Base.BOOLEAN:
+        if a.base is not BaseType.BOOLEAN or b.base is not BaseType.BOOLEAN:
             raise TypeMismatch(f"`{operator}` needs Booleans, not {described(a)} and {described(b)}")
         return BOOLEAN.sized(broadcast(a, b, operator))
-    if a.base is Base.STRING and b.base is Base.STRING and operator == "+":
+    if a.base is BaseType.STRING and b.base is BaseType.STRING and operator == "+":
         return a.sized(broadcast(a, b, operator))
-    if a.base is Base.RECORD and b.base is Base.RECORD and a.number == b.number and operator in "+-":
+    if a.base is BaseType.RECORD and b.base is BaseType.RECORD and a.number == b.number and operator in "+-":
         return a
     if not a.is_numeric or not b.is_numeric:
         raise TypeMismatch(f"`{operator}` needs numbers, not {described(a)} and {described(b)}")
-    base = INTEGER if a.base is b.base is Base.INTEGER and operator[-1] not in "/^" else REAL
+    base = INTEGER if a.base is b.base is BaseType.INTEGER and operator[-1] not in "/^" else REAL
     return base.sized(_shape_of(operator, a, b))
 
 
@@ -172,7 +172,7 @@ def _shape_of(operator: str, a: Type, b: Type) -> Shape:
     raise TypeMismatch(f"`{operator}` of {described(a)} and {described(b)} has no meaning")
 
 
-def _if(by: Inference, node: IfExpression) -> Type:
+def _if(by: Inference, node: FlatChoice) -> Type:
     found = by.types[node.operands[-1]]
     for k in range(0, len(node.operands) - 1, 2):
         condition = by.types[node.operands[k]]
@@ -182,7 +182,7 @@ def _if(by: Inference, node: IfExpression) -> Type:
     return found
 
 
-def _array(by: Inference, node: Array) -> Type:
+def _array(by: Inference, node: FlatArray) -> Type:
     if not node.elements:
         raise TypeMismatch("an empty array must be told its type")
     found = by.types[node.elements[0]]
@@ -193,19 +193,19 @@ def _array(by: Inference, node: Array) -> Type:
     return found.sized((len(node.elements), *found.shape))
 
 
-def _record(by: Inference, node: Record) -> Type:
+def _record(by: Inference, node: FlatRecord) -> Type:
     raise TypeMismatch("a record must be told its type")
 
 
-def _field(by: Inference, node: Field) -> Type:
+def _field(by: Inference, node: FlatField) -> Type:
     base = by.types[node.base]
-    if base.base is not Base.RECORD:
+    if base.base is not BaseType.RECORD:
         raise TypeMismatch(f"a field of {described(base)} is read")
     inner = by.tables.records[base.number].fields[node.number].type
     return inner.sized((*base.shape, *inner.shape))
 
 
-def _range(by: Inference, node: Range) -> Type:
+def _range(by: Inference, node: FlatRange) -> Type:
     parts = [by.types[e] for e in (node.start, node.step, node.stop) if e != NONE]
     element = parts[0].element
     for part in parts[1:]:
@@ -227,18 +227,18 @@ def picked(by: Inference, of: Type, subscripts: tuple[int, ...]) -> Shape:
             shape.append(size)
             continue
         given = by.types[subscript or 0]
-        if given.base not in (Base.INTEGER, Base.BOOLEAN, Base.ENUMERATION) or len(given.shape) > 1:
+        if given.base not in (BaseType.INTEGER, BaseType.BOOLEAN, BaseType.ENUMERATION) or len(given.shape) > 1:
             raise TypeMismatch(f"a subscript is {described(given)}")
         shape.extend(given.shape)
     return tuple(shape)
 
 
-def _index(by: Inference, node: Index) -> Type:
+def _index(by: Inference, node: FlatIndex) -> Type:
     of = by.types[node.base]
     return of.sized(picked(by, of, node.subscripts))
 
 
-def _update(by: Inference, node: Update) -> Type:
+def _update(by: Inference, node: FlatUpdate) -> Type:
     of = by.types[node.base]
     part, value = of.sized(picked(by, of, node.subscripts)), by.types[node.value]
     unified_base(part, value, "an element and its new value")
@@ -247,7 +247,7 @@ def _update(by: Inference, node: Update) -> Type:
     return of
 
 
-def _comprehension(by: Inference, node: Comprehension) -> Type:
+def _comprehension(by: Inference, node: FlatComprehension) -> Type:
     body = by.types[node.body]
     return body.sized((*(_length(by, loop.range) for loop in node.loops), *body.shape))
 
@@ -259,7 +259,7 @@ def _length(by: Inference, e: int) -> Size:
     return of.shape[0]
 
 
-def _reduction(by: Inference, node: Reduction) -> Type:
+def _reduction(by: Inference, node: FlatReduction) -> Type:
     for loop in node.loops:
         _length(by, loop.range)
     body = by.types[node.body]
@@ -268,13 +268,13 @@ def _reduction(by: Inference, node: Reduction) -> Type:
     return body
 
 
-def _builtin(by: Inference, node: Builtin) -> Type:
+def _builtin(by: Inference, node: FlatBuiltin) -> Type:
     if node.name not in BUILTINS:
         raise TypeMismatch(f"there is no built-in function `{node.name}`")
     return of_builtin(node.name, [by.types[e] for e in node.operands], [by.size, *node.operands])
 
 
-def _call(by: Inference, node: Call) -> Type:
+def _call(by: Inference, node: FlatCall) -> Type:
     function = by.tables.functions[node.function]
     if len(node.operands) != function.n_inputs:
         raise TypeMismatch(
@@ -284,41 +284,41 @@ def _call(by: Inference, node: Call) -> Type:
         given = by.types[argument]
         what = f"input `{own.name}` of `{function.name}`"
         unified(own.type, given, what)
-        if own.type.base is Base.INTEGER and given.base is Base.REAL:
+        if own.type.base is BaseType.INTEGER and given.base is BaseType.REAL:
             raise TypeMismatch(f"{what} is an Integer, a Real is given")
     if function.n_outputs == 1:
         return function.outputs[0].type
-    return Type(Base.TUPLE, (), node.function)
+    return Type(BaseType.TUPLE, (), node.function)
 
 
-def _output(by: Inference, node: Output) -> Type:
+def _output(by: Inference, node: FlatOutput) -> Type:
     of = by.types[node.call]
-    if of.base is not Base.TUPLE or of.number < 0:
+    if of.base is not BaseType.TUPLE or of.number < 0:
         raise TypeMismatch(f"an output of {described(of)} is read")
     return by.tables.functions[of.number].outputs[node.number].type
 
 
 _RULES: dict[type, Callable[[Inference, Any], Type]] = {
-    Literal: _literal,
-    Ref: lambda by, node: by.tables.variables[node.variable].type,
-    Time: lambda _, __: REAL,
-    Iterator: lambda by, node: by.tables.iterators[node.number].type,
-    Local: _local,
-    Unary: _unary,
-    Binary: _binary,
-    IfExpression: _if,
-    Array: _array,
-    Record: _record,
-    Field: _field,
-    Range: _range,
-    Index: _index,
-    Update: _update,
-    Comprehension: _comprehension,
-    Reduction: _reduction,
-    Builtin: _builtin,
-    Call: _call,
-    Output: _output,
-    Tuple: lambda _, __: Type(Base.TUPLE),
-    Tick: lambda _, __: BOOLEAN,
-    Interval: lambda _, __: REAL,
+    FlatLiteral: _literal,
+    VariableRef: lambda by, node: by.tables.variables[node.variable].type,
+    TimeRef: lambda _, __: REAL,
+    IteratorRef: lambda by, node: by.tables.iterators[node.number].type,
+    LocalRef: _local,
+    FlatUnary: _unary,
+    FlatBinary: _binary,
+    FlatChoice: _if,
+    FlatArray: _array,
+    FlatRecord: _record,
+    FlatField: _field,
+    FlatRange: _range,
+    FlatIndex: _index,
+    FlatUpdate: _update,
+    FlatComprehension: _comprehension,
+    FlatReduction: _reduction,
+    FlatBuiltin: _builtin,
+    FlatCall: _call,
+    FlatOutput: _output,
+    FlatTuple: lambda _, __: Type(BaseType.TUPLE),
+    ClockTick: lambda _, __: BOOLEAN,
+    ClockInterval: lambda _, __: REAL,
 }

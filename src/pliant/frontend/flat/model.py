@@ -1,7 +1,7 @@
 """FlatModel: a Modelica model without classes, as typed data. Where every front end ends and scalarisation begins.
 
     FlatModel
-      variables              primitive: Real, Integer, Boolean, String, enumeration, Clock, ExternalObject, or arrays of
+      variables              primitive: Real, Integer, Boolean, String, enumeration, Clock, FlatObject, or arrays of
                              these. Records are their fields, component arrays their elements: `r[2].p.v`
       expressions            one store, see expressions.py
       equations, algorithms  and the initial ones: items, see below. Connections are equations
@@ -12,11 +12,11 @@
 
 Items stand in equations, algorithms and functions alike:
 
-    both                    For  If  When  Assert  Terminate  Reinit  Invoke
-    equation sections only  Equation
-    statements only         Assign  While  Break  Return
+    both                    FlatFor  FlatIf  FlatWhen  FlatAssert  FlatTerminate  FlatReinit  FlatInvoke
+    equation sections only  FlatEquation
+    statements only         FlatAssign  FlatWhile  FlatBreak  FlatReturn
 
-When-clauses are as written, all branches in order: a branch acts where its condition becomes true and none of those
+FlatWhen-clauses are as written, all branches in order: a branch acts where its condition becomes true and none of those
 before does. The same number as condition of several clauses is the same condition. In an algorithm, a variable that
 changes at events only begins as ``pre(v)`` and others at their start value (specification 3.6, section 11.1.2).
 
@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pliant.frontend.flat.expressions import NONE, Expressions, Loop
+from pliant.frontend.flat.expressions import NONE, Expressions, FlatLoop
 from pliant.frontend.flat.types import (
     Causality,
     EnumerationType,
@@ -91,7 +91,7 @@ def instance_path(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Equation:
+class FlatEquation:
     """``left = right``, scalars, arrays, records, or a tuple and a call.
 
     ``variability`` DISCRETE: it determines something that changes at events only. That follows from the sides, unless
@@ -108,7 +108,7 @@ class Equation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assign:
+class FlatAssign:
     """``target := value``; the target is a variable, a part of one, or a tuple."""
 
     target: int
@@ -118,54 +118,54 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class For:
+class FlatFor:
     """``for i in a, j in b loop``: the first loop is the outermost."""
 
-    loops: tuple[Loop, ...]
-    body: tuple[Item, ...]
+    loops: tuple[FlatLoop, ...]
+    body: tuple[FlatItem, ...]
     span: Span | None = None
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class FlatBranch:
     """What holds, or happens, under a condition."""
 
     condition: int
-    body: tuple[Item, ...]
+    body: tuple[FlatItem, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class If:
+class FlatIf:
     """``if c then ... elseif d then ... else ...``."""
 
-    branches: tuple[Branch, ...]
-    otherwise: tuple[Item, ...] = ()
+    branches: tuple[FlatBranch, ...]
+    otherwise: tuple[FlatItem, ...] = ()
     span: Span | None = None
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class When:
+class FlatWhen:
     """``when c then ... elsewhen d then ...``; a condition may be a vector: any of its elements becomes true."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[FlatBranch, ...]
     span: Span | None = None
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class While:
+class FlatWhile:
     """``while c loop``."""
 
     condition: int
-    body: tuple[Item, ...]
+    body: tuple[FlatItem, ...]
     span: Span | None = None
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Break:
+class FlatBreak:
     """Leave the innermost loop."""
 
     span: Span | None = None
@@ -173,7 +173,7 @@ class Break:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Return:
+class FlatReturn:
     """Leave the function."""
 
     span: Span | None = None
@@ -181,7 +181,7 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reinit:
+class FlatReinit:
     """``reinit(state, value)``, in a when-clause."""
 
     state: int
@@ -191,7 +191,7 @@ class Reinit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assert:
+class FlatAssert:
     """``assert(condition, message)``: an error, or a warning."""
 
     condition: int
@@ -202,7 +202,7 @@ class Assert:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terminate:
+class FlatTerminate:
     """``terminate(message)``."""
 
     message: int
@@ -211,7 +211,7 @@ class Terminate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Invoke:
+class FlatInvoke:
     """A call for what it does, not for a value."""
 
     call: int
@@ -219,14 +219,27 @@ class Invoke:
     path: str = ""
 
 
-Item = Equation | Assign | For | If | When | While | Break | Return | Reinit | Assert | Terminate | Invoke
+FlatItem = (
+    FlatEquation
+    | FlatAssign
+    | FlatFor
+    | FlatIf
+    | FlatWhen
+    | FlatWhile
+    | FlatBreak
+    | FlatReturn
+    | FlatReinit
+    | FlatAssert
+    | FlatTerminate
+    | FlatInvoke
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Algorithm:
+class FlatAlgorithm:
     """One section: its statements in order."""
 
-    body: tuple[Item, ...]
+    body: tuple[FlatItem, ...]
     span: Span | None = None
     path: str = ""
 
@@ -245,7 +258,7 @@ class FlatLocal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class External:
+class FlatExternal:
     """``external "C" result = symbol(arguments)`` and the annotations beside it."""
 
     symbol: str
@@ -285,8 +298,8 @@ class FlatFunction:
     locals: tuple[FlatLocal, ...]
     n_inputs: int
     n_outputs: int
-    body: tuple[Item, ...] = ()
-    external: External | None = None
+    body: tuple[FlatItem, ...] = ()
+    external: FlatExternal | None = None
     derivatives: tuple[DerivativeRule, ...] = ()
     inverses: tuple[InverseRule, ...] = ()
     smooth_order: int | None = None
@@ -330,7 +343,7 @@ class FlatClock:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableData:
+class FlatTable:
     """What is in a table of the Standard Library whose data are known, enumerations as their ordinals."""
 
     rows: tuple[tuple[float, ...], ...]
@@ -344,20 +357,20 @@ class TableData:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExternalObject:
+class FlatObject:
     """An object: the variable that holds it, and how it is made."""
 
     variable: int
     constructor: int = NONE  # function
     destructor: int = NONE
     arguments: tuple[int, ...] = ()
-    table: TableData | None = None
+    table: FlatTable | None = None
     name: str = ""
     span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class LoopVariable:
+class FlatIterator:
     """The variable of loops: one entry may serve several loops, but none inside another."""
 
     name: str
@@ -389,16 +402,16 @@ class FlatModel:
     name: str
     variables: tuple[FlatVariable, ...] = ()
     expressions: Expressions = field(default_factory=Expressions)
-    equations: tuple[Item, ...] = ()
-    initial_equations: tuple[Item, ...] = ()
-    algorithms: tuple[Algorithm, ...] = ()
-    initial_algorithms: tuple[Algorithm, ...] = ()
+    equations: tuple[FlatItem, ...] = ()
+    initial_equations: tuple[FlatItem, ...] = ()
+    algorithms: tuple[FlatAlgorithm, ...] = ()
+    initial_algorithms: tuple[FlatAlgorithm, ...] = ()
     functions: tuple[FlatFunction, ...] = ()
     records: tuple[RecordType, ...] = ()
     enumerations: tuple[EnumerationType, ...] = ()
-    iterators: tuple[LoopVariable, ...] = ()
+    iterators: tuple[FlatIterator, ...] = ()
     clocks: tuple[FlatClock, ...] = ()
-    objects: tuple[ExternalObject, ...] = ()
+    objects: tuple[FlatObject, ...] = ()
     experiment: Experiment = Experiment()
     files: tuple[SourceFile, ...] = ()
     description: str = ""
@@ -406,7 +419,7 @@ class FlatModel:
     digest: str = ""  # the same for the same model, wherever its files lie
 
 
-def walk(items: tuple[Item, ...]) -> Iterator[Item]:
+def walk(items: tuple[FlatItem, ...]) -> Iterator[FlatItem]:
     """All items, those inside others behind them."""
     stack = [*reversed(items)]
     while stack:
@@ -415,36 +428,36 @@ def walk(items: tuple[Item, ...]) -> Iterator[Item]:
         stack.extend(reversed(bodies(item)))
 
 
-def bodies(item: Item) -> tuple[Item, ...]:
+def bodies(item: FlatItem) -> tuple[FlatItem, ...]:
     """Items directly inside one."""
-    if isinstance(item, (For, While)):
+    if isinstance(item, (FlatFor, FlatWhile)):
         return item.body
-    if isinstance(item, (If, When)):
+    if isinstance(item, (FlatIf, FlatWhen)):
         inner = tuple(one for branch in item.branches for one in branch.body)
-        return inner + item.otherwise if isinstance(item, If) else inner
+        return inner + item.otherwise if isinstance(item, FlatIf) else inner
     return ()
 
 
-def expressions_of(item: Item) -> tuple[int, ...]:
+def expressions_of(item: FlatItem) -> tuple[int, ...]:
     """Expressions that an item itself has, without those of items inside."""
     match item:
-        case Equation():
+        case FlatEquation():
             return item.left, item.right
-        case Assign():
+        case FlatAssign():
             return item.target, item.value
-        case For():
+        case FlatFor():
             return tuple(loop.range for loop in item.loops)
-        case If() | When():
+        case FlatIf() | FlatWhen():
             return tuple(branch.condition for branch in item.branches)
-        case While():
+        case FlatWhile():
             return (item.condition,)
-        case Reinit():
+        case FlatReinit():
             return item.state, item.value
-        case Assert():
+        case FlatAssert():
             return item.condition, item.message
-        case Terminate():
+        case FlatTerminate():
             return (item.message,)
-        case Invoke():
+        case FlatInvoke():
             return (item.call,)
         case _:
             return ()

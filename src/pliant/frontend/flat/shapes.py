@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pliant.frontend.flat.types import REAL, Base, Shape, Size, Type, fits, merged
+from pliant.frontend.flat.types import REAL, BaseType, Shape, Size, Type, fits, merged
 
 
 class TypeMismatch(Exception):
@@ -13,7 +13,7 @@ class TypeMismatch(Exception):
 
 def described(of: Type) -> str:
     """``a Real``, ``an Integer[3, :]``."""
-    word = {Base.RECORD: "record", Base.TUPLE: "list of outputs", Base.OBJECT: "external object"}.get(
+    word = {BaseType.RECORD: "record", BaseType.TUPLE: "list of outputs", BaseType.OBJECT: "external object"}.get(
         of.base, of.base.value
     )
     sizes = f"[{', '.join(':' if n is None else str(n) for n in of.shape)}]" if of.shape else ""

@@ -15,52 +15,52 @@ from pliant.frontend.flat.expressions import (
     NONE,
     RELATIONS,
     WHOLE,
-    Array,
-    Binary,
-    Builtin,
-    Call,
-    Comprehension,
-    Field,
-    IfExpression,
-    Index,
-    Interval,
-    Iterator,
-    Literal,
-    Local,
-    Loop,
-    Output,
-    Range,
-    Record,
-    Reduction,
-    Ref,
-    Tick,
-    Time,
-    Tuple,
-    Unary,
-    Update,
+    ClockInterval,
+    ClockTick,
+    FlatArray,
+    FlatBinary,
+    FlatBuiltin,
+    FlatCall,
+    FlatChoice,
+    FlatComprehension,
+    FlatField,
+    FlatIndex,
+    FlatLiteral,
+    FlatLoop,
+    FlatOutput,
+    FlatRange,
+    FlatRecord,
+    FlatReduction,
+    FlatTuple,
+    FlatUnary,
+    FlatUpdate,
+    IteratorRef,
+    LocalRef,
+    TimeRef,
+    VariableRef,
 )
 from pliant.frontend.flat.model import (
-    Algorithm,
-    Assert,
-    Assign,
-    Branch,
-    Break,
-    Equation,
+    FlatAlgorithm,
+    FlatAssert,
+    FlatAssign,
+    FlatBranch,
+    FlatBreak,
     FlatClock,
+    FlatEquation,
+    FlatFor,
     FlatFunction,
+    FlatIf,
+    FlatInvoke,
+    FlatItem,
     FlatModel,
+    FlatReinit,
+    FlatReturn,
+    FlatTerminate,
     FlatVariable,
-    For,
-    If,
-    Invoke,
-    Item,
-    Reinit,
-    Return,
-    Terminate,
-    When,
-    While,
+    FlatWhen,
+    FlatWhile,
 )
-from pliant.frontend.flat.types import Base, Causality, Prefix, Type, Variability
+from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
 from pliant.ir import StateSelect
 
 _IDENT = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -114,29 +114,29 @@ class FlatText:
             stack.extend(reversed(parts))
         return "".join(found)
 
-    def literal(self, node: Literal, number: int) -> tuple[int, Parts]:
+    def literal(self, node: FlatLiteral, number: int) -> tuple[int, Parts]:
         """A number, string, truth value or value of an enumeration."""
         value, of = node.value, self.types[number]
         if isinstance(value, str):
             escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             return _TIGHT, [f'"{escaped}"']
-        if of.base is Base.ENUMERATION:
+        if of.base is BaseType.ENUMERATION:
             place = int(value)
             if 0 <= of.number < len(self.flat.enumerations):
                 known = self.flat.enumerations[of.number]
                 if 1 <= place <= len(known.literals):
                     return _TIGHT, [f"{quoted(known.name)}.{quoted(known.literals[place - 1])}"]
             return _TIGHT, [f"enumeration({place})"]
-        if isinstance(value, bool) or of.base is Base.BOOLEAN:
+        if isinstance(value, bool) or of.base is BaseType.BOOLEAN:
             return _TIGHT, ["true" if value else "false"]
         return (_SUM if value < 0 else _TIGHT), [repr(value)]
 
     def type_name(self, of: Type) -> str:
         """``Real[3]``."""
         word = of.base.value
-        if of.base is Base.RECORD and of.number >= 0:
+        if of.base is BaseType.RECORD and of.number >= 0:
             word = quoted(self.flat.records[of.number].name)
-        elif of.base is Base.ENUMERATION and of.number >= 0:
+        elif of.base is BaseType.ENUMERATION and of.number >= 0:
             word = quoted(self.flat.enumerations[of.number].name)
         return word + (f"[{', '.join(':' if n is None else str(n) for n in of.shape)}]" if of.shape else "")
 
@@ -147,7 +147,7 @@ class FlatText:
         head = "protected " if v.is_protected else ""
         head += f"{v.prefix.value} " if v.prefix is not Prefix.NONE else ""
         head += "final " if v.is_final else ""
-        is_implied = v.type.base is not Base.REAL and v.variability is Variability.DISCRETE
+        is_implied = v.type.base is not BaseType.REAL and v.variability is Variability.DISCRETE
         head += "" if is_implied else _WORDS[v.variability]
         head += f"{v.causality.value} " if v.causality is not Causality.LOCAL else ""
         given = [f"{name} = {self.expression(e)}" for name in _ATTRIBUTES if (e := getattr(v, name)) is not None]
@@ -205,10 +205,10 @@ class FlatText:
 
     # --------------------------------------------------------------------------------------------- items
 
-    def items(self, items: Sequence[Item], depth: int) -> list[str]:
+    def items(self, items: Sequence[FlatItem], depth: int) -> list[str]:
         """Equations or statements."""
         found: list[str] = []
-        stack: list[tuple[Item | str, int]] = [(item, depth) for item in reversed(items)]
+        stack: list[tuple[FlatItem | str, int]] = [(item, depth) for item in reversed(items)]
         while stack:
             item, level = stack.pop()
             if isinstance(item, str):
@@ -221,65 +221,65 @@ class FlatText:
                 stack.extend(reversed(inner))
         return found
 
-    def _block(self, item: Item, level: int) -> list[tuple[Item | str, int]] | None:
+    def _block(self, item: FlatItem, level: int) -> list[tuple[FlatItem | str, int]] | None:
         """Head, body and end of an item that has others inside."""
 
-        def body(items: Iterable[Item]) -> list[tuple[Item | str, int]]:
+        def body(items: Iterable[FlatItem]) -> list[tuple[FlatItem | str, int]]:
             return [(one, level + 1) for one in items]
 
-        def branches(word: str, others: str, of: tuple[Branch, ...]) -> list[tuple[Item | str, int]]:
-            found: list[tuple[Item | str, int]] = []
+        def branches(word: str, others: str, of: tuple[FlatBranch, ...]) -> list[tuple[FlatItem | str, int]]:
+            found: list[tuple[FlatItem | str, int]] = []
             for k, branch in enumerate(of):
                 found.append((f"{others if k else word} {self.expression(branch.condition)} then", level))
                 found += body(branch.body)
             return found
 
-        if isinstance(item, For):
+        if isinstance(item, FlatFor):
             return [(f"for {self.loops(item.loops)} loop", level), *body(item.body), ("end for;", level)]
-        if isinstance(item, While):
+        if isinstance(item, FlatWhile):
             return [(f"while {self.expression(item.condition)} loop", level), *body(item.body), ("end while;", level)]
-        if isinstance(item, When):
+        if isinstance(item, FlatWhen):
             return [*branches("when", "elsewhen", item.branches), ("end when;", level)]
-        if isinstance(item, If):
-            last: list[tuple[Item | str, int]] = [("else", level), *body(item.otherwise)] if item.otherwise else []
+        if isinstance(item, FlatIf):
+            last: list[tuple[FlatItem | str, int]] = [("else", level), *body(item.otherwise)] if item.otherwise else []
             return [*branches("if", "elseif", item.branches), *last, ("end if;", level)]
         return None
 
-    def loops(self, loops: tuple[Loop, ...]) -> str:
+    def loops(self, loops: tuple[FlatLoop, ...]) -> str:
         """``i in 1:3, j in a``."""
         names = self.flat.iterators
         return ", ".join(f"{quoted(names[one.iterator].name)} in {self.expression(one.range)}" for one in loops)
 
-    def line(self, item: Item) -> str:
+    def line(self, item: FlatItem) -> str:
         """An item without others inside."""
         text = self.expression
         match item:
-            case Equation():
+            case FlatEquation():
                 note = f" // {item.origin}" if item.origin != "equation" else ""
                 note += f" // clock {item.clock + 1}" if item.clock != NONE else ""
                 return f"{text(item.left, _OR)} = {text(item.right)};{note}"
-            case Assign():
+            case FlatAssign():
                 return f"{text(item.target)} := {text(item.value)};"
-            case Reinit():
+            case FlatReinit():
                 return f"reinit({text(item.state)}, {text(item.value)});"
-            case Assert():
+            case FlatAssert():
                 level = "" if item.is_error else ", AssertionLevel.warning"
                 return f"assert({text(item.condition)}, {text(item.message)}{level});"
-            case Terminate():
+            case FlatTerminate():
                 return f"terminate({text(item.message)});"
-            case Invoke():
+            case FlatInvoke():
                 return f"{text(item.call)};"
-            case Break():
+            case FlatBreak():
                 return "break;"
-            case Return():
+            case FlatReturn():
                 return "return;"
         raise TypeError(item)
 
-    def section(self, head: str, items: Sequence[Item]) -> list[str]:
+    def section(self, head: str, items: Sequence[FlatItem]) -> list[str]:
         """A section, nothing if it is empty."""
         return [head, *self.items(items, 1)] if items else []
 
-    def algorithms(self, head: str, sections: Sequence[Algorithm]) -> list[str]:
+    def algorithms(self, head: str, sections: Sequence[FlatAlgorithm]) -> list[str]:
         """Sections, one after the other."""
         return [line for one in sections for line in self.section(head, one.body)]
 
@@ -331,13 +331,13 @@ def _subscripts(given: tuple[int, ...]) -> Parts:
     return [*parts, "]"]
 
 
-def _unary(_: FlatText, node: Unary, __: int) -> tuple[int, Parts]:
+def _unary(_: FlatText, node: FlatUnary, __: int) -> tuple[int, Parts]:
     if node.operator == "not":
         return _NOT, ["not ", (node.operand, _RELATION)]
     return _SUM, [node.operator, (node.operand, _PRODUCT)]
 
 
-def _binary(_: FlatText, node: Binary, __: int) -> tuple[int, Parts]:
+def _binary(_: FlatText, node: FlatBinary, __: int) -> tuple[int, Parts]:
     operator = node.operator
     level = (
         _RELATION
@@ -354,28 +354,28 @@ def _binary(_: FlatText, node: Binary, __: int) -> tuple[int, Parts]:
     return level, [(node.left, level if is_left else level + 1), f" {operator} ", (node.right, level + 1)]
 
 
-def _if(_: FlatText, node: IfExpression, __: int) -> tuple[int, Parts]:
+def _if(_: FlatText, node: FlatChoice, __: int) -> tuple[int, Parts]:
     parts: Parts = []
     for k in range(0, len(node.operands) - 1, 2):
         parts += ["elseif " if k else "if ", (node.operands[k], _LOOSE), " then ", (node.operands[k + 1], _LOOSE), " "]
     return _LOOSE, [*parts, "else ", (node.operands[-1], _LOOSE)]
 
 
-def _range(_: FlatText, node: Range, __: int) -> tuple[int, Parts]:
+def _range(_: FlatText, node: FlatRange, __: int) -> tuple[int, Parts]:
     middle: Parts = [] if node.step == NONE else [(node.step, _OR), ":"]
     return _RANGE, [(node.start, _OR), ":", *middle, (node.stop, _OR)]
 
 
-def _record(out: FlatText, node: Record, number: int) -> tuple[int, Parts]:
+def _record(out: FlatText, node: FlatRecord, number: int) -> tuple[int, Parts]:
     return _TIGHT, _listed(f"{out.type_name(out.types[number])}(", node.fields, ")")
 
 
-def _field(out: FlatText, node: Field, __: int) -> tuple[int, Parts]:
+def _field(out: FlatText, node: FlatField, __: int) -> tuple[int, Parts]:
     of = out.types[node.base]
     return _TIGHT, [(node.base, _TIGHT), f".{quoted(out.flat.records[of.number].fields[node.number].name)}"]
 
 
-def _builtin(_: FlatText, node: Builtin, __: int) -> tuple[int, Parts]:
+def _builtin(_: FlatText, node: FlatBuiltin, __: int) -> tuple[int, Parts]:
     if node.name == "[;]":
         return _TIGHT, _listed("[", node.operands, "]", "; ")
     if node.name == "[,]":
@@ -383,11 +383,11 @@ def _builtin(_: FlatText, node: Builtin, __: int) -> tuple[int, Parts]:
     return _TIGHT, _listed(f"{node.name}(", node.operands, ")")
 
 
-def _local(out: FlatText, node: Local, __: int) -> tuple[int, Parts]:
+def _local(out: FlatText, node: LocalRef, __: int) -> tuple[int, Parts]:
     return _TIGHT, [quoted(out.flat.functions[node.function].locals[node.number].name)]
 
 
-def _update(_: FlatText, node: Update, __: int) -> tuple[int, Parts]:
+def _update(_: FlatText, node: FlatUpdate, __: int) -> tuple[int, Parts]:
     return _TIGHT, [
         "update(",
         (node.base, _LOOSE),
@@ -401,35 +401,35 @@ def _update(_: FlatText, node: Update, __: int) -> tuple[int, Parts]:
 
 _Writer = Callable[[FlatText, Any, int], tuple[int, Parts]]
 _WRITERS: dict[type, _Writer] = {
-    Literal: FlatText.literal,
-    Ref: lambda out, n, _: (_TIGHT, [quoted(out.flat.variables[n.variable].name)]),
-    Time: lambda _, __, ___: (_TIGHT, ["time"]),
-    Iterator: lambda out, n, _: (_TIGHT, [quoted(out.flat.iterators[n.number].name)]),
-    Local: _local,
-    Unary: _unary,
-    Binary: _binary,
-    IfExpression: _if,
-    Array: lambda _, n, __: (_TIGHT, _listed("{", n.elements, "}")),
-    Record: _record,
-    Field: _field,
-    Range: _range,
-    Index: lambda _, n, __: (_TIGHT, [(n.base, _TIGHT), *_subscripts(n.subscripts)]),
-    Update: _update,
-    Comprehension: lambda out, n, _: (
+    FlatLiteral: FlatText.literal,
+    VariableRef: lambda out, n, _: (_TIGHT, [quoted(out.flat.variables[n.variable].name)]),
+    TimeRef: lambda _, __, ___: (_TIGHT, ["time"]),
+    IteratorRef: lambda out, n, _: (_TIGHT, [quoted(out.flat.iterators[n.number].name)]),
+    LocalRef: _local,
+    FlatUnary: _unary,
+    FlatBinary: _binary,
+    FlatChoice: _if,
+    FlatArray: lambda _, n, __: (_TIGHT, _listed("{", n.elements, "}")),
+    FlatRecord: _record,
+    FlatField: _field,
+    FlatRange: _range,
+    FlatIndex: lambda _, n, __: (_TIGHT, [(n.base, _TIGHT), *_subscripts(n.subscripts)]),
+    FlatUpdate: _update,
+    FlatComprehension: lambda out, n, _: (
         _TIGHT,
         ["{", (n.body, _LOOSE), f" for {out.loops(n.loops)}", "}"],
     ),
-    Reduction: lambda out, n, _: (
+    FlatReduction: lambda out, n, _: (
         _TIGHT,
         [f"{n.name}(", (n.body, _LOOSE), f" for {out.loops(n.loops)})"],
     ),
-    Builtin: _builtin,
-    Call: lambda out, n, _: (
+    FlatBuiltin: _builtin,
+    FlatCall: lambda out, n, _: (
         _TIGHT,
         _listed(f"{out.function_names[n.function]}(", n.operands, ")"),
     ),
-    Output: lambda _, n, __: (_TIGHT, [(n.call, _TIGHT), f".{n.number + 1}"]),
-    Tuple: lambda _, n, __: (_TIGHT, _listed("(", n.elements, ")")),
-    Tick: lambda _, n, __: (_TIGHT, [f"tick({n.clock + 1})"]),
-    Interval: lambda _, n, __: (_TIGHT, [f"interval({n.clock + 1})"]),
+    FlatOutput: lambda _, n, __: (_TIGHT, [(n.call, _TIGHT), f".{n.number + 1}"]),
+    FlatTuple: lambda _, n, __: (_TIGHT, _listed("(", n.elements, ")")),
+    ClockTick: lambda _, n, __: (_TIGHT, [f"tick({n.clock + 1})"]),
+    ClockInterval: lambda _, n, __: (_TIGHT, [f"interval({n.clock + 1})"]),
 }

@@ -14,7 +14,7 @@ Size = int | None
 Shape = tuple[Size, ...]
 
 
-class Base(Enum):
+class BaseType(Enum):
     """What one element is."""
 
     REAL = "Real"
@@ -32,14 +32,14 @@ class Base(Enum):
 class Type:
     """Base and shape; ``number``: of the record, enumeration or function, -1 where it is not known or there is none."""
 
-    base: Base
+    base: BaseType
     shape: Shape = ()
     number: int = -1
 
     @property
     def is_numeric(self) -> bool:
         """Real or Integer."""
-        return self.base in (Base.REAL, Base.INTEGER)
+        return self.base in (BaseType.REAL, BaseType.INTEGER)
 
     def sized(self, shape: Shape) -> Type:
         """The same element in another shape."""
@@ -51,11 +51,11 @@ class Type:
         return self.sized(())
 
 
-REAL = Type(Base.REAL)
-INTEGER = Type(Base.INTEGER)
-BOOLEAN = Type(Base.BOOLEAN)
-STRING = Type(Base.STRING)
-CLOCK = Type(Base.CLOCK)
+REAL = Type(BaseType.REAL)
+INTEGER = Type(BaseType.INTEGER)
+BOOLEAN = Type(BaseType.BOOLEAN)
+STRING = Type(BaseType.STRING)
+CLOCK = Type(BaseType.CLOCK)
 
 
 @dataclass(frozen=True, slots=True)
