@@ -31,8 +31,8 @@ from problems import problem
 from pliant.codegen.compiler import FLAGS, find_compiler
 from pliant.codegen.emit import Generated, generate
 from pliant.codegen.program import Assign, Solve
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op
 from pliant.solve.models.generated import GeneratedModel
 from pliant.structure.pipeline import sort_system

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 import pliant
 from pliant.codegen.compiler import find_compiler, flags_for
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.solve.binding.runtime import runtime_folder
 from pliant.structure.pipeline import sort_system
 

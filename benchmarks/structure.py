@@ -27,8 +27,8 @@ from test_structure_tearing import minimum, random_loop
 import pliant
 from pliant.codegen.emit import generate
 from pliant.expr.build import reachable
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Block, Graph, Op, SortedSystem
 from pliant.structure.apply import Relaxed, relax
 from pliant.structure.options import StructureOptions

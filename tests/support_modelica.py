@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 import pliant
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, System
 from pliant.solve.binding import runtime
 from pliant.solve.matrices import jacobian_places

@@ -10,8 +10,8 @@ import pytest
 from support_modelica import check_derivatives, check_equations, model_of
 
 import pliant
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 
 
 def run(functions: str, body: str, stop: float = 1.0) -> pliant.Result:

@@ -18,8 +18,8 @@ from test_codegen_text import BODIES, EVERYTHING
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.solve.binding import runtime
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system

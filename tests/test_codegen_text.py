@@ -15,8 +15,8 @@ from support_tools import tool
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system
 

@@ -15,7 +15,7 @@ import pytest
 
 import pliant
 from pliant import errors
-from pliant.frontend.rules import RULES
+from pliant.frontend.rumoca.rules import RULES
 from pliant.solve import advice
 
 SOURCE = Path(pliant.__file__).parent

@@ -8,8 +8,8 @@ from test_frontend_support import needs_msl
 
 import pliant
 from pliant.errors import ModelError
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, System
 
 MULTIBODY = "Modelica.Mechanics.MultiBody.Examples."

@@ -10,11 +10,11 @@ import pytest
 from test_frontend_support import needs_msl, solved
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.frontend import rumoca as reader
 from pliant.frontend.classes import classes, line_of, within
-from pliant.frontend.messages import SourceText, translate
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca import read as reader
+from pliant.frontend.rumoca.messages import SourceText, translate
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 
 
 def variables(dae: dict[str, Any]) -> list[str]:

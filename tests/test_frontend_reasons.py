@@ -10,8 +10,8 @@ from support_modelica import text_of
 
 import pliant
 from pliant.errors import ArgumentError, ModelError
-from pliant.frontend.samples import named_samples
-from pliant.frontend.syntax import find_fault
+from pliant.frontend.rumoca.samples import named_samples
+from pliant.frontend.rumoca.syntax import find_fault
 from pliant.textfile import read_text
 
 STATE = "  Real x(start = 1, fixed = true);\n"

@@ -9,8 +9,8 @@ import pytest
 
 from pliant.expr.build import variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, System, Variable
 
 needs_msl = pytest.mark.skipif(not os.environ.get("MODELICAPATH"), reason="MODELICAPATH is not set")

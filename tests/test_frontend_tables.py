@@ -9,9 +9,9 @@ from test_frontend_support import needs_msl, solved
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.evaluate import table_value
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
-from pliant.frontend.tables import (
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
+from pliant.frontend.scalar.tables import (
     AKIMA,
     CONSTANT,
     FRITSCH_BUTLAND,

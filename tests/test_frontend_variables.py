@@ -6,8 +6,8 @@ import pytest
 from test_frontend_support import names, number, solved, system_of, variable
 
 from pliant.errors import ModelError, PliantError
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, StateSelect
 
 # ------------------------------------------------------------------------------------------------- parameters

@@ -13,8 +13,8 @@ from support_modelica import check_equations
 from test_frontend_support import needs_msl
 
 import pliant
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 
 TOP = "model Top\nend Top;\n"
 

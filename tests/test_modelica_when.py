@@ -6,7 +6,7 @@ import pytest
 
 import pliant
 from pliant.errors import NotSupportedError, PliantError
-from pliant.frontend.sections import split_sections
+from pliant.frontend.rumoca.sections import split_sections
 
 METHODS = ["bdf", "radau5", "dopri5", "auto"]
 STATE = "Real x(start = 0, fixed = true);"

@@ -476,7 +476,7 @@ class PivotWatch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlatModel:
+class ScalarModel:
     """What a sorted system keeps of the flat model: the graph of all its expressions, variables, what they refer to."""
 
     name: str
@@ -496,7 +496,7 @@ class FlatModel:
 class SortedSystem:
     """What code is made from: states, and blocks in the order of evaluation. Nothing in it can be changed."""
 
-    system: FlatModel
+    system: ScalarModel
     equations: tuple[Equation, ...]
     states: tuple[int, ...]
     derivatives: Mapping[int, int]  # state -> expression of its derivative

@@ -15,8 +15,8 @@ from pliant.calls import by_keyword, by_keyword_class
 from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.frontend.classes import is_text
-from pliant.frontend.rumoca import read
-from pliant.frontend.scalarize import scalarize
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.jacobian.quality import Quality
 from pliant.pickled import Stamped

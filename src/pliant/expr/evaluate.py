@@ -10,7 +10,7 @@ from typing import Any
 
 from pliant.expr.build import BINARY, UNARY, operands, reachable, substitute, variables_of
 from pliant.expr.walk import memoised
-from pliant.ir import FlatModel, Function, Graph, Kind, Op, Relation, System, Table
+from pliant.ir import Function, Graph, Kind, Op, Relation, ScalarModel, System, Table
 
 _FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
 
@@ -173,7 +173,7 @@ def expand_relations(g: Graph, roots: Sequence[int], relations: Sequence[Relatio
         out = substitute(g, out, leaf)
 
 
-def parameter_values(system: System | FlatModel, changed: Mapping[int, float] | None = None) -> dict[int, float]:
+def parameter_values(system: System | ScalarModel, changed: Mapping[int, float] | None = None) -> dict[int, float]:
     """Values of all parameters and constants, bindings evaluated in the order of their dependence."""
     changed = changed or {}
     g = system.graph

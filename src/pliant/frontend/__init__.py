@@ -1,2 +1,6 @@
-"""Modelica in, flat scalar equations out: rumoca reads the source, :mod:`pliant.frontend.scalarize` takes arrays,
-records, loops and functions apart."""
+"""Modelica in, flat scalar equations out.
+
+rumoca/   reads a source with the package rumoca: the only folder that knows it
+flat/     FlatModel, the data in which every front end ends
+scalar/   FlatModel to System: arrays, records, loops and functions taken apart, events made of clauses
+"""

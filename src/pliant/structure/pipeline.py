@@ -27,10 +27,10 @@ from pliant.ir import (
     Check,
     Equation,
     FinalGraph,
-    FlatModel,
     Kind,
     Matrix,
     Relation,
+    ScalarModel,
     SortedSystem,
     Step,
     System,
@@ -95,9 +95,9 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     )
 
 
-def _flat(system: System) -> FlatModel:
+def _flat(system: System) -> ScalarModel:
     """The flat model, final: from here on everybody else makes an overlay."""
-    return FlatModel(
+    return ScalarModel(
         system.name,
         FinalGraph(system.graph),
         tuple(system.variables),

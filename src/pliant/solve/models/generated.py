@@ -16,7 +16,7 @@ from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.expr.signed import signed_variable
-from pliant.ir import FlatModel, Graph, Kind, Op, Variable
+from pliant.ir import Graph, Kind, Op, ScalarModel, Variable
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.models.contract import check_struct
@@ -411,7 +411,7 @@ class GeneratedModel(NativeModel):
         raise UnknownNameError(f"start_values: the model has no variable {name!r}", hint=suggestion(name, known))
 
 
-def _declared(system: FlatModel, variable: Variable, values: Mapping[int, float]) -> Declared:
+def _declared(system: ScalarModel, variable: Variable, values: Mapping[int, float]) -> Declared:
     def number(e: int | None, otherwise: float) -> float:
         if e is None or not variables_of(system.graph, e) <= values.keys():
             return otherwise

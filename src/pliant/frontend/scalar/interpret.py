@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_not, value_of
-from pliant.frontend.dependence import PARAM, TIME, UNKNOWN, Masks
-from pliant.frontend.nodes import FUNCTION_BIT, Nodes
-from pliant.frontend.steps import COMPARE, MAKERS, Step
-from pliant.frontend.values import Arr, Rec, Value, describe, map2
+from pliant.frontend.rumoca.nodes import FUNCTION_BIT, Nodes
+from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
+from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
+from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
 from pliant.ir import Graph, Op, Relation, Span
 
 if TYPE_CHECKING:
-    from pliant.frontend.spans import Spans
+    from pliant.frontend.rumoca.spans import Spans
 
 
 class Interpreter:

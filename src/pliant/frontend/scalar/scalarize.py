@@ -22,19 +22,19 @@ from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import logical_not, sub, value_of, var, variables_of
-from pliant.frontend.builtins import Builtins
-from pliant.frontend.dependence import PARAM, Masks
-from pliant.frontend.discrete import Discretes
-from pliant.frontend.events import EventBuilder, clock_parameters
-from pliant.frontend.externals import Externals, table_owners
-from pliant.frontend.functions import Calls
-from pliant.frontend.interpret import Interpreter
-from pliant.frontend.nodes import SCHEMA_VERSION, Nodes
-from pliant.frontend.renumber import drop_unused, unread
-from pliant.frontend.spans import Spans
-from pliant.frontend.starts import StartTaker
-from pliant.frontend.symbols import PARAMETER_ROLES, USED, Symbols
-from pliant.frontend.values import Arr, Value, scalars
+from pliant.frontend.rumoca.nodes import SCHEMA_VERSION, Nodes
+from pliant.frontend.rumoca.spans import Spans
+from pliant.frontend.scalar.builtins import Builtins
+from pliant.frontend.scalar.dependence import PARAM, Masks
+from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.events import EventBuilder, clock_parameters
+from pliant.frontend.scalar.externals import Externals, table_owners
+from pliant.frontend.scalar.functions import Calls
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.renumber import drop_unused, unread
+from pliant.frontend.scalar.starts import StartTaker
+from pliant.frontend.scalar.symbols import PARAMETER_ROLES, USED, Symbols
+from pliant.frontend.scalar.values import Arr, Value, scalars
 from pliant.ir import Check, Equation, Op, Refusal, Span, System
 
 _ORIGINS = {

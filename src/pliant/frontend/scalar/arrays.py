@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
 from pliant.expr.build import binary, const, value_of
-from pliant.frontend.dependence import PARAM
-from pliant.frontend.values import Arr, Value, describe
+from pliant.frontend.scalar.dependence import PARAM
+from pliant.frontend.scalar.values import Arr, Value, describe
 from pliant.ir import Op
 
 if TYPE_CHECKING:
-    from pliant.frontend.interpret import Interpreter
+    from pliant.frontend.scalar.interpret import Interpreter
 
 Subscript = tuple[str, Any]  # ("index", scalar), ("slice", vector or scalar), ("whole", 0)
 

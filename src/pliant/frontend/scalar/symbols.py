@@ -20,10 +20,10 @@ from typing import Any
 from pliant.errors import ModelError, PliantError
 from pliant.expr.build import const, substitute, value_of, var, variables_of
 from pliant.expr.evaluate import expand_relations
-from pliant.frontend.dependence import PARAM
-from pliant.frontend.interpret import Interpreter
-from pliant.frontend.nodes import Nodes
-from pliant.frontend.values import Arr, Lazy, Value, scalars
+from pliant.frontend.rumoca.nodes import Nodes
+from pliant.frontend.scalar.dependence import PARAM
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.values import Arr, Lazy, Value, scalars
 from pliant.ir import Kind, Op, Refusal, StateSelect, Variable
 
 _SELECT = {

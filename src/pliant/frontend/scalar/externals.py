@@ -14,10 +14,10 @@ from typing import Any
 
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, apply, binary, choose, const, div, mul, sub, value_of
-from pliant.frontend.interpret import Interpreter
-from pliant.frontend.symbols import Symbols
-from pliant.frontend.tables import CONSTANT, LINEAR, PERIODIC, make_table
-from pliant.frontend.values import Value, scalars
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.symbols import Symbols
+from pliant.frontend.scalar.tables import CONSTANT, LINEAR, PERIODIC, make_table
+from pliant.frontend.scalar.values import Value, scalars
 from pliant.ir import Op, Table
 
 PREFIX = "ModelicaStandardTables_"

@@ -13,10 +13,10 @@ from typing import Any
 
 from pliant.errors import NotSupportedError, PliantError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of, var
-from pliant.frontend.clauses import Clauses
-from pliant.frontend.interpret import Interpreter
-from pliant.frontend.symbols import DISCRETE_ROLES, Symbols, element_names
-from pliant.frontend.values import Arr, Value, scalars
+from pliant.frontend.rumoca.clauses import Clauses
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.symbols import DISCRETE_ROLES, Symbols, element_names
+from pliant.frontend.scalar.values import Arr, Value, scalars
 from pliant.ir import Clock, Kept, Kind, Refusal, Span, Variable
 
 BEFORE = frozenset({"pre_discrete_real", "pre_discrete_value"})

@@ -16,8 +16,8 @@ from typing import Any
 
 from pliant.expr.build import const, div, neg, sub, substitute, value_of, var, variables_of
 from pliant.expr.differentiate import gradient
-from pliant.frontend.discrete import Discretes
-from pliant.frontend.values import scalars
+from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.values import scalars
 from pliant.ir import Equation, Events, Kind, Memory, Op
 
 _MOVING = frozenset({Kind.UNKNOWN, Kind.DERIVATIVE, Kind.INPUT})

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from pliant.frontend.classes import classes, within, without_comments
-from pliant.frontend.samples import TICK
+from pliant.frontend.rumoca.samples import TICK
 
 REFUSED = re.compile(r"must name a discrete coordinate|names an external input coordinate")
 _CALL = re.compile(r"\b(?:edge|change|pre)\s*\(\s*(\w+)\s*(?:\[[^\[\]()]*\]\s*)?\)")

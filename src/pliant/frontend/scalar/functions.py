@@ -17,9 +17,9 @@ from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
-from pliant.frontend.dependence import PARAM, TIME, UNKNOWN
-from pliant.frontend.interpret import Interpreter
-from pliant.frontend.values import Arr, Rec, Value, like, scalars
+from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 
 MAX_DEPTH = 60

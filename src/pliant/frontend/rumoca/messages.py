@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.frontend.classes import classes, line_and_column, line_of, without_comments
-from pliant.frontend.rules import LIBRARY, RULES, MessageRule
-from pliant.frontend.syntax import Fault, find_fault
+from pliant.frontend.rumoca.rules import LIBRARY, RULES, MessageRule
+from pliant.frontend.rumoca.syntax import Fault, find_fault
 
 _PHASE = re.compile(
     r"^\w+ failed: .*? failed in \w+: |^.*? could not be compiled: |^.*? could not be compiled because "

@@ -12,10 +12,10 @@ from math import prod
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, logical_not, mul, neg, sub
-from pliant.frontend.dependence import TIME, UNKNOWN
-from pliant.frontend.interpret import Interpreter
-from pliant.frontend.nodes import FUNCTION_BIT
-from pliant.frontend.values import (
+from pliant.frontend.rumoca.nodes import FUNCTION_BIT
+from pliant.frontend.scalar.dependence import TIME, UNKNOWN
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.values import (
     Arr,
     Rec,
     Value,

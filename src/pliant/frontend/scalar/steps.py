@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import add, const, div, logical_and, logical_not, logical_or, mul, neg, power, sub, value_of
-from pliant.frontend import arrays
-from pliant.frontend.values import Arr, Rec, Value, map1, map2, matrix_power, multiply, stack
+from pliant.frontend.scalar import arrays
+from pliant.frontend.scalar.values import Arr, Rec, Value, map1, map2, matrix_power, multiply, stack
 from pliant.ir import Graph, Op
 
 if TYPE_CHECKING:
-    from pliant.frontend.interpret import Interpreter
+    from pliant.frontend.scalar.interpret import Interpreter
 
 Step = Callable[[], None]
 Maker = Callable[["Interpreter", int], Step]

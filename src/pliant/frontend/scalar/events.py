@@ -46,12 +46,12 @@ from pliant.expr.build import (
     variables_of,
 )
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.frontend.clauses import is_retained, operands
-from pliant.frontend.discrete import Discretes
-from pliant.frontend.nodes import Nodes
-from pliant.frontend.spans import Spans
-from pliant.frontend.symbols import DISCRETE_ROLES, PARAMETER_ROLES
-from pliant.frontend.values import scalars
+from pliant.frontend.rumoca.clauses import is_retained, operands
+from pliant.frontend.rumoca.nodes import Nodes
+from pliant.frontend.rumoca.spans import Spans
+from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.symbols import DISCRETE_ROLES, PARAMETER_ROLES
+from pliant.frontend.scalar.values import scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")

@@ -19,15 +19,15 @@ from typing import Any
 
 from pliant.arguments import as_path
 from pliant.errors import ArgumentError, ModelError, NotSupportedError, PliantError
-from pliant.frontend.clashes import real_for_integer
 from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
-from pliant.frontend.enumerations import add_literals
-from pliant.frontend.input_memory import REFUSED, remembered_inputs
-from pliant.frontend.messages import SourceText, fault_error, syntax_error, translate
-from pliant.frontend.nodes import SCHEMA_VERSION
-from pliant.frontend.samples import hide_ticks, named_samples
-from pliant.frontend.sections import split_sections
-from pliant.frontend.syntax import find_number
+from pliant.frontend.rumoca.clashes import real_for_integer
+from pliant.frontend.rumoca.enumerations import add_literals
+from pliant.frontend.rumoca.input_memory import REFUSED, remembered_inputs
+from pliant.frontend.rumoca.messages import SourceText, fault_error, syntax_error, translate
+from pliant.frontend.rumoca.nodes import SCHEMA_VERSION
+from pliant.frontend.rumoca.samples import hide_ticks, named_samples
+from pliant.frontend.rumoca.sections import split_sections
+from pliant.frontend.rumoca.syntax import find_number
 from pliant.textfile import read_text
 
 WRAPPER = "PliantWrapper"

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pliant.errors import NotSupportedError
-from pliant.frontend.nodes import Nodes
-from pliant.frontend.spans import Spans
+from pliant.frontend.rumoca.nodes import Nodes
+from pliant.frontend.rumoca.spans import Spans
 
 _HIDDEN = re.compile(rb"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _WORDS = re.compile(

@@ -1,0 +1,1 @@
+"""From a flat model to scalar equations: :func:`pliant.frontend.scalar.scalarize.scalarize`."""
