@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from pliant.frontend.modelica.syntax.faults import Fault, Found, described, nearest_keyword, odd_fault
-from pliant.frontend.modelica.syntax.outline import Outline
-from pliant.frontend.modelica.syntax.tokens import IDENT, KEYWORDS, ODD, STRING, string_value
+from pliant.frontend.modelica.syntax.faults import MOST_FAULTS, Fault, Found, described, nearest_keyword, odd_fault
+from pliant.frontend.modelica.syntax.outline import ClassPlace
+from pliant.frontend.modelica.syntax.tokens import IDENT, KEYWORDS, ODD, STRING, Tokens, string_value
 from pliant.frontend.modelica.syntax.tree import MAX_DEPTH
 
 _T = TypeVar("_T")
@@ -26,7 +26,7 @@ class Cursor:
         "i",
         "is_complete",
         "kinds",
-        "outline",
+        "places",
         "source",
         "starts",
         "stop",
@@ -36,9 +36,11 @@ class Cursor:
         "warnings",
     )
 
-    def __init__(self, outline: Outline, i: int, faults: list[Fault], *, is_complete: bool) -> None:
-        tokens = outline.tokens
-        self.outline, self.tokens = outline, tokens
+    def __init__(
+        self, tokens: Tokens, classes: Sequence[ClassPlace], faults: list[Fault], *, is_complete: bool, i: int = 0
+    ) -> None:
+        self.tokens = tokens
+        self.places = {one.name_start: one for one in classes}  # long classes in this text, by their names
         self.source = tokens.source
         self.kinds, self.texts, self.starts, self.ends = tokens.kinds, tokens.texts, tokens.starts, tokens.ends
         self.i = i
@@ -49,6 +51,8 @@ class Cursor:
         self.faults = faults
         self.warnings: list[Fault] = []
         self.is_complete = is_complete  # read everything now, also what is usually read on demand
+        if ODD in self.kinds:
+            faults += [odd_fault(tokens, at) for at, kind in enumerate(self.kinds) if kind == ODD][:MOST_FAULTS]
 
     # -------------------------------------------------------------------------------------------------------- faults
 

@@ -77,14 +77,12 @@ class EquationParser(ModificationParser):
         self.depth, self.subscript = depth, 0
         if found.is_behind and self.i > self.begin:
             return
-        kinds, classes = self.kinds, self.outline.classes
+        kinds = self.kinds
         brackets: list[str] = []
         i = self.begin
         while i < self.stop:
             kind = kinds[i]
-            if i in classes:
-                i = classes[i]
-            elif kind in _OPEN:
+            if kind in _OPEN:
                 brackets.append(kind)
             elif kind in _CLOSE:
                 brackets[-1:] = []

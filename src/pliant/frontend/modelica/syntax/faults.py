@@ -97,7 +97,7 @@ def described(tokens: Tokens, i: int) -> str:
     """A token in words."""
     kind, text = tokens.kinds[i], tokens.texts[i]
     if kind == END_OF_FILE:
-        return "the end of the text"
+        return f"`{text}`" if text else "the end of the text"
     if kind == IDENT:
         return f"the name `{_short(text)}`"
     if kind in (INTEGER, REAL):

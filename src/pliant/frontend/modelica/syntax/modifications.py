@@ -7,8 +7,7 @@ from typing import Final
 
 from pliant.frontend.modelica.syntax.expressions import ExpressionParser
 from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
-from pliant.frontend.modelica.syntax.outline import Outline
-from pliant.frontend.modelica.syntax.tokens import IDENT
+from pliant.frontend.modelica.syntax.tokens import IDENT, Tokens
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
     IMPURE,
@@ -54,6 +53,8 @@ CLASS_WORDS: Final = frozenset(
 )
 _SIMPLE_KINDS: Final = frozenset(["class", "model", "record", "block", "connector", "type", "package", "function"])
 _RULE: Final = "A.2.5"
+_OPEN: Final = frozenset("([{")
+_CLOSE: Final = frozenset(")]}")
 _CLASS_RULE: Final = "A.2.2"
 
 
@@ -340,20 +341,32 @@ class ModificationParser(ExpressionParser):
         self.i = i + 1
         if self.kinds[i + 1] != "(":
             raise self.expected("`(` behind `annotation`", rule="A.2.7")
-        closing = self.outline.annotations.get(i + 1)
-        if closing is None or self.is_complete:
+        closing = 0 if self.is_complete else self._closing(i + 1)
+        if not closing:
             arguments = self.class_modification()
             return Annotation(self.source, self.starts[i], self.ends[self.i - 1], arguments)
         self.i = closing + 1
-        return Annotation(
-            self.source, self.starts[i], self.ends[closing], partial(read_annotation, self.outline, i + 1)
-        )
+        return Annotation(self.source, self.starts[i], self.ends[closing], partial(read_annotation, self.tokens, i + 1))
+
+    def _closing(self, i: int) -> int:
+        """The index of the parenthesis that belongs to the one at token i; 0 where it is not there."""
+        depth = 0
+        for at, kind in enumerate(self.kinds[i:], i):
+            if kind in _OPEN:
+                depth += 1
+            elif kind in _CLOSE:
+                depth -= 1
+                if not depth:
+                    return at
+            elif kind == "annotation" and depth == 1:
+                return 0
+        return 0
 
 
-def read_annotation(outline: Outline, i: int) -> tuple[Argument, ...]:
+def read_annotation(tokens: Tokens, i: int) -> tuple[Argument, ...]:
     """The arguments of the annotation whose parenthesis is token i."""
     faults: list[Fault] = []
-    parser = ModificationParser(outline, i, faults, is_complete=False)
+    parser = ModificationParser(tokens, (), faults, is_complete=False, i=i)
     found = parser.guarded(parser.class_modification)
     if found is None:
         raise error_of(faults)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pliant.frontend.modelica.syntax.classes import ClassParser
-from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of, odd_fault
+from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
 from pliant.frontend.modelica.syntax.outline import Outline
 from pliant.frontend.modelica.syntax.source import Source
-from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT, ODD, Tokens
+from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT
 from pliant.frontend.modelica.syntax.tree import FINAL, ClassDefinition, StoredDefinition
 
 
@@ -28,12 +28,9 @@ def plain(text: str) -> str:
 
 
 def _parse(source: Source, *, is_complete: bool, warnings: list[Fault] | None) -> StoredDefinition:
-    tokens = Tokens(source)
-    outline = Outline(tokens)
+    outline = Outline(source)
     faults = list(outline.faults)
-    if ODD in tokens.kinds:
-        faults += [odd_fault(tokens, i) for i, kind in enumerate(tokens.kinds) if kind == ODD][:20]
-    parser = _FileParser(outline, 0, faults, is_complete=is_complete)
+    parser = _FileParser(outline.tokens(), outline.classes, faults, is_complete=is_complete)
     found = parser.guarded(parser.stored_definition)
     if warnings is not None:
         warnings += parser.warnings

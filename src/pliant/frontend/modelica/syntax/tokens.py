@@ -2,12 +2,13 @@
 
 `findall` gives pairs of what is skipped and what is meant, without a step of Python per token; places follow from the
 lengths. The kind of a token is its own text for keywords and symbols, else one of the constants below. Each list ends
-with a token of kind END_OF_FILE.
+with a token of kind END_OF_FILE, whose text says what ends there (`end M` of a class).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import Final
 
@@ -84,10 +85,11 @@ KEYWORDS: Final = frozenset(
     ]
 )
 
+SKIPPED: Final = r"(?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*"
 _TOKEN = re.compile(
-    r"""((?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*)
+    rf"""({SKIPPED})
     ([A-Za-z_][A-Za-z_0-9]*
-    |[(){}\[\],;]
+    |[(){{}}\[\],;]
     |\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?
     |"[^"\\]*(?:\\.[^"\\]*)*"
     |'(?:[^'"\\\x00-\x1f\x7f-\U0010ffff`]|"|\\['"?\\abfnrtv])*'
@@ -180,17 +182,24 @@ class Tokens:
 
     __slots__ = ("ends", "kinds", "source", "starts", "texts")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, ranges: Sequence[tuple[int, int]], closing: str) -> None:
         self.source = source
-        pairs = _TOKEN.findall(source.text)
-        if len(pairs) > 1 and not pairs[-1][1] and not pairs[-2][1]:
-            pairs.pop()  # findall finds the end of the text twice where something is skipped before it
-        pieces = list(chain.from_iterable(pairs))
-        places = list(accumulate(map(len, pieces)))
-        self.texts: list[str] = pieces[1::2]
-        self.starts: list[int] = places[0::2]
-        self.ends: list[int] = places[1::2]
+        self.texts: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for start, end in ranges:
+            pieces = list(chain.from_iterable(_TOKEN.findall(source.text, start, end)))
+            while len(pieces) > 1 and not pieces[-1]:
+                del pieces[-2:]  # the end of the range, found twice where something is skipped before it
+            places = list(accumulate(map(len, pieces), initial=start))
+            self.texts += pieces[1::2]
+            self.starts += places[1::2]
+            self.ends += places[2::2]
         self.kinds: list[str] = list(map(_KINDS.__getitem__, self.texts))
+        self.texts.append(closing)
+        self.starts.append(ranges[-1][1])
+        self.ends.append(ranges[-1][1])
+        self.kinds.append(END_OF_FILE)
 
 
 def string_value(token: str) -> str:

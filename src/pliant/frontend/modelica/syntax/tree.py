@@ -407,9 +407,7 @@ class LongClass(ClassDefinition):
 
     def __init__(
         self,
-        source: Source,
-        start: int,
-        end: int,
+        place: tuple[Source, int, int],
         name: str,
         kind: str,
         prefixes: int,
@@ -418,7 +416,7 @@ class LongClass(ClassDefinition):
         is_extension: bool,
         body: Body | Callable[[], Body],
     ) -> None:
-        set_place(self, source, start, end)
+        set_place(self, *place)
         set_field(self, "name", name)
         set_field(self, "kind", kind)
         set_field(self, "prefixes", prefixes)
