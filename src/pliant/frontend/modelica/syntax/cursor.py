@@ -37,14 +37,14 @@ class Cursor:
     )
 
     def __init__(
-        self, tokens: Tokens, classes: Sequence[ClassPlace], faults: list[Fault], *, is_complete: bool, i: int = 0
+        self, tokens: Tokens, classes: Sequence[ClassPlace], faults: list[Fault], *, is_complete: bool
     ) -> None:
         self.tokens = tokens
         self.places = {one.name_start: one for one in classes}  # long classes in this text, by their names
         self.source = tokens.source
         self.kinds, self.texts, self.starts, self.ends = tokens.kinds, tokens.texts, tokens.starts, tokens.ends
-        self.i = i
-        self.begin = i  # of the element, equation or statement that is being read
+        self.i = 0
+        self.begin = 0  # of the element, equation or statement that is being read
         self.stop = len(self.kinds) - 1  # of what is being read; never passed in search of a place to go on
         self.depth = 0
         self.subscript = 0  # > 0: inside the brackets of a subscript

@@ -7,6 +7,7 @@ from typing import Final
 
 from pliant.frontend.modelica.syntax.expressions import ExpressionParser
 from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
+from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tokens import IDENT, Tokens
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
@@ -346,27 +347,27 @@ class ModificationParser(ExpressionParser):
             arguments = self.class_modification()
             return Annotation(self.source, self.starts[i], self.ends[self.i - 1], arguments)
         self.i = closing + 1
-        return Annotation(self.source, self.starts[i], self.ends[closing], partial(read_annotation, self.tokens, i + 1))
+        read = partial(read_annotation, self.source, self.starts[i + 1], self.ends[closing])
+        return Annotation(self.source, self.starts[i], self.ends[closing], read)
 
     def _closing(self, i: int) -> int:
         """The index of the parenthesis that belongs to the one at token i; 0 where it is not there."""
-        depth = 0
-        for at, kind in enumerate(self.kinds[i:], i):
+        kinds, depth = self.kinds, 0
+        for at in range(i, len(kinds)):
+            kind = kinds[at]
             if kind in _OPEN:
                 depth += 1
             elif kind in _CLOSE:
                 depth -= 1
                 if not depth:
                     return at
-            elif kind == "annotation" and depth == 1:
-                return 0
         return 0
 
 
-def read_annotation(tokens: Tokens, i: int) -> tuple[Argument, ...]:
-    """The arguments of the annotation whose parenthesis is token i."""
+def read_annotation(source: Source, start: int, end: int) -> tuple[Argument, ...]:
+    """The arguments of the annotation whose parentheses stand there; lexed again, as few are ever asked for."""
     faults: list[Fault] = []
-    parser = ModificationParser(tokens, (), faults, is_complete=False, i=i)
+    parser = ModificationParser(Tokens(source, [(start, end)], ""), (), faults, is_complete=False)
     found = parser.guarded(parser.class_modification)
     if found is None:
         raise error_of(faults)

@@ -1,7 +1,7 @@
 """Where the classes of a text begin and end, without reading what stands in them.
 
 Class keywords are reserved: each begins a class, except in short classes (a `=` follows) and before functions that are
-arguments (`function f(a = 1)`: a parenthesis or a dot follows); and only classes end in `end` with a name. So one
+arguments (`function A.f(a = 1)`: a parenthesis follows the name); and only classes end in `end` with a name. So one
 regular expression that knows strings, comments and these words is enough, at a fifth of the time of a lexer. What
 stands in a class is made into tokens without the classes inside of it: each part of a text is read once, or never.
 """
@@ -15,7 +15,7 @@ from pliant.frontend.modelica.syntax.faults import Fault
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tokens import KEYWORDS, SKIPPED, Tokens
 
-_IDENT: Final = r"(?:[A-Za-z_]\w*|'(?:[^'\\\n]|\\.)*')"
+_IDENT: Final = r"(?:[A-Za-z_]\w*+|'(?:[^'\\\n]|\\.)*')"
 _SCAN: Final = re.compile(
     rf"""
     "[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)
@@ -24,7 +24,8 @@ _SCAN: Final = re.compile(
     |'(?:[^'\\\n]|\\.)*'
     |\bend\b{SKIPPED}(?P<closing>{_IDENT})
     |\b(?P<kind>class|model|record|block|connector|type|package|function|operator)\b{SKIPPED}
-        (?P<extends>extends\b{SKIPPED})?(?P<name>(?!(?:record|function|extends)\b){_IDENT})(?:{SKIPPED}(?P<mark>[=.(]))?
+        (?P<extends>extends\b{SKIPPED})?(?P<name>(?!(?:record|function|extends)\b){_IDENT})
+        (?:(?:{SKIPPED}\.{SKIPPED}{_IDENT})*+{SKIPPED}(?P<mark>[=(]))?
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )

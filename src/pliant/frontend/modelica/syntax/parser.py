@@ -47,7 +47,8 @@ def _causes(faults: list[Fault]) -> list[Fault]:
     if not open_ended:
         return faults
     first = open_ended[0]
-    before = [one for one in faults if one.start < first.start and not one.message.startswith("the class")]
+    due = ("the class", "expected `;` behind the class")
+    before = [one for one in faults if one.start < first.start and not one.message.startswith(due)]
     return [*before, first]
 
 

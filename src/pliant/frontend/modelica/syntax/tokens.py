@@ -85,7 +85,8 @@ KEYWORDS: Final = frozenset(
     ]
 )
 
-SKIPPED: Final = r"(?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*"
+# never taken back in part: what follows would be found inside of a comment
+SKIPPED: Final = r"(?:[ \t\r\n]++|//[^\n]*+|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/)*+"
 _TOKEN = re.compile(
     rf"""({SKIPPED})
     ([A-Za-z_][A-Za-z_0-9]*
