@@ -80,7 +80,7 @@ class Program:
         parts = _PARTS.findall(full_name) or [full_name]
         found = self.top(parts[0])
         if found is None:
-            names = [*self._tops, *self.path.names()]
+            names = [*(one for one, entry in self._tops.items() if entry is not None), *self.path.names()]
             where = self.own[0].definition.span if self.own else Span("", 1, 1)
             raise ModelError(
                 f"there is no class `{full_name}`" + (f": `{parts[0]}` was not found" if len(parts) > 1 else ""),

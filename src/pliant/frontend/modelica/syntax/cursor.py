@@ -45,7 +45,7 @@ class Cursor:
         self.kinds, self.texts, self.starts, self.ends = tokens.kinds, tokens.texts, tokens.starts, tokens.ends
         self.i = 0
         self.begin = 0  # of the element, equation or statement that is being read
-        self.stop = len(self.kinds) - 1  # of what is being read; never passed in search of a place to go on
+        self.stop = tokens.stop  # of what is being read; never passed in search of a place to go on
         self.depth = 0
         self.subscript = 0  # > 0: inside the brackets of a subscript
         self.faults = faults
@@ -99,7 +99,7 @@ class Cursor:
             if found.fault not in self.faults:
                 self.faults.append(found.fault)
         except RecursionError:
-            self.i = min(self.i, len(self.kinds) - 1)
+            self.i = min(self.i, self.stop)
             place = (self.starts[self.i], self.ends[self.i])
             text = "this is nested too deeply for the stack that is left"
             self.faults.append(Fault(self.source, place, text, hint=_SPLIT, rule=None))
@@ -144,7 +144,7 @@ class Cursor:
         name = self.texts[i]
         if name in _PREDEFINED:
             text = f"`{name}` is the name of a predefined type and cannot be declared"
-            raise self.fault(text, hint="choose another name", rule="2.3.3", at=i)
+            raise self.fault(text, hint=self._guess("") or "choose another name", rule="2.3.3", at=i)
         return name
 
     def string(self, i: int) -> str:

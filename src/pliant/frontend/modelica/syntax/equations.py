@@ -125,6 +125,8 @@ class EquationParser(ModificationParser):
         if kind == "connect":
             made = self.connection()
             return Connect(self.source, made.start, made.end, *self.comment(), made.left, made.right)
+        if kind in ("while", "break", "return"):
+            raise self.fault(f"`{kind}` is no equation", hint="use it in an algorithm", rule="11.2")
         start = self.starts[i]
         left = self.simple_expression()
         if self.kinds[self.i] == "=":
@@ -135,17 +137,15 @@ class EquationParser(ModificationParser):
         if isinstance(left, (Call, Reduction)) and left.function.names[0] not in _NO_CALL and left.start == start:
             end = self.ends[self.i - 1]
             return CallEquation(self.source, start, end, *self.comment(), left)
-        raise self._no_equation(i)
+        raise self._no_equation()
 
-    def _no_equation(self, i: int) -> Found:
+    def _no_equation(self) -> Found:
         kind = self.kinds[self.i]
         if kind == ":=":
             return self.fault("`:=` cannot stand in an equation", hint="write `=`, or `algorithm` above", rule="8.3.1")
         if kind == IDENT and self.kinds[self.i - 1] == IDENT:
             hint = "declarations stand before `equation`, or behind `public` or `protected`"
             return self.expected("`=`, as this is an equation", hint=hint, rule=_RULE)
-        if self.kinds[i] in ("while", "break", "return"):
-            return self.fault(f"`{self.kinds[i]}` is no equation", hint="use it in an algorithm", rule="11.2", at=i)
         return self.expected("`=`", rule=_RULE)
 
     def _if_equation(self) -> Equation:

@@ -7,6 +7,7 @@ Signs stand only before a whole term (`a * -b` is no Modelica, nor is `2^-1`), r
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from pliant.frontend.modelica.syntax.cursor import Cursor
@@ -158,7 +159,7 @@ class ExpressionParser(Cursor):
         if kind == INTEGER:
             return self._integer(i)
         if kind == REAL:
-            return RealLiteral(source, start, self.ends[i], float(self.texts[i]))
+            return self._real(i)
         if kind == STRING:
             return StringLiteral(source, start, self.ends[i], self.string(i))
         if kind == "(":
@@ -196,6 +197,13 @@ class ExpressionParser(Cursor):
         if len(text) > 4000:  # Python refuses to convert longer ones
             raise self.fault("this number has too many digits", hint="write it with an exponent: `1e300`", at=i)
         return IntegerLiteral(self.source, self.starts[i], self.ends[i], int(text))
+
+    def _real(self, i: int) -> Expression:
+        value = float(self.texts[i])
+        if value == inf:
+            hint = "the largest is about 1.8e308; `Modelica.Constants.inf` stands for a large number"
+            raise self.fault(f"the number {self.texts[i]} is too large", hint=hint, rule="2.4.1", at=i)
+        return RealLiteral(self.source, self.starts[i], self.ends[i], value)
 
     def reference(self, what: str = "a name") -> Reference:
         """`.a.b[1].c`"""

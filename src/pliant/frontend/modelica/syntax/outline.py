@@ -86,7 +86,7 @@ class Outline:
     def _close(self, opened: list[ClassPlace], match: re.Match[str]) -> None:
         """A class ends; classes inside of it that are still open have no end."""
         name = match["closing"]
-        place = match.span("closing")
+        place = match.span()
         if not opened:
             self._fault(place, f"`end {name}` without a class that could end here", "remove it")
             return

@@ -1,8 +1,8 @@
 """Text to tokens: one regular expression, applied once (Appendix A.1 of the specification).
 
 `findall` gives pairs of what is skipped and what is meant, without a step of Python per token; places follow from the
-lengths. The kind of a token is its own text for keywords and symbols, else one of the constants below. Each list ends
-with a token of kind END_OF_FILE, whose text says what ends there (`end M` of a class).
+lengths. The kind of a token is its own text for keywords and symbols, else one of the constants below. Token `stop`
+and those behind it, so that one may look ahead, are of kind END_OF_FILE; their text says what ends (`end M`).
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ _TOKEN = re.compile(
     |\Z)""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_AHEAD: Final = 3  # as far as the parser looks
 _ESCAPES: Final = {
     "'": "'",
     '"': '"',
@@ -181,7 +182,7 @@ _KINDS = _Kinds({one: one for one in (*KEYWORDS, *_SYMBOLS)})
 class Tokens:
     """The tokens of a source as lists side by side."""
 
-    __slots__ = ("ends", "kinds", "source", "starts", "texts")
+    __slots__ = ("ends", "kinds", "source", "starts", "stop", "texts")
 
     def __init__(self, source: Source, ranges: Sequence[tuple[int, int]], closing: str) -> None:
         self.source = source
@@ -197,10 +198,11 @@ class Tokens:
             self.starts += places[1::2]
             self.ends += places[2::2]
         self.kinds: list[str] = list(map(_KINDS.__getitem__, self.texts))
-        self.texts.append(closing)
-        self.starts.append(ranges[-1][1])
-        self.ends.append(ranges[-1][1])
-        self.kinds.append(END_OF_FILE)
+        self.stop = len(self.kinds)
+        self.texts += [closing] * _AHEAD
+        self.starts += [ranges[-1][1]] * _AHEAD
+        self.ends += [ranges[-1][1]] * _AHEAD
+        self.kinds += [END_OF_FILE] * _AHEAD
 
 
 def string_value(token: str) -> str:
