@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pliant.errors import ArgumentError, ModelError
-from pliant.frontend.modelica.library import Program, open_program
+from pliant.frontend.modelica.library import ClassRoot, open_classes
 from pliant.frontend.modelica.library.files import forget_files, read_file
 from pliant.frontend.modelica.library.versions import Versions, is_same, order_key, read_versions, split_name
 from pliant.frontend.modelica.syntax import parse
@@ -51,7 +51,7 @@ def refused(source: str | Path, name: str = "", path: list[Path] | None = None) 
     """The error of looking up a name, which has a place and a hint."""
 
     def look() -> None:
-        program = open_program(source, path)
+        program = open_classes(source, path)
         if name:
             program.get(name)
 
@@ -66,30 +66,30 @@ def refused(source: str | Path, name: str = "", path: list[Path] | None = None) 
 
 
 def test_a_text_with_several_classes() -> None:
-    program = open_program("model A end A;\nmodel B end B;\n")
+    program = open_classes("model A end A;\nmodel B end B;\n")
     assert program.default is program.find("B")
     assert [one.full_name for one in program.own] == ["A", "B"]
     assert program.find("C") is None
 
 
 def test_the_default_is_something_to_simulate() -> None:
-    last = open_program("model A end A;\nfunction f end f;\npartial model P end P;\n").default
+    last = open_classes("model A end A;\nfunction f end f;\npartial model P end P;\n").default
     assert last is not None
     assert last.name == "A"
-    only = open_program("package P\n  model M end M;\n  partial model Q end Q;\nend P;").default
+    only = open_classes("package P\n  model M end M;\n  partial model Q end Q;\nend P;").default
     assert only is not None
     assert only.full_name == "P.M"
 
 
 def test_a_file_and_the_libraries_beside_it(tree: Path) -> None:
-    program = open_program(tree / "main.mo", [])
+    program = open_classes(tree / "main.mo", [])
     assert program.default is program.find("Second")
     assert program.find("Lib.B") is not None
     assert program.find("Other.O") is not None
 
 
 def test_the_folder_of_a_package(tree: Path) -> None:
-    program = open_program(tree / "Lib", [])
+    program = open_classes(tree / "Lib", [])
     found = program.find("Lib.Sub.C")
     assert found is not None
     assert found.file == str(tree / "Lib" / "Sub" / "C.mo")
@@ -102,13 +102,13 @@ def test_the_folder_of_a_package(tree: Path) -> None:
 
 
 def test_a_file_inside_of_a_package(tree: Path) -> None:
-    program = open_program(tree / "Lib" / "Sub" / "C.mo", [])
+    program = open_classes(tree / "Lib" / "Sub" / "C.mo", [])
     assert program.default is program.find("Lib.Sub.C")
     assert program.find("Lib.B") is not None
 
 
 def test_names_in_the_order_of_the_package(tree: Path) -> None:
-    program = open_program(tree / "Lib", [])
+    program = open_classes(tree / "Lib", [])
     library = program.top("Lib")
     assert library is not None
     assert library.names == ("Sub", "B", "k", "Inside")
@@ -118,7 +118,7 @@ def test_names_in_the_order_of_the_package(tree: Path) -> None:
 
 def test_an_order_that_does_not_fit_is_a_warning(tree: Path) -> None:
     (tree / "Lib" / "package.order").write_text("B\nextends Some.Base\nGone\n")
-    program = open_program(tree / "Lib", [])
+    program = open_classes(tree / "Lib", [])
     library = program.top("Lib")
     assert library is not None
     assert library.names == ("B", "k", "Inside", "Sub")
@@ -127,7 +127,7 @@ def test_an_order_that_does_not_fit_is_a_warning(tree: Path) -> None:
 
 
 def test_text_that_belongs_to_a_package(tree: Path) -> None:
-    program = open_program("within Lib.Sub;\nmodel New\n  C c;\nend New;", [tree])
+    program = open_classes("within Lib.Sub;\nmodel New\n  C c;\nend New;", [tree])
     assert program.find("Lib.Sub.New") is program.default
     library = program.find("Lib.Sub")
     assert library is not None
@@ -136,7 +136,7 @@ def test_text_that_belongs_to_a_package(tree: Path) -> None:
 
 def test_nothing_is_read_before_it_is_asked_for(tree: Path) -> None:
     (tree / "Lib" / "B.mo").write_text("this is no Modelica")
-    program = open_program(tree / "Lib", [])
+    program = open_classes(tree / "Lib", [])
     assert program.find("Lib.Sub.C") is not None
     assert "expected a class" in refused(tree / "Lib", "Lib.B", []).message
 
@@ -175,7 +175,7 @@ def test_files_in_the_wrong_place(tree: Path, file: str, text: str, words: str, 
 
 def test_a_missing_within_is_a_warning(tree: Path) -> None:
     (tree / "Lib" / "B.mo").write_text("model B end B;")
-    program = open_program(tree / "Lib", [])
+    program = open_classes(tree / "Lib", [])
     assert program.find("Lib.B") is not None
     assert any("`within Lib;` is missing" in one for one in program.warnings)
 
@@ -199,12 +199,12 @@ def test_files_that_cannot_be_read(tree: Path) -> None:
     assert "defined twice" in refused("model M\nend M;\nmodel M\nend M;").message
     assert "does not exist" in refused("model M\nend M;", path=[tree / "gone"]).message
     with pytest.raises(ArgumentError, match="list of folders"):
-        open_program("model M\nend M;", 3)  # type: ignore[arg-type]
+        open_classes("model M\nend M;", 3)  # type: ignore[arg-type]
 
 
 def test_a_mark_at_the_beginning(tree: Path) -> None:
     (tree / "marked.mo").write_bytes(b"\xef\xbb\xbfmodel M\r\n  Real x;\r\nend M;\r\n")
-    program = open_program(tree / "marked.mo")
+    program = open_classes(tree / "marked.mo")
     assert program.default is not None
     assert program.default.definition.span.column == 1
 
@@ -230,7 +230,7 @@ def shelf(tmp_path: Path) -> Path:
 
 
 def used(shelf: Path, version: str) -> str:
-    program: Program = open_program(f'model M\nannotation(uses(Lib(version = "{version}")));\nend M;', [shelf])
+    program: ClassRoot = open_classes(f'model M\nannotation(uses(Lib(version = "{version}")));\nend M;', [shelf])
     assert program.find("Lib") is not None
     return program.libraries["Lib"].path.name
 
@@ -244,11 +244,11 @@ def test_the_version_that_is_asked_for(shelf: Path, asked: str, found: str) -> N
 
 
 def test_without_a_request_the_newest_of_the_first_folder(shelf: Path, tmp_path: Path) -> None:
-    program = open_program("model M\nend M;", [shelf])
+    program = open_classes("model M\nend M;", [shelf])
     assert program.find("Lib") is not None
     assert program.libraries["Lib"].versions.version == "10.0"
     before = write(tmp_path / "first", {"Lib/package.mo": library("1.0")})
-    program = open_program("model M\nend M;", [before, shelf])
+    program = open_classes("model M\nend M;", [before, shelf])
     assert program.find("Lib") is not None
     assert program.libraries["Lib"].versions.version == "1.0"
 
@@ -270,7 +270,7 @@ def test_a_version_that_needs_a_conversion(shelf: Path) -> None:
 def test_two_that_ask_for_different_versions(shelf: Path) -> None:
     write(shelf, {"User.mo": 'package User\nannotation(uses(Lib(version = "3.0.0")));\nend User;'})
     text = 'model M\nannotation(uses(Lib(version = "4.0")));\nend M;'
-    program = open_program(text, [shelf])
+    program = open_classes(text, [shelf])
     assert program.find("Lib") is not None
     with pytest.raises(ModelError, match=r"`User` asks for 3\.0\.0; found: 4\.0 in"):
         program.find("User")
@@ -305,7 +305,7 @@ end P;"""
 def test_the_standard_library() -> None:
     forget_files()
     began = time.process_time()
-    program = open_program('model M\nannotation(uses(Modelica(version = "4.0.0")));\nend M;')
+    program = open_classes('model M\nannotation(uses(Modelica(version = "4.0.0")));\nend M;')
     first = program.get("Modelica.Mechanics.Rotational.Examples.First")
     assert first.body is not None
     assert len(first.body.components) > 5

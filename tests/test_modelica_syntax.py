@@ -11,7 +11,7 @@ import pytest
 from pliant.errors import ModelicaSyntaxError
 from pliant.frontend.modelica.syntax import parse, parse_on_demand
 from pliant.frontend.modelica.syntax import tree as t
-from pliant.frontend.modelica.syntax.faults import Fault
+from pliant.frontend.modelica.syntax.faults import SyntaxFault
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.walk import left_chain, same, walk
 
@@ -110,7 +110,7 @@ def test_calls() -> None:
     assert [type(one).__name__ for one in call.arguments] == ["IntegerLiteral", "Reference", "PartialApplication"]
     assert [one.name for one in call.named] == ["b"]
     reduction = value("sum(i*j for i in 1:3, j)")
-    assert isinstance(reduction, t.Reduction)
+    assert isinstance(reduction, t.ReductionCall)
     assert [(one.name, one.values is None) for one in reduction.indices] == [("i", False), ("j", True)]
     assert isinstance(value("{i for i in 1:3}"), t.ArrayComprehension)
     assert isinstance(value("initial()"), t.Call)
@@ -217,7 +217,7 @@ def test_bodies_and_annotations_are_read_on_demand() -> None:
 
 
 def test_deprecated_assignment_is_a_warning() -> None:
-    noted: list[Fault] = []
+    noted: list[SyntaxFault] = []
     parse("model M Real x := 1; end M;", warnings=noted)
     assert [one.message for one in noted] == ["`:=` in a declaration is deprecated"]
 

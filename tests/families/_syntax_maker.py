@@ -120,8 +120,8 @@ class Maker:
     def call(self) -> t.Call:
         return t.Call(*P, self.reference(), self.some(self.argument_value), self.named())
 
-    def reduction(self) -> t.Reduction:
-        return t.Reduction(*P, self.reference(), self.expression(), self.indices())
+    def reduction(self) -> t.ReductionCall:
+        return t.ReductionCall(*P, self.reference(), self.expression(), self.indices())
 
     # ------------------------------------------------------------------------------------------------- modifications
 
@@ -134,7 +134,7 @@ class Maker:
     def bracketed(self) -> t.Modification:
         return t.Modification(*P, self.some(self.argument), None)
 
-    def argument(self) -> t.Argument:
+    def argument(self) -> t.ModificationArgument:
         if not self.small() and self.flip(0.25):
             mask = self.one([t.REDECLARE, t.REDECLARE | t.REPLACEABLE, t.REPLACEABLE]) | (
                 t.FINAL if self.flip(0.2) else 0
@@ -256,12 +256,12 @@ class Maker:
     def connect(self, text: str, annotation: t.Annotation | None) -> t.Connect:
         return t.Connect(*P, text, annotation, self.reference(), self.reference())
 
-    def equation(self) -> t.Equation:
+    def equation(self) -> t.AnyEquation:
         text, annotation = self.comment()
         head = (*P, text, annotation)
         block = self.equation
 
-        def branch() -> tuple[t.Expression, tuple[t.Equation, ...]]:
+        def branch() -> tuple[t.Expression, tuple[t.AnyEquation, ...]]:
             return self.expression(), self.some(block)
 
         if self.small():
@@ -278,11 +278,11 @@ class Maker:
             ]
         )()
 
-    def statement(self) -> t.Statement:
+    def statement(self) -> t.AnyStatement:
         head = (*P, *self.comment())
         block = self.statement
 
-        def branch() -> tuple[t.Expression, tuple[t.Statement, ...]]:
+        def branch() -> tuple[t.Expression, tuple[t.AnyStatement, ...]]:
             return self.expression(), self.some(block)
 
         if self.small():

@@ -77,7 +77,7 @@ def bare(node: t.Expression) -> Words:
             return ["(", *joined([expression(one) if one is not None else [] for one in node.items], ","), ")"]
         case t.ArrayComprehension():
             return ["{", *expression(node.value), *indices(node.indices), "}"]
-        case t.Reduction():
+        case t.ReductionCall():
             return [*reference(node.function), "(", *expression(node.value), *indices(node.indices), ")"]
         case t.Call():
             arguments = [expression(one) for one in node.arguments] + [named(one) for one in node.named]
@@ -130,11 +130,11 @@ def modification(node: t.Modification | None) -> Words:
     return words if node.value is None else [*words, "=", *expression(node.value)]
 
 
-def arguments(nodes: Iterable[t.Argument]) -> Words:
+def arguments(nodes: Iterable[t.ModificationArgument]) -> Words:
     return joined([argument(one) for one in nodes], ",")
 
 
-def argument(node: t.Argument) -> Words:
+def argument(node: t.ModificationArgument) -> Words:
     match node:
         case t.Modifier():
             words = [word for word, given in (("each", node.each), ("final", node.final)) if given]
@@ -257,7 +257,7 @@ def element(node: t.Element) -> Words:
 # ------------------------------------------------------------------------------------------- equations and statements
 
 
-def block(nodes: Iterable[t.Equation | t.Statement]) -> Words:
+def block(nodes: Iterable[t.AnyEquation | t.AnyStatement]) -> Words:
     words: Words = []
     for one in nodes:
         words += [*phrase(one), *comment(one.description, one.annotation), ";"]
@@ -268,7 +268,7 @@ def connect(node: t.Connect) -> Words:
     return ["connect", "(", *reference(node.left), ",", *reference(node.right), ")"]
 
 
-def phrase(node: t.Equation | t.Statement) -> Words:
+def phrase(node: t.AnyEquation | t.AnyStatement) -> Words:
     match node:
         case t.SimpleEquation():
             return [*expression(node.left, RANGE), "=", *expression(node.right)]
@@ -300,7 +300,7 @@ def phrase(node: t.Equation | t.Statement) -> Words:
 
 
 def branches(
-    nodes: Iterable[tuple[t.Expression, tuple[t.Equation, ...] | tuple[t.Statement, ...]]], first: str, more: str
+    nodes: Iterable[tuple[t.Expression, tuple[t.AnyEquation, ...] | tuple[t.AnyStatement, ...]]], first: str, more: str
 ) -> Words:
     words: Words = []
     for k, (condition, inside) in enumerate(nodes):

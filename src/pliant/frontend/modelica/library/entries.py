@@ -22,7 +22,7 @@ _RULE: Final = "13.4"
 
 
 class ClassEntry:
-    """A class with its full name, its parent and its members. Compared by identity; made once per Program."""
+    """A class with its full name, its parent and its members. Compared by identity; made once per ClassRoot."""
 
     __slots__ = ("_files", "_members", "_names", "definition", "folder", "full_name", "name", "parent", "warnings")
 
@@ -39,7 +39,7 @@ class ClassEntry:
         self.parent = parent  # None: a top-level class
         self.full_name = full_name
         self.folder = folder  # of a package that is a folder
-        self.warnings = warnings  # of the whole Program
+        self.warnings = warnings  # of the whole ClassRoot
         self._members: dict[str, ClassEntry | None] = {}
         self._files: dict[str, Path] | None = None
         self._names: tuple[str, ...] | None = None

@@ -19,7 +19,7 @@ from pliant.ir import Span
 
 
 @dataclass(frozen=True)
-class Request:
+class VersionRequest:
     """A version that somebody asks for, and where."""
 
     version: str
@@ -76,7 +76,7 @@ class LibraryPath:
         """Names of all libraries, for suggestions."""
         return sorted({name for entry in self.entries for name in self._list(entry)})
 
-    def choose(self, name: str, requests: Sequence[Request]) -> Library | None:
+    def choose(self, name: str, requests: Sequence[VersionRequest]) -> Library | None:
         """The library that serves all requests; None where there is none of that name, an error where none fits."""
         groups = self.candidates(name)
         if not groups:
@@ -109,13 +109,13 @@ class LibraryPath:
         return found
 
 
-def serves(library: Library, request: Request) -> bool:
+def serves(library: Library, request: VersionRequest) -> bool:
     """The library may be used by text that was written for the version of the request."""
     versions = library.versions
     return not request.version or not versions.version or versions.serves(request.version)
 
 
-def no_version(name: str, found: Sequence[Library], requests: Sequence[Request]) -> ModelError:
+def no_version(name: str, found: Sequence[Library], requests: Sequence[VersionRequest]) -> ModelError:
     """No version of a library fits."""
     asked = "; ".join(dict.fromkeys(f"{one.asker} asks for {one.version}" for one in requests))
     there = "; ".join(str(one) for one in found)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from pliant.frontend.modelica.syntax.equations import SECTION_WORDS, EquationParser
-from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
+from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
 from pliant.frontend.modelica.syntax.outline import ClassPlace
 from pliant.frontend.modelica.syntax.source import Source
@@ -85,7 +85,7 @@ class ClassParser(EquationParser):
         head = (name, kind, prefixes, place.name_start, constraint, is_extension)
         return LongClass((self.source, start, end), *head, body)
 
-    def _no_class_name(self, i: int) -> Found:
+    def _no_class_name(self, i: int) -> FaultFound:
         self.i = i
         if self.kinds[i] != IDENT:
             return self.expected("the name of the class", rule=_RULE)
@@ -117,7 +117,7 @@ class ClassParser(EquationParser):
         try:
             modification = self.bracketed() if is_extension else None
             description = self.description_string()
-        except Found as found:
+        except FaultFound as found:
             self.recover(found, self.depth)
         elements: list[Element] = []
         sections = Sections()
@@ -140,7 +140,7 @@ class ClassParser(EquationParser):
                     if self.kinds[self.i] != ";":
                         raise self._no_semicolon_behind_element()
                     self.i += 1
-            except Found as found:
+            except FaultFound as found:
                 self.recover(found, depth)
         end = max(self.ends[stop - 1], start) if stop else start
         return Body((self.source, start, end), description, modification, elements, sections, annotation)
@@ -333,7 +333,7 @@ class ClassParser(EquationParser):
 
     # --------------------------------------------------------------------------------------------------------- faults
 
-    def _no_element(self) -> Found:
+    def _no_element(self) -> FaultFound:
         kind = self.kinds[self.i]
         if kind in _ANY_PREFIX and self.i > self.begin:
             order = "`redeclare final inner outer replaceable`, then `flow`, `parameter`, `input`"
@@ -346,7 +346,7 @@ class ClassParser(EquationParser):
             return self.fault("an equation stands among declarations", hint="write `equation` above it", rule=_RULE)
         return self.expected("a declaration", rule=_RULE)
 
-    def _no_component_name(self) -> Found:
+    def _no_component_name(self) -> FaultFound:
         if self.kinds[self.i] in ("=", ":=", "(") and self.i > self.begin:
             hint = self._guess("") or "write `equation` above it, or give the declaration a type: `Real x = ...`"
             return self.fault(
@@ -356,7 +356,7 @@ class ClassParser(EquationParser):
             )
         return self.expected("the name of a component", rule="A.2.4")
 
-    def _no_semicolon_behind_element(self) -> Found:
+    def _no_semicolon_behind_element(self) -> FaultFound:
         hint = ""
         if self.kinds[self.i] == "=":
             hint = "write `equation` above it"
@@ -365,7 +365,7 @@ class ClassParser(EquationParser):
 
 def read_body(source: Source, place: ClassPlace) -> Body:
     """The body of a class."""
-    faults: list[Fault] = []
+    faults: list[SyntaxFault] = []
     parser = ClassParser(place.tokens(source), place.inside, faults, is_complete=False)
     body = parser.guarded(lambda: parser.body(is_extension=place.is_extension))
     if body is None or faults:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pliant.frontend.modelica.syntax.faults import Fault
+from pliant.frontend.modelica.syntax.faults import SyntaxFault
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tokens import KEYWORDS, SKIPPED, Tokens
 
@@ -57,7 +57,7 @@ class Outline:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.classes: list[ClassPlace] = []
-        self.faults: list[Fault] = []
+        self.faults: list[SyntaxFault] = []
         self._scan()
 
     def tokens(self) -> Tokens:
@@ -109,7 +109,7 @@ class Outline:
         self._fault((place.name_start, place.name_end), text, f"end it with `end {place.name};`")
 
     def _fault(self, place: tuple[int, int], message: str, hint: str) -> None:
-        self.faults.append(Fault(self.source, place, message, hint=hint, rule="A.2.2"))
+        self.faults.append(SyntaxFault(self.source, place, message, hint=hint, rule="A.2.2"))
 
 
 def _ranges(start: int, end: int, without: list[ClassPlace]) -> list[tuple[int, int]]:

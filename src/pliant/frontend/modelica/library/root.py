@@ -1,9 +1,9 @@
 """Everything that a model may refer to: its own text, and the libraries on the path.
 
-program = open_program(source, path)     source: text, a .mo file, or the folder of a package
-program.top("Modelica")                  top-level class, own ones first; None where there is none
-program.find("Modelica.Blocks.Math")     a class by its full name, inheritance and imports aside
-program.default                          the class to load where no name is given
+root = open_classes(source, path)     source: text, a .mo file, or the folder of a package
+root.top("Modelica")                  top-level class, own ones first; None where there is none
+root.find("Modelica.Blocks.Math")     a class by its full name, inheritance and imports aside
+root.default                          the class to load where no name is given
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pliant.frontend.modelica.library.files import read_source
 from pliant.frontend.modelica.library.path import (
     Library,
     LibraryPath,
-    Request,
+    VersionRequest,
     given_path,
     no_version,
     package_root,
     serves,
 )
 from pliant.frontend.modelica.library.versions import read_versions, split_name
-from pliant.frontend.modelica.syntax.faults import Fault
+from pliant.frontend.modelica.syntax.faults import SyntaxFault
 from pliant.frontend.modelica.syntax.parser import parse, plain
 from pliant.frontend.modelica.syntax.tree import PARTIAL, LongClass, StoredDefinition
 from pliant.ir import Span
@@ -38,8 +38,8 @@ _CLASS_TEXT: Final = re.compile(r"[^\n]*\bend\s+[\w']+[^\n]*;\s*")
 _PARTS: Final = re.compile(r"'(?:[^'\\]|\\.)*'|[^.']+")
 
 
-class Program:
-    """Top-level classes. Made by `open_program`; not to be shared by threads while classes are looked up."""
+class ClassRoot:
+    """Top-level classes. Made by `open_classes`; not to be shared by threads while classes are looked up."""
 
     def __init__(self, path: LibraryPath, warnings: list[str]) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class Program:
         self.default: ClassEntry | None = None
         self.libraries: dict[str, Library] = {}  # those that were read
         self._tops: dict[str, ClassEntry | None] = {}
-        self._requests: dict[str, list[Request]] = {}
+        self._requests: dict[str, list[VersionRequest]] = {}
 
     def top(self, name: str) -> ClassEntry | None:
         """A top-level class: one of the source, else of a library in the version that is asked for."""
@@ -159,21 +159,21 @@ class Program:
         for name, version in read_versions(annotation).uses:
             if not version:
                 continue
-            request = Request(version, f"`{entry.full_name}`", annotation.span)
+            request = VersionRequest(version, f"`{entry.full_name}`", annotation.span)
             self._requests.setdefault(name, []).append(request)
             library = self.libraries.get(name)
             if library is not None and not serves(library, request):
                 raise no_version(name, [library], [request])
 
 
-def open_program(source: str | Path, path: Sequence[str | Path] | str | Path | None = None) -> Program:
+def open_classes(source: str | Path, path: Sequence[str | Path] | str | Path | None = None) -> ClassRoot:
     """Read a source: a text, a file, or the folder of a package. Libraries are those of `path`, else MODELICAPATH."""
     warnings: list[str] = []
     entries = given_path(path)
     if isinstance(source, str) and is_text(source):
-        program = Program(LibraryPath(entries, warnings), warnings)
-        program.add(_checked(source, TEXT_NAME, warnings))
-        return program
+        root = ClassRoot(LibraryPath(entries, warnings), warnings)
+        root.add(_checked(source, TEXT_NAME, warnings))
+        return root
     file = Path(source)
     if file.is_dir() and not (file / PACKAGE).is_file():
         text = f"`{file}` is a folder without package.mo"
@@ -184,13 +184,13 @@ def open_program(source: str | Path, path: Sequence[str | Path] | str | Path | N
         text = read_source(file).text
         is_part = file.name == PACKAGE or (file.parent / PACKAGE).is_file()
         if not is_part or not (file.name == PACKAGE or re.search(r"\bwithin\s+[\w']", text)):
-            program = Program(LibraryPath([*entries, file.absolute().parent], warnings), warnings)
-            program.add(_checked(text, str(file), warnings))
-            return program
-    root = package_root(file)
-    program = Program(LibraryPath([*entries, root], warnings), warnings)
-    program.add_package(root, file)
-    return program
+            root = ClassRoot(LibraryPath([*entries, file.absolute().parent], warnings), warnings)
+            root.add(_checked(text, str(file), warnings))
+            return root
+    folder = package_root(file)
+    root = ClassRoot(LibraryPath([*entries, folder], warnings), warnings)
+    root.add_package(folder, file)
+    return root
 
 
 def is_text(source: str) -> bool:
@@ -210,7 +210,7 @@ def _checked(text: str, file: str, warnings: list[str]) -> StoredDefinition:
             span=Span(file, line, column),
             rule="13.4",
         )
-    noted: list[Fault] = []
+    noted: list[SyntaxFault] = []
     found = parse(text, file, warnings=noted)
     warnings += [f"{one.source.span(one.start, one.end)}: {one.message}; {one.hint}" for one in noted]
     if not found.classes:
