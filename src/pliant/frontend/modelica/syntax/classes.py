@@ -6,9 +6,10 @@ from functools import partial
 from typing import Final
 
 from pliant.frontend.modelica.syntax.equations import SECTION_WORDS, EquationParser
-from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
+from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
-from pliant.frontend.modelica.syntax.outline import Outline
+from pliant.frontend.modelica.syntax.outline import ClassPlace
+from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tokens import IDENT, STRING
 from pliant.frontend.modelica.syntax.tree import (
     ENCAPSULATED,
@@ -73,38 +74,42 @@ class ClassParser(EquationParser):
             i += 1
         elif self.kinds[i + 1] == "=":
             return self.short_class(start, kind, prefixes)
-        closing = self.outline.classes.get(i)
-        if closing is None:
-            self.i = i
-            raise self.expected("the name of the class", rule=_RULE)
-        if is_extension and self.kinds[i + 1] == "=":
-            self.i = i + 1
-            raise self.fault("a class that extends has no `=`", hint="end it with `end`", rule="7.3.1")
+        place = self.places.get(self.starts[i])
+        if place is None:
+            raise self._no_class_name(i)
         name = self.declared(i)
-        self.i = closing
-        if self.kinds[closing] == "end":
-            self.i = closing + 2 if self.kinds[closing + 1] == IDENT else closing + 1
+        self.i = i + 1
         constraint = self.constraint(prefixes)
-        end = self.ends[self.i - 1]
-        read = partial(read_body, self.outline, i + 1, closing, is_extension=is_extension)
-        body = self._body_now(i + 1, closing, is_extension) if self.is_complete else read
-        return LongClass(self.source, start, end, name, kind, prefixes, self.starts[i], constraint, is_extension, body)
+        end = self.ends[self.i - 1] if constraint is not None else place.end
+        body = self._body_now(place) if self.is_complete else partial(read_body, self.source, place)
+        head = (name, kind, prefixes, place.name_start, constraint, is_extension)
+        return LongClass((self.source, start, end), *head, body)
 
-    def _body_now(self, i: int, closing: int, is_extension: bool) -> Body:
+    def _no_class_name(self, i: int) -> FaultFound:
+        self.i = i
+        if self.kinds[i] != IDENT:
+            return self.expected("the name of the class", rule=_RULE)
+        self.i = i + 1
+        if self.kinds[i + 1] == "=":
+            return self.fault("a class that extends has no `=`", hint="end it with `end`", rule="7.3.1")
+        hint = "inputs of a function are declared inside: `input Real x;`"
+        return self.expected("what stands in the class", hint=hint, rule=_RULE)
+
+    def _body_now(self, place: ClassPlace) -> Body:
         """The body, read by a parser of its own; faults are noted and what could be read is kept."""
         self.enter()
-        parser = ClassParser(self.outline, i, self.faults, is_complete=True)
+        parser = ClassParser(place.tokens(self.source), place.inside, self.faults, is_complete=True)
         parser.depth = self.depth
         parser.warnings = self.warnings
-        body = parser.body(closing, is_extension=is_extension)
+        body = parser.body(is_extension=place.is_extension)
         self.depth -= 1
         return body
 
     # ---------------------------------------------------------------------------------------------------------- body
 
-    def body(self, stop: int, *, is_extension: bool) -> Body:
-        """What stands between the name of a class and its `end`, which is token `stop`."""
-        self.stop = stop
+    def body(self, *, is_extension: bool) -> Body:
+        """What stands between the name of a class and its `end`."""
+        stop = self.stop
         start = self.starts[self.i]
         modification: Modification | None = None
         description = ""
@@ -112,7 +117,7 @@ class ClassParser(EquationParser):
         try:
             modification = self.bracketed() if is_extension else None
             description = self.description_string()
-        except Found as found:
+        except FaultFound as found:
             self.recover(found, self.depth)
         elements: list[Element] = []
         sections = Sections()
@@ -135,16 +140,10 @@ class ClassParser(EquationParser):
                     if self.kinds[self.i] != ";":
                         raise self._no_semicolon_behind_element()
                     self.i += 1
-            except Found as found:
+            except FaultFound as found:
                 self.recover(found, depth)
-        self._check_unread(stop)
-        end = self.ends[stop - 1]
-        return Body((self.source, min(start, end), end), description, modification, elements, sections, annotation)
-
-    def _check_unread(self, stop: int) -> None:
-        """The parser is past the end of the class where something in it swallowed the end."""
-        if self.i > stop and not self.faults:
-            raise self.fault("the class ends inside of this", hint="look for a missing `;` or `)`", rule=_RULE, at=stop)
+        end = max(self.ends[stop - 1], start) if stop else start
+        return Body((self.source, start, end), description, modification, elements, sections, annotation)
 
     def _section(self, kind: str, sections: Sections) -> bool:
         """A section of equations or statements, or an external clause; False where none begins here."""
@@ -334,7 +333,7 @@ class ClassParser(EquationParser):
 
     # --------------------------------------------------------------------------------------------------------- faults
 
-    def _no_element(self) -> Found:
+    def _no_element(self) -> FaultFound:
         kind = self.kinds[self.i]
         if kind in _ANY_PREFIX and self.i > self.begin:
             order = "`redeclare final inner outer replaceable`, then `flow`, `parameter`, `input`"
@@ -347,7 +346,7 @@ class ClassParser(EquationParser):
             return self.fault("an equation stands among declarations", hint="write `equation` above it", rule=_RULE)
         return self.expected("a declaration", rule=_RULE)
 
-    def _no_component_name(self) -> Found:
+    def _no_component_name(self) -> FaultFound:
         if self.kinds[self.i] in ("=", ":=", "(") and self.i > self.begin:
             hint = self._guess("") or "write `equation` above it, or give the declaration a type: `Real x = ...`"
             return self.fault(
@@ -357,18 +356,18 @@ class ClassParser(EquationParser):
             )
         return self.expected("the name of a component", rule="A.2.4")
 
-    def _no_semicolon_behind_element(self) -> Found:
+    def _no_semicolon_behind_element(self) -> FaultFound:
         hint = ""
         if self.kinds[self.i] == "=":
             hint = "write `equation` above it"
         return self.expected("`;` behind the declaration", hint=hint, rule=_RULE)
 
 
-def read_body(outline: Outline, i: int, stop: int, *, is_extension: bool) -> Body:
-    """The body of a class whose name is the token before i."""
-    faults: list[Fault] = []
-    parser = ClassParser(outline, i, faults, is_complete=False)
-    body = parser.guarded(lambda: parser.body(stop, is_extension=is_extension))
+def read_body(source: Source, place: ClassPlace) -> Body:
+    """The body of a class."""
+    faults: list[SyntaxFault] = []
+    parser = ClassParser(place.tokens(source), place.inside, faults, is_complete=False)
+    body = parser.guarded(lambda: parser.body(is_extension=place.is_extension))
     if body is None or faults:
         raise error_of(faults)
     return body

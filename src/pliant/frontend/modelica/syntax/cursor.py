@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from pliant.frontend.modelica.syntax.faults import Fault, Found, described, nearest_keyword, odd_fault
-from pliant.frontend.modelica.syntax.outline import Outline
-from pliant.frontend.modelica.syntax.tokens import IDENT, KEYWORDS, ODD, STRING, string_value
+from pliant.frontend.modelica.syntax.faults import (
+    MOST_FAULTS,
+    FaultFound,
+    SyntaxFault,
+    described,
+    nearest_keyword,
+    odd_fault,
+)
+from pliant.frontend.modelica.syntax.outline import ClassPlace
+from pliant.frontend.modelica.syntax.tokens import IDENT, KEYWORDS, ODD, STRING, Tokens, string_value
 from pliant.frontend.modelica.syntax.tree import MAX_DEPTH
 
 _T = TypeVar("_T")
@@ -16,7 +23,7 @@ _SPLIT: Final = "give parts of it names of their own"
 
 
 class Cursor:
-    """Tokens and the index of the next one. Phrases that cannot be read end in `Found`."""
+    """Tokens and the index of the next one. Phrases that cannot be read end in `FaultFound`."""
 
     __slots__ = (
         "begin",
@@ -26,7 +33,7 @@ class Cursor:
         "i",
         "is_complete",
         "kinds",
-        "outline",
+        "places",
         "source",
         "starts",
         "stop",
@@ -36,30 +43,34 @@ class Cursor:
         "warnings",
     )
 
-    def __init__(self, outline: Outline, i: int, faults: list[Fault], *, is_complete: bool) -> None:
-        tokens = outline.tokens
-        self.outline, self.tokens = outline, tokens
+    def __init__(
+        self, tokens: Tokens, classes: Sequence[ClassPlace], faults: list[SyntaxFault], *, is_complete: bool
+    ) -> None:
+        self.tokens = tokens
+        self.places = {one.name_start: one for one in classes}  # long classes in this text, by their names
         self.source = tokens.source
         self.kinds, self.texts, self.starts, self.ends = tokens.kinds, tokens.texts, tokens.starts, tokens.ends
-        self.i = i
-        self.begin = i  # of the element, equation or statement that is being read
-        self.stop = len(self.kinds) - 1  # of what is being read; never passed in search of a place to go on
+        self.i = 0
+        self.begin = 0  # of the element, equation or statement that is being read
+        self.stop = tokens.stop  # of what is being read; never passed in search of a place to go on
         self.depth = 0
         self.subscript = 0  # > 0: inside the brackets of a subscript
         self.faults = faults
-        self.warnings: list[Fault] = []
+        self.warnings: list[SyntaxFault] = []
         self.is_complete = is_complete  # read everything now, also what is usually read on demand
+        if ODD in self.kinds:
+            faults += [odd_fault(tokens, at) for at, kind in enumerate(self.kinds) if kind == ODD][:MOST_FAULTS]
 
     # -------------------------------------------------------------------------------------------------------- faults
 
-    def fault(self, message: str, *, hint: str, rule: str | None = None, at: int | None = None) -> Found:
+    def fault(self, message: str, *, hint: str, rule: str | None = None, at: int | None = None) -> FaultFound:
         """To raise where a phrase must be given up: something is wrong at token `at`, or at the next one."""
         i = self.i if at is None else at
         if self.kinds[i] == ODD:
-            return Found(odd_fault(self.tokens, i))
-        return Found(Fault(self.source, (self.starts[i], self.ends[i]), message, hint=hint, rule=rule))
+            return FaultFound(odd_fault(self.tokens, i))
+        return FaultFound(SyntaxFault(self.source, (self.starts[i], self.ends[i]), message, hint=hint, rule=rule))
 
-    def expected(self, what: str, *, hint: str = "", rule: str | None = None) -> Found:
+    def expected(self, what: str, *, hint: str = "", rule: str | None = None) -> FaultFound:
         """To raise where something else stands. A word close to a keyword is pointed out."""
         hint = hint or self._guess(what)
         found = described(self.tokens, self.i)
@@ -67,7 +78,7 @@ class Cursor:
         if what.startswith("`;`") and previous >= 0 and self._line(previous) != self._line(self.i):
             place = (self.ends[previous] - 1, self.ends[previous])  # the place where it is missing
             message = f"expected {what} here, before {found}"
-            return Found(Fault(self.source, place, message, hint=hint, rule=rule), is_behind=True)
+            return FaultFound(SyntaxFault(self.source, place, message, hint=hint, rule=rule), is_behind=True)
         return self.fault(f"expected {what}, found {found}", hint=hint, rule=rule)
 
     def _guess(self, what: str) -> str:
@@ -85,20 +96,20 @@ class Cursor:
 
     def warn(self, message: str, *, hint: str, rule: str | None, at: int) -> None:
         """Note something that is accepted but should be written in another way."""
-        self.warnings.append(Fault(self.source, (self.starts[at], self.ends[at]), message, hint=hint, rule=rule))
+        self.warnings.append(SyntaxFault(self.source, (self.starts[at], self.ends[at]), message, hint=hint, rule=rule))
 
     def guarded(self, read: Callable[[], _T]) -> _T | None:
         """What is read, or None where a fault, which is noted, or the end of the stack ends it."""
         try:
             return read()
-        except Found as found:
+        except FaultFound as found:
             if found.fault not in self.faults:
                 self.faults.append(found.fault)
         except RecursionError:
-            self.i = min(self.i, len(self.kinds) - 1)
+            self.i = min(self.i, self.stop)
             place = (self.starts[self.i], self.ends[self.i])
             text = "this is nested too deeply for the stack that is left"
-            self.faults.append(Fault(self.source, place, text, hint=_SPLIT, rule=None))
+            self.faults.append(SyntaxFault(self.source, place, text, hint=_SPLIT, rule=None))
         return None
 
     def enter(self) -> None:
@@ -140,7 +151,7 @@ class Cursor:
         name = self.texts[i]
         if name in _PREDEFINED:
             text = f"`{name}` is the name of a predefined type and cannot be declared"
-            raise self.fault(text, hint="choose another name", rule="2.3.3", at=i)
+            raise self.fault(text, hint=self._guess("") or "choose another name", rule="2.3.3", at=i)
         return name
 
     def string(self, i: int) -> str:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from pliant.frontend.modelica.syntax.faults import MOST_FAULTS, Found, described
+from pliant.frontend.modelica.syntax.faults import MOST_FAULTS, FaultFound, described
 from pliant.frontend.modelica.syntax.modifications import ModificationParser
 from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT
 from pliant.frontend.modelica.syntax.tree import (
     Annotation,
+    AnyEquation,
+    AnyStatement,
     Assignment,
     BreakStatement,
     Call,
     CallEquation,
     CallStatement,
     Connect,
-    Equation,
     Expression,
     ForEquation,
     ForStatement,
     IfEquation,
     IfStatement,
-    Reduction,
+    ReductionCall,
     ReturnStatement,
     SimpleEquation,
-    Statement,
     Tuple,
     TupleAssignment,
     WhenEquation,
@@ -39,7 +39,7 @@ SECTION_WORDS: Final = frozenset(("equation", "algorithm", "public", "protected"
 _LIST_ENDS: Final = SECTION_WORDS | {"end", "else", "elseif", "elsewhen", END_OF_FILE}
 _OPEN: Final = frozenset("([{")
 _CLOSE: Final = frozenset(")]}")
-_T = TypeVar("_T", Equation, Statement)
+_T = TypeVar("_T", AnyEquation, AnyStatement)
 Comment = tuple[str, Annotation | None]
 
 
@@ -66,10 +66,10 @@ class EquationParser(ModificationParser):
                     raise self._no_semicolon()
                 self.i += 1
                 found.append(phrase)
-            except Found as fault:
+            except FaultFound as fault:
                 self.recover(fault, depth)
 
-    def recover(self, found: Found, depth: int) -> None:
+    def recover(self, found: FaultFound, depth: int) -> None:
         """Note a fault and go on behind the semicolon that ends its phrase, or before a keyword that ends a list."""
         self.faults.append(found.fault)
         if len(self.faults) >= MOST_FAULTS:
@@ -77,14 +77,12 @@ class EquationParser(ModificationParser):
         self.depth, self.subscript = depth, 0
         if found.is_behind and self.i > self.begin:
             return
-        kinds, classes = self.kinds, self.outline.classes
+        kinds = self.kinds
         brackets: list[str] = []
         i = self.begin
         while i < self.stop:
             kind = kinds[i]
-            if i in classes:
-                i = classes[i]
-            elif kind in _OPEN:
+            if kind in _OPEN:
                 brackets.append(kind)
             elif kind in _CLOSE:
                 brackets[-1:] = []
@@ -100,7 +98,7 @@ class EquationParser(ModificationParser):
             i += 1
         self.i = self.stop
 
-    def _no_semicolon(self) -> Found:
+    def _no_semicolon(self) -> FaultFound:
         return self.expected("`;`", hint=self._operator_hint(), rule=_RULE)
 
     def _operator_hint(self) -> str:
@@ -111,11 +109,11 @@ class EquationParser(ModificationParser):
 
     # ----------------------------------------------------------------------------------------------------- equations
 
-    def equations(self) -> list[Equation]:
+    def equations(self) -> list[AnyEquation]:
         """All equations up to the next keyword of the class."""
         return self._list(self._equation)
 
-    def _equation(self) -> Equation:
+    def _equation(self) -> AnyEquation:
         i = self.i
         kind = self.kinds[i]
         if kind == "if":
@@ -127,6 +125,8 @@ class EquationParser(ModificationParser):
         if kind == "connect":
             made = self.connection()
             return Connect(self.source, made.start, made.end, *self.comment(), made.left, made.right)
+        if kind in ("while", "break", "return"):
+            raise self.fault(f"`{kind}` is no equation", hint="use it in an algorithm", rule="11.2")
         start = self.starts[i]
         left = self.simple_expression()
         if self.kinds[self.i] == "=":
@@ -134,26 +134,24 @@ class EquationParser(ModificationParser):
             right = self.expression()
             end = self.ends[self.i - 1]
             return SimpleEquation(self.source, start, end, *self.comment(), left, right)
-        if isinstance(left, (Call, Reduction)) and left.function.names[0] not in _NO_CALL and left.start == start:
+        if isinstance(left, (Call, ReductionCall)) and left.function.names[0] not in _NO_CALL and left.start == start:
             end = self.ends[self.i - 1]
             return CallEquation(self.source, start, end, *self.comment(), left)
-        raise self._no_equation(i)
+        raise self._no_equation()
 
-    def _no_equation(self, i: int) -> Found:
+    def _no_equation(self) -> FaultFound:
         kind = self.kinds[self.i]
         if kind == ":=":
             return self.fault("`:=` cannot stand in an equation", hint="write `=`, or `algorithm` above", rule="8.3.1")
         if kind == IDENT and self.kinds[self.i - 1] == IDENT:
             hint = "declarations stand before `equation`, or behind `public` or `protected`"
             return self.expected("`=`, as this is an equation", hint=hint, rule=_RULE)
-        if self.kinds[i] in ("while", "break", "return"):
-            return self.fault(f"`{self.kinds[i]}` is no equation", hint="use it in an algorithm", rule="11.2", at=i)
         return self.expected("`=`", rule=_RULE)
 
-    def _if_equation(self) -> Equation:
+    def _if_equation(self) -> AnyEquation:
         self.enter()
         start = self.starts[self.i]
-        branches: list[tuple[Expression, tuple[Equation, ...]]] = []
+        branches: list[tuple[Expression, tuple[AnyEquation, ...]]] = []
         while True:
             self.i += 1
             condition = self.expression()
@@ -165,7 +163,7 @@ class EquationParser(ModificationParser):
         end = self._end_block("if", start)
         return IfEquation(self.source, start, end, *self.comment(), tuple(branches), otherwise)
 
-    def _for_equation(self) -> Equation:
+    def _for_equation(self) -> AnyEquation:
         self.enter()
         start = self.starts[self.i]
         indices = self.for_indices()
@@ -174,10 +172,10 @@ class EquationParser(ModificationParser):
         end = self._end_block("for", start)
         return ForEquation(self.source, start, end, *self.comment(), indices, equations)
 
-    def _when_equation(self) -> Equation:
+    def _when_equation(self) -> AnyEquation:
         self.enter()
         start = self.starts[self.i]
-        branches: list[tuple[Expression, tuple[Equation, ...]]] = []
+        branches: list[tuple[Expression, tuple[AnyEquation, ...]]] = []
         while True:
             self.i += 1
             condition = self.expression()
@@ -207,11 +205,11 @@ class EquationParser(ModificationParser):
 
     # ---------------------------------------------------------------------------------------------------- statements
 
-    def statements(self) -> list[Statement]:
+    def statements(self) -> list[AnyStatement]:
         """All statements up to the next keyword of the class."""
         return self._list(self._statement)
 
-    def _statement(self) -> Statement:
+    def _statement(self) -> AnyStatement:
         i = self.i
         kind = self.kinds[i]
         start = self.starts[i]
@@ -237,7 +235,7 @@ class EquationParser(ModificationParser):
             raise self.fault("`connect` is no statement", hint="write it below `equation`", rule="9.1")
         raise self.expected("a statement", rule="11.2")
 
-    def _assignment(self, start: int) -> Statement:
+    def _assignment(self, start: int) -> AnyStatement:
         target = self.reference()
         kind = self.kinds[self.i]
         if kind == ":=":
@@ -254,7 +252,7 @@ class EquationParser(ModificationParser):
             raise self.fault("`=` cannot stand in an algorithm", hint="write `:=`, or `equation` above", rule="11.2.1")
         raise self.expected("`:=`", rule="11.2.1")
 
-    def _tuple_assignment(self, start: int) -> Statement:
+    def _tuple_assignment(self, start: int) -> AnyStatement:
         left = self.simple_expression()
         if not isinstance(left, Tuple):
             left = Tuple(self.source, start, self.ends[self.i - 1], (left,))
@@ -269,9 +267,9 @@ class EquationParser(ModificationParser):
         end = self.ends[self.i - 1]
         return TupleAssignment(self.source, start, end, *self.comment(), left, value)
 
-    def _if_statement(self, start: int) -> Statement:
+    def _if_statement(self, start: int) -> AnyStatement:
         self.enter()
-        branches: list[tuple[Expression, tuple[Statement, ...]]] = []
+        branches: list[tuple[Expression, tuple[AnyStatement, ...]]] = []
         while True:
             self.i += 1
             condition = self.expression()
@@ -283,7 +281,7 @@ class EquationParser(ModificationParser):
         end = self._end_block("if", start)
         return IfStatement(self.source, start, end, *self.comment(), tuple(branches), otherwise)
 
-    def _for_statement(self, start: int) -> Statement:
+    def _for_statement(self, start: int) -> AnyStatement:
         self.enter()
         indices = self.for_indices()
         self.expect("loop", "`loop` behind the iterators", rule=_RULE)
@@ -291,7 +289,7 @@ class EquationParser(ModificationParser):
         end = self._end_block("for", start)
         return ForStatement(self.source, start, end, *self.comment(), indices, statements)
 
-    def _while_statement(self, start: int) -> Statement:
+    def _while_statement(self, start: int) -> AnyStatement:
         self.enter()
         self.i += 1
         condition = self.expression()
@@ -300,9 +298,9 @@ class EquationParser(ModificationParser):
         end = self._end_block("while", start)
         return WhileStatement(self.source, start, end, *self.comment(), condition, statements)
 
-    def _when_statement(self, start: int) -> Statement:
+    def _when_statement(self, start: int) -> AnyStatement:
         self.enter()
-        branches: list[tuple[Expression, tuple[Statement, ...]]] = []
+        branches: list[tuple[Expression, tuple[AnyStatement, ...]]] = []
         while True:
             self.i += 1
             condition = self.expression()

@@ -7,10 +7,11 @@ Signs stand only before a whole term (`a * -b` is no Modelica, nor is `2^-1`), r
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from pliant.frontend.modelica.syntax.cursor import Cursor
-from pliant.frontend.modelica.syntax.faults import Found
+from pliant.frontend.modelica.syntax.faults import FaultFound
 from pliant.frontend.modelica.syntax.tokens import IDENT, INTEGER, REAL, STRING
 from pliant.frontend.modelica.syntax.tree import (
     ArrayComprehension,
@@ -29,7 +30,7 @@ from pliant.frontend.modelica.syntax.tree import (
     PartialApplication,
     Range,
     RealLiteral,
-    Reduction,
+    ReductionCall,
     Reference,
     StringLiteral,
     Tuple,
@@ -138,7 +139,7 @@ class ExpressionParser(Cursor):
             may_negate = precedence <= _AND
             may_sign = precedence <= _RELATION
 
-    def _repeated(self, precedence: int) -> Found:
+    def _repeated(self, precedence: int) -> FaultFound:
         if precedence == _POWER:
             return self.fault("powers cannot follow each other", hint="write `(a^b)^c` or `a^(b^c)`", rule=_RULE)
         return self.fault("relations cannot follow each other", hint="write `a < b and b < c`", rule=_RULE)
@@ -158,7 +159,7 @@ class ExpressionParser(Cursor):
         if kind == INTEGER:
             return self._integer(i)
         if kind == REAL:
-            return RealLiteral(source, start, self.ends[i], float(self.texts[i]))
+            return self._real(i)
         if kind == STRING:
             return StringLiteral(source, start, self.ends[i], self.string(i))
         if kind == "(":
@@ -176,7 +177,7 @@ class ExpressionParser(Cursor):
         self.i = i
         raise self._no_primary(kind)
 
-    def _no_primary(self, kind: str) -> Found:
+    def _no_primary(self, kind: str) -> FaultFound:
         if kind in _ADD:
             hint = "put the signed value in parentheses, e.g. `a * (-b)`, `2^(-1)`"
             return self.fault(f"the sign `{kind}` cannot follow another operator", hint=hint, rule=_RULE)
@@ -196,6 +197,13 @@ class ExpressionParser(Cursor):
         if len(text) > 4000:  # Python refuses to convert longer ones
             raise self.fault("this number has too many digits", hint="write it with an exponent: `1e300`", at=i)
         return IntegerLiteral(self.source, self.starts[i], self.ends[i], int(text))
+
+    def _real(self, i: int) -> Expression:
+        value = float(self.texts[i])
+        if value == inf:
+            hint = "the largest is about 1.8e308; `Modelica.Constants.inf` stands for a large number"
+            raise self.fault(f"the number {self.texts[i]} is too large", hint=hint, rule="2.4.1", at=i)
+        return RealLiteral(self.source, self.starts[i], self.ends[i], value)
 
     def reference(self, what: str = "a name") -> Reference:
         """`.a.b[1].c`"""
@@ -326,7 +334,7 @@ class ExpressionParser(Cursor):
 
     # --------------------------------------------------------------------------------------------------------- calls
 
-    def call(self, function: Reference) -> Call | Reduction:
+    def call(self, function: Reference) -> Call | ReductionCall:
         """The arguments of a function; the next token is the parenthesis."""
         source, start, kinds = self.source, function.start, self.kinds
         self.i += 1
@@ -342,7 +350,7 @@ class ExpressionParser(Cursor):
                 if kind == "for" and len(arguments) == 1:
                     indices = self.for_indices()
                     self.expect(")", "`)` behind the iterators", rule=_RULE)
-                    return Reduction(source, start, self.ends[self.i - 1], function, arguments[0], indices)
+                    return ReductionCall(source, start, self.ends[self.i - 1], function, arguments[0], indices)
                 if kind != ",":
                     break
                 self.i += 1

@@ -40,7 +40,7 @@ _INSTEAD: Final = {
 }
 
 
-class Fault:
+class SyntaxFault:
     """What is wrong from `start` to `end` of a source, one thing to try, and the section of the specification."""
 
     __slots__ = ("end", "hint", "message", "rule", "source", "start")
@@ -63,16 +63,16 @@ class Fault:
         return ModelicaSyntaxError(text, hint=self.hint, span=self.source.span(self.start, self.end), rule=self.rule)
 
 
-class Found(Exception):
+class FaultFound(Exception):
     """Carries a fault from the place where it is found to where reading goes on."""
 
-    def __init__(self, fault: Fault, *, is_behind: bool = False) -> None:
+    def __init__(self, fault: SyntaxFault, *, is_behind: bool = False) -> None:
         super().__init__(fault.message)
         self.fault = fault
         self.is_behind = is_behind  # the phrase is whole, something is missing behind it
 
 
-def error_of(faults: Iterable[Fault]) -> ModelicaSyntaxError:
+def error_of(faults: Iterable[SyntaxFault]) -> ModelicaSyntaxError:
     """One error for all faults, in the order of their places."""
     ordered = sorted(faults, key=lambda one: one.start)
     errors: list[ModelicaSyntaxError] = []
@@ -83,12 +83,10 @@ def error_of(faults: Iterable[Fault]) -> ModelicaSyntaxError:
             seen.add(line)
             errors.append(fault.as_error())
     first = errors[0]
-    if len(errors) > 1:
-        rest = "\n".join(str(one) if one.hint else one.message for one in errors[1:])
-        message = f"{first.message}\n  try: {first.hint}\n{rest}" if first.hint else f"{first.message}\n{rest}"
-        whole = ModelicaSyntaxError(message, hint="", span=first.span, rule=first.rule)
-    else:
-        whole = ModelicaSyntaxError(first.message, hint=first.hint, span=first.span, rule=first.rule)
+    message, hint = first.message, first.hint
+    if len(errors) > 1:  # each with its own hint
+        message, hint = "\n".join(str(one) for one in errors[:-1]) + f"\n{errors[-1].message}", errors[-1].hint
+    whole = ModelicaSyntaxError(message, hint=hint, span=first.span, rule=first.rule)
     whole.faults = tuple(errors)
     return whole
 
@@ -97,7 +95,7 @@ def described(tokens: Tokens, i: int) -> str:
     """A token in words."""
     kind, text = tokens.kinds[i], tokens.texts[i]
     if kind == END_OF_FILE:
-        return "the end of the text"
+        return f"`{text}`" if text else "the end of the text"
     if kind == IDENT:
         return f"the name `{_short(text)}`"
     if kind in (INTEGER, REAL):
@@ -109,7 +107,7 @@ def described(tokens: Tokens, i: int) -> str:
     return f"`{_short(text)}`"
 
 
-def odd_fault(tokens: Tokens, i: int) -> Fault:
+def odd_fault(tokens: Tokens, i: int) -> SyntaxFault:
     """What is wrong with a token that is none."""
     text, place = tokens.texts[i], (tokens.starts[i], tokens.ends[i])
     first = text[0]
@@ -127,7 +125,7 @@ def odd_fault(tokens: Tokens, i: int) -> Fault:
     else:
         message = f"the character {first!r} has no meaning here"
         hint = _INSTEAD.get(first, "remove it")
-    return Fault(tokens.source, (place[0], place[0] + min(len(text), 20)), message, hint=hint, rule=rule)
+    return SyntaxFault(tokens.source, (place[0], place[0] + min(len(text), 20)), message, hint=hint, rule=rule)
 
 
 def nearest_keyword(tokens: Tokens, i: int) -> str:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Final
 
 from pliant.frontend.modelica.syntax.expressions import ExpressionParser
-from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of
-from pliant.frontend.modelica.syntax.outline import Outline
-from pliant.frontend.modelica.syntax.tokens import IDENT
+from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
+from pliant.frontend.modelica.syntax.source import Source
+from pliant.frontend.modelica.syntax.tokens import IDENT, Tokens
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
     IMPURE,
@@ -17,7 +17,6 @@ from pliant.frontend.modelica.syntax.tree import (
     REDECLARE,
     REPLACEABLE,
     Annotation,
-    Argument,
     Break,
     ClassDefinition,
     Component,
@@ -29,6 +28,7 @@ from pliant.frontend.modelica.syntax.tree import (
     Exclusion,
     Expression,
     Modification,
+    ModificationArgument,
     Modifier,
     Redeclaration,
     ShortClass,
@@ -54,6 +54,8 @@ CLASS_WORDS: Final = frozenset(
 )
 _SIMPLE_KINDS: Final = frozenset(["class", "model", "record", "block", "connector", "type", "package", "function"])
 _RULE: Final = "A.2.5"
+_OPEN: Final = frozenset("([{")
+_CLOSE: Final = frozenset(")]}")
 _CLASS_RULE: Final = "A.2.2"
 
 
@@ -94,11 +96,11 @@ class ModificationParser(ExpressionParser):
         arguments = self.class_modification()
         return Modification(self.source, self.starts[i], self.ends[self.i - 1], arguments, None)
 
-    def class_modification(self, *, in_extends: bool = False) -> tuple[Argument, ...]:
+    def class_modification(self, *, in_extends: bool = False) -> tuple[ModificationArgument, ...]:
         """`(a = 1, redeclare model M = N)`; the next token is the parenthesis."""
         self.enter()
         self.i += 1
-        found: list[Argument] = []
+        found: list[ModificationArgument] = []
         if self.kinds[self.i] != ")":
             while True:
                 found.append(self._exclusion() if in_extends and self.kinds[self.i] == "break" else self._argument_of())
@@ -109,7 +111,7 @@ class ModificationParser(ExpressionParser):
         self.depth -= 1
         return tuple(found)
 
-    def _argument_of(self) -> Argument:
+    def _argument_of(self) -> ModificationArgument:
         i = self.i
         kind = self.kinds[i]
         if kind == IDENT:
@@ -131,7 +133,7 @@ class ModificationParser(ExpressionParser):
             raise self._no_argument()
         return Redeclaration(self.source, self.starts[i], self.ends[self.i - 1], each, element)
 
-    def _no_argument(self) -> Found:
+    def _no_argument(self) -> FaultFound:
         kind = self.kinds[self.i]
         if kind in CLASS_WORDS:
             return self.fault(f"`{kind}` needs `redeclare` here", hint=f"write `redeclare {kind} ...`", rule="7.3")
@@ -141,7 +143,7 @@ class ModificationParser(ExpressionParser):
             return self.fault("`break` can only exclude elements of a base class", hint="remove it", rule="7.4")
         return self.expected("a modifier, `name = value`", rule=_RULE)
 
-    def _modifier(self, i: int, *, each: bool, final: bool) -> Argument:
+    def _modifier(self, i: int, *, each: bool, final: bool) -> ModificationArgument:
         first = self.i
         at = first + 1
         while self.kinds[at] == ".":
@@ -156,7 +158,7 @@ class ModificationParser(ExpressionParser):
         end = self.ends[self.i - 1]
         return Modifier(self.source, self.starts[i], end, names, each, final, modification, description)
 
-    def _exclusion(self) -> Argument:
+    def _exclusion(self) -> ModificationArgument:
         i = self.i
         self.i += 1
         if self.kinds[self.i] == "connect":
@@ -340,20 +342,32 @@ class ModificationParser(ExpressionParser):
         self.i = i + 1
         if self.kinds[i + 1] != "(":
             raise self.expected("`(` behind `annotation`", rule="A.2.7")
-        closing = self.outline.annotations.get(i + 1)
-        if closing is None or self.is_complete:
+        closing = 0 if self.is_complete else self._closing(i + 1)
+        if not closing:
             arguments = self.class_modification()
             return Annotation(self.source, self.starts[i], self.ends[self.i - 1], arguments)
         self.i = closing + 1
-        return Annotation(
-            self.source, self.starts[i], self.ends[closing], partial(read_annotation, self.outline, i + 1)
-        )
+        read = partial(read_annotation, self.source, self.starts[i + 1], self.ends[closing])
+        return Annotation(self.source, self.starts[i], self.ends[closing], read)
+
+    def _closing(self, i: int) -> int:
+        """The index of the parenthesis that belongs to the one at token i; 0 where it is not there."""
+        kinds, depth = self.kinds, 0
+        for at in range(i, len(kinds)):
+            kind = kinds[at]
+            if kind in _OPEN:
+                depth += 1
+            elif kind in _CLOSE:
+                depth -= 1
+                if not depth:
+                    return at
+        return 0
 
 
-def read_annotation(outline: Outline, i: int) -> tuple[Argument, ...]:
-    """The arguments of the annotation whose parenthesis is token i."""
-    faults: list[Fault] = []
-    parser = ModificationParser(outline, i, faults, is_complete=False)
+def read_annotation(source: Source, start: int, end: int) -> tuple[ModificationArgument, ...]:
+    """The arguments of the annotation whose parentheses stand there; lexed again, as few are ever asked for."""
+    faults: list[SyntaxFault] = []
+    parser = ModificationParser(Tokens(source, [(start, end)], ""), (), faults, is_complete=False)
     found = parser.guarded(parser.class_modification)
     if found is None:
         raise error_of(faults)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pliant.frontend.modelica.syntax.classes import ClassParser
-from pliant.frontend.modelica.syntax.faults import Fault, Found, error_of, odd_fault
+from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.outline import Outline
 from pliant.frontend.modelica.syntax.source import Source
-from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT, ODD, Tokens
+from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT
 from pliant.frontend.modelica.syntax.tree import FINAL, ClassDefinition, StoredDefinition
 
 
-def parse(text: str, file: str = "text", *, warnings: list[Fault] | None = None) -> StoredDefinition:
+def parse(text: str, file: str = "text", *, warnings: list[SyntaxFault] | None = None) -> StoredDefinition:
     """The whole text; one ModelicaSyntaxError for all of its faults."""
     return _parse(Source(file, plain(text)), is_complete=True, warnings=warnings)
 
@@ -27,13 +27,10 @@ def plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _parse(source: Source, *, is_complete: bool, warnings: list[Fault] | None) -> StoredDefinition:
-    tokens = Tokens(source)
-    outline = Outline(tokens)
+def _parse(source: Source, *, is_complete: bool, warnings: list[SyntaxFault] | None) -> StoredDefinition:
+    outline = Outline(source)
     faults = list(outline.faults)
-    if ODD in tokens.kinds:
-        faults += [odd_fault(tokens, i) for i, kind in enumerate(tokens.kinds) if kind == ODD][:20]
-    parser = _FileParser(outline, 0, faults, is_complete=is_complete)
+    parser = _FileParser(outline.tokens(), outline.classes, faults, is_complete=is_complete)
     found = parser.guarded(parser.stored_definition)
     if warnings is not None:
         warnings += parser.warnings
@@ -42,7 +39,7 @@ def _parse(source: Source, *, is_complete: bool, warnings: list[Fault] | None) -
     return found
 
 
-def _causes(faults: list[Fault]) -> list[Fault]:
+def _causes(faults: list[SyntaxFault]) -> list[SyntaxFault]:
     """A text or comment without an end swallows all that follows: faults that are due to that are no news."""
     open_ended = [
         one for one in faults if one.message.endswith("has no end") and not one.message.startswith("the class")
@@ -50,7 +47,8 @@ def _causes(faults: list[Fault]) -> list[Fault]:
     if not open_ended:
         return faults
     first = open_ended[0]
-    before = [one for one in faults if one.start < first.start and not one.message.startswith("the class")]
+    due = ("the class", "expected `;` behind the class")
+    before = [one for one in faults if one.start < first.start and not one.message.startswith(due)]
     return [*before, first]
 
 
@@ -78,6 +76,6 @@ class _FileParser(ClassParser):
                 if kinds[self.i] != ";":
                     raise self.expected("`;` behind the class", rule="A.2.1")
                 self.i += 1
-            except Found as found:
+            except FaultFound as found:
                 self.recover(found, 0)
         return StoredDefinition(self.source, 0, len(self.source.text), within, tuple(classes))

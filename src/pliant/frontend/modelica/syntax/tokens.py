@@ -1,13 +1,14 @@
 """Text to tokens: one regular expression, applied once (Appendix A.1 of the specification).
 
 `findall` gives pairs of what is skipped and what is meant, without a step of Python per token; places follow from the
-lengths. The kind of a token is its own text for keywords and symbols, else one of the constants below. Each list ends
-with a token of kind END_OF_FILE.
+lengths. The kind of a token is its own text for keywords and symbols, else one of the constants below. Token `stop`
+and those behind it, so that one may look ahead, are of kind END_OF_FILE; their text says what ends (`end M`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import Final
 
@@ -84,10 +85,12 @@ KEYWORDS: Final = frozenset(
     ]
 )
 
+# never taken back in part: what follows would be found inside of a comment
+SKIPPED: Final = r"(?:[ \t\r\n]++|//[^\n]*+|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/)*+"
 _TOKEN = re.compile(
-    r"""((?:[ \t\r\n]+|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*)
+    rf"""({SKIPPED})
     ([A-Za-z_][A-Za-z_0-9]*
-    |[(){}\[\],;]
+    |[(){{}}\[\],;]
     |\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?
     |"[^"\\]*(?:\\.[^"\\]*)*"
     |'(?:[^'"\\\x00-\x1f\x7f-\U0010ffff`]|"|\\['"?\\abfnrtv])*'
@@ -97,6 +100,7 @@ _TOKEN = re.compile(
     |\Z)""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_AHEAD: Final = 3  # as far as the parser looks
 _ESCAPES: Final = {
     "'": "'",
     '"': '"',
@@ -178,19 +182,27 @@ _KINDS = _Kinds({one: one for one in (*KEYWORDS, *_SYMBOLS)})
 class Tokens:
     """The tokens of a source as lists side by side."""
 
-    __slots__ = ("ends", "kinds", "source", "starts", "texts")
+    __slots__ = ("ends", "kinds", "source", "starts", "stop", "texts")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, ranges: Sequence[tuple[int, int]], closing: str) -> None:
         self.source = source
-        pairs = _TOKEN.findall(source.text)
-        if len(pairs) > 1 and not pairs[-1][1] and not pairs[-2][1]:
-            pairs.pop()  # findall finds the end of the text twice where something is skipped before it
-        pieces = list(chain.from_iterable(pairs))
-        places = list(accumulate(map(len, pieces)))
-        self.texts: list[str] = pieces[1::2]
-        self.starts: list[int] = places[0::2]
-        self.ends: list[int] = places[1::2]
+        self.texts: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for start, end in ranges:
+            pieces = list(chain.from_iterable(_TOKEN.findall(source.text, start, end)))
+            while len(pieces) > 1 and not pieces[-1]:
+                del pieces[-2:]  # the end of the range, found twice where something is skipped before it
+            places = list(accumulate(map(len, pieces), initial=start))
+            self.texts += pieces[1::2]
+            self.starts += places[1::2]
+            self.ends += places[2::2]
         self.kinds: list[str] = list(map(_KINDS.__getitem__, self.texts))
+        self.stop = len(self.kinds)
+        self.texts += [closing] * _AHEAD
+        self.starts += [ranges[-1][1]] * _AHEAD
+        self.ends += [ranges[-1][1]] * _AHEAD
+        self.kinds += [END_OF_FILE] * _AHEAD
 
 
 def string_value(token: str) -> str:

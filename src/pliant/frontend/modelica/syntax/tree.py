@@ -33,7 +33,7 @@ binding; `Break` removes one, 7.2). An argument is a Modifier (`each final a.b(m
 
 **Expressions.** Parentheses leave no trace. `Binary.left` may be a chain as long as the text: `walk.left_chain` unrolls
 it; all other nesting is at most MAX_DEPTH levels deep. `else if` and `elseif` both are branches of one If. `Tuple` is
-`(a, , b)`, of outputs; a call with `for` is a Reduction, `{... for ...}` an ArrayComprehension.
+`(a, , b)`, of outputs; a call with `for` is a ReductionCall, `{... for ...}` an ArrayComprehension.
 
 **Equations and statements** are separate families with the same fields (IfEquation, IfStatement, ...).
 """
@@ -47,19 +47,19 @@ from pliant.frontend.modelica.syntax.node import Node, set_field, set_place
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tree_equations import (
     Algorithm,
+    AnyEquation,
+    AnyStatement,
     Assignment,
     BreakStatement,
     CallEquation,
     CallStatement,
     Connect,
-    Equation,
     ForEquation,
     ForStatement,
     IfEquation,
     IfStatement,
     ReturnStatement,
     SimpleEquation,
-    Statement,
     TupleAssignment,
     WhenEquation,
     WhenStatement,
@@ -83,7 +83,7 @@ from pliant.frontend.modelica.syntax.tree_expressions import (
     PartialApplication,
     Range,
     RealLiteral,
-    Reduction,
+    ReductionCall,
     Reference,
     StringLiteral,
     Tuple,
@@ -109,7 +109,8 @@ __all__ = [
     "REPLACEABLE",
     "Algorithm",
     "Annotation",
-    "Argument",
+    "AnyEquation",
+    "AnyStatement",
     "ArrayComprehension",
     "ArrayConstructor",
     "Assignment",
@@ -132,7 +133,6 @@ __all__ = [
     "End",
     "Enumeration",
     "EnumerationLiteral",
-    "Equation",
     "Exclusion",
     "Expression",
     "Extends",
@@ -147,6 +147,7 @@ __all__ = [
     "IntegerLiteral",
     "LongClass",
     "Modification",
+    "ModificationArgument",
     "Modifier",
     "NamedArgument",
     "Node",
@@ -154,13 +155,12 @@ __all__ = [
     "Range",
     "RealLiteral",
     "Redeclaration",
-    "Reduction",
+    "ReductionCall",
     "Reference",
     "ReturnStatement",
     "Sections",
     "ShortClass",
     "SimpleEquation",
-    "Statement",
     "StoredDefinition",
     "StringLiteral",
     "Tuple",
@@ -219,15 +219,15 @@ PREFIX_WORDS: Final = {
 class Modification(Node):
     """`(arguments) = value`, either part may be missing."""
 
-    arguments: tuple[Argument, ...]
+    arguments: tuple[ModificationArgument, ...]
     value: Expression | None
 
 
-class Argument(Node):
+class ModificationArgument(Node):
     """One entry of a modification."""
 
 
-class Modifier(Argument):
+class Modifier(ModificationArgument):
     """`each final a.b(...) = value "text"`"""
 
     names: tuple[str, ...]
@@ -237,14 +237,14 @@ class Modifier(Argument):
     description: str
 
 
-class Redeclaration(Argument):
+class Redeclaration(ModificationArgument):
     """`redeclare each final model M = N`, `replaceable Real x`; the prefixes stand in the element."""
 
     each: bool
     element: ClassDefinition | Component
 
 
-class Exclusion(Argument):
+class Exclusion(ModificationArgument):
     """`break name` or `break connect(a, b)` in an extends clause (7.4)."""
 
     name: str  # empty: a connection
@@ -261,18 +261,18 @@ class Annotation(Node):
         source: Source,
         start: int,
         end: int,
-        arguments: tuple[Argument, ...] | Callable[[], tuple[Argument, ...]],
+        arguments: tuple[ModificationArgument, ...] | Callable[[], tuple[ModificationArgument, ...]],
     ) -> None:
         set_place(self, source, start, end)
         set_field(self, "_parse", arguments if callable(arguments) else None)
         set_field(self, "_arguments", None if callable(arguments) else arguments)
 
     if TYPE_CHECKING:
-        _arguments: tuple[Argument, ...] | None
-        _parse: Callable[[], tuple[Argument, ...]] | None
+        _arguments: tuple[ModificationArgument, ...] | None
+        _parse: Callable[[], tuple[ModificationArgument, ...]] | None
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[ModificationArgument, ...]:
         """Modifiers; a syntax error inside is raised here."""
         found = self._arguments
         if found is None:
@@ -407,9 +407,7 @@ class LongClass(ClassDefinition):
 
     def __init__(
         self,
-        source: Source,
-        start: int,
-        end: int,
+        place: tuple[Source, int, int],
         name: str,
         kind: str,
         prefixes: int,
@@ -418,7 +416,7 @@ class LongClass(ClassDefinition):
         is_extension: bool,
         body: Body | Callable[[], Body],
     ) -> None:
-        set_place(self, source, start, end)
+        set_place(self, *place)
         set_field(self, "name", name)
         set_field(self, "kind", kind)
         set_field(self, "prefixes", prefixes)
@@ -460,8 +458,8 @@ class Body(Node):
     description: str
     modification: Modification | None  # of the base, in a class that extends the one of its own name
     elements: tuple[Element, ...]
-    equations: tuple[Equation, ...]
-    initial_equations: tuple[Equation, ...]
+    equations: tuple[AnyEquation, ...]
+    initial_equations: tuple[AnyEquation, ...]
     algorithms: tuple[Algorithm, ...]
     initial_algorithms: tuple[Algorithm, ...]
     external: External | None
@@ -517,8 +515,8 @@ class Sections:
     __slots__ = ("algorithms", "equations", "external", "initial_algorithms", "initial_equations")
 
     def __init__(self) -> None:
-        self.equations: list[Equation] = []
-        self.initial_equations: list[Equation] = []
+        self.equations: list[AnyEquation] = []
+        self.initial_equations: list[AnyEquation] = []
         self.algorithms: list[Algorithm] = []
         self.initial_algorithms: list[Algorithm] = []
         self.external: External | None = None

@@ -8,119 +8,126 @@ from pliant.frontend.modelica.syntax.node import Node
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.syntax.tree import Annotation
-    from pliant.frontend.modelica.syntax.tree_expressions import Call, Expression, ForIndex, Reduction, Reference, Tuple
+    from pliant.frontend.modelica.syntax.tree_expressions import (
+        Call,
+        Expression,
+        ForIndex,
+        ReductionCall,
+        Reference,
+        Tuple,
+    )
 
 
-class Equation(Node):
+class AnyEquation(Node):
     """An equation, with the description behind it."""
 
     description: str
     annotation: Annotation | None
 
 
-class SimpleEquation(Equation):
+class SimpleEquation(AnyEquation):
     """`left = right`"""
 
     left: Expression
     right: Expression
 
 
-class IfEquation(Equation):
+class IfEquation(AnyEquation):
     """`if c then ... elseif d then ... else ... end if`"""
 
-    branches: tuple[tuple[Expression, tuple[Equation, ...]], ...]
-    otherwise: tuple[Equation, ...]
+    branches: tuple[tuple[Expression, tuple[AnyEquation, ...]], ...]
+    otherwise: tuple[AnyEquation, ...]
 
 
-class ForEquation(Equation):
+class ForEquation(AnyEquation):
     """`for i in a, j in b loop ... end for`"""
 
     indices: tuple[ForIndex, ...]
-    equations: tuple[Equation, ...]
+    equations: tuple[AnyEquation, ...]
 
 
-class WhenEquation(Equation):
+class WhenEquation(AnyEquation):
     """`when c then ... elsewhen d then ... end when`"""
 
-    branches: tuple[tuple[Expression, tuple[Equation, ...]], ...]
+    branches: tuple[tuple[Expression, tuple[AnyEquation, ...]], ...]
 
 
-class Connect(Equation):
+class Connect(AnyEquation):
     """`connect(a, b)`"""
 
     left: Reference
     right: Reference
 
 
-class CallEquation(Equation):
+class CallEquation(AnyEquation):
     """`assert(...)`, `reinit(x, 0)`, `Connections.root(a)`: a call that stands alone."""
 
-    call: Call | Reduction
+    call: Call | ReductionCall
 
 
 class Algorithm(Node):
     """One algorithm section."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[AnyStatement, ...]
 
 
-class Statement(Node):
+class AnyStatement(Node):
     """A statement, with the description behind it."""
 
     description: str
     annotation: Annotation | None
 
 
-class Assignment(Statement):
+class Assignment(AnyStatement):
     """`a.b[i] := value`"""
 
     target: Reference
     value: Expression
 
 
-class TupleAssignment(Statement):
+class TupleAssignment(AnyStatement):
     """`(a, , b) := f(x)`"""
 
     targets: Tuple
-    value: Call | Reduction
+    value: Call | ReductionCall
 
 
-class CallStatement(Statement):
+class CallStatement(AnyStatement):
     """`f(x);`"""
 
-    call: Call | Reduction
+    call: Call | ReductionCall
 
 
-class IfStatement(Statement):
+class IfStatement(AnyStatement):
     """`if c then ... elseif d then ... else ... end if`"""
 
-    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
-    otherwise: tuple[Statement, ...]
+    branches: tuple[tuple[Expression, tuple[AnyStatement, ...]], ...]
+    otherwise: tuple[AnyStatement, ...]
 
 
-class ForStatement(Statement):
+class ForStatement(AnyStatement):
     """`for i in a, j in b loop ... end for`"""
 
     indices: tuple[ForIndex, ...]
-    statements: tuple[Statement, ...]
+    statements: tuple[AnyStatement, ...]
 
 
-class WhileStatement(Statement):
+class WhileStatement(AnyStatement):
     """`while c loop ... end while`"""
 
     condition: Expression
-    statements: tuple[Statement, ...]
+    statements: tuple[AnyStatement, ...]
 
 
-class WhenStatement(Statement):
+class WhenStatement(AnyStatement):
     """`when c then ... elsewhen d then ... end when`"""
 
-    branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
+    branches: tuple[tuple[Expression, tuple[AnyStatement, ...]], ...]
 
 
-class BreakStatement(Statement):
+class BreakStatement(AnyStatement):
     """`break`"""
 
 
-class ReturnStatement(Statement):
+class ReturnStatement(AnyStatement):
     """`return`"""

@@ -135,7 +135,7 @@ class Call(Expression):
     named: tuple[NamedArgument, ...]
 
 
-class Reduction(Expression):
+class ReductionCall(Expression):
     """`sum(value for i in 1:n)`"""
 
     function: Reference
