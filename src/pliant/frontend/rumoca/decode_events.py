@@ -211,6 +211,9 @@ class EventDecoder:
                     )
                 if activation != "always" and is_retained(self.nodes, target, entry):
                     continue
+                is_same = self.nodes.raw[entry["value"]] == {"pre_discrete_value": target}
+                if is_alone and is_same and not _says_pre(span):
+                    continue
                 sides = self.build.ref(target), self.expressions(entry["value"])
                 order = None if is_alone else self._order(entry.get("provenance"))
                 self._set(sides, activation, (span, order), target)
@@ -223,6 +226,12 @@ class EventDecoder:
             sides = self.expressions(root), self.build.literal(0)
         else:
             sides = self.expressions(raw["lhs"]), self.expressions(raw["rhs"])
+            target = (
+                (nodes.raw[raw["lhs"]] or {}).get("discrete_real") if nodes.kind[raw["lhs"]] == "coordinate" else None
+            )
+            is_same = target is not None and nodes.raw[raw["rhs"]] == {"pre_discrete_real": target}
+            if is_same and row["activation"] == "always" and not _says_pre(span):
+                return
         self._set(sides, row["activation"], (span, order), self._target(sides[0]))
 
     def _target(self, left: int) -> int:
@@ -314,6 +323,11 @@ def _says_before(text: str, name: str) -> bool:
         if whole == own or whole.endswith(f".{own}"):
             return inner is not None
     return any(side.startswith("pre(") for side in sides)
+
+
+def _says_pre(span: Span | None) -> bool:
+    """The model itself says v = pre(v); rumoca gives that for what it dropped, too, such as when inside if."""
+    return span is not None and re.search(r"\bpre\s*\(", span.text) is not None
 
 
 def _plain(text: str) -> str:

@@ -87,7 +87,7 @@ class ExpressionDecoder:
         self.new: list[int] = [NONE] * nodes.count
         self.calls: dict[int, int] = {}  # owner of a call -> the call itself
         self.delays: dict[int, int] = {}
-        self.types = [self._type(one) for one in self.storage["value_types"]]
+        self.types: list[Type] = [self._type(one) for one in self.storage["value_types"]]
         self.first_iterator: list[int] = []
         for entry in self.storage["domains"]:
             self.first_iterator.append(len(build.iterators))

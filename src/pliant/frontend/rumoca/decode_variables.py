@@ -82,7 +82,7 @@ class VariableDecoder:
     def _define(self, position: int, locked: str, is_evaluated: bool, clock: int) -> None:
         raw, plain = self.raw[position], self.build.variables[position]
         given, new = raw["attributes"], self.expressions.new
-        e: dict[str, int | None] = {
+        e: dict[str, Any] = {
             name: None if given[name] is None else new[given[name]]
             for name in ("binding", "start", "min", "max", "nominal")
         }
