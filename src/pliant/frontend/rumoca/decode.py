@@ -9,11 +9,12 @@ Residuals become equations again, loops over domains `for`, arrays stay.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 from typing import Any
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend.flat.build import FlatBuilder
 from pliant.frontend.flat.model import FlatClock, FlatEquation, FlatFor, FlatItem, FlatModel, SourceFile
 from pliant.frontend.flat.types import Variability
@@ -41,7 +42,18 @@ def decode(dae: dict[str, Any]) -> FlatModel:
             f"rumoca wrote its format {version}; pliant reads format {SCHEMA_VERSION}",
             hint="install rumoca 0.10.2: pip install rumoca==0.10.2",
         )
-    return _ModelDecoder(dae).run()
+    was_enabled = gc.isenabled()
+    gc.disable()  # many nodes are made and none is garbage
+    try:
+        return _ModelDecoder(dae).run()
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise NotSupportedError(
+            f"{dae.get('model_name') or 'model'}: a construct of the model has a form that pliant does not support",
+            hint="write it in a simpler form, and report the model",
+        ) from error
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _ModelDecoder:
