@@ -76,6 +76,7 @@ _READS = frozenset({"state", "algebraic", "input", "parameter", "discrete_real",
 _BEFORE = frozenset({"pre_discrete_real", "pre_discrete_value", "pre_state", "pre_algebraic"})
 _MOVING = frozenset({"state", "algebraic", "input", "derivative"})
 _ORDERED = frozenset({"less", "less_equal", "greater", "greater_equal"})
+_ENUMERATION = Type(BaseType.ENUMERATION)
 _SCALARS = {"real": REAL, "integer": INTEGER, "boolean": BOOLEAN, "string": STRING}
 
 
@@ -113,17 +114,12 @@ class ExpressionDecoder:
         nodes, storage = self.nodes, self.storage
         listed = {entry["expression"] for entry in storage["structured_roots"]}
         listed |= {entry["relation"]["expression"] for entry in storage["relations"] if "relation" in entry}
-        found: set[int] = set()
-        moves = bytearray(nodes.count)
-        for number, kind in enumerate(nodes.kind):
-            raw = nodes.raw[number]
-            if kind == "coordinate":
-                moves[number] = isinstance(raw, dict) and next(iter(raw)) in _MOVING
-                continue
-            strict, lazy = nodes.strict[number], nodes.lazy[number]
-            moves[number] = any(moves[e] for e in strict) or any(moves[e] for e in lazy)
-            if kind == "binary" and raw["operator"] in _ORDERED and moves[number] and number not in listed:
-                found.add(number)
+        found = {
+            number
+            for number, kind in enumerate(nodes.kind)
+            if kind == "binary" and number not in listed and nodes.raw[number]["operator"] in _ORDERED
+        }
+        found = {number for number in found if not nodes.depends[number] & FUNCTION_BIT and self._moves(number)}
         if found:
             quiet = [
                 operand
@@ -132,16 +128,27 @@ class ExpressionDecoder:
                 for operand in nodes.strict[number]
             ]
             found -= set(nodes.reachable(quiet))
-            found = {number for number in found if not nodes.depends[number] & FUNCTION_BIT}
         return found
+
+    def _moves(self, root: int) -> bool:
+        kinds, raw = self.nodes.kind, self.nodes.raw
+        return any(
+            kinds[number] == "coordinate" and isinstance(raw[number], dict) and next(iter(raw[number])) in _MOVING
+            for number in self.nodes.reachable([root])
+        )
 
     # ------------------------------------------------------------------------------------------- decoding
 
     def decode_all(self, skipped: set[int]) -> None:
         """Every node in turn, but those whose two sides are all that is needed."""
-        for number in range(self.nodes.count):
-            if number not in skipped:
-                self(number)
+        raw, new = self.nodes.raw, self.new
+        for number, kind in enumerate(self.nodes.kind):
+            if number in skipped or new[number] != NONE:
+                continue
+            if kind == "coordinate" and isinstance(raw[number], dict) and "delay" in raw[number]:
+                self(number)  # what is delayed may stand behind it
+            else:
+                self._decode(number)
 
     def __call__(self, number: int) -> int:
         """The flat expression of an id."""
@@ -202,8 +209,8 @@ class ExpressionDecoder:
         """A number, string, truth value or value of an enumeration."""
         ((kind, value),) = raw.items()
         if kind == "enumeration":
-            return self.add(number, FlatLiteral(int(value)), Type(BaseType.ENUMERATION))
-        return self.add(number, FlatLiteral(float(value) if kind == "real" else value))
+            return self.build.add(FlatLiteral(int(value)), None, _ENUMERATION)
+        return self.build.add(FlatLiteral(float(value) if kind == "real" else value))  # no message needs its place
 
     def coordinate(self, number: int, raw: Any) -> int:
         """A variable, or what is known of one."""

@@ -50,7 +50,7 @@ class VariableDecoder:
             self.build.variable(FlatVariable(raw["name"], self._type(raw), variability))
 
     def _type(self, raw: dict[str, Any]) -> Type:
-        found = self.expressions.types[raw["value_type"]]
+        found: Type = self.expressions.types[raw["value_type"]]
         literals = tuple(raw.get("literals", ()))
         if found.base is BaseType.ENUMERATION and literals:
             return Type(found.base, found.shape, self.build.enumeration(EnumerationType("", literals)))
