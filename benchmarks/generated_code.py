@@ -31,6 +31,7 @@ from problems import problem
 from pliant.codegen.compiler import FLAGS, find_compiler
 from pliant.codegen.emit import Generated, generate
 from pliant.codegen.program import Assign, Solve
+from pliant.frontend.flat.model import FlatModel
 from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op
@@ -439,9 +440,9 @@ def times(ours: Ours, peer: Peer, which: str, t: Array, x: Array, size: int, rou
     return float(np.median(ratios))
 
 
-def compare(name: str, dae: Any, form: str, folded: bool, rounds: int) -> Comparison:
+def compare(name: str, flat: FlatModel, form: str, folded: bool, rounds: int) -> Comparison:
     """One model."""
-    generated = generate(sort_system(scalarize(dae, fold_parameters=folded)), form)
+    generated = generate(sort_system(scalarize(flat, fold_parameters=folded)), form)
     n = len(generated.program.x)
     rng = np.random.default_rng(1)
     x = rng.uniform(0.1, 1.0, n) + 1e-3 * rng.uniform(size=(POINTS, n))
@@ -461,10 +462,10 @@ def main(wanted: Iterable[str] = (), quick: bool = False) -> list[Comparison]:
     """Print the table."""
     rows = []
     print(f"CasADi's CPU time over pliant's\n{'model':22} {'parameters':>10} {'states':>6} {'f':>6} {'Jacobian':>8}")
-    for name, (dae, form) in models(wanted, quick).items():
+    for name, (flat, form) in models(wanted, quick).items():
         for folded in (False, True):
             try:
-                row = compare(name, dae, form, folded, 5 if quick else 31)
+                row = compare(name, flat, form, folded, 5 if quick else 31)
             except NotImplementedError as error:
                 print(f"{name:22} not compared: {error}")
                 continue

@@ -183,12 +183,12 @@ def compile_seconds(text: str) -> float:
 
 def robot(repeats: int = 3) -> list[Robot]:
     """Folded and tunable parameters, interleaved; the least times. rumoca reads once and is not counted."""
-    dae = read("\n", ROBOT)
+    flat = read("\n", ROBOT)
     found: dict[bool, Robot] = {}
     for _ in range(repeats):
         for folded in (True, False):
             begin = time.process_time()
-            s = sort_system(scalarize(dae, fold_parameters=folded))
+            s = sort_system(scalarize(flat, fold_parameters=folded))
             generated = generate(s)
             seconds = time.process_time() - begin
             loops = [(len(b.variables), len(b.tears)) for b in s.blocks if len(b.variables) > 1]

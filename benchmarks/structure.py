@@ -276,12 +276,12 @@ def to_c(example: str, n: int) -> Size:
     text = (EXAMPLES / f"{example}.mo").read_text("utf-8")
     model = {"heat_rod": "HeatRod", "resistor_grid": "ResistorGrid"}[example]
     begin = time.process_time()
-    dae = read(f"{text}\nmodel Sized\n  extends {model}(N = {n});\nend Sized;\n", "Sized")
+    flat = read(f"{text}\nmodel Sized\n  extends {model}(N = {n});\nend Sized;\n", "Sized")
     reading = time.process_time() - begin
     best = [np.inf] * 3
     for _ in range(1 if n > 10_000 else 3):
         marks = [time.process_time()]
-        system = scalarize(dae)
+        system = scalarize(flat)
         marks.append(time.process_time())
         s = sort_system(system)
         marks.append(time.process_time())
@@ -334,8 +334,8 @@ def digests(names: list[str]) -> dict[str, str]:
     """Hash of the C text of every model."""
     out = {}
     for name in names:
-        dae = read("\n", name) if name.startswith("Modelica.") else read(EXAMPLES / name)
-        out[name] = hashlib.sha256(generate(sort_system(scalarize(dae))).text.encode()).hexdigest()
+        flat = read("\n", name) if name.startswith("Modelica.") else read(EXAMPLES / name)
+        out[name] = hashlib.sha256(generate(sort_system(scalarize(flat))).text.encode()).hexdigest()
     return out
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import pliant
 from pliant.expr.evaluate import evaluate, parameter_values
+from pliant.frontend.flat.model import FlatModel
 from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, System
@@ -51,7 +52,7 @@ def flat(body: str) -> System:
 
 
 @cache
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str) -> FlatModel:
     return read(text, None, [])
 
 

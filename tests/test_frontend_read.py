@@ -11,23 +11,24 @@ from test_frontend_support import needs_msl, solved
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend.classes import classes, line_of, within
+from pliant.frontend.flat.model import FlatModel
 from pliant.frontend.rumoca import read as reader
 from pliant.frontend.rumoca.messages import SourceText, translate
 from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
 
 
-def variables(dae: dict[str, Any]) -> list[str]:
-    return [raw["name"] for raw in dae["storage"]["variables"]]
+def variables(flat: FlatModel) -> list[str]:
+    return [one.name for one in flat.variables]
 
 
 # ------------------------------------------------------------------------------------------- what is read
 
 
 def test_the_last_model_of_a_text() -> None:
-    dae = read("model A\n  Real x = 1;\nend A;\nmodel B\n  A a;\n  Real y = 2;\nend B;\n", None, [])
-    assert variables(dae) == ["a.x", "y"]
-    assert dae["model_name"] == "B"
+    flat = read("model A\n  Real x = 1;\nend A;\nmodel B\n  A a;\n  Real y = 2;\nend B;\n", None, [])
+    assert variables(flat) == ["a.x", "y"]
+    assert flat.name == "B"
 
 
 def test_a_named_model_and_a_nested_one() -> None:
@@ -82,8 +83,8 @@ def test_packages_in_folders(package: Path) -> None:
     assert variables(read(package / "Bar.mo", None, [])) == ["b.y", "i.x"]
     assert variables(read(package / "Sub" / "Baz.mo", None, [])) == ["y"]
     assert variables(read(package / "package.mo", "Foo.Inner", [])) == ["x"]
-    dae = read("model M\n  extends Foo.Bar;\nend M;\n", None, [package.parent])
-    assert variables(dae) == ["b.y", "i.x"]
+    flat = read("model M\n  extends Foo.Bar;\nend M;\n", None, [package.parent])
+    assert variables(flat) == ["b.y", "i.x"]
     assert variables(read("\n", "Foo.Sub.Baz", [package.parent])) == ["y"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.interpolate import Akima1DInterpolator, PchipInterpolator
@@ -9,6 +11,7 @@ from test_frontend_support import needs_msl, solved
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.evaluate import table_value
+from pliant.frontend.flat.model import FlatTable
 from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.frontend.scalar.tables import (
@@ -116,15 +119,15 @@ def test_small_tables() -> None:
 
 
 def test_wrong_tables() -> None:
-    raw = {"data": [[0, 1], [1, 2]], "columns": [2], "smoothness": 1, "extrapolation": 1}
+    table = FlatTable(((0.0, 1.0), (1.0, 2.0)), (2,), LINEAR, HOLD)
     with pytest.raises(ModelError, match="column 2"):
-        make_table("t", raw, 2)
+        make_table("t", table, 2)
     with pytest.raises(ModelError, match="decreases"):
-        make_table("t", raw | {"data": [[1, 1], [0, 2]]}, 1)
+        make_table("t", replace(table, rows=((1.0, 1.0), (0.0, 2.0))), 1)
     with pytest.raises(ModelError, match="empty"):
-        make_table("t", raw | {"data": []}, 1)
+        make_table("t", replace(table, rows=()), 1)
     with pytest.raises(NotSupportedError, match="smoothness 9"):
-        make_table("t", raw | {"smoothness": 9}, 1)
+        make_table("t", replace(table, smoothness=9), 1)
 
 
 TABLES = """model M

@@ -6,6 +6,7 @@ import pytest
 from test_frontend_support import names, number, solved, system_of, variable
 
 from pliant.errors import ModelError, PliantError
+from pliant.frontend.rumoca.decode import decode
 from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, StateSelect
@@ -432,4 +433,4 @@ def test_the_same_text_gives_the_same_system() -> None:
 
 def test_other_formats_are_refused() -> None:
     with pytest.raises(ModelError, match="format 44"):
-        scalarize({"schema_version": 44})
+        decode({"schema_version": 44})

@@ -24,6 +24,7 @@ from pliant.frontend.flat.expressions import (
     FlatOutput,
     FlatRecord,
     FlatReduction,
+    FlatTuple,
     IteratorRef,
     LocalRef,
     VariableRef,
@@ -283,7 +284,7 @@ class _Check:
         left, right = expressions_of(item)
         a, b = self.types[left], self.types[right]
         if BaseType.TUPLE in (a.base, b.base):
-            if not isinstance(self.nodes[right], (FlatCall, FlatOutput, FlatBuiltin)):
+            if not isinstance(self.nodes[right], (FlatCall, FlatOutput, FlatBuiltin, FlatTuple)):
                 self._fault("a list of outputs has no call on its right side", item.span)
             return
         node = self.nodes[right]

@@ -29,7 +29,7 @@ Built-in functions and operators (:class:`FlatBuiltin`) have the names of the sp
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pliant.frontend.flat.types import Type
@@ -266,6 +266,26 @@ def operands(node: FlatExpression) -> tuple[int, ...]:
     return () if reader is None else reader(node)
 
 
+def with_operands(node: FlatExpression, new: Callable[[int], int]) -> FlatExpression:
+    """The node over other operands."""
+    changes: dict[str, Any] = {}
+    for one in fields(node):
+        value = getattr(node, one.name)
+        if one.name in _PLAIN_FIELDS.get(node.__class__, _ALL):
+            continue
+        if isinstance(value, int):
+            changes[one.name] = value if value == NONE else new(value)
+        elif isinstance(value, tuple):
+            changes[one.name] = tuple(_renewed(entry, new) for entry in value)
+    return replace(node, **changes) if changes else node
+
+
+def _renewed(entry: Any, new: Callable[[int], int]) -> Any:
+    if isinstance(entry, FlatLoop):
+        return FlatLoop(entry.iterator, new(entry.range))
+    return entry if entry == NONE else new(entry)
+
+
 def _subscripts(given: tuple[int, ...]) -> tuple[int, ...]:
     return given if WHOLE not in given else tuple(s for s in given if s != WHOLE)
 
@@ -290,4 +310,16 @@ _OPERANDS: dict[type, Callable[[Any], tuple[int, ...]]] = {
     FlatCall: lambda n: n.operands,
     FlatOutput: lambda n: (n.call,),
     FlatTuple: lambda n: _subscripts(n.elements),
+}
+
+_ALL = frozenset({"value", "variable", "number", "function", "clock"})  # leaves have no operands
+_PLAIN_FIELDS: dict[type, frozenset[str]] = {
+    FlatUnary: frozenset({"operator"}),
+    FlatBinary: frozenset({"operator"}),
+    FlatField: frozenset({"number"}),
+    FlatUpdate: frozenset(),
+    FlatReduction: frozenset({"name"}),
+    FlatBuiltin: frozenset({"name"}),
+    FlatCall: frozenset({"function"}),
+    FlatOutput: frozenset({"number"}),
 }

@@ -109,7 +109,10 @@ class FlatEquation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlatAssign:
-    """``target := value``; the target is a variable, a part of one, or a tuple."""
+    """``target := value``; the target is a variable, a part of one, or a tuple.
+
+    The value of a tuple is a call, or a tuple as well: all values are taken before the first one is assigned.
+    """
 
     target: int
     value: int
@@ -129,10 +132,11 @@ class FlatFor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlatBranch:
-    """What holds, or happens, under a condition."""
+    """What holds, or happens, under a condition; the place is that of the condition."""
 
     condition: int
     body: tuple[FlatItem, ...]
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -360,7 +364,8 @@ class FlatTable:
 class FlatObject:
     """An object: the variable that holds it, and how it is made."""
 
-    variable: int
+    variable: int  # NONE: no variable was found
+    handle: int = NONE  # the Integer that stands for it in expressions, where the front end has made it
     constructor: int = NONE  # function
     destructor: int = NONE
     arguments: tuple[int, ...] = ()

@@ -20,11 +20,12 @@ from typing import Any
 from pliant.arguments import as_path
 from pliant.errors import ArgumentError, ModelError, NotSupportedError, PliantError
 from pliant.frontend.classes import SIMULATED, classes, is_text, line_and_column, within, without_comments
+from pliant.frontend.flat.model import FlatModel
 from pliant.frontend.rumoca.clashes import real_for_integer
+from pliant.frontend.rumoca.decode import decode
 from pliant.frontend.rumoca.enumerations import add_literals
 from pliant.frontend.rumoca.input_memory import REFUSED, remembered_inputs
 from pliant.frontend.rumoca.messages import SourceText, fault_error, syntax_error, translate
-from pliant.frontend.rumoca.nodes import SCHEMA_VERSION
 from pliant.frontend.rumoca.samples import hide_ticks, named_samples
 from pliant.frontend.rumoca.sections import split_sections
 from pliant.frontend.rumoca.syntax import find_number
@@ -39,7 +40,12 @@ MISMATCH = "expression shape mismatch"
 STACKS = (4 << 30, 1 << 30, 256 << 20)  # bytes of address space; memory is taken as it is used
 
 
-def read(source: str | Path, name: str | None = None, path: Sequence[str | Path] | None = None) -> dict[str, Any]:
+def read(source: str | Path, name: str | None = None, path: Sequence[str | Path] | None = None) -> FlatModel:
+    """The flat model of a source; the arguments are those of :func:`read_dae`."""
+    return decode(read_dae(source, name, path))
+
+
+def read_dae(source: str | Path, name: str | None = None, path: Sequence[str | Path] | None = None) -> dict[str, Any]:
     """rumoca's ``dae`` dictionary of a model, with the key ``model_name`` added.
 
     ``source`` is a file, the folder of a package, or a text (see ``is_text``). ``name`` says which class; without it
@@ -52,11 +58,6 @@ def read(source: str | Path, name: str | None = None, path: Sequence[str | Path]
     is_library = target == WRAPPER and not own
     model = SourceText(str(name) if is_library else file, text, target, tuple(roots), is_library)
     dae = _on_deep_stack(lambda: _compile_somehow(model))
-    if dae.get("schema_version") != SCHEMA_VERSION:
-        raise ModelError(
-            f"rumoca wrote its format {dae.get('schema_version')}; pliant reads format {SCHEMA_VERSION}",
-            hint="install rumoca 0.10.2: pip install rumoca==0.10.2",
-        )
     dae["model_name"] = name or target
     return dae
 

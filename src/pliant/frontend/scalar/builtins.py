@@ -12,9 +12,9 @@ from math import prod
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, logical_not, mul, neg, sub
-from pliant.frontend.rumoca.nodes import FUNCTION_BIT
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.tape import FUNCTION_BIT
 from pliant.frontend.scalar.values import (
     Arr,
     Rec,
@@ -54,26 +54,27 @@ class Builtins:
             "transpose": lambda a: transpose(_array(a[0])),
             "cross": lambda a: cross(self.g, _array(a[0]), _array(a[1])),
             "skew": self._skew,
-            "outer_product": self._outer_product,
+            "outerProduct": self._outer_product,
             "vector": lambda a: Arr((len(scalars(a[0])),), scalars(a[0])),
             "scalar": lambda a: scalars(a[0])[0],
             "matrix": self._matrix,
             "linspace": self._linspace,
             "symmetric": self._symmetric,
             "ndims": lambda a: const(self.g, float(len(a[0].shape) if isinstance(a[0], Arr) else 0)),
-            "promoted_cat1": lambda a: concatenate([promote(v, _rank(a)) for v in a], 0),
-            "promoted_cat2": lambda a: concatenate([promote(v, _rank(a)) for v in a], 1),
+            "[;]": lambda a: concatenate([promote(v, _rank(a)) for v in a], 0),
+            "[,]": lambda a: concatenate([promote(v, _rank(a)) for v in a], 1),
+            "promote": lambda a: promote(a[0], self.run.integer(a[1], "the rank of promote")),
             "cat": lambda a: concatenate(
                 [promote(v, 1) for v in a[1:]], self.run.integer(a[0], "the dimension of cat") - 1
             ),
-            "no_event": lambda a: a[0],
+            "noEvent": lambda a: a[0],
             "smooth": lambda a: a[1],
             "homotopy": lambda a: map2(self.g, homotopy, a[0], a[1]),
-            "semi_linear": self._semi_linear,
+            "semiLinear": self._semi_linear,
         }
 
     def __call__(self, name: str, number: int, args: Args) -> Value:
-        """Value of a call; ``number`` is the expression id."""
+        """Value of a call; ``number`` is that of the expression."""
         g = self.g
         if name in JUMPS:
             whole, held = self._whole(number, args)
@@ -96,11 +97,11 @@ class Builtins:
     def _whole(self, number: int, args: Args) -> tuple[Callable[[int], int], bool]:
         """floor: with events where its argument moves, but not inside functions and noEvent; whether events set it."""
         run = self.run
-        quiet = not run.events or number in run.quiet or run.nodes.depends[number] & FUNCTION_BIT
+        quiet = not run.events or number in run.tape.quiet or run.tape.depends[number] & FUNCTION_BIT
         moves = any(run.masks.of(e) & (TIME | UNKNOWN) for value in args for e in scalars(value))
         if quiet or not moves:
             return lambda e: apply(self.g, Op.FLOOR, e), False
-        span = run.spans.span(run.nodes.span(number))
+        span = run.tape.spans[number]
         return lambda e: self.floor(e, span), True
 
     def _extreme(self, op: int, args: Args) -> Value:

@@ -8,91 +8,102 @@ too, with a refusal; it counts where an equation or an event reads it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from math import prod
-from typing import Any
 
 from pliant.errors import NotSupportedError, PliantError
-from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of, var
-from pliant.frontend.rumoca.clauses import Clauses
+from pliant.expr.build import binary, const, logical_and, logical_not, value_of, var
+from pliant.frontend.flat.expressions import (
+    NONE,
+    ClockInterval,
+    ClockTick,
+    FlatBuiltin,
+    FlatExpression,
+    VariableRef,
+)
+from pliant.frontend.flat.model import FlatEquation
+from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.symbols import DISCRETE_ROLES, Symbols, element_names
-from pliant.frontend.scalar.values import Arr, Value, scalars
-from pliant.ir import Clock, Kept, Kind, Refusal, Span, Variable
+from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete
+from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
+from pliant.ir import Clock, Kept, Kind, Op, Refusal, Span, Variable
 
-BEFORE = frozenset({"pre_discrete_real", "pre_discrete_value"})
+_REFUSED = {
+    "delay": "delay(...) is not supported",
+    "terminal": "terminal() is not supported",
+    "spatialDistribution": "spatialDistribution(...) is not supported",
+}
 
 
 class Discretes:
     """Values of discrete variables and everything else that only events change."""
 
-    def __init__(self, run: Interpreter, symbols: Symbols, storage: dict[str, Any]) -> None:
-        self.run, self.g, self.symbols, self.storage = run, run.g, symbols, storage
+    def __init__(self, run: Interpreter, symbols: Symbols) -> None:
+        self.run, self.g, self.symbols = run, run.g, symbols
+        self.flat, self.nodes = run.tape.flat, run.nodes
         self.reasons: dict[int, Refusal] = {}  # number of a symbol -> why it cannot be run
-        self.specials: dict[str, int] = {}  # name -> node of a symbol that no variable of rumoca stands for
+        self.specials: dict[str, int] = {}  # name -> node of a symbol that no variable of the model stands for
         self.kept: list[Kept] = []
         self.clocks: dict[int, Clock] = {}
         self.initial = -1
         self.values: dict[int, Value] = {}
         self.before_nodes: dict[int, Value] = {}
         self.dropped: set[int] = set()
-        self.clauses = Clauses(storage, run.nodes, symbols.spans)
-        self.entered: frozenset[int] = frozenset()  # variables that are read as pre(v) now
-        self.clocked = {one["variable"] for one in storage["clock_ownerships"]}
         self.assigned = self._assignments()
         self.order: dict[int, list[int] | None] = {}
-        self.memory: set[int] = set()  # positions in rumoca's list
-        self.early: set[int] | None = set()  # nodes that parameters read; None: variables are declared
+        self.memory: set[int] = set()  # positions in the flat model
+        self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
+        self.delays = count()
 
     # ------------------------------------------------------------------------------------ who sets what
 
     def _assignments(self) -> dict[int, int]:
-        """Variable -> expression that it always equals."""
+        """Variable -> expression that it always equals: Integer, Boolean or enumeration."""
         assigned: dict[int, int] = {}
-        for owner in self.storage["discrete_value_owners"]:
-            branches = owner["branches"]
-            if len(branches) != 1 or branches[0]["activation"] != "always":
+        for item in self.flat.equations:
+            if not isinstance(item, FlatEquation) or item.variability is not Variability.DISCRETE:
                 continue
-            for target, entry in zip(owner["targets"], branches[0]["values"], strict=True):
-                if isinstance(entry.get("value"), int) and target not in self.clocked:
-                    assigned[target] = entry["value"]
+            left = self.nodes[item.left]
+            if isinstance(left, VariableRef):
+                own = self.flat.variables[left.variable]
+                if own.type.base is not BaseType.REAL and own.clock == NONE:
+                    assigned[left.variable] = item.right
         return assigned
 
     def _reads(self, position: int) -> list[int]:
         """Discrete variables that an assignment reads."""
-        nodes = self.run.nodes
-        found: list[int] = []
-        for number in nodes.reachable([self.assigned[position]]):
-            raw = nodes.raw[number]
-            if nodes.kind[number] == "coordinate" and isinstance(raw, dict):
-                ((name, which),) = raw.items()
-                if name in DISCRETE_ROLES:
-                    found.append(which)
-        return found
+        return [v for v in self.run.tape.reads(self.assigned[position]) if is_discrete(self.flat.variables[v])]
 
     def declare(self) -> None:
         """Find the variables with a memory and give them numbers."""
         self._forget_early()
-        for position, raw in enumerate(self.symbols.raw):
-            if raw["role"] in DISCRETE_ROLES and position not in self.assigned:
+        for position, own in enumerate(self.flat.variables):
+            if is_discrete(own) and position not in self.assigned:
                 self.memory.add(position)
-        nodes = self.run.nodes
-        for kind, raw in zip(nodes.kind, nodes.raw, strict=True):
-            if kind == "coordinate" and isinstance(raw, dict):
-                self.memory.update(which for name, which in raw.items() if name in BEFORE)
+        given = {
+            one.left for one in self.flat.initial_equations if isinstance(one, FlatEquation)
+        }  # what is set, not read
+        for k, node in enumerate(self.nodes):
+            if node.__class__ is FlatBuiltin and node.name in ("pre", "edge", "change") and k not in given:
+                for number in self.run.tape.reachable(list(node.operands)):
+                    of = self.nodes[number]
+                    if isinstance(of, VariableRef) and is_discrete(self.flat.variables[of.variable]):
+                        self.memory.add(of.variable)
         for position in self.assigned:
             if self.evaluation_order(position) is None:
                 self.memory.add(position)
         for position in sorted(self.memory):
-            if self.symbols.scalar_type(position) != "string":
+            if not self.symbols.is_text(position):
                 self.symbols.add(position, Kind.DISCRETE)
 
     def _stand_in(self, position: int, number: int) -> Value:
         """A discrete variable among parameters, which may ask for its size, not for its value."""
         assert self.early is not None
         self.early.add(number)
-        raw = self.symbols.raw[position]
-        name, span = raw["name"], self.symbols.spans.of(raw["declaration"])
-        node = self.special(f"$early.{name}", f"a parameter depends on `{name}`", span)
+        own = self.flat.variables[position]
+        name, span = own.name, own.span
+        node = self.refused(f"$early.{name}", f"a parameter depends on `{name}`", span)
         shape = self.symbols.shape(position)
         return Arr(shape, [node] * prod(shape)) if shape else node
 
@@ -100,7 +111,7 @@ class Discretes:
         """Everything that was made with stand-ins is evaluated again when it is needed."""
         early, self.early = self.early or set(), None
         for number in range(min(early), len(self.run.values)) if early else ():
-            if number in early or not early.isdisjoint(self.run.nodes.strict[number]):
+            if number in early or not early.isdisjoint(self.run.tape.strict[number]):
                 early.add(number)
                 self.run.values[number] = None
 
@@ -135,7 +146,7 @@ class Discretes:
         if position in self.values:
             return self.values[position]
         if position in self.memory:
-            is_text = self.symbols.scalar_type(position) == "string"
+            is_text = self.symbols.is_text(position)
             self.values[position] = "…" if is_text else self.symbols.value(position)
             return self.values[position]
         self.evaluation_order(position)
@@ -166,7 +177,7 @@ class Discretes:
         known = self.before_nodes.get(position)
         if known is None:
             symbols, shape = self.symbols, self.symbols.shape(position)
-            if symbols.scalar_type(position) == "string":
+            if symbols.is_text(position):
                 return "…"
             first = symbols.add(position, Kind.BEFORE, "pre({})")
             nodes = [var(self.g, number) for number in range(first, first + prod(shape))]
@@ -189,12 +200,12 @@ class Discretes:
         return known
 
     def new_symbol(self, name: str, kind: Kind, span: Span | None, type_: str = "real") -> int:
-        """Node of a new variable that rumoca does not know."""
+        """Node of a new variable that the flat model does not have."""
         self.symbols.variables.append(Variable(name, kind, type_, span=span))
         self.symbols.owner.append(-1)
         return var(self.g, len(self.symbols.variables) - 1)
 
-    def special(self, name: str, text: str, span: Span | None) -> int:
+    def refused(self, name: str, text: str, span: Span | None) -> int:
         """A symbol for something that pliant cannot run."""
         known = self.specials.get(name)
         if known is None:
@@ -202,87 +213,71 @@ class Discretes:
             self.reasons[self.g.nodes[known][1]] = Refusal(text, span)
         return known
 
-    def coordinate(self, kind: str, which: Any, number: int) -> Value:
-        """What a coordinate node reads."""
-        if kind in {"algebraic", "state", "input", "parameter"}:
-            return self.symbols.value(which)
-        if kind == "derivative":
-            return self.symbols.derivative_of(which)
-        if kind == "time":
-            return self.symbols.time()
-        if kind in DISCRETE_ROLES and self.early is not None:
-            return self._stand_in(which, number)
-        if kind in DISCRETE_ROLES:
-            return self.before(which) if which in self.entered else self.value(which)
-        if kind in BEFORE:
-            return self.before(which)
-        if kind == "pre_state":
-            return self._before_state(which)
-        if kind == "previous":
-            return self.before(self.storage["previous_values"][which]["variable"])
-        span = self.symbols.spans.span(self.run.nodes.span(number))
-        if kind == "condition":
-            return self.holds(which, span)
-        if kind == "clock_interval" and "periodic" in self.storage["clocks"][which]["kind"]:
-            period = self.storage["clocks"][which]["kind"]["periodic"]["lattice"]["period"]
-            return const(self.g, period["num"] / period["den"])
-        texts = {
-            "delay": (f"delay({which})", "delay(...) is not supported"),
-            "clock_interval": (f"interval({which})", "interval(...) of this clock is not supported"),
-            "terminal": ("terminal()", "terminal() is not supported"),
-        }
-        name, text = texts.get(kind, (f"{kind}({which})", f"`{kind}` is not supported"))
-        return self.special(name, text, span)
+    # ------------------------------------------------------------------------------ what expressions read
 
-    # ----------------------------------------------------------------------------------------- conditions
+    def variable(self, position: int, number: int) -> Value:
+        """What an expression reads that names a variable."""
+        if not is_discrete(self.flat.variables[position]):
+            return self.symbols.value(position)
+        return self.value(position) if self.early is None else self._stand_in(position, number)
 
-    def holds(self, which: int, span: Span | None = None) -> int:
-        """A condition of rumoca's list as an expression."""
-        entry = self.storage["conditions"][which]
-        node, g = entry["node"], self.g
-        span = span or self.symbols.spans.of(entry.get("provenance"))
-        if node == "always":
-            return const(g, 1.0)
-        if node == "initial":
+    def special(self, number: int, node: FlatExpression) -> Value:
+        """What operators give that time and events have a hand in."""
+        span = self.run.tape.spans[number]
+        if isinstance(node, ClockTick):
+            return self.tick(node.clock, span)
+        if isinstance(node, ClockInterval):
+            clock = self.flat.clocks[node.clock]
+            if clock.kind == "periodic":
+                return const(self.g, clock.interval[0] / clock.interval[1])
+            return self.refused(f"interval({node.clock})", "interval(...) of this clock is not supported", span)
+        assert isinstance(node, FlatBuiltin)
+        name = node.name
+        if name == "der":
+            return self._of(node.operands[0], self.symbols.derivative_of, self.symbols.derivative_at)
+        if name in ("pre", "previous"):
+            return self._past(node.operands[0])
+        if name in ("edge", "change"):
+            return self._changed(name, node.operands[0])
+        if name == "initial":
             return self.is_initial()
-        ((kind, inner),) = node.items()
-        if kind == "relation":
-            relation = self.storage["relations"][inner]
-            if "relation" in relation:
-                return self._where_it_stands(relation["relation"]["expression"], entry, span)
-        elif kind == "discrete":
-            return self._where_it_stands(inner, entry, span)
-        elif kind == "clock":
-            return self.tick(inner, span)
-        elif kind == "not":
-            return logical_not(g, self.holds(inner, span))
-        elif kind in ("and", "or", "any_rise"):
-            combine = logical_and if kind == "and" else logical_or
-            return combine(g, self.holds(inner["lhs"], span), self.holds(inner["rhs"], span))
-        return self.special(f"{kind}({which})", f"an event of kind `{kind}` is not supported", span)
+        shown = f"delay({next(self.delays)})" if name == "delay" else f"{name}()"
+        return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
 
-    def _where_it_stands(self, expression: int, entry: dict[str, Any], span: Span | None) -> int:
-        """A condition in an algorithm section reads pre(v) of variables that are set behind it only."""
-        result = self.run.scalar(expression)  # also what it reads has its value now, whatever is entered below
-        late = self.clauses.unset(entry.get("provenance"))
-        nodes, read = self.run.nodes, set()
-        for number in nodes.reachable([expression]) if late else ():
-            raw = nodes.raw[number]
-            if nodes.kind[number] == "coordinate" and isinstance(raw, dict):
-                read |= {which for name, which in raw.items() if name in DISCRETE_ROLES and which in late}
-        if not read:
-            return result
-        if read - self.memory:
-            name = self.symbols.raw[min(read - self.memory)]["name"]
+    def _of(self, operand: int, whole: Callable[[int], Value], one: Callable[[int], int]) -> Value:
+        """An operator on a variable, or on a part of one."""
+        node = self.nodes[operand]
+        if isinstance(node, VariableRef):
+            return whole(node.variable)
+        return map1(lambda e: one(self._number(e)), self.run.value(operand))
+
+    def _number(self, e: int) -> int:
+        """The variable that a node is."""
+        node = self.g.nodes[e]
+        if node[0] != Op.VAR:
             raise NotSupportedError(
-                f"{span or 'here'}: `{name}` is read before the algorithm section sets it",
-                hint=f"write pre({name})",
+                "der(...) or pre(...) of an expression is not supported, only of a variable",
+                hint="introduce a variable: `v = expression`",
             )
-        self.entered = frozenset(read)
-        try:
-            return self.run.anew(expression)
-        finally:
-            self.entered = frozenset()
+        return int(node[1])
+
+    def _past(self, operand: int) -> Value:
+        def whole(position: int) -> Value:
+            is_set = is_discrete(self.flat.variables[position])
+            return self.before(position) if is_set else self._before_state(position)
+
+        def one(number: int) -> int:
+            position = self.symbols.owner[number]
+            return scalars(whole(position))[number - self.symbols.base[position]]
+
+        return self._of(operand, whole, one)
+
+    def _changed(self, name: str, operand: int) -> Value:
+        """edge(b) = b and not pre(b), change(v) = v <> pre(v)."""
+        now, before = self.run.value(operand), self._past(operand)
+        if name == "edge":
+            return map2(self.g, lambda g, x, y: logical_and(g, x, logical_not(g, y)), now, before)
+        return map2(self.g, lambda g, x, y: binary(g, Op.NE, x, y), now, before)
 
     def is_initial(self) -> int:
         """The node of initial()."""
@@ -295,14 +290,12 @@ class Discretes:
         """True at the instants of a clock."""
         known = self.clocks.get(which)
         if known is None:
-            entry = self.storage["clocks"][which]
-            ((kind, content),) = entry["kind"].items()
-            if kind != "periodic":
-                return self.special(f"clock({which})", f"a clock of kind `{kind}` is not supported", span)
-            period, phase = content["lattice"]["period"], content["lattice"]["phase"]
+            clock = self.flat.clocks[which]
+            if clock.kind != "periodic":
+                return self.refused(f"clock({which})", f"a clock of kind `{clock.kind}` is not supported", span)
             node = self.new_symbol(f"tick({which + 1})", Kind.BEFORE, span, "boolean")
             number = self.g.nodes[node][1]
-            known = Clock(number, phase["num"] / phase["den"], int(period["num"]), int(period["den"]), span)
+            known = Clock(number, clock.first[0] / clock.first[1], *clock.interval, span)
             self.clocks[which] = known
         return var(self.g, known.tick)
 
@@ -310,13 +303,13 @@ class Discretes:
 
     def finish(self) -> None:
         """Give discrete variables without memory a place among the variables, their expression as binding."""
-        for position, raw in enumerate(self.symbols.raw):
-            if raw["role"] not in DISCRETE_ROLES or self.symbols.scalar_type(position) == "string":
+        for position, own in enumerate(self.flat.variables):
+            if not is_discrete(own) or self.symbols.is_text(position):
                 continue
             if position in self.memory or not self._try(position):
                 continue
             first = self.symbols.add(position, Kind.DISCRETE)
-            names = element_names(raw["name"], self.symbols.shape(position))
+            names = element_names(own.name, self.symbols.shape(position))
             for number, e in zip(range(first, first + len(names)), scalars(self.values[position]), strict=True):
                 is_number = value_of(self.g, e) is not None
                 self.symbols.change(number, binding=e, kind=Kind.CONSTANT if is_number else Kind.DISCRETE)

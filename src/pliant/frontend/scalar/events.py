@@ -7,9 +7,9 @@ event (``pre``), relations and ticks of clocks:
     v = a                                                 v := a
     v = a, clocked                                        v := if tick then a else pre(v)
 
-A branch acts where its condition rises and none of the branches before it in its clause (clauses.py); that holds for
-everything in it, assignments, reinit, terminate and assertions. In an algorithm section a variable may be set several
-times; rumoca puts in what statements before have set, and the last active assignment counts.
+A branch acts where its condition rises and none of the branches before it in its clause; that holds for everything in
+it, assignments, reinit, terminate and assertions. In an algorithm section a variable may be set several times, and the
+last active assignment counts.
 
 ``rise(c)`` is ``c and not pre(c)``; the condition itself is a memory of its own for that. A clock's tick and initial()
 hold for one round of the event iteration only, so that each of them rises. At the start of a simulation a when-clause
@@ -26,7 +26,6 @@ a little room besides, so that an x that rests on a whole number does not fall o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -46,22 +45,38 @@ from pliant.expr.build import (
     variables_of,
 )
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.frontend.rumoca.clauses import is_retained, operands
-from pliant.frontend.rumoca.nodes import Nodes
-from pliant.frontend.rumoca.spans import Spans
+from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, VariableRef
+from pliant.frontend.flat.model import (
+    FlatAssert,
+    FlatAssign,
+    FlatEquation,
+    FlatIf,
+    FlatItem,
+    FlatReinit,
+    FlatTerminate,
+    FlatWhen,
+)
+from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.symbols import DISCRETE_ROLES, PARAMETER_ROLES
 from pliant.frontend.scalar.values import scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+
+@dataclass(frozen=True)
+class _Frame:
+    """A condition around an item, and those that must not hold, or become true, for it: branches before."""
+
+    condition: int  # NONE: `else`
+    span: Span | None
+    is_when: bool
+    before: tuple[tuple[int, Span | None], ...] = ()
 
 
 @dataclass(frozen=True)
 class _How:
     """When and where a variable is set."""
 
-    activation: Any
+    under: tuple[_Frame, ...]
     span: Span | None
     order: int | None = None  # of a statement in its algorithm section
 
@@ -95,10 +110,10 @@ class EventBuilder:
 
     def __init__(self, discretes: Discretes) -> None:
         self.d = discretes
-        self.run, self.g, self.symbols, self.storage = discretes.run, discretes.g, discretes.symbols, discretes.storage
+        self.run, self.g, self.symbols, self.flat = discretes.run, discretes.g, discretes.symbols, discretes.flat
+        self.nodes = discretes.nodes
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
-        self.clauses = discretes.clauses
         self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
         self.floors: dict[int, int] = {}
 
@@ -106,7 +121,7 @@ class EventBuilder:
         """All memories, after the equations have been read."""
         found = self._branches()
         for position in sorted(self.d.memory):
-            if self.symbols.scalar_type(position) != "string":
+            if not self.symbols.is_text(position):
                 self._memories(position, found.get(position, []))
         return self.completed(Events())
 
@@ -121,52 +136,51 @@ class EventBuilder:
     def _branches(self) -> dict[int, list[list[_Branch]]]:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
         found: dict[int, list[list[_Branch]]] = {}
-        for owner in self.storage["discrete_value_owners"]:
-            for branch in owner["branches"]:
-                for target, entry in zip(owner["targets"], branch["values"], strict=True):
-                    if target not in self.d.memory or self.symbols.scalar_type(target) == "string":
-                        continue
-                    if not isinstance(entry.get("value"), int):
-                        name = self.symbols.raw[target]["name"]
-                        raise NotSupportedError(
-                            f"the discrete variable `{name}` is assigned in a form that pliant does not support",
-                            hint=f"assign `{name}` in one when-clause, as in `{name} = expression;`",
-                        )
-                    if branch["activation"] != "always" and is_retained(self.run.nodes, target, entry):
-                        continue
-                    span = self.symbols.spans.of(branch.get("provenance") or owner.get("provenance"))
-                    how = _How(branch["activation"], span, self._order(entry.get("provenance")))
-                    values = scalars(self.d.shaped(target, entry["value"]))
-                    self._add(found, target, range(len(values)), values, how)
         standing: list[_Row] = []
-        for row in self.storage["discrete_real_equations"]:
-            how = _How(
-                row["activation"], self.symbols.spans.of(row.get("provenance")), self._order(row.get("provenance"))
-            )
-            pairs = self._sides(row["residual"], how.span)
-            if how.activation == "always" and how.order is None:
-                standing += [_Row(left, right, how) for left, right in pairs]
-                continue
-            for left, right in pairs:
-                self._set(found, left, right, how)
+        for item, under in framed(self.flat.equations):
+            if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
+                self._equation(item, _How(under, item.span), found, standing)
+        for section in self.flat.algorithms:
+            for order, (item, under) in enumerate(framed(section.body), 1):
+                if isinstance(item, FlatAssign):
+                    self._equation(item, _How(under, item.span, order), found, standing)
+                elif not isinstance(item, (FlatAssert, FlatTerminate, FlatReinit)):
+                    raise NotSupportedError(
+                        f"{item.span or section.span}: an algorithm section with such a statement is not supported",
+                        hint="write equations, or put the statements into a function",
+                    )
         self._solve_standing(found, standing)
         for lists in found.values():
             for own in lists:  # the last assignment in an algorithm section goes first
                 own.sort(key=lambda one: -(one.how.order or 0))
         return found
 
-    def _order(self, provenance: Any) -> int | None:
-        """Place of a statement among those of its algorithm section; None for an equation."""
-        return None if self.clauses.section(provenance) is None else provenance["span"]["start"]
+    def _equation(
+        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+    ) -> None:
+        """What one equation or assignment for discrete variables sets."""
+        left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
+        node = self.nodes[left]
+        if isinstance(node, VariableRef) and self.flat.variables[node.variable].type.base is not BaseType.REAL:
+            position = node.variable
+            if position in self.d.memory and not self.symbols.is_text(position):
+                values = scalars(self.d.shaped(position, right))
+                self._add(found, position, range(len(values)), values, how)
+            return
+        zero = self.nodes[right]
+        if isinstance(zero, FlatLiteral) and zero.value == 0 and not isinstance(node, VariableRef):
+            raise self._not_solved(how.span)
+        pairs = self._sides(left, right)
+        if not how.under and how.order is None:
+            standing += [_Row(one, other, how) for one, other in pairs]
+            return
+        for target, value in pairs:
+            self._set(found, target, value, how)
 
-    def _sides(self, root: int, span: Span | None) -> list[tuple[int, int]]:
+    def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
         """Scalar by scalar both sides of an equation for discrete variables."""
-        nodes = self.run.nodes
-        raw = nodes.raw[root]
-        if nodes.kind[root] != "binary" or raw["operator"] not in ("subtract", "elementwise_subtract"):
-            raise self._not_solved(span)
-        left, right = scalars(self.run.value(raw["lhs"])), scalars(self.run.value(raw["rhs"]))
-        return list(zip(left, right * len(left) if len(right) == 1 else right, strict=True))
+        targets, values = map(scalars, self.run.sides(left, right))
+        return list(zip(targets, values * len(targets) if len(values) == 1 else values, strict=True))
 
     def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
         """One scalar assignment; -v = e is v = -e."""
@@ -237,20 +251,18 @@ class EventBuilder:
     def _memories(self, position: int, branches: list[list[_Branch]]) -> None:
         before = scalars(self.d.before(position))
         starts = self._starts(position)
-        clock = next((o["clock"] for o in self.storage["clock_ownerships"] if o["variable"] == position), None)
+        clock = self.flat.variables[position].clock
         for k, own in enumerate(branches or [[] for _ in before]):
             number = self.symbols.base[position] + k
             value = before[k]
             for one in reversed(own):
-                if one.how.activation != "always":
-                    value = choose(self.g, self._active(one.how.activation["when"]), one.value, value)
-                elif clock is not None and one.how.order is None:
+                if one.how.under:
+                    value = choose(self.g, self._active(one.how.under), one.value, value)
+                elif clock != NONE and one.how.order is None:
                     value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
                 else:
                     value = one.value
-            if all(
-                one.how.activation == "always" and one.value == before[k] and not _says_pre(one.how.span) for one in own
-            ):  # rumoca gives v = pre(v) for what it dropped, such as when inside if
+            if not own:
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
@@ -266,36 +278,36 @@ class EventBuilder:
 
     # ----------------------------------------------------------------------------------------- activation
 
-    def _active(self, when: dict[str, int]) -> int:
-        active = self._rise(when["trigger"])
-        for other in self.clauses.earlier(when["trigger"]):
-            active = logical_and(self.g, active, logical_not(self.g, self._rise(other)))
-        return logical_and(self.g, active, self._guard(when["guard"], when["trigger"]))
+    def _active(self, under: tuple[_Frame, ...]) -> int:
+        """True where everything around an item says so."""
+        active = const(self.g, 1.0)
+        for frame in under:
+            if frame.condition != NONE:
+                active = logical_and(self.g, active, self._says(frame.condition, frame.span, frame.is_when))
+            for other, span in frame.before:
+                never = logical_not(self.g, self._says(other, span, frame.is_when))
+                active = logical_and(self.g, active, never)
+        return active
 
-    def _guard(self, which: int, trigger: int) -> int:
-        """What must hold besides the trigger; rumoca repeats the trigger in it."""
-        if which == trigger:
-            return const(self.g, 1.0)
-        entry = self.storage["conditions"][which]
-        if "and" in entry["node"] and (entry.get("provenance") or {}).get("origin") != "source":
-            left, right = (self._guard(one, trigger) for one in operands(entry["node"]))
-            return logical_and(self.g, left, right)
-        return self.d.holds(which)
+    def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
+        return self._rise(condition, span) if is_when else self.run.scalar(condition)
 
-    def _rise(self, which: int) -> int:
+    def _rise(self, which: int, span: Span | None) -> int:
         """True in the round of an event in which a condition becomes true."""
         known = self.triggers.get(which)
         if known is not None:
             return known
-        node, g = self.storage["conditions"][which]["node"], self.g
-        if node in ("initial", "always") or "clock" in node or self.clauses.is_level(which):
-            known = self.d.holds(which)
-        elif "any_rise" in node:
-            inner = node["any_rise"]
-            known = logical_or(g, self._rise(inner["lhs"]), self._rise(inner["rhs"]))
+        node, g = self.nodes[which], self.g
+        is_always = isinstance(node, FlatLiteral) and node.value is True
+        if is_always or isinstance(node, ClockTick) or (isinstance(node, FlatBuiltin) and node.name == "initial"):
+            known = self.run.scalar(which)
+        elif isinstance(node, FlatArray):
+            spans = self.run.tape.spans
+            known = self._rise(node.elements[0], spans[node.elements[0]])
+            for one in node.elements[1:]:
+                known = logical_or(g, known, self._rise(one, spans[one]))
         else:
-            condition = self.d.holds(which)
-            span = self.symbols.spans.of(self.storage["conditions"][which].get("provenance"))
+            condition = self.run.scalar(which)
             now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
             known = logical_and(g, now, logical_not(g, before))
             if self.d.initial not in variables_of(g, condition):
@@ -335,101 +347,49 @@ class EventBuilder:
 
     # -------------------------------------------------------------------------------------------- actions
 
-    def action(self, entry: dict[str, Any], span: Span | None) -> None:
+    def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
-        ((kind, content),) = entry["kind"].items()
-        at_end = self._reads_terminal(entry["trigger"])
-        if kind == "warning" or (at_end and kind != "reinitialize"):
+        at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
+        is_warning = isinstance(item, FlatAssert) and not item.is_error
+        if is_warning or (at_end and not isinstance(item, FlatReinit)):
             return  # nothing that the run depends on
-        active = self._active(entry)
-        if kind == "reinitialize":
-            states = scalars(self.symbols.value(content["state"]))
-            values = scalars(self.run.value(content["value"]))
+        active = self._active(under)
+        if isinstance(item, FlatReinit):
+            states = scalars(self.run.value(item.state))
+            values = scalars(self.run.value(item.value))
             for state, value in zip(states, values if len(values) > 1 else values * len(states), strict=True):
                 number = self.g.nodes[state][1]
                 self.symbols.change(number, state_select=StateSelect.ALWAYS)
-                self.actions.append(Action("reset", active, number, value, span=span))
+                self.actions.append(Action("reset", active, number, value, span=item.span))
             return
-        if "condition" in content:
-            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(content["condition"])))
-        message = str(self.run.value(content["message"]))
-        word = "stop" if kind == "terminate" else "fail"
-        self.actions.append(Action(word, active, message=message, span=span))
+        assert isinstance(item, (FlatAssert, FlatTerminate))
+        if isinstance(item, FlatAssert):
+            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
+        message = str(self.run.value(item.message))
+        word = "stop" if isinstance(item, FlatTerminate) else "fail"
+        self.actions.append(Action(word, active, message=message, span=item.span))
 
     def _reads_terminal(self, which: int) -> bool:
-        node = self.storage["conditions"][which]["node"]
-        if not isinstance(node, dict) or "discrete" not in node:
-            return False
-        nodes = self.run.nodes
-        numbers = nodes.reachable([node["discrete"]])
-        return any(nodes.kind[n] == "coordinate" and "terminal" in nodes.raw[n] for n in numbers)
+        numbers = () if which == NONE else self.run.tape.reachable([which])
+        found = (self.nodes[n] for n in numbers)
+        return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)
 
 
-# ------------------------------------------------------------------------------------- parameters of clocks
-
-
-def clock_parameters(storage: dict[str, Any], nodes: Nodes, spans: Spans) -> dict[int, str]:
-    """Parameters that name the instants of a clock: rumoca took their values, so they cannot be changed any more."""
-    clocks = storage["clocks"]
-    if not clocks:
-        return {}
-    positions = {raw["name"]: k for k, raw in enumerate(storage["variables"]) if raw["role"] in PARAMETER_ROLES}
-    found: dict[int, str] = {}
-    for which, prefix in _clock_scopes(storage, nodes):
-        span = spans.of(clocks[which].get("provenance"))
-        if span is None:
+def framed(items: tuple[FlatItem, ...]) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    """Items inside of when and if, in order, with the conditions around them; other items as they are."""
+    stack: list[tuple[FlatItem, tuple[_Frame, ...]]] = [(item, ()) for item in reversed(items)]
+    while stack:
+        item, under = stack.pop()
+        if not isinstance(item, (FlatWhen, FlatIf)):
+            yield item, under
             continue
-        for name in _DOTTED.findall(span.text):
-            scope = prefix
-            while True:  # the component itself, then those around it
-                position = positions.get(f"{scope}.{name}" if scope else name)
-                if position is not None:
-                    found[position] = "its value was used for the times of a clock"
-                if position is not None or not scope:
-                    break
-                scope = scope.rpartition(".")[0]
-    return found
-
-
-def _clock_scopes(storage: dict[str, Any], nodes: Nodes) -> Iterator[tuple[int, str]]:
-    """(clock, component whose text mentions it)."""
-    variables = storage["variables"]
-    for entry in storage["clock_ownerships"]:
-        yield entry["clock"], variables[entry["variable"]]["name"].rpartition(".")[0]
-    clock_of: dict[int, set[int]] = {}
-    for which, condition in enumerate(storage["conditions"]):
-        clock_of[which] = _clocks_in(storage, which, condition["node"])
-    targets: list[tuple[Any, int]] = []
-    for owner in storage["discrete_value_owners"]:
-        targets += [(branch["activation"], target) for branch in owner["branches"] for target in owner["targets"]]
-    for row in storage["discrete_real_equations"]:
-        for number in nodes.reachable([row["residual"]]):
-            raw = nodes.raw[number]
-            if nodes.kind[number] == "coordinate" and isinstance(raw, dict):
-                targets += [(row["activation"], which) for name, which in raw.items() if name in DISCRETE_ROLES]
-    for action in storage["event_actions"]:
-        state = action["kind"].get("reinitialize", {}).get("state")
-        if state is not None:
-            targets.append(({"when": action}, state))
-    for activation, target in targets:
-        if activation != "always":
-            for clock in clock_of[activation["when"]["trigger"]] | clock_of[activation["when"]["guard"]]:
-                yield clock, variables[target]["name"].rpartition(".")[0]
-
-
-def _clocks_in(storage: dict[str, Any], which: int, node: Any) -> set[int]:
-    if not isinstance(node, dict):
-        return set()
-    ((kind, inner),) = node.items()
-    if kind == "clock":
-        return {inner}
-    children = [inner] if kind == "not" else list(inner.values()) if kind in ("and", "or", "any_rise") else []
-    found: set[int] = set()
-    for child in children:
-        found |= _clocks_in(storage, child, storage["conditions"][child]["node"])
-    return found
-
-
-def _says_pre(span: Span | None) -> bool:
-    """The model itself says v = pre(v): the span of what was dropped is the declaration."""
-    return span is not None and re.search(r"\bpre\s*\(", span.text) is not None
+        inner: list[tuple[FlatItem, tuple[_Frame, ...]]] = []
+        before: tuple[tuple[int, Span | None], ...] = ()
+        for branch in item.branches:
+            frame = _Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
+            inner += [(one, (*under, frame)) for one in branch.body]
+            before = (*before, (branch.condition, branch.span))
+        if isinstance(item, FlatIf):
+            frame = _Frame(NONE, item.span, False, before)
+            inner += [(one, (*under, frame)) for one in item.otherwise]
+        stack.extend(reversed(inner))

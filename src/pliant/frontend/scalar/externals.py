@@ -1,19 +1,19 @@
 """External C functions that pliant knows: the tables of the Modelica Standard Library.
 
-rumoca evaluates the data of a table and numbers it; the constructor's other arguments are lost, so start and shift of
-a time table are read from the parameters beside the table's number, as ``Modelica.Blocks.Sources.CombiTimeTable``
-declares them (specification in its documentation): 0 before ``startTime``, then the table at time - ``shiftTime``,
-both in units of ``timeScale``.
+The data of a table are in the flat model; calls name it by its handle. A table over time is 0 before ``startTime``,
+then the table at time - ``shiftTime``, both in units of ``timeScale``, as the documentation of
+``Modelica.Blocks.Sources.CombiTimeTable`` says.
 """
 
 from __future__ import annotations
 
 import sys
 from itertools import pairwise
-from typing import Any
 
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, apply, binary, choose, const, div, mul, sub, value_of
+from pliant.frontend.flat.expressions import NONE
+from pliant.frontend.flat.model import FlatObject, FlatTable
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tables import CONSTANT, LINEAR, PERIODIC, make_table
@@ -28,10 +28,9 @@ ALWAYS, AT_JUMPS = 1, 2
 class Externals:
     """Calls of external functions by C name."""
 
-    def __init__(self, run: Interpreter, symbols: Symbols, raw: list[dict[str, Any]]) -> None:
+    def __init__(self, run: Interpreter, symbols: Symbols) -> None:
         self.run, self.g, self.symbols = run, run.g, symbols
-        self.raw = {entry["id"]: entry for entry in raw}
-        self.owners = table_owners(symbols.raw, run.nodes.raw, self.raw)
+        self.objects = {one.handle: one for one in run.tape.flat.objects if one.table is not None}
         self.tables: list[Table] = []
         self.numbers: dict[tuple[int, int], int] = {}
 
@@ -53,22 +52,25 @@ class Externals:
             hint="write it as a Modelica function, or use a table or a parameter instead",
         )
 
-    def _entry(self, args: list[Value]) -> dict[str, Any]:
+    def _object(self, args: list[Value]) -> FlatObject:
         number = self.run.integer(args[0], "the number of a table")
-        if number not in self.raw:
+        if number not in self.objects:
             raise NotSupportedError(
-                "a table has no data: rumoca could not read them", hint="give the data in the model: table = [...]"
+                "a table has no data: they could not be read", hint="give the data in the model: table = [...]"
             )
-        return self.raw[number]
+        return self.objects[number]
+
+    def _data(self, args: list[Value]) -> FlatTable:
+        found = self._object(args).table
+        assert found is not None
+        return found
 
     def _table(self, args: list[Value]) -> int:
-        raw = self._entry(args)
-        column = self.run.integer(args[1], "the column of a table")
-        key = (raw["id"], column)
+        own, column = self._object(args), self.run.integer(args[1], "the column of a table")
+        key = (own.handle, column)
         if key not in self.numbers:
-            name = self.owners.get(raw["id"], f"table {raw['id']}")
             self.numbers[key] = len(self.tables)
-            self.tables.append(make_table(f"{name}[{column}]", raw, column))
+            self.tables.append(make_table(f"{own.name}[{column}]", self._data(args), column))
         return self.numbers[key]
 
     def _value(self, args: list[Value], u: int, rates: list[int]) -> int:
@@ -90,7 +92,7 @@ class Externals:
         u = sub(g, t, shift)
         if self.tables[self._table(args)].smooth < 0:  # it jumps: until its event has been, the left side holds
             following = scalars(args[3])[0]
-            left = sub(g, sub(g, following, shift), self._margin(self._entry(args), following))
+            left = sub(g, sub(g, following, shift), self._margin(self._data(args), following))
             u = binary(g, Op.MIN, u, left)
         inside = self._value(args, u, rates)
         before = binary(g, Op.LT, t, start)
@@ -100,63 +102,61 @@ class Externals:
 
     def _start_and_shift(self, args: list[Value]) -> tuple[int, int]:
         """In units of timeScale."""
-        prefix = self.owners.get(self._entry(args)["id"], "")
-        scale = self._parameter(prefix, "timeScale", 1.0)
-        start, shift = self._parameter(prefix, "startTime", 0.0), self._parameter(prefix, "shiftTime", 0.0)
+        table = self._data(args)
+        scale = self._given(table.time_scale, 1.0)
+        start, shift = self._given(table.start_time, 0.0), self._given(table.shift_time, 0.0)
         return div(self.g, start, scale), div(self.g, shift, scale)
 
     def _next_time(self, args: list[Value]) -> int:
         """The next event of a time table, as a table of its own over its time; NEVER after the last."""
-        g, raw = self.g, self._entry(args)
+        g, table = self.g, self._data(args)
         t = scalars(args[1])[0]
         start, shift = self._start_and_shift(args)
-        times = event_times(raw, self._time_events(raw))
-        period = float(raw["data"][-1][0]) - float(raw["data"][0][0])
-        repeats = raw["extrapolation"] == PERIODIC and period > 0.0
+        times = event_times(table, self._time_events(table))
+        period = table.rows[-1][0] - table.rows[0][0]
+        repeats = table.extrapolation == PERIODIC and period > 0.0
         # time divided by timeScale may fall short of an event by rounding: it has come all the same
-        u = add(g, sub(g, t, shift), self._margin(raw, t))
+        u = add(g, sub(g, t, shift), self._margin(table, t))
         turns = const(g, 0.0)
         if repeats and times:
-            first = float(raw["data"][0][0])
+            first = table.rows[0][0]
             turns = mul(g, const(g, period), apply(g, Op.FLOOR, div(g, sub(g, u, const(g, first)), const(g, period))))
             u = sub(g, u, turns)
             times = [*times, *(one + period for one in times[:2])]
-        self.tables.append(_steps(f"{self.owners.get(raw['id'], 'table')}.nextTimeEvent", times))
+        self.tables.append(_steps(f"{self._object(args).name}.nextTimeEvent", times))
         following = g.intern((Op.TABLE, len(self.tables) - 1, 0, u))
         following = choose(
             g, binary(g, Op.LT, following, const(g, NEVER)), add(g, add(g, following, turns), shift), const(g, NEVER)
         )
         return choose(g, binary(g, Op.LT, t, start), start, following)
 
-    def _margin(self, raw: dict[str, Any], t: int) -> int:
+    def _margin(self, table: FlatTable, t: int) -> int:
         """A time that is nothing to the table, but more than rounding."""
-        xs = [float(row[0]) for row in raw["data"]]
+        xs = [row[0] for row in table.rows]
         gap = min((b - a for a, b in pairwise(xs) if b > a), default=1.0)
         return add(self.g, const(self.g, 1e-9 * gap), mul(self.g, const(self.g, 1e-14), apply(self.g, Op.ABS, t)))
 
-    def _time_events(self, raw: dict[str, Any]) -> int:
-        position = self.symbols.position(f"{self.owners.get(raw['id'], '')}.timeEvents".removeprefix("."))
-        if position is None:
+    def _time_events(self, table: FlatTable) -> int:
+        if table.time_events == NONE:
             return ALWAYS
-        known = value_of(self.g, scalars(self.symbols.value(position))[0])
-        why = "the events of a table"
-        return int(self.symbols.numeric(scalars(self.symbols.value(position))[0], why) if known is None else known)
+        e = scalars(self.run.value(table.time_events))[0]
+        known = value_of(self.g, e)
+        return int(self.symbols.numeric(e, "the events of a table") if known is None else known)
 
-    def _parameter(self, prefix: str, name: str, default: float) -> int:
-        position = self.symbols.position(f"{prefix}.{name}" if prefix else name)
-        return const(self.g, default) if position is None else scalars(self.symbols.value(position))[0]
+    def _given(self, e: int, default: float) -> int:
+        return const(self.g, default) if e == NONE else scalars(self.run.value(e))[0]
 
     def _abscissa(self, args: list[Value], row: int) -> int:
-        return const(self.g, float(self._entry(args)["data"][row][0]))
+        return const(self.g, self._data(args).rows[row][0])
 
 
-def event_times(raw: dict[str, Any], wanted: int) -> list[float]:
+def event_times(table: FlatTable, wanted: int) -> list[float]:
     """Times of a table at which it makes events: its rows, or its jumps only, or none."""
-    xs = [float(row[0]) for row in raw["data"]]
-    if raw["smoothness"] == CONSTANT or (raw["smoothness"] == LINEAR and wanted == ALWAYS):
+    xs = [row[0] for row in table.rows]
+    if table.smoothness == CONSTANT or (table.smoothness == LINEAR and wanted == ALWAYS):
         return sorted(set(xs))
-    if raw["smoothness"] == LINEAR and wanted == AT_JUMPS:
-        ends = [] if raw["extrapolation"] != PERIODIC else [xs[0], xs[-1]]
+    if table.smoothness == LINEAR and wanted == AT_JUMPS:
+        ends = [] if table.extrapolation != PERIODIC else [xs[0], xs[-1]]
         return sorted({*ends, *(a for a, b in pairwise(xs) if a == b)})
     return []
 
@@ -167,19 +167,3 @@ def _steps(name: str, times: list[float]) -> Table:
         return Table(name, (0.0, 1.0), ((NEVER, 0.0, 0.0, 0.0),), "hold", -1)
     knots = (times[0] - 1.0, *times, times[-1] + 1.0)
     return Table(name, knots, tuple((one, 0.0, 0.0, 0.0) for one in (*times, NEVER)), "hold", -1)
-
-
-def table_owners(
-    variables: list[dict[str, Any]], nodes: list[Any], tables: dict[int, dict[str, Any]]
-) -> dict[int, str]:
-    """Number of a table -> name of the component that declares it."""
-    found: dict[int, str] = {}
-    for raw in variables:
-        binding = raw["attributes"]["binding"]
-        if raw["role"] not in ("parameter", "constant") or binding is None:
-            continue
-        literal = nodes[binding]
-        prefix, _, last = raw["name"].rpartition(".")
-        if last.startswith("tableID") and isinstance(literal, dict) and literal.get("integer") in tables:
-            found[literal["integer"]] = prefix
-    return found

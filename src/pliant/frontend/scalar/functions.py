@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
+from pliant.frontend.flat.expressions import FlatIndex, FlatTuple, LocalRef
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatAssign, FlatFor, FlatItem
+from pliant.frontend.flat.types import BaseType, Type
+from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
@@ -29,20 +32,21 @@ External = Callable[[str, str, list[Value]], Value]
 class Calls:
     """Inlines functions or makes entries for them."""
 
-    def __init__(self, run: Interpreter, functions: list[dict[str, Any]], external: External) -> None:
-        self.run, self.g, self.raw, self.external = run, run.g, functions, external
+    def __init__(self, run: Interpreter, external: External) -> None:
+        self.run, self.g, self.external = run, run.g, external
+        self.flat, self.functions = run.tape.flat, run.tape.flat.functions
         self.entries: list[Function] = []
-        self.numbers: dict[tuple[Any, ...], tuple[int, list[Value]]] = {}
+        self.numbers: dict[tuple[object, ...], tuple[int, list[Value]]] = {}
         self.checks: list[Check] = []
         self.depth = 0
         self.building = 0
         self.active: set[int] = set()
 
-    def __call__(self, function: int, number: int, args: list[Value]) -> list[Value]:
-        """Outputs of a call; ``number`` is the expression id of the call."""
-        raw = self.raw[function]
-        if raw["derivatives"] and not raw["external"] and not self.building and self._moves(args):
-            for chosen, derivative in enumerate(sorted(raw["derivatives"], key=lambda d: d["priority"])):
+    def __call__(self, function: int, args: list[Value]) -> list[Value]:
+        """Outputs of a call."""
+        own = self.functions[function]
+        if own.derivatives and own.external is None and not self.building and self._moves(args):
+            for chosen, derivative in enumerate(sorted(own.derivatives, key=lambda d: d.priority)):
                 if self._is_usable(function, derivative, args):
                     return self._keep(function, chosen, derivative, args)
         return self.inline(function, args)
@@ -51,34 +55,101 @@ class Calls:
 
     def inline(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs, by running the body."""
-        run, raw = self.run, self.raw[function]
+        run, own = self.run, self.functions[function]
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise NotSupportedError(
-                f"function `{raw['name']}` calls itself too deeply", hint="write it as a loop with known bounds"
+                f"function `{own.name}` calls itself too deeply", hint="write it as a loop with known bounds"
             )
-        # a function inside itself overwrites the values of its own nodes
+        # a function inside itself overwrites the values of its own expressions
         values = None
         if function in self.active:
             values = list(run.values)
             args = [a if self._is_real(function, k) else self._number(a) for k, a in enumerate(args)]
         is_first = function not in self.active
-        saved = run.parameters[function], run.definitions[function]
-        run.parameters[function], run.definitions[function] = args, {}
+        saved = run.locals[function]
+        run.locals[function] = [*args, *([None] * (len(own.locals) - own.n_inputs))]
         self.active.add(function)
         try:
-            if raw["external"]:
-                return [self._external(raw)]
-            body = _Body(self, function)
-            body.run_all(raw["statements"], 0)
-            return [body.result(k) for k in range(len(raw["outputs"]))]
+            if own.external is not None:
+                given = [run.value(e) for e in own.external.arguments]
+                return [self.external(own.external.symbol, own.name, given)]
+            self._begin(function)
+            self._run(function, own.body)
+            outputs = range(own.n_inputs, own.n_inputs + own.n_outputs)
+            return [self.local(function, k) for k in outputs]
         finally:
             self.depth -= 1
-            run.parameters[function], run.definitions[function] = saved
+            run.locals[function] = saved
             if is_first:
                 self.active.discard(function)
             if values is not None:
                 run.values[:] = values
+
+    def _begin(self, function: int) -> None:
+        """What locals hold at the start, where they say so."""
+        own = self.functions[function]
+        for k, local in enumerate(own.locals[own.n_inputs :], own.n_inputs):
+            if local.binding is not None:
+                self._define(function, k, self.run.value(local.binding))
+
+    def local(self, function: int, k: int) -> Value:
+        """What a local variable holds now."""
+        found = self.run.locals[function][k]
+        return self.default(self.functions[function].locals[k].type) if found is None else found
+
+    def _define(self, function: int, k: int, value: Value) -> None:
+        if isinstance(value, int) and self.run.locals[function][k] is None:  # a scalar assigned to a whole array
+            old = self.local(function, k)
+            if isinstance(old, Arr):
+                value = Arr(old.shape, [value] * len(old.flat))
+        self.run.locals[function][k] = value
+
+    def _run(self, function: int, items: tuple[FlatItem, ...]) -> None:
+        for item in items:
+            if isinstance(item, FlatAssign):
+                self._assign(function, item)
+            elif isinstance(item, FlatFor):
+                for _ in self.run.over(item.loops):
+                    self._run(function, item.body)
+            elif isinstance(item, FlatAssert):
+                self.assertion(item, self.functions[function].name)
+            else:
+                kind = type(item).__name__.removeprefix("Flat").lower()
+                raise NotSupportedError(
+                    f"function `{self.functions[function].name}`: a statement of kind `{kind}` is not supported",
+                    hint="write it with assignments, if and for",
+                )
+
+    def _assign(self, function: int, item: FlatAssign) -> None:
+        run = self.run
+        target = run.nodes[item.target]
+        if isinstance(target, FlatTuple):
+            source = run.nodes[item.value]
+            taken = [run.value(e) for e in source.elements] if isinstance(source, FlatTuple) else run.value(item.value)
+            assert isinstance(taken, list)
+            for e, value in zip(target.elements, taken, strict=False):
+                if e >= 0:
+                    self._assign_to(function, e, value)
+        else:
+            self._assign_to(function, item.target, run.value(item.value))
+
+    def _assign_to(self, function: int, e: int, value: Value) -> None:
+        """Give a local, or a part of one, a value."""
+        node = self.run.nodes[e]
+        if isinstance(node, LocalRef):
+            self._define(function, node.number, value)
+            return
+        base = self.run.nodes[node.base] if isinstance(node, FlatIndex) else None
+        if not isinstance(node, FlatIndex) or not isinstance(base, LocalRef):
+            raise NotSupportedError(
+                f"function `{self.functions[function].name}` assigns to a part of a record, which is not supported",
+                hint="assign the whole record",
+            )
+        chosen: list[arrays.Subscript] = [
+            ("whole", 0) if s < 0 else ("index", self.run.value(s)) for s in node.subscripts
+        ]
+        self._define(function, base.number, arrays.update(self.run, self.local(function, base.number), value, chosen))
 
     def _number(self, value: Value) -> Value:
         """Integer parameters that steer a recursion must be known, or it would never end."""
@@ -86,39 +157,30 @@ class Calls:
             return const(self.g, self.run.number(value, "an argument of a function that calls itself"))
         return value
 
-    def _external(self, raw: dict[str, Any]) -> Value:
-        external = raw["external"]
-        args = [self.run.value(a["input"]) for a in external["arguments"] if "input" in a]
-        return self.external(external["symbol"], raw["name"], args)
-
-    def default(self, value_type: int) -> Value:
+    def default(self, of: Type) -> Value:
         """What a local variable holds before its first assignment."""
-        kind = self.run.types[value_type]
-        if kind["scalar"] == "record":
-            element: Value = Rec([self.default(field["value_type"]) for field in kind["record_fields"]])
-        elif kind["scalar"] == "string":
+        if of.base is BaseType.RECORD:
+            element: Value = Rec([self.default(field.type) for field in self.flat.records[of.number].fields])
+        elif of.base is BaseType.STRING:
             element = ""
         else:
             element = const(self.g, 0.0)
-        shape = tuple(kind["dimensions"])
         n = 1
-        for size in shape:
-            n *= size
-        return Arr(shape, [element] * n) if shape else element
+        for size in of.shape:
+            n *= size or 0
+        return Arr(tuple(size or 0 for size in of.shape), [element] * n) if of.shape else element
 
-    def assertion(self, statement: dict[str, Any], name: str) -> None:
+    def assertion(self, item: FlatAssert, name: str) -> None:
         """An assertion inside a function: constant ones are decided now, others are checked while simulating."""
         run = self.run
-        condition = run.scalar(statement["condition"])
+        condition = run.scalar(item.condition)
         known = value_of(self.g, condition)
         if known or (known is None and (self.building or run.guarded)) or (known is not None and run.guarded):
             return
-        message = run.value(statement["message"])
-        is_error = statement.get("level", "error") != "warning"
-        span = run.spans.of(statement.get("provenance"))
+        message = run.value(item.message)
         if known is None:
-            self.checks.append(Check(condition, str(message), is_error, span))
-        elif is_error:
+            self.checks.append(Check(condition, str(message), item.is_error, item.span))
+        elif item.is_error:
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
 
     # -------------------------------------------------------------------------- calls that stay as they are
@@ -127,36 +189,35 @@ class Calls:
         return any(self.run.masks.of(e) & (TIME | UNKNOWN) for a in args if not isinstance(a, str) for e in scalars(a))
 
     def _is_real(self, function: int, k: int) -> bool:
-        kind = self.run.types[self.raw[function]["parameters"][k]["value_type"]]
-        return bool(kind["scalar"] == "real")
+        return self.functions[function].locals[k].type.base is BaseType.REAL
 
-    def _is_usable(self, function: int, derivative: dict[str, Any], args: list[Value]) -> bool:
+    def _is_usable(self, function: int, derivative: DerivativeRule, args: list[Value]) -> bool:
         """The annotation fits: constant where it says zero derivative, not Real only where constant."""
-        if derivative.get("target") is None or self.raw[derivative["target"]]["external"]:
+        if self.functions[derivative.function].external is not None:
             return False
-        for k, (arg, says) in enumerate(zip(args, derivative["inputs"], strict=True)):
+        for k, (arg, says) in enumerate(zip(args, derivative.inputs, strict=True)):
             if isinstance(arg, str):
                 continue
             if not self._is_real(function, k):
                 if any(value_of(self.g, e) is None for e in scalars(arg)):
                     return False
-            elif says == "ZeroDerivative" and self._moves([arg]):
+            elif says == "zero" and self._moves([arg]):
                 return False
         return self._differentiated(function, derivative) is not None
 
-    def _differentiated(self, function: int, derivative: dict[str, Any]) -> list[int] | None:
+    def _differentiated(self, function: int, derivative: DerivativeRule) -> list[int] | None:
         """Positions of the arguments whose derivatives the target expects behind the arguments themselves."""
-        n = len(self.raw[function]["parameters"])
-        extra = len(self.raw[derivative["target"]]["parameters"]) - n
-        if derivative.get("previous") is not None:
+        n = self.functions[function].n_inputs
+        extra = self.functions[derivative.function].n_inputs - n
+        if derivative.order > 1:
             # a second derivative: the derivatives that were added last time are differentiated
             found = list(range(n - extra, n)) if 0 < extra <= n else []
         else:
-            found = [k for k, says in enumerate(derivative["inputs"]) if says == "Differentiate"]
+            found = [k for k, says in enumerate(derivative.inputs) if says == "differentiate"]
             found = [k for k in found if self._is_real(function, k)]
         return found if len(found) == extra else None
 
-    def _keep(self, function: int, chosen: int, derivative: dict[str, Any], args: list[Value]) -> list[Value]:
+    def _keep(self, function: int, chosen: int, derivative: DerivativeRule, args: list[Value]) -> list[Value]:
         g = self.g
         number, template = self._entry(function, chosen, derivative, args)
         flat = [e for k, arg in enumerate(args) if self._is_real(function, k) for e in scalars(arg)]
@@ -164,7 +225,7 @@ class Calls:
         return [like(value, outputs) for value in template]
 
     def _entry(
-        self, function: int, chosen: int, derivative: dict[str, Any] | None, args: list[Value]
+        self, function: int, chosen: int, derivative: DerivativeRule | None, args: list[Value]
     ) -> tuple[int, list[Value]]:
         """Number of the function's entry and the form of its outputs."""
         real = [self._is_real(function, k) for k in range(len(args))]
@@ -183,7 +244,7 @@ class Calls:
         finally:
             self.building -= 1
         n = sum(len(scalars(a)) for r, a in zip(real, inner, strict=True) if r)
-        entry = Function(self.raw[function]["name"], n, tuple(e for value in template for e in scalars(value)))
+        entry = Function(self.functions[function].name, n, tuple(e for value in template for e in scalars(value)))
         number = len(self.entries)
         self.entries.append(entry)
         self.numbers[key] = (number, template)
@@ -191,98 +252,21 @@ class Calls:
             self._link(number, function, derivative, inner)
         return number, template
 
-    def _link(self, number: int, function: int, derivative: dict[str, Any], inner: list[Value]) -> None:
+    def _link(self, number: int, function: int, derivative: DerivativeRule, inner: list[Value]) -> None:
         """Add the entry of the derivative, and in turn those of its own derivatives."""
         positions = self._differentiated(function, derivative) or []
         offsets, offset = [], 0
         for k, arg in enumerate(inner):
             offsets.append(offset)
             offset += len(scalars(arg)) if self._is_real(function, k) else 0
-        target = derivative["target"]
+        target = derivative.function
         args = [*inner, *(inner[k] for k in positions)]
-        raw = self.raw[target]
+        own = self.functions[target]
         following = None
-        for each in sorted(raw["derivatives"], key=lambda d: d["priority"]):
-            usable = each.get("target") is not None and not self.raw[each["target"]]["external"]
+        for each in sorted(own.derivatives, key=lambda d: d.priority):
+            usable = self.functions[each.function].external is None
             if following is None and usable and self._differentiated(target, each) is not None:
                 following = each
         derived, _ = self._entry(target, -1, following, args)
         differentiated = tuple(offsets[k] + i for k in positions for i in range(len(scalars(inner[k]))))
         self.entries[number] = replace(self.entries[number], derivative=derived, differentiated=differentiated)
-
-
-class _Body:
-    """Runs the statements of one call. Definitions are numbered as rumoca numbers them (rumoca-dae.md, section 7)."""
-
-    def __init__(self, calls: Calls, function: int) -> None:
-        self.calls, self.run, self.function = calls, calls.run, function
-        self.raw = calls.raw[function]
-        self.definitions = self.run.definitions[function]
-        self.current: dict[int, Value] = {}
-
-    def result(self, target: int) -> Value:
-        """Last value of an output or local."""
-        found = self.current.get(target)
-        if found is None:
-            outputs = self.raw["outputs"]
-            entry = outputs[target] if target < len(outputs) else self.raw["locals"][target - len(outputs)]
-            found = self.calls.default(entry["value_type"])
-        return found
-
-    def define(self, ordinal: int, target: int, value: Value) -> None:
-        """One definition."""
-        if isinstance(value, int):  # a scalar assigned to a whole array
-            old = self.result(target) if target not in self.current else None
-            if isinstance(old, Arr):
-                value = Arr(old.shape, [value] * len(old.flat))
-        self.definitions[ordinal] = value
-        self.current[target] = value
-
-    def run_all(self, statements: list[dict[str, Any]], ordinal: int) -> int:
-        """Run statements; the next ordinal."""
-        for statement in statements:
-            ((kind, content),) = statement.items()
-            if kind == "assignment":
-                self.define(ordinal, content["target"], self.run.value(content["rhs"]))
-                ordinal += 1
-            elif kind == "assignment_group":
-                members = content["assignments"]
-                values = [self.run.value(member["rhs"]) for member in members]
-                for member, value in zip(members, values, strict=True):
-                    self.define(ordinal, member["target"], value)
-                    ordinal += 1
-            elif kind == "for":
-                ordinal = self._loop(content, ordinal)
-            elif kind == "assertion":
-                self.calls.assertion(content, self.raw["name"])
-            else:
-                raise NotSupportedError(
-                    f"function `{self.raw['name']}`: a statement of kind `{kind}` is not supported",
-                    hint="write it with assignments, if and for",
-                )
-        return ordinal
-
-    def _loop(self, content: dict[str, Any], ordinal: int) -> int:
-        targets = content["targets"]
-        after = ordinal + len(targets) + _count(content["statements"])
-        for _ in self.run.over(content["domain"]):
-            for k, target in enumerate(targets):
-                self.definitions[ordinal + k] = self.result(target)
-            self.run_all(content["statements"], ordinal + len(targets))
-        for k, target in enumerate(targets):
-            self.define(after + k, target, self.result(target))
-        return after + len(targets)
-
-
-def _count(statements: list[dict[str, Any]]) -> int:
-    """How many definitions statements take."""
-    total = 0
-    for statement in statements:
-        ((kind, content),) = statement.items()
-        if kind == "assignment":
-            total += 1
-        elif kind == "assignment_group":
-            total += len(content["assignments"])
-        elif kind == "for":
-            total += 2 * len(content["targets"]) + _count(content["statements"])
-    return total

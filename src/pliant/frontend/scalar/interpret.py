@@ -1,54 +1,48 @@
-"""Abstract interpretation of rumoca's expressions: every expression id becomes a value over scalar graph nodes.
+"""Abstract interpretation of expressions: every one becomes a value over scalar graph nodes.
 
-Expressions are numbered so that operands come first. For one root the nodes under it, ascending, are a *tape* of
-steps; running the tape leaves every value in one flat list. Expressions that are the same everywhere run once.
+Expressions are numbered so that operands come first. For one root the nodes under it, ascending, are a list of
+steps; running them leaves every value in one flat list. Expressions that are the same everywhere run once.
 Those that depend on a loop or on the arguments of a function run again per point or call, overwriting their values;
-their tape is kept. Lazy operands (branches, right sides of and/or) have tapes of their own, run by the node that
+their steps are kept. Lazy operands (branches, right sides of and/or) have steps of their own, run by the node that
 wants them, so nothing recurses deeply but nested branches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_not, value_of
-from pliant.frontend.rumoca.nodes import FUNCTION_BIT, Nodes
+from pliant.frontend.flat.expressions import NONE, FlatExpression, FlatLiteral, FlatLoop, FlatRange
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
 from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
+from pliant.frontend.scalar.tape import FUNCTION_BIT, Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
 from pliant.ir import Graph, Op, Relation, Span
-
-if TYPE_CHECKING:
-    from pliant.frontend.rumoca.spans import Spans
 
 
 class Interpreter:
     """Values of expressions. What variables, functions and builtins mean is plugged in by the caller."""
 
-    def __init__(self, g: Graph, nodes: Nodes, masks: Masks, spans: Spans, storage: dict[str, Any]) -> None:
+    def __init__(self, g: Graph, tape: Tape, masks: Masks) -> None:
         self.g: Graph = g
-        self.nodes, self.masks, self.spans = nodes, masks, spans
-        self.values: list[Any] = [None] * nodes.count
-        self.tapes: dict[int, list[Step]] = {}
-        self.domains = [_ranges(entry["domain"]["binders"]) for entry in storage["domains"]]
-        self.points: list[tuple[int, ...]] = [()] * len(self.domains)
-        self.types: list[dict[str, Any]] = storage["value_types"]
-        n_functions = len(storage["functions"])
-        self.parameters: list[list[Value]] = [[] for _ in range(n_functions)]
-        self.definitions: list[dict[int, Value]] = [{} for _ in range(n_functions)]
-        self.results: dict[int, list[Value]] = {}  # of calls, by owner
-        self.coordinate: Callable[[str, Any, int], Value]
-        self.call: Callable[[int, int, list[Value]], list[Value]]
+        self.tape, self.nodes, self.masks = tape, tape.nodes, masks
+        self.values: list[Value | list[Value] | None] = [None] * tape.count  # a list: all outputs of a call
+        self.steps: dict[int, list[Step]] = {}
+        self.steps_of_sides: dict[tuple[int, int], list[Step]] = {}
+        self.points: list[int] = [-1] * len(tape.flat.iterators)
+        self.ranges: dict[int, Sequence[int]] = {}
+        self.locals: list[list[Value | None]] = [[] for _ in tape.flat.functions]
+        self.default: Callable[[int, int], Value]
+        self.variable: Callable[[int, int], Value]
+        self.special: Callable[[int, FlatExpression], Value]
+        self.call: Callable[[int, list[Value]], list[Value]]
         self.builtin: Callable[[str, int, list[Value]], Value]
         self.numeric: Callable[[int, str], float]
         self.relations: list[Relation] = []
         self.relation_numbers: dict[tuple[int, int, bool], int] = {}
-        self.listed = _listed(storage)
-        self.quiet = _quiet(nodes)
         self.events = True  # False: relations stay plain, as in assertions
         self.deciding = False  # True: conditions of parameters are decided now, and the parameters keep their values
         self.guarded = 0  # how many conditions stand around that are not known
@@ -58,68 +52,103 @@ class Interpreter:
     def value(self, root: int) -> Value:
         """Value of an expression at the current point and in the current call."""
         values = self.values
-        if self.nodes.depends[root]:
-            tape = self.tapes.get(root)
-            if tape is None:
-                tape = self._tape(root)
-            for step in tape:
+        if self.tape.depends[root]:
+            steps = self.steps.get(root)
+            if steps is None:
+                steps = self.steps[root] = self._steps([root])
+            for step in steps:
                 step()
         elif values[root] is None:
-            self._run_once(root)
-        result: Value = values[root]
-        return result
+            self._run_once([root])
+        return values[root]  # type: ignore[return-value]
 
-    def _run_once(self, root: int) -> None:
-        values, kinds, strict = self.values, self.nodes.kind, self.nodes.strict
+    def sides(self, left: int, right: int) -> tuple[Value, Value]:
+        """Both sides of an equation. What has the smaller number is evaluated first, whichever side it stands on."""
+        values, depends = self.values, self.tape.depends
+        if depends[left] or depends[right]:
+            steps = self.steps_of_sides.get((left, right))
+            if steps is None:
+                steps = self.steps_of_sides[left, right] = self._steps([left, right])
+            for step in steps:
+                step()
+        elif values[left] is None or values[right] is None:
+            self._run_once([left, right])
+        return values[left], values[right]  # type: ignore[return-value]
+
+    def _run_once(self, roots: list[int]) -> None:
+        values, nodes, strict = self.values, self.nodes, self.tape.strict
         order: list[int] = []
-        stack = [root]
         seen: set[int] = set()
-        while stack:
-            number = stack.pop()
+        while roots:
+            number = roots.pop()
             if number in seen or values[number] is not None:
                 continue
             seen.add(number)
             order.append(number)
-            stack.extend(strict[number])
+            roots.extend(strict[number])
         order.sort()
         for number in order:
-            MAKERS[kinds[number]](self, number)()
+            node = nodes[number]
+            MAKERS[node.__class__](self, number, node)()
 
-    def _tape(self, root: int) -> list[Step]:
+    def _steps(self, roots: list[int]) -> list[Step]:
         """Steps for the nodes that change from point to point; the others are evaluated here, once."""
-        kinds, strict, depends = self.nodes.kind, self.nodes.strict, self.nodes.depends
+        nodes, strict, depends = self.nodes, self.tape.strict, self.tape.depends
         order: list[int] = []
-        stack = [root]
         seen: set[int] = set()
-        while stack:
-            number = stack.pop()
+        while roots:
+            number = roots.pop()
             if number in seen:
                 continue
             seen.add(number)
             if depends[number]:
                 order.append(number)
-                stack.extend(strict[number])
+                roots.extend(strict[number])
             else:
                 self.value(number)
         order.sort()
-        tape = [MAKERS[kinds[number]](self, number) for number in order]
-        self.tapes[root] = tape
-        return tape
+        return [MAKERS[nodes[number].__class__](self, number, nodes[number]) for number in order]
 
-    def over(self, domain: int, count: int | None = None) -> Iterator[tuple[int, ...]]:
-        """Set the binders of a domain (the first ``count``) to every point in turn."""
-        g = self.g
-        ranges = self.domains[domain][:count]
-        saved = self.points[domain]
-        if len(ranges) == 1:
-            for i in ranges[0]:
-                self.points[domain] = (const(g, i),)
+    def over(self, loops: tuple[FlatLoop, ...]) -> Iterator[tuple[int, ...]]:
+        """Set the iterators to every point in turn."""
+        g, points = self.g, self.points
+        saved = [points[loop.iterator] for loop in loops]
+        if len(loops) == 1:
+            iterator = loops[0].iterator
+            for i in self.range_of(loops[0].range):
+                points[iterator] = const(g, i)
                 yield (i,)
         else:
-            for point in product(*ranges):
-                self.points[domain] = tuple(const(g, i) for i in point)
+            for point in product(*(self.range_of(loop.range) for loop in loops)):
+                for loop, i in zip(loops, point, strict=True):
+                    points[loop.iterator] = const(g, i)
                 yield point
-        self.points[domain] = saved
+        for loop, point_before in zip(loops, saved, strict=True):
+            points[loop.iterator] = point_before
+
+    def range_of(self, e: int) -> Sequence[int]:
+        """What a loop runs over; literal ranges leave nothing in the graph."""
+        known = self.ranges.get(e)
+        if known is None:
+            node = self.nodes[e]
+            if isinstance(node, FlatRange):
+                known = self._literal_range(node)
+            if known is None:
+                value = self.value(e)
+                if not isinstance(value, Arr):
+                    raise ModelError(f"a loop runs over {describe(value)}", hint="give it a range, or a vector")
+                known = [self.integer(one, "what a loop runs over") for one in value.flat]
+            if not self.tape.depends[e]:
+                self.ranges[e] = known
+        return known
+
+    def _literal_range(self, node: FlatRange) -> range | None:
+        ends = [self.nodes[e] for e in (node.start, node.step, node.stop) if e != NONE]
+        if not all(isinstance(end, FlatLiteral) and isinstance(end.value, int) for end in ends):
+            return None
+        first, *middle, last = (end.value for end in ends if isinstance(end, FlatLiteral))
+        step = int(middle[0]) if middle else 1
+        return range(int(first), int(last) + (1 if step > 0 else -1), step)
 
     def scalar(self, root: int) -> int:
         """Value that must be a scalar."""
@@ -130,18 +159,6 @@ class Interpreter:
             f"{describe(value)} is used where a scalar is needed",
             hint="choose one element by its subscripts or its name",
         )
-
-    def anew(self, root: int) -> int:
-        """The scalar once more, for what variables mean now; the values known before stay."""
-        numbers = self.nodes.reachable([root])
-        saved = [self.values[number] for number in numbers]
-        for number in numbers:
-            self.values[number] = None
-        try:
-            return self.scalar(root)
-        finally:
-            for number, value in zip(numbers, saved, strict=True):
-                self.values[number] = value
 
     @contextmanager
     def under_condition(self) -> Iterator[None]:
@@ -192,11 +209,9 @@ class Interpreter:
         if op in (Op.EQ, Op.NE) or value_of(self.g, plain) is not None or not self.events:
             return plain
         mask = self.masks.of(a) | self.masks.of(b)
-        if not mask & (TIME | UNKNOWN) or number in self.quiet or self.nodes.depends[number] & FUNCTION_BIT:
+        if not mask & (TIME | UNKNOWN) or number in self.tape.quiet or self.tape.depends[number] & FUNCTION_BIT:
             return plain
-        if number in self.listed or not mask & UNKNOWN:
-            return self.event(a, b, op == Op.LT, self.spans.span(self.nodes.span(number)))
-        return plain
+        return self.event(a, b, op == Op.LT, self.tape.spans[number])
 
     def event(self, a: int, b: int, strict: bool, span: Span | None) -> int:
         """The relation ``a < b`` or ``a <= b``, one number for equal ones and for their opposites."""
@@ -214,9 +229,9 @@ class Interpreter:
 
     def _compare_others(self, operator: str, x: Value, y: Value) -> Value:
         if isinstance(x, str) and isinstance(y, str):
-            result = {"equal": x == y, "not_equal": x != y, "less": x < y, "greater": x > y}.get(operator)
+            result = {"==": x == y, "<>": x != y, "<": x < y, ">": x > y}.get(operator)
             if result is None:
-                result = x <= y if operator == "less_equal" else x >= y
+                result = x <= y if operator == "<=" else x >= y
             return const(self.g, float(result))
         op, swap = COMPARE[operator]
         return map2(self.g, lambda g, a, b: binary(g, op, b, a) if swap else binary(g, op, a, b), x, y)
@@ -236,29 +251,3 @@ class Interpreter:
             f"the branches of an if-expression differ in size: {describe(a)} and {describe(b)}",
             hint="give both branches the same size",
         )
-
-
-def _ranges(binders: list[dict[str, Any]]) -> list[range]:
-    found = []
-    for binder in binders:
-        step = binder.get("step", 1)
-        found.append(range(binder["lower"], binder["upper"] + (1 if step > 0 else -1), step))
-    return found
-
-
-def _listed(storage: dict[str, Any]) -> set[int]:
-    """Relational nodes that make events."""
-    listed = {entry["expression"] for entry in storage["structured_roots"]}
-    for entry in storage["relations"]:
-        if "relation" in entry:
-            listed.add(entry["relation"]["expression"])
-    return listed
-
-
-def _quiet(nodes: Nodes) -> set[int]:
-    """Nodes under noEvent and smooth."""
-    roots: list[int] = []
-    for number, kind in enumerate(nodes.kind):
-        if kind == "builtin" and nodes.raw[number]["builtin"] in {"no_event", "smooth"}:
-            roots.extend(nodes.strict[number])
-    return set(nodes.reachable(roots))

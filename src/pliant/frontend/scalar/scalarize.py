@@ -1,9 +1,9 @@
-"""rumoca's ``dae`` dictionary to a flat system of scalar equations.
+"""A flat model to a flat system of scalar equations.
 
-    nodes      decoded expressions            interpret  their values, arrays and loops taken apart
+    tape       operands of expressions        interpret  their values, arrays and loops taken apart
     symbols    variables and parameters       discrete   what changes at events only
     functions  inlined, or kept with entries  externals  tables
-    tidy       drops what nothing reads
+    events     when-clauses                   renumber   drops what nothing reads
 
 Nothing is solved or sorted here. Constructs that pliant reads but cannot simulate become refusals of the system;
 those that leave no equation at all raise an error with the place in the source.
@@ -13,114 +13,81 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
-from pliant.expr.build import logical_not, sub, value_of, var, variables_of
-from pliant.frontend.rumoca.nodes import SCHEMA_VERSION, Nodes
-from pliant.frontend.rumoca.spans import Spans
+from pliant.expr.build import sub, value_of, var, variables_of
+from pliant.frontend.flat.expressions import FlatLiteral, VariableRef
+from pliant.frontend.flat.model import (
+    FlatAssert,
+    FlatEquation,
+    FlatFor,
+    FlatItem,
+    FlatModel,
+    FlatReinit,
+    FlatTerminate,
+)
+from pliant.frontend.flat.types import Variability
 from pliant.frontend.scalar.builtins import Builtins
 from pliant.frontend.scalar.dependence import PARAM, Masks
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.events import EventBuilder, clock_parameters
-from pliant.frontend.scalar.externals import Externals, table_owners
+from pliant.frontend.scalar.events import EventBuilder, framed
+from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.renumber import drop_unused, unread
 from pliant.frontend.scalar.starts import StartTaker
-from pliant.frontend.scalar.symbols import PARAMETER_ROLES, USED, Symbols
-from pliant.frontend.scalar.values import Arr, Value, scalars
+from pliant.frontend.scalar.symbols import Symbols
+from pliant.frontend.scalar.tape import Tape
+from pliant.frontend.scalar.values import Arr, Value, map2, scalars
 from pliant.ir import Check, Equation, Op, Refusal, Span, System
 
-_ORIGINS = {
-    "binding_equation": "binding",
-    "connection_equation": "connection",
-    "flow_balance_equation": "flow balance",
-}
 _MAX_PASSES = 20
 _INDEX = re.compile(r"\[[\d,]+\](?=$| )")  # at the end of a name
 
 
-def scalarize(dae: dict[str, Any], *, fold_parameters: bool = False) -> System:
-    """Flat scalar system of a model as rumoca gives it (``to_dict("dae")``).
-
-    ``fold_parameters`` makes numbers of all parameters.
-    """
-    version = dae.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise ModelError(
-            f"rumoca wrote its format {version}; pliant reads format {SCHEMA_VERSION}",
-            hint="install rumoca 0.10.2: pip install rumoca==0.10.2",
-        )
+def scalarize(flat: FlatModel, *, fold_parameters: bool = False) -> System:
+    """Flat scalar system of a flat model. ``fold_parameters`` makes numbers of all parameters."""
     was_enabled = gc.isenabled()
     gc.disable()  # millions of nodes are made and none is garbage: collecting takes a third of the time
     try:
-        return _scalarize(dae, fold_parameters)
+        return _scalarize(flat, fold_parameters)
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _scalarize(dae: dict[str, Any], fold_parameters: bool) -> System:
-    nodes = Nodes(dae["storage"]["expressions"])
-    spans = Spans(dae["source_map"]["files"])
-    used = _table_parameters(dae, nodes) | clock_parameters(dae["storage"], nodes, spans)
-    forced = _with_sources(dae, nodes, used)
+def _scalarize(flat: FlatModel, fold_parameters: bool) -> System:
+    tape = Tape(flat)
+    used = {k: one.locked for k, one in enumerate(flat.variables) if one.is_evaluated}
+    forced = _with_sources(tape, used)
     for _ in range(_MAX_PASSES):
-        builder = _Builder(dae, nodes, spans, forced, fold_parameters)
+        builder = _Builder(tape, forced, fold_parameters)
         system = builder.build()
         new = {k: why for k, why in builder.symbols.new_forced.items() if k not in forced}
         if not new:
-            system.digest = _digest(dae, fold_parameters)
+            system.digest = hashlib.sha256(f"{fold_parameters} {flat.digest}".encode()).hexdigest()
             return system
-        forced = _with_sources(dae, nodes, forced | new)  # sizes or indices use these: read again with their values
-    names = ", ".join(sorted(dae["storage"]["variables"][k]["name"] for k in new)[:5])
+        forced = _with_sources(tape, forced | new)  # sizes or indices use these: read again with their values
+    names = ", ".join(sorted(flat.variables[k].name for k in new)[:5])
     raise NotSupportedError(
         f"sizes depend on parameters in more than {_MAX_PASSES} stages, the last ones on {names}",
         hint="give these parameters numbers instead of expressions",
     )
 
 
-def _table_parameters(dae: dict[str, Any], nodes: Nodes) -> dict[int, str]:
-    """Parameters beside a table that have its form: rumoca took the table's data from their values."""
-    tables = {entry["id"]: entry for entry in dae.get("external_tables") or []}
-    variables, types = dae["storage"]["variables"], dae["storage"]["value_types"]
-    if not tables:
-        return {}
-    owners = table_owners(variables, nodes.raw, tables)
-    forms: dict[str, set[tuple[Any, ...]]] = {}
-    for number, prefix in owners.items():
-        data = tables[number]["data"]
-        known = {(len(data), len(data[0]) if data else 0), (len(tables[number]["columns"]), "columns")}
-        forms.setdefault(prefix, set()).update(known)
-    found = {}
-    for position, raw in enumerate(variables):
-        prefix, _, last = raw["name"].rpartition(".")
-        shape = tuple(types[raw["value_type"]]["dimensions"])
-        form = (*shape, last) if last == "columns" else shape
-        if raw["role"] in PARAMETER_ROLES and form in forms.get(prefix, ()):
-            found[position] = "data of a table"
-    return found
-
-
-def _with_sources(dae: dict[str, Any], nodes: Nodes, forced: dict[int, str]) -> dict[int, str]:
+def _with_sources(tape: Tape, forced: dict[int, str]) -> dict[int, str]:
     """What folded parameters are computed from is folded, too; known beforehand it saves a second pass."""
-    variables = dae["storage"]["variables"]
-    todo = [(k, variables[k]["name"], why) for k, why in forced.items()]
-    for k, raw in enumerate(variables):
-        if raw["role"] == "parameter" and raw["attributes"]["evaluable"]:
-            todo.append((k, raw["name"], USED))
+    variables = tape.variables
+    todo = [(k, variables[k].name, why) for k, why in forced.items()]
     found = dict(forced)
     while todo:
         position, root, why = todo.pop()
-        for source in nodes.parameters_in(variables[position]["attributes"]["binding"], sizes=False):
-            raw = variables[source]
-            if source not in found and raw["role"] == "parameter" and not raw["attributes"]["evaluable"]:
+        for source in tape.parameters_in(variables[position].binding, sizes=False):
+            if source not in found and variables[source].variability is Variability.PARAMETER:
                 found[source] = f"`{root}` is computed from it ({why})"
                 todo.append((source, root, why))
     return found
@@ -129,21 +96,19 @@ def _with_sources(dae: dict[str, Any], nodes: Nodes, forced: dict[int, str]) -> 
 class _Builder:
     """One pass over the model."""
 
-    def __init__(
-        self, dae: dict[str, Any], nodes: Nodes, spans: Spans, forced: dict[int, str], fold_parameters: bool
-    ) -> None:
-        self.storage: dict[str, Any] = dae["storage"]
-        self.spans, self.nodes = spans, nodes
-        self.system = System(_name(dae))
+    def __init__(self, tape: Tape, forced: dict[int, str], fold_parameters: bool) -> None:
+        self.tape, self.flat, self.nodes = tape, tape.flat, tape.nodes
+        self.system = System(tape.flat.name)
         g = self.system.graph
         masks = Masks(g, self.system.variables)
-        self.run = run = Interpreter(g, nodes, masks, spans, self.storage)
-        self.symbols = Symbols(run, self.storage, forced, fold_parameters)
-        self.discretes = Discretes(run, self.symbols, self.storage)
+        self.run = run = Interpreter(g, tape, masks)
+        self.symbols = Symbols(run, forced, fold_parameters)
+        self.discretes = Discretes(run, self.symbols)
         self.events = EventBuilder(self.discretes)
-        self.externals = Externals(run, self.symbols, dae.get("external_tables") or [])
-        self.calls = Calls(run, self.storage["functions"], self.externals)
-        run.coordinate, run.call, run.numeric = self.discretes.coordinate, self.calls, self.symbols.numeric
+        self.externals = Externals(run, self.symbols)
+        self.calls = Calls(run, self.externals)
+        run.variable, run.special = self.discretes.variable, self.discretes.special
+        run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
         run.builtin = Builtins(run, self.events.floor)
 
     def build(self) -> System:
@@ -154,10 +119,8 @@ class _Builder:
             symbols.evaluate_parameters()
             self.discretes.declare()
             symbols.attributes()
-        for operation in self.storage["continuous_equation_operations"]:
-            self._equation(operation, system.equations)
-        for operation in self.storage["initialization_equation_operations"]:
-            self._equation(operation, system.initial_equations)
+        self._equations(self.flat.equations, system.equations)
+        self._equations(self.flat.initial_equations, system.initial_equations)
         self._parameter_values()
         self._when_actions()
         with self._at(None):
@@ -176,60 +139,64 @@ class _Builder:
 
     # ----------------------------------------------------------------------------------------- equations
 
-    def _equation(self, operation: dict[str, Any], into: list[Equation]) -> None:
-        ((kind, content),) = operation.items()
-        origin = _origin(content["provenance"])
-        span = self._span(content, origin)
-        with self._at(span):
-            if kind == "residual":
-                self._append(self.run.value(content["residual"]), span, origin, (), into)
-                return
-            view = content["scalar_view"]
-            for body in content["bodies"]:
-                if view == "RowMajorProjection":
-                    self._append(self.run.value(body), span, origin, (), into)
-                    continue
-                count = None if view == "BinderSubstitution" else view["BinderPrefixProjection"]["binder_count"]
-                value = self.run.value
-                for point in self.run.over(content["domain"], count):
-                    residual = value(body)
-                    if residual.__class__ is int:
-                        into.append(Equation(residual, span, origin, point))
+    def _equations(self, items: tuple[FlatItem, ...], into: list[Equation]) -> None:
+        """Equations that always hold; what changes at events only, and when-clauses, are read by events.py."""
+        for item in items:
+            if isinstance(item, FlatEquation):
+                if item.variability is Variability.CONTINUOUS:
+                    with self._at(item.span):
+                        self._append(self._residual(item), item, (), into)
+            elif isinstance(item, FlatFor):
+                self._loop(item, (), into)
+
+    def _loop(self, item: FlatFor, point: tuple[int, ...], into: list[Equation]) -> None:
+        with self._at(item.span):
+            for inner in self.run.over(item.loops):
+                for one in item.body:
+                    if isinstance(one, FlatFor):
+                        self._loop(one, (*point, *inner), into)
+                    elif isinstance(one, FlatEquation) and one.variability is Variability.CONTINUOUS:
+                        residual = self._residual(one)
+                        if residual.__class__ is int:
+                            into.append(Equation(residual, one.span, one.origin, (*point, *inner)))
+                        else:
+                            self._append(residual, one, (*point, *inner), into)
                     else:
-                        self._append(residual, span, origin, point, into)
+                        raise NotSupportedError(
+                            "a loop over equations for discrete variables is not supported",
+                            hint="write the equation for the whole array",
+                        )
+
+    def _residual(self, item: FlatEquation) -> Value:
+        right = self.nodes[item.right]
+        if right.__class__ is FlatLiteral and right.value.__class__ is int and right.value == 0:
+            return self.run.value(item.left)  # zero of any shape
+        left, other = self.run.sides(item.left, item.right)
+        if left.__class__ is int and other.__class__ is int:
+            return sub(self.system.graph, left, other)
+        return map2(self.system.graph, sub, left, other)
 
     def _parameter_values(self) -> None:
         """Initial equations of Integer, Boolean and enumeration parameters with fixed=false: `n = ...`."""
-        for entry in self.storage["initial_parameter_values"]:
-            span = self.spans.equation(entry["provenance"], None)
-            position = entry["target"]
-            with self._at(span):
-                first = self.symbols.base[position]
-                for v, e in enumerate(scalars(self.discretes.shaped(position, entry["value"])), first):
+        for item in self.flat.initial_equations:
+            if not isinstance(item, FlatEquation) or item.variability is not Variability.PARAMETER:
+                continue
+            target = self.nodes[item.left]
+            with self._at(item.span):
+                if not isinstance(target, VariableRef):
+                    raise NotSupportedError("a part of a parameter is set", hint="set the whole parameter")
+                first = self.symbols.base[target.variable]
+                for v, e in enumerate(scalars(self.discretes.shaped(target.variable, item.right)), first):
                     if self.run.masks.of(e) & ~PARAM:
                         residual = sub(self.system.graph, var(self.system.graph, v), e)
-                        self.system.initial_equations.append(Equation(residual, span, target=v))
+                        self.system.initial_equations.append(Equation(residual, item.span, target=v))
                     else:
                         self.symbols.change(v, binding=e)
 
-    def _span(self, content: dict[str, Any], origin: str) -> Span | None:
-        provenance, nodes = content["provenance"], self.nodes
-        root = content["residual"] if "residual" in content else content["bodies"][0]
-        if origin == "binding" and nodes.kind[root] == "binary":
-            left = nodes.raw[nodes.raw[root]["lhs"]]
-            if isinstance(left, dict) and "algebraic" in left:
-                return self.spans.binding(provenance, self.symbols.raw[left["algebraic"]]["name"])
-            if isinstance(left, dict) and "state" in left:
-                return self.spans.binding(provenance, self.symbols.raw[left["state"]]["name"])
-        if origin == "equation":
-            return self.spans.equation(provenance, nodes.span(root))
-        return self.spans.of(provenance)
-
-    def _append(
-        self, value: Value, span: Span | None, origin: str, point: tuple[int, ...], into: list[Equation]
-    ) -> None:
+    def _append(self, value: Value, item: FlatEquation, point: tuple[int, ...], into: list[Equation]) -> None:
+        span, origin = item.span, item.origin
         if origin in {"connection", "flow balance"} and span is not None:
-            # rumoca points to the declaration of the connector; the names of the connected variables say more
+            # the place is the declaration of a connector; the names of the connected variables say more
             span = replace(span, text=sum_text(self.system, value) or span.text)
         if isinstance(value, int):
             into.append(Equation(value, span, origin, point))
@@ -265,42 +232,33 @@ class _Builder:
 
     def _when_actions(self) -> None:
         """reinit, terminate and assertions in when-clauses."""
-        for action in self.storage["event_actions"]:
-            if not self._is_standing(action):
-                span = self.spans.of(action.get("provenance"))
-                with self._at(span):
-                    self.events.action(action, span)
-
-    def _is_standing(self, action: dict[str, Any]) -> bool:
-        """An assertion that holds always, outside of when-clauses."""
-        always = self.storage["conditions"][action["trigger"]]["node"] == "always"
-        return always and next(iter(action["kind"])) in ("assert", "warning")
+        sections = (self.flat.equations, *(section.body for section in self.flat.algorithms))
+        for items in sections:
+            for item, under in framed(items):
+                if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
+                    with self._at(item.span):
+                        self.events.action(item, under)
 
     def _assertions(self) -> None:
+        """Assertions that hold always, outside of when-clauses."""
         self.run.events = False
-        for action in self.storage["event_actions"]:
-            if self._is_standing(action):
-                ((kind, content),) = action["kind"].items()
-                span = self.spans.of(action.get("provenance"))
-                with self._at(span):
-                    self._check(action, content, kind == "assert", span)
+        for item in self.flat.equations:
+            if isinstance(item, FlatAssert):
+                with self._at(item.span):
+                    self._check(item)
 
-    def _check(self, action: dict[str, Any], content: dict[str, Any], is_error: bool, span: Span | None) -> None:
+    def _check(self, item: FlatAssert) -> None:
         run, g = self.run, self.system.graph
         n_refusals, n_reasons = len(self.symbols.refusals), len(self.discretes.reasons)
-        condition = content.get("condition")
-        if condition is not None:
-            holds = run.scalar(condition)
-        else:
-            holds = logical_not(g, self.discretes.holds(action["guard"]))
+        holds = run.scalar(item.condition)
         del self.symbols.refusals[n_refusals:]  # an assertion is only looked at, it makes no events
         known = value_of(g, holds)
         if known or len(self.discretes.reasons) > n_reasons:
             return  # true, or about something that is not supported
-        message = run.value(content["message"])
+        message = run.value(item.message)
         if known is None:
-            self.system.checks.append(Check(holds, str(message), is_error, span))
-        elif is_error:
+            self.system.checks.append(Check(holds, str(message), item.is_error, item.span))
+        elif item.is_error:
             raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
 
     # -------------------------------------------------------------------------------------------- the end
@@ -370,42 +328,3 @@ def _place(k: int, shape: tuple[int, ...]) -> tuple[int, ...]:
         found.append(k % size + 1)
         k //= size
     return tuple(reversed(found))
-
-
-def _origin(provenance: dict[str, Any]) -> str:
-    origin = provenance.get("origin")
-    if isinstance(origin, dict):
-        kind = str(origin.get("generated", "equation"))
-        return _ORIGINS.get(kind, kind.replace("_", " "))
-    return "equation"
-
-
-def _name(dae: dict[str, Any]) -> str:
-    return str(dae.get("model_name") or "model")
-
-
-def _digest(dae: dict[str, Any], fold_parameters: bool) -> str:
-    """The same for the same model, wherever its files lie: places in the source do not count."""
-    storage, expressions = dae["storage"], dae["storage"]["expressions"]
-    parts: list[Any] = [fold_parameters, dae.get("external_tables"), storage["value_types"]]
-    parts += [expressions["nodes"], expressions["operands"], [s["kind"] for s in expressions["subscripts"]]]
-    for raw in storage["variables"]:
-        attributes = raw["attributes"]
-        parts.append([raw["name"], raw["role"], raw["value_type"]])
-        parts += [attributes[key] for key in attributes if key not in ("component_ref", "origin")]
-    rest = {
-        key: _without_places(value)
-        for key, value in storage.items()
-        if key not in {"expressions", "variables", "value_types", "value_type_provenance", "flat_type_ids"}
-    }
-    text = json.dumps([parts, rest], separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _without_places(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _without_places(v) for k, v in value.items() if k not in _NOT_MODEL}
-    return [_without_places(v) for v in value] if isinstance(value, list) else value
-
-
-_NOT_MODEL = frozenset({"declaration", "provenance", "begin_provenance", "finish_provenance", "span", "linkage"})

@@ -10,12 +10,15 @@ initial(). (Modelica language specification 3.6, section 8.6.)
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pliant.errors import NotSupportedError
 from pliant.expr.build import const, div, neg, sub, substitute, value_of, var, variables_of
 from pliant.expr.differentiate import gradient
+from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
+from pliant.frontend.flat.model import FlatEquation
+from pliant.frontend.flat.types import Variability
 from pliant.frontend.scalar.discrete import Discretes
 from pliant.frontend.scalar.values import scalars
 from pliant.ir import Equation, Events, Kind, Memory, Op
@@ -25,7 +28,7 @@ _MOVING = frozenset({Kind.UNKNOWN, Kind.DERIVATIVE, Kind.INPUT})
 
 @dataclass(eq=False)
 class _Assigned:
-    """`d = value` or `pre(d) = value`, as rumoca lists it."""
+    """`d = value` or `pre(d) = value`, scalar by scalar."""
 
     memory: Memory | None  # None: d follows from other values at any time
     value: int
@@ -44,7 +47,7 @@ class StartTaker:
 
     def run(self, equations: list[Equation]) -> tuple[list[Equation], Events]:
         """The equations that are left, and the events with the start values of their memories."""
-        if not self.memory_of and not self.d.storage["initial_discrete_values"]:
+        if not self.memory_of and not self._given():
             return equations, self.events
         left = [one.equation for one in self._assigned() if not self._assign(one)]
         reading = [one for one in equations if not self._reads(one).isdisjoint(self.memory_of)]
@@ -84,22 +87,31 @@ class StartTaker:
 
     # ------------------------------------------------------------------------------- `d = ...`, explicit
 
+    def _given(self) -> list[FlatEquation]:
+        """Initial equations of the form `d = ...` or `pre(d) = ...`."""
+        items = self.d.flat.initial_equations
+        return [one for one in items if isinstance(one, FlatEquation) and one.variability is Variability.DISCRETE]
+
     def _assigned(self) -> list[_Assigned]:
-        found, symbols = [], self.d.symbols
-        for entry in self.d.storage["initial_discrete_values"]:
-            position = entry["target"]
-            if symbols.scalar_type(position) == "string":
-                continue
-            span = symbols.spans.equation(entry["provenance"], None)
-            is_before = span is None or _says_before(span.text, symbols.raw[position]["name"])
-            values = scalars(self.d.shaped(position, entry["value"]))
+        found, nodes = [], self.d.nodes
+        for item in self._given():
+            left = nodes[item.left]
+            is_before = isinstance(left, FlatBuiltin) and left.name == "pre"
+            target = nodes[left.operands[0]] if isinstance(left, FlatBuiltin) else left
+            if not isinstance(target, VariableRef):
+                raise NotSupportedError(
+                    f"{item.span}: an initial equation for a part of a discrete variable is not supported",
+                    hint="write it for the variable as a whole, or give `start` and `fixed = true`",
+                )
+            position = target.variable
+            values = scalars(self.d.shaped(position, item.right))
             for own, value in zip(scalars(self.d.value(position)), values, strict=True):
                 memory = self._behind(own)
                 if is_before:
                     if memory is None:  # nothing reads pre(d), and it says nothing about d
                         continue
                     own = var(self.g, memory.before)
-                found.append(_Assigned(memory, value, Equation(sub(self.g, own, value), span), is_before))
+                found.append(_Assigned(memory, value, Equation(sub(self.g, own, value), item.span), is_before))
         return found
 
     def _behind(self, e: int) -> Memory | None:
@@ -186,23 +198,3 @@ class StartTaker:
                 return
             for one, start in zip(memories, starts, strict=True):
                 self._set(one, start=start)
-
-
-def _says_before(text: str, name: str) -> bool:
-    """An equation that gives `pre(name)`, not `name`; rumoca lists both alike.
-
-    The text knows a part of the name only, or, in a chain of equations pre(a) = pre(b), other members of it.
-    """
-    whole = _plain(name)
-    sides = [_plain(side) for side in re.sub(r"^.*?\bloop\b", "", text, flags=re.DOTALL).split("=", 1)]
-    for side in sides:
-        inner = re.fullmatch(r"pre\((.*)\)", side)
-        own = side if inner is None else inner[1]
-        if whole == own or whole.endswith(f".{own}"):
-            return inner is not None
-    return any(side.startswith("pre(") for side in sides)
-
-
-def _plain(text: str) -> str:
-    """Without subscripts and spaces."""
-    return re.sub(r"\[[^]]*\]|\s", "", text)

@@ -9,8 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pliant.errors import ModelError, NotSupportedError
+from pliant.errors import ModelError
 from pliant.expr.build import add, const, div, logical_and, logical_not, logical_or, mul, neg, power, sub, value_of
+from pliant.frontend.flat.expressions import (
+    LOGICAL,
+    NONE,
+    WHOLE,
+    ClockInterval,
+    ClockTick,
+    FlatArray,
+    FlatBinary,
+    FlatBuiltin,
+    FlatCall,
+    FlatChoice,
+    FlatComprehension,
+    FlatField,
+    FlatIndex,
+    FlatLiteral,
+    FlatLoop,
+    FlatOutput,
+    FlatRange,
+    FlatRecord,
+    FlatReduction,
+    FlatTuple,
+    FlatUnary,
+    FlatUpdate,
+    IteratorRef,
+    LocalRef,
+    TimeRef,
+    VariableRef,
+)
 from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.values import Arr, Rec, Value, map1, map2, matrix_power, multiply, stack
 from pliant.ir import Graph, Op
@@ -19,21 +47,20 @@ if TYPE_CHECKING:
     from pliant.frontend.scalar.interpret import Interpreter
 
 Step = Callable[[], None]
-Maker = Callable[["Interpreter", int], Step]
+Maker = Callable[["Interpreter", int, Any], Step]
 
 COMPARE = {
-    "less": (Op.LT, False),
-    "greater": (Op.LT, True),
-    "less_equal": (Op.LE, False),
-    "greater_equal": (Op.LE, True),
-    "equal": (Op.EQ, False),
-    "not_equal": (Op.NE, False),
+    "<": (Op.LT, False),
+    ">": (Op.LT, True),
+    "<=": (Op.LE, False),
+    ">=": (Op.LE, True),
+    "==": (Op.EQ, False),
+    "<>": (Op.NE, False),
 }
 
 
-def _literal(run: Interpreter, number: int) -> Step:
-    ((kind, raw),) = run.nodes.raw[number].items()
-    value: Value = raw if kind == "string" else const(run.g, float(raw))
+def _literal(run: Interpreter, number: int, node: FlatLiteral) -> Step:
+    value: Value = node.value if isinstance(node.value, str) else const(run.g, float(node.value))
     values = run.values
 
     def step() -> None:
@@ -42,49 +69,69 @@ def _literal(run: Interpreter, number: int) -> Step:
     return step
 
 
-def _coordinate(run: Interpreter, number: int) -> Step:
+def _iterator(run: Interpreter, number: int, node: IteratorRef) -> Step:
+    values, points, which = run.values, run.points, node.number
+
+    def step() -> None:
+        values[number] = points[which]
+
+    return step
+
+
+def _local(run: Interpreter, number: int, node: LocalRef) -> Step:
+    values, all_locals, function, which = run.values, run.locals, node.function, node.number
+
+    def step() -> None:
+        found = all_locals[function][which]
+        values[number] = run.default(function, which) if found is None else found
+
+    return step
+
+
+def _variable(run: Interpreter, number: int, node: VariableRef) -> Step:
+    values, which = run.values, node.variable
+
+    def step() -> None:
+        values[number] = run.variable(which, number)
+
+    return step
+
+
+def _time(run: Interpreter, number: int, _: TimeRef) -> Step:
     values = run.values
-    raw = run.nodes.raw[number]
-    which: Any
-    kind, which = (raw, None) if isinstance(raw, str) else next(iter(raw.items()))
-    if kind == "binder":
-        points, domain, place = run.points, which["domain"], which["ordinal"]
 
-        def binder() -> None:
-            values[number] = points[domain][place]
+    def step() -> None:
+        values[number] = run.g.intern((Op.TIME,))
 
-        return binder
-    if kind == "function_parameter":
-        parameters, function, ordinal = run.parameters, which["function"], which["ordinal"]
-
-        def parameter() -> None:
-            values[number] = parameters[function][ordinal]
-
-        return parameter
-
-    def other() -> None:
-        values[number] = run.coordinate(kind, which, number)
-
-    return other
+    return step
 
 
-def _binary(run: Interpreter, number: int) -> Step:
-    raw = run.nodes.raw[number]
-    operator: str = raw["operator"]
-    values, g, a, b = run.values, run.g, raw["lhs"], raw["rhs"]
-    if operator in ("and", "or"):
-        return _logical(run, number, operator == "and")
+def _special(run: Interpreter, number: int, node: Any) -> Step:
+    values = run.values
+
+    def step() -> None:
+        values[number] = run.special(number, node)
+
+    return step
+
+
+def _binary(run: Interpreter, number: int, node: FlatBinary) -> Step:
+    operator = node.operator
+    values, g, a, b = run.values, run.g, node.left, node.right
+    if operator in LOGICAL:
+        return _logical(run, number, node)
     if operator in COMPARE:
 
         def compare() -> None:
-            values[number] = run.relation(number, operator, values[a], values[b])
+            values[number] = run.relation(number, operator, values[a], values[b])  # type: ignore[arg-type]
 
         return compare
-    scalar = _ARITHMETIC[operator.removeprefix("elementwise_")]
+    scalar = _ARITHMETIC[operator.removeprefix(".")]
     general = _GENERAL.get(operator)
 
     def step() -> None:
-        x, y = values[a], values[b]
+        x: Any = values[a]
+        y: Any = values[b]
         if x.__class__ is int and y.__class__ is int:
             values[number] = scalar(g, x, y)
         elif general is not None:
@@ -95,13 +142,13 @@ def _binary(run: Interpreter, number: int) -> Step:
     return step
 
 
-def _logical(run: Interpreter, number: int, is_and: bool) -> Step:
+def _logical(run: Interpreter, number: int, node: FlatBinary) -> Step:
     values, g = run.values, run.g
-    a, b = run.nodes.strict[number][0], run.nodes.lazy[number][0]
+    a, b, is_and = node.left, node.right, node.operator == "and"
     scalar = logical_and if is_and else logical_or
 
     def step() -> None:
-        x = values[a]
+        x: Any = values[a]
         known = run.decided(x)
         if known is not None and bool(known) != is_and:
             values[number] = const(g, known)
@@ -130,32 +177,30 @@ def _power_values(run: Interpreter, x: Value, y: Value) -> Value:
     return map2(run.g, power, x, y)
 
 
-_ARITHMETIC = {"add": add, "subtract": sub, "multiply": mul, "divide": _divide, "power": power}
+_ARITHMETIC = {"+": add, "-": sub, "*": mul, "/": _divide, "^": power}
 _GENERAL: dict[str, Callable[[Interpreter, Value, Value], Value]] = {
-    "add": _add_values,
-    "multiply": lambda run, x, y: multiply(run.g, x, y),
-    "power": _power_values,
+    "+": _add_values,
+    "*": lambda run, x, y: multiply(run.g, x, y),
+    "^": _power_values,
 }
 
 
-_UNARY: dict[str, Callable[[Graph, int], int]] = {"negate": neg, "not": logical_not, "plus": lambda _, e: e}
+_UNARY: dict[str, Callable[[Graph, int], int]] = {"-": neg, "not": logical_not, "+": lambda _, e: e}
 
 
-def _unary(run: Interpreter, number: int) -> Step:
-    raw = run.nodes.raw[number]
-    values, g, a = run.values, run.g, raw["operand"]
-    scalar = _UNARY[raw["operator"]]
+def _unary(run: Interpreter, number: int, node: FlatUnary) -> Step:
+    values, g, a = run.values, run.g, node.operand
+    scalar = _UNARY[node.operator]
 
     def step() -> None:
-        x = values[a]
+        x: Any = values[a]
         values[number] = scalar(g, x) if x.__class__ is int else map1(lambda e: scalar(g, e), x)
 
     return step
 
 
-def _conditional(run: Interpreter, number: int) -> Step:
-    values = run.values
-    operands = run.nodes.strict[number] + run.nodes.lazy[number]
+def _choice(run: Interpreter, number: int, node: FlatChoice) -> Step:
+    values, operands = run.values, node.operands
     pairs = [(operands[k], operands[k + 1]) for k in range(0, len(operands) - 1, 2)]
 
     def step() -> None:
@@ -183,10 +228,11 @@ def _conditional(run: Interpreter, number: int) -> Step:
     return step
 
 
-def _array(run: Interpreter, number: int) -> Step:
-    values, operands = run.values, run.nodes.strict[number]
-    if not operands:
-        shape = tuple(run.types[run.nodes.raw[number]["value_type"]]["dimensions"])
+def _array(run: Interpreter, number: int, node: FlatArray) -> Step:
+    values: list[Any] = run.values
+    elements = node.elements
+    if not elements:
+        shape = tuple(n or 0 for n in run.tape.types[number].shape)
 
         def empty() -> None:
             values[number] = Arr(shape, [])
@@ -194,23 +240,33 @@ def _array(run: Interpreter, number: int) -> Step:
         return empty
 
     def step() -> None:
-        values[number] = stack([values[a] for a in operands])
+        values[number] = stack([values[a] for a in elements])
 
     return step
 
 
-def _record(run: Interpreter, number: int) -> Step:
-    values, operands = run.values, run.nodes.strict[number]
+def _record(run: Interpreter, number: int, node: FlatRecord) -> Step:
+    values, fields = run.values, node.fields
 
     def step() -> None:
-        values[number] = Rec([values[a] for a in operands])
+        values[number] = Rec([values[a] for a in fields])
 
     return step
 
 
-def _field(run: Interpreter, number: int) -> Step:
-    values, raw = run.values, run.nodes.raw[number]
-    base, field = raw["base"], raw["field"]
+def _tuple(run: Interpreter, number: int, node: FlatTuple) -> Step:
+    values: list[Any] = run.values
+    elements = node.elements
+
+    def step() -> None:
+        values[number] = [values[a] for a in elements if a != NONE]
+
+    return step
+
+
+def _field(run: Interpreter, number: int, node: FlatField) -> Step:
+    values: list[Any] = run.values
+    base, field = node.base, node.number
 
     def step() -> None:
         value = values[base]
@@ -224,71 +280,87 @@ def _field(run: Interpreter, number: int) -> Step:
     return step
 
 
-def _comprehension(run: Interpreter, number: int) -> Step:
-    values, raw = run.values, run.nodes.raw[number]
-    domain, body = raw["domain"], raw["body"]
+def _comprehended(run: Interpreter, body: int, loops: tuple[FlatLoop, ...]) -> Arr:
+    shape = tuple(len(run.range_of(loop.range)) for loop in loops)
+    parts = [run.value(body) for _ in run.over(loops)]
+    inner = stack(parts) if parts else Arr((0,), [])
+    return Arr((*shape, *inner.shape[1:]), inner.flat)
+
+
+def _comprehension(run: Interpreter, number: int, node: FlatComprehension) -> Step:
+    values = run.values
 
     def step() -> None:
-        shape = tuple(len(r) for r in run.domains[domain])
-        parts = [run.value(body) for _ in run.over(domain)]
-        inner = stack(parts) if parts else Arr((0,), [])
-        values[number] = Arr((*shape, *inner.shape[1:]), inner.flat)
+        values[number] = _comprehended(run, node.body, node.loops)
 
     return step
 
 
-def _index(run: Interpreter, number: int) -> Step:
-    values, raw, subscripts = run.values, run.nodes.raw[number], run.nodes.subscripts[number]
-    base = raw["base"]
-    if len(subscripts) == 1 and subscripts[0][0] == "index":
-        place, graph_nodes = subscripts[0][1], run.g.nodes
+def _reduction(run: Interpreter, number: int, node: FlatReduction) -> Step:
+    values = run.values
+
+    def step() -> None:
+        values[number] = run.builtin(node.name, number, [_comprehended(run, node.body, node.loops)])
+
+    return step
+
+
+def _index(run: Interpreter, number: int, node: FlatIndex) -> Step:
+    values: list[Any] = run.values
+    base, subscripts = node.base, node.subscripts
+    if len(subscripts) == 1 and subscripts[0] != WHOLE and not run.tape.types[subscripts[0]].shape:
+        place, graph_nodes = subscripts[0], run.g.nodes
 
         def one() -> None:
             array = values[base]
-            node = graph_nodes[values[place]]
-            if node[0] == 0 and len(array.shape) == 1 and 1 <= node[1] <= array.shape[0]:
-                values[number] = array.flat[int(node[1]) - 1]
+            chosen = graph_nodes[values[place]]
+            if chosen[0] == 0 and len(array.shape) == 1 and 1 <= chosen[1] <= array.shape[0]:
+                values[number] = array.flat[int(chosen[1]) - 1]
             else:
                 values[number] = arrays.pick(run, array, [("index", values[place])])
 
         return one
 
     def step() -> None:
-        chosen = [(kind, values[s] if s >= 0 else 0) for kind, s in subscripts]
-        values[number] = arrays.pick(run, values[base], chosen)
+        values[number] = arrays.pick(run, values[base], _chosen(values, subscripts))
 
     return step
 
 
-def _array_update(run: Interpreter, number: int) -> Step:
-    values, raw, subscripts = run.values, run.nodes.raw[number], run.nodes.subscripts[number]
-    base, new = raw["base"], raw["value"]
+def _chosen(values: list[Any], subscripts: tuple[int, ...]) -> list[arrays.Subscript]:
+    return [("whole", 0) if s == WHOLE else ("index", values[s]) for s in subscripts]
+
+
+def _update(run: Interpreter, number: int, node: FlatUpdate) -> Step:
+    values: list[Any] = run.values
 
     def step() -> None:
-        chosen = [(kind, values[s] if s >= 0 else 0) for kind, s in subscripts]
-        values[number] = arrays.update(run, values[base], values[new], chosen)
+        chosen = _chosen(values, node.subscripts)
+        values[number] = arrays.update(run, values[node.base], values[node.value], chosen)
 
     return step
 
 
-def _range(run: Interpreter, number: int) -> Step:
-    values, raw = run.values, run.nodes.raw[number]
-    first, step_id, last = raw["start_expression"], raw["explicit_step_expression"], raw["stop_expression"]
+def _range(run: Interpreter, number: int, node: FlatRange) -> Step:
+    values: list[Any] = run.values
 
     def step() -> None:
         why = "a range"
-        start, stop = run.number(values[first], why), run.number(values[last], why)
-        width = 1.0 if step_id is None else run.number(values[step_id], why)
+        start, stop = run.number(values[node.start], why), run.number(values[node.stop], why)
+        width = 1.0 if node.step == NONE else run.number(values[node.step], why)
         count = int((stop - start) / width + 1e-9) + 1 if (stop - start) / width > -1e-9 else 0
         values[number] = Arr((count,), [const(run.g, start + k * width) for k in range(count)])
 
     return step
 
 
-def _builtin(run: Interpreter, number: int) -> Step:
-    values, operands = run.values, run.nodes.strict[number]
-    raw = run.nodes.raw[number]
-    name = raw["builtin"]
+def _builtin(run: Interpreter, number: int, node: FlatBuiltin) -> Step:
+    values: list[Any] = run.values
+    name, operands = node.name, node.operands
+    if name in SPECIAL:
+        return _special(run, number, node)
+    if name == "String":
+        return _string(run, number, operands[0])
 
     def step() -> None:
         values[number] = run.builtin(name, number, [values[a] for a in operands])
@@ -296,36 +368,8 @@ def _builtin(run: Interpreter, number: int) -> Step:
     return step
 
 
-def _call(run: Interpreter, number: int) -> Step:
-    values, raw, operands = run.values, run.nodes.raw[number], run.nodes.strict[number]
-    owner, output, function = raw["owner"], raw["output"], raw["function"]
-    if owner != number:
-
-        def other() -> None:
-            values[number] = run.results[owner][output]
-
-        return other
-
-    def step() -> None:
-        results = run.call(function, number, [values[a] for a in operands])
-        run.results[number] = results
-        values[number] = results[output]
-
-    return step
-
-
-def _function_value(run: Interpreter, number: int) -> Step:
-    values, raw = run.values, run.nodes.raw[number]
-    definitions, function, ordinal = run.definitions, raw["function"], raw["definition_ordinal"]
-
-    def step() -> None:
-        values[number] = definitions[function][ordinal]
-
-    return step
-
-
-def _string_conversion(run: Interpreter, number: int) -> Step:
-    values, a = run.values, run.nodes.raw[number]["value"]
+def _string(run: Interpreter, number: int, a: int) -> Step:
+    values: list[Any] = run.values
 
     def step() -> None:
         x = values[a]
@@ -335,40 +379,72 @@ def _string_conversion(run: Interpreter, number: int) -> Step:
     return step
 
 
-def _clock_transfer(run: Interpreter, number: int) -> Step:
+def _call(run: Interpreter, number: int, node: FlatCall) -> Step:
+    values: list[Any] = run.values
+    function, operands = node.function, node.operands
+    is_single = run.tape.flat.functions[function].n_outputs == 1
+
     def step() -> None:
-        run.values[number] = run.coordinate("clock_transfer", None, number)
+        results = run.call(function, [values[a] for a in operands])
+        values[number] = results[0] if is_single else results
 
     return step
 
 
-def _internal(run: Interpreter, number: int) -> Step:
-    raise NotSupportedError(
-        f"rumoca's internal expression {number} is used, which pliant does not support",
-        hint="write this equation in a simpler form, and report the model",
-    )
+def _output(run: Interpreter, number: int, node: FlatOutput) -> Step:
+    values: list[Any] = run.values
+
+    def step() -> None:
+        values[number] = values[node.call][node.number]
+
+    return step
 
 
-MAKERS: dict[str, Maker] = {
-    "literal": _literal,
-    "coordinate": _coordinate,
-    "binary": _binary,
-    "unary": _unary,
-    "conditional": _conditional,
-    "array": _array,
-    "record": _record,
-    "field": _field,
-    "comprehension": _comprehension,
-    "index": _index,
-    "array_update": _array_update,
-    "range": _range,
-    "builtin": _builtin,
-    "runtime_quotient_owner": _builtin,
-    "call": _call,
-    "function_value": _function_value,
-    "string_conversion": _string_conversion,
-    "clock_transfer": _clock_transfer,
-    "internal": _internal,
-    "function_fold_parameter": _internal,
-    "function_fold_output": _internal,
+# operators whose meaning events and time give: the owner of variables evaluates them
+SPECIAL = frozenset(
+    [
+        "der",
+        "pre",
+        "previous",
+        "edge",
+        "change",
+        "initial",
+        "terminal",
+        "delay",
+        "sample",
+        "hold",
+        "subSample",
+        "superSample",
+        "shiftSample",
+        "backSample",
+        "noClock",
+        "spatialDistribution",
+        "firstTick",
+        "Clock",
+    ]
+)
+
+MAKERS: dict[type, Maker] = {
+    FlatLiteral: _literal,
+    VariableRef: _variable,
+    TimeRef: _time,
+    IteratorRef: _iterator,
+    LocalRef: _local,
+    FlatBinary: _binary,
+    FlatUnary: _unary,
+    FlatChoice: _choice,
+    FlatArray: _array,
+    FlatRecord: _record,
+    FlatField: _field,
+    FlatComprehension: _comprehension,
+    FlatReduction: _reduction,
+    FlatIndex: _index,
+    FlatUpdate: _update,
+    FlatRange: _range,
+    FlatBuiltin: _builtin,
+    FlatCall: _call,
+    FlatOutput: _output,
+    FlatTuple: _tuple,
+    ClockTick: _special,
+    ClockInterval: _special,
 }

@@ -1,12 +1,12 @@
 """Variables of the model: names, attributes, and what an expression reads when it names one.
 
-Numbers are given in the order of rumoca's list, arrays element by element. Derivatives and discrete variables follow,
+Numbers are given in the order of the flat model, arrays element by element. Derivatives and discrete variables follow,
 each when an equation first uses it: an element of an array that is never differentiated has no derivative.
 
-A parameter stays a symbol if it may be changed without changing the structure: Real or Integer, tunable, and not used
-by rumoca while it instantiated the model. Everything else is folded to a number, with the reason kept for the user.
-When a size or an index turns out to need a parameter, its value is taken and the parameter is noted as ``forced``;
-the caller then starts again with it folded.
+A parameter stays a symbol if it may be changed without changing the structure: Real or Integer, and not locked by the
+front end. Everything else is folded to a number, with the reason kept for the user. When a size or an index turns out
+to need a parameter, its value is taken and the parameter is noted as ``forced``; the caller then starts again with it
+folded.
 """
 
 from __future__ import annotations
@@ -20,27 +20,29 @@ from typing import Any
 from pliant.errors import ModelError, PliantError
 from pliant.expr.build import const, substitute, value_of, var, variables_of
 from pliant.expr.evaluate import expand_relations
-from pliant.frontend.rumoca.nodes import Nodes
+from pliant.frontend.flat.model import FlatVariable
+from pliant.frontend.flat.types import BaseType, Causality, Variability
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.values import Arr, Lazy, Value, scalars
-from pliant.ir import Kind, Op, Refusal, StateSelect, Variable
+from pliant.ir import Kind, Refusal, Variable
 
-_SELECT = {
-    "Never": StateSelect.NEVER,
-    "Avoid": StateSelect.AVOID,
-    "Default": StateSelect.DEFAULT,
-    "Prefer": StateSelect.PREFER,
-    "Always": StateSelect.ALWAYS,
-}
-_ARTICLE = {"boolean": "Boolean", "enumeration": "enumeration", "string": "String"}
-USED = "its value was used to build the equations"
-DISCRETE_ROLES = frozenset({"discrete_real", "discrete_value"})
-PARAMETER_ROLES = frozenset({"parameter", "constant"})
+_ARTICLE = {BaseType.BOOLEAN: "Boolean", BaseType.ENUMERATION: "enumeration", BaseType.STRING: "String"}
+_TYPE_NAMES = {base: base.value.lower() for base in BaseType}
 
 
 class CircularError(ModelError):
     """Parameters whose values need each other."""
+
+
+def is_parameter(variable: FlatVariable) -> bool:
+    """Parameter or constant."""
+    return variable.variability <= Variability.PARAMETER
+
+
+def is_discrete(variable: FlatVariable) -> bool:
+    """Set by events, not from outside."""
+    return variable.variability is Variability.DISCRETE and variable.causality is not Causality.INPUT
 
 
 def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
@@ -54,17 +56,14 @@ def element_names(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 class Symbols:
-    """Scalar variables of the system and the values that variables of rumoca stand for."""
+    """Scalar variables of the system and the values that variables of the flat model stand for."""
 
-    def __init__(
-        self, run: Interpreter, storage: dict[str, Any], forced: dict[int, str], fold_parameters: bool
-    ) -> None:
-        self.run, self.g, self.spans = run, run.g, run.spans
-        self.raw: list[dict[str, Any]] = storage["variables"]
-        self.types: list[dict[str, Any]] = storage["value_types"]
+    def __init__(self, run: Interpreter, forced: dict[int, str], fold_parameters: bool) -> None:
+        self.run, self.g = run, run.g
+        self.flat: Sequence[FlatVariable] = run.tape.variables
         self.variables: list[Variable] = run.masks.variables
-        self.owner: list[int] = []  # variable number -> position in rumoca's list
-        self.base: dict[int, int] = {}  # position in rumoca's list -> number of the first element
+        self.owner: list[int] = []  # variable number -> position in the flat model
+        self.base: dict[int, int] = {}  # position in the flat model -> number of the first element
         self.cache: dict[int, Value] = {}
         self.derivative: dict[int, int] = {}
         self.derivatives: dict[int, Value] = {}
@@ -76,60 +75,51 @@ class Symbols:
         self.fixed: dict[str, str] = {}
         self.refusals: list[Refusal] = []
         self.notes: list[str] = []
-        self.positions: dict[str, int] = {}
-        self.deciding: set[str] | None = None
-        self.read = _parameters_read(run.nodes)
 
     # --------------------------------------------------------------------------------------- declaration
 
     def shape(self, position: int) -> tuple[int, ...]:
-        """Sizes of a variable of rumoca."""
-        return tuple(self.types[self.raw[position]["value_type"]]["dimensions"])
+        """Sizes of a variable of the flat model."""
+        return self.flat[position].type.shape  # type: ignore[return-value]  # sizes of variables are known
 
-    def scalar_type(self, position: int) -> str:
-        """real, integer, boolean, enumeration or string."""
-        return str(self.types[self.raw[position]["value_type"]]["scalar"])
+    def is_text(self, position: int) -> bool:
+        """Strings are no variables of the system."""
+        return self.flat[position].type.base is BaseType.STRING
 
     def declare(self) -> None:
         """Numbers for everything but strings and discrete variables."""
-        for position, raw in enumerate(self.raw):
-            role = raw["role"]
-            if raw["name"] == "time":  # rumoca reads the independent variable wherever the model says `time`
-                raise ModelError(
-                    f"{self.spans.of(raw['declaration'])}: `time` is the time itself and cannot be declared",
-                    hint="choose another name",
-                )
-            if role in DISCRETE_ROLES or self.scalar_type(position) == "string":
+        for position, own in enumerate(self.flat):
+            if is_discrete(own) or self.is_text(position):
                 continue
-            kind = Kind.PARAMETER if role in PARAMETER_ROLES else Kind.INPUT if role == "input" else Kind.UNKNOWN
-            self.add(position, kind)
+            is_input = own.causality is Causality.INPUT
+            self.add(position, Kind.PARAMETER if is_parameter(own) else Kind.INPUT if is_input else Kind.UNKNOWN)
 
     def add(self, position: int, kind: Kind, form: str = "{}") -> int:
         """New scalar variables; the number of the first."""
-        raw = self.raw[position]
-        attributes = raw["attributes"]
+        own = self.flat[position]
         first = len(self.variables)
         self.base.setdefault(position, first)
         shape = self.shape(position)
-        fixed = attributes["fixed"] or [False]
+        fixed = own.fixed or (False,)
         fixed = fixed * prod(shape) if len(fixed) == 1 else fixed
-        select = _SELECT.get(attributes["state_select"], StateSelect.DEFAULT)
-        scalar_type, span = self.scalar_type(position), self.spans.of(raw["declaration"])
-        for name, is_fixed in zip(element_names(raw["name"], shape), fixed or [False], strict=False):
+        scalar_type = _TYPE_NAMES[own.type.base]
+        literals = self.run.tape.flat.enumerations[own.type.number].literals if own.type.number >= 0 else ()
+        tunable = own.variability is Variability.PARAMETER and not own.is_final and not own.is_evaluated
+        for name, is_fixed in zip(element_names(own.name, shape), fixed or (False,), strict=False):
             self.variables.append(
                 Variable(
                     form.format(name),
                     kind,
                     scalar_type,
-                    fixed=bool(is_fixed),
-                    unit=attributes["unit"] or "",
-                    description=attributes["description"] or "",
-                    state_select=select,
-                    is_output=attributes["causality"] == "output",
-                    is_discrete=raw["variability"] == "discrete",
-                    literals=tuple(raw.get("literals", ())),
-                    tunable=bool(attributes["is_tunable"]),
-                    span=span,
+                    fixed=is_fixed,
+                    unit=own.unit,
+                    description=own.description,
+                    state_select=own.state_select,
+                    is_output=own.causality is Causality.OUTPUT,
+                    is_discrete=own.variability is Variability.DISCRETE,
+                    literals=literals,
+                    tunable=tunable,
+                    span=own.span,
                 )
             )
             self.owner.append(position)
@@ -145,28 +135,27 @@ class Symbols:
         self.variables[number] = replace(self.variables[number], **attributes)
 
     def bounds(self, position: int, first: int) -> None:
-        """start, min, max and nominal of one variable of rumoca."""
-        raw = self.raw[position]
-        attributes = raw["attributes"]
-        is_parameter = raw["role"] in PARAMETER_ROLES
+        """start, min, max and nominal of one variable of the flat model."""
+        own = self.flat[position]
+        is_constant = is_parameter(own)
         n = prod(self.shape(position))
         for name in ("start", "min", "max", "nominal"):
-            expression = attributes[name]
-            if expression is None or (name == "start" and (is_parameter or self._is_default(position, expression))):
+            expression = getattr(own, name)
+            if expression is None or (name == "start" and is_constant):
                 continue
             try:
                 found = scalars(self.run.value(expression))
             except PliantError as error:
-                place = self.spans.of(raw["declaration"])
+                place = own.span
                 if name in ("start", "nominal"):
-                    raise type(error)(f"{place}: {name} of `{raw['name']}`: {error.message}", hint=error.hint) from None
-                self.notes.append(f"{place}: {name} of `{raw['name']}` is ignored: {error.message}")
+                    raise type(error)(f"{place}: {name} of `{own.name}`: {error.message}", hint=error.hint) from None
+                self.notes.append(f"{place}: {name} of `{own.name}` is ignored: {error.message}")
                 continue  # no result depends on a bound
             self._check_variability(name, position, found)
-            found = self._fitted(found, n, f"{name} of `{raw['name']}`")
+            found = self._fitted(found, n, f"{name} of `{own.name}`")
             for number, e in zip(range(first, first + n), found, strict=True):
                 self.change(number, **{name: e})
-        if not is_parameter:
+        if not is_constant:
             for variable in self.variables[first : first + n]:
                 self._check_start(variable)
 
@@ -175,18 +164,18 @@ class Symbols:
         masks = self.run.masks
         if not any(masks.of(e) & ~PARAM for e in found):
             return
-        raw = self.raw[position]
+        own = self.flat[position]
         plain = expand_relations(self.g, found, self.run.relations)
         reads = sorted({number for e in plain for number in variables_of(self.g, e)})
         constant = (Kind.PARAMETER, Kind.CONSTANT)
         moving = [self.variables[v].name for v in reads if self.variables[v].kind not in constant]
         what = ", ".join(f"`{name}`" for name in moving[:3]) or "time"
-        place = self.spans.of(raw["declaration"])
-        own = "itself" if moving == [raw["name"]] else what
+        place = own.span
+        which = "itself" if moving == [own.name] else what
         raise ModelError(
-            f"{place}: `{attribute}` of `{raw['name']}` depends on {own}; attributes may only depend on parameters and "
+            f"{place}: `{attribute}` of `{own.name}` depends on {which}; attributes may only depend on parameters and "
             "constants",
-            hint=f"write it as an initial equation: `{raw['name']} = ...`"
+            hint=f"write it as an initial equation: `{own.name} = ...`"
             if attribute == "start"
             else "use a parameter or a number",
         )
@@ -198,14 +187,6 @@ class Symbols:
         if len(found) != n:
             raise ModelError(f"{what} has {len(found)} values for {n} elements", hint=f"give one value, or {n}")
         return found
-
-    def _is_default(self, position: int, expression: int) -> bool:
-        """A start value that the modeller did not give."""
-        nodes = self.run.nodes
-        origin = nodes.origin(expression)
-        if isinstance(origin, dict) and origin.get("generated") == "default_start":
-            return True
-        return bool(nodes.span(expression) == self.raw[position]["declaration"].get("span"))
 
     def _check_start(self, variable: Variable) -> None:
         if variable.start is None or (variable.min is None and variable.max is None):
@@ -231,7 +212,7 @@ class Symbols:
         is an error.
         """
         try:
-            self._evaluate_in_order([p for p, raw in enumerate(self.raw) if raw["role"] in PARAMETER_ROLES])
+            self._evaluate_in_order([p for p, own in enumerate(self.flat) if is_parameter(own)])
         except CircularError as error:
             raise ModelError(error.message, hint=error.hint) from None
 
@@ -250,52 +231,30 @@ class Symbols:
                     path.add(position)
                     stack.append((position, True))
                     stack.extend(
-                        (p, False) for p in self.run.nodes.parameters_in(self._source(position)) if p not in done
+                        (p, False) for p in self.run.tape.parameters_in(self._source(position)) if p not in done
                     )
 
     def _source(self, position: int) -> int | None:
-        attributes = self.raw[position]["attributes"]
-        binding: int | None = attributes["binding"]
-        if binding is not None:
-            return binding
-        start: int | None = attributes["start"]
-        return None if start is None or self._is_default(position, start) else start
+        own = self.flat[position]
+        return own.start if own.binding is None else own.binding
 
     def _reason(self, position: int) -> str | None:
         """Why a parameter is folded, None if it stays a symbol."""
-        raw = self.raw[position]
-        attributes, kind = raw["attributes"], self.scalar_type(position)
-        if position in self.forced:
-            return self.forced[position]
+        own = self.flat[position]
         if self.fold_parameters:
             return "all parameters were asked to be numbers"
-        if raw["role"] == "constant":
+        if position in self.forced:
+            return self.forced[position]
+        if own.variability is Variability.CONSTANT:
             return "a constant"
-        if attributes["evaluable"]:
-            return USED
-        if kind in _ARTICLE:
-            return f"{_ARTICLE[kind]} parameters may decide about the structure of the model"
-        if kind == "integer" and position not in self.read:
-            return "no equation reads it; it may have decided about components"
-        if self._decides(position):
-            return "a component is declared under a condition with its name"
-        return None if attributes["is_tunable"] else "declared final"
+        if own.type.base in _ARTICLE:
+            return f"{_ARTICLE[own.type.base]} parameters may decide about the structure of the model"
+        return own.locked or ("declared final" if own.is_final else None)
 
     def _is_unknown(self, position: int) -> bool:
-        """fixed=false without a value; with one, rumoca found it in an initial algorithm."""
-        attributes = self.raw[position]["attributes"]
-        return attributes["binding"] is None and bool(attributes["fixed"]) and not all(attributes["fixed"])
-
-    def _decides(self, position: int) -> bool:
-        """The last part of the name stands in the condition of a conditional component.
-
-        rumoca decides about components by the parameter's value without saying so. The class cannot be known
-        here; a parameter of the same name elsewhere is folded needlessly.
-        """
-        if self.deciding is None:
-            sources = {raw["declaration"]["span"]["source"] for raw in self.raw if raw["declaration"].get("span")}
-            self.deciding = self.spans.condition_names(sources)
-        return self.raw[position]["name"].rpartition(".")[2] in self.deciding
+        """fixed=false without a value; with one, an initial algorithm gave it."""
+        own = self.flat[position]
+        return own.binding is None and bool(own.fixed) and not all(own.fixed)
 
     def _evaluate(self, position: int) -> None:
         """The value of one parameter, or why it has none."""
@@ -314,7 +273,7 @@ class Symbols:
         except CircularError:
             raise
         except PliantError as error:
-            name = self.raw[position]["name"]
+            name = self.flat[position].name
             if f"`{name}`" not in error.message:
                 error = type(error)(f"parameter `{name}`: {error.message}", hint=error.hint)
             self.failures[position] = error
@@ -324,7 +283,7 @@ class Symbols:
                 self.run.deciding = False
 
     def _evaluate_once(self, position: int) -> None:
-        if self.scalar_type(position) == "string":
+        if self.is_text(position):
             source = self._source(position)
             self.cache[position] = "" if source is None else self.run.value(source)
         else:
@@ -334,8 +293,8 @@ class Symbols:
         """A parameter that is read before its turn."""
         if position in self.being_evaluated:
             circle = [*self.being_evaluated[self.being_evaluated.index(position) :], position]
-            names = " -> ".join(self.raw[p]["name"] for p in circle)
-            place = self.spans.of(self.raw[position]["declaration"])
+            names = " -> ".join(self.flat[p].name for p in circle)
+            place = self.flat[position].span
             raise CircularError(
                 f"parameters depend on each other: {names}" + (f" ({place})" if place else ""),
                 hint="give one of them a value of its own",
@@ -343,16 +302,16 @@ class Symbols:
         self._evaluate(position)
 
     def _evaluate_number(self, position: int) -> None:
-        raw, run = self.raw[position], self.run
+        own, run = self.flat[position], self.run
         first = self.base[position]
         shape = self.shape(position)
         n = prod(shape)
-        own = self.variables[first : first + n]
+        first_span = self.variables[first].span if n else None
         reason = self._reason(position)
         source = self._source(position)
         if self._is_unknown(position):
             guesses: Sequence[int | None] = (
-                [None] * n if source is None else self._fitted(scalars(run.value(source)), n, raw["name"])
+                [None] * n if source is None else self._fitted(scalars(run.value(source)), n, own.name)
             )
             for number, guess in enumerate(guesses, first):
                 self.change(number, tunable=False, initial=True, start=guess)
@@ -360,28 +319,28 @@ class Symbols:
         if source is None:
             if reason is not None:
                 raise ModelError(
-                    f"parameter `{raw['name']}` has no value", hint=f"give it one where it is declared: {own[0].span}"
+                    f"parameter `{own.name}` has no value", hint=f"give it one where it is declared: {first_span}"
                 )
             self.cache[position] = self._symbols(first, shape)
             return
-        found = self._fitted(scalars(run.value(source)), n, f"parameter `{raw['name']}`")
+        found = self._fitted(scalars(run.value(source)), n, f"parameter `{own.name}`")
         if any(run.masks.of(e) & ~PARAM for e in found):
             raise ModelError(
-                f"the value of parameter `{raw['name']}` is not constant", hint="use a variable instead of a parameter"
+                f"the value of parameter `{own.name}` is not constant", hint="use a variable instead of a parameter"
             )
         # numbers alone that were not folded: the value of a function, or none at all
-        whole = f"parameter `{raw['name']}`"
+        whole = f"parameter `{own.name}`"
         found = [e if run.masks.of(e) else const(self.g, run.number(e, whole)) for e in found]
-        must = raw["role"] == "constant" or raw["attributes"]["evaluable"] or position in self.forced
+        must = own.variability is Variability.CONSTANT or position in self.forced
         if must or self.fold_parameters:
-            why = f"`{raw['name']}` is computed from it ({reason})"
+            why = f"`{own.name}` is computed from it ({reason})"
             found = [const(self.g, run.number(e, why)) for e in found]
         is_folded = reason is not None and all(value_of(self.g, e) is not None for e in found)
         for number, e in enumerate(found, first):
             self._set_parameter(number, e, is_folded)
             if reason is not None:
                 self.change(number, tunable=False)
-                if raw["role"] == "parameter":
+                if own.variability is Variability.PARAMETER:
                     self.fixed[self.variables[number].name] = reason
         if is_folded:
             self.cache[position] = Arr(shape, found) if shape else found[0]
@@ -433,7 +392,7 @@ class Symbols:
     def value(self, position: int) -> Value:
         """What an expression gets that reads a parameter, an input or a continuous variable."""
         found = self.cache.get(position)
-        if found is None and self.raw[position]["role"] in PARAMETER_ROLES:
+        if found is None and is_parameter(self.flat[position]):
             self._on_demand(position)
             found = self.cache.get(position)
         if found is None:
@@ -449,13 +408,14 @@ class Symbols:
         if found is None:
             shape, first = self.shape(position), self.base[position]
             if shape:
-                found = Arr(shape, Lazy(prod(shape), lambda k: self._derivative(first + k)))
+                found = Arr(shape, Lazy(prod(shape), lambda k: self.derivative_at(first + k)))
             else:
-                found = self._derivative(first)
+                found = self.derivative_at(first)
             self.derivatives[position] = found
         return found
 
-    def _derivative(self, number: int) -> int:
+    def derivative_at(self, number: int) -> int:
+        """der(v) of one scalar."""
         known = self.derivative.get(number)
         if known is None:
             variable = self.variables[number]
@@ -471,21 +431,3 @@ class Symbols:
             self.owner.append(self.owner[number])
             self.derivative[number] = known
         return var(self.g, known)
-
-    def position(self, name: str) -> int | None:
-        """Place of a variable in rumoca's list."""
-        if not self.positions:
-            self.positions = {raw["name"]: position for position, raw in enumerate(self.raw)}
-        return self.positions.get(name)
-
-    def time(self) -> int:
-        """The node of time."""
-        return self.g.intern((Op.TIME,))
-
-
-def _parameters_read(nodes: Nodes) -> set[int]:
-    found = set()
-    for kind, raw in zip(nodes.kind, nodes.raw, strict=True):
-        if kind == "coordinate" and isinstance(raw, dict) and "parameter" in raw:
-            found.add(raw["parameter"])
-    return found

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError
+from pliant.frontend.flat.model import FlatTable
 from pliant.ir import Table
 
 LINEAR, AKIMA, CONSTANT, FRITSCH_BUTLAND, STEFFEN, MAKIMA = range(1, 7)
@@ -32,22 +32,22 @@ HOLD, LAST_TWO, PERIODIC, NONE = range(1, 5)
 Piece = tuple[float, float, float, float]
 
 
-def make_table(name: str, raw: dict[str, Any], column: int) -> Table:
-    """Table of one column (1-based into the chosen columns) of an entry of ``external_tables``."""
-    columns = raw["columns"]
+def make_table(name: str, table: FlatTable, column: int) -> Table:
+    """Table of one column (1-based into the chosen columns) of a table."""
+    columns = table.columns
     if not 1 <= column <= len(columns):
         raise ModelError(
             f"table `{name}` has {len(columns)} columns, column {column} is read",
             hint=f"choose columns between 1 and {len(columns)}, or add the column to the table",
         )
-    rows = raw["data"]
+    rows = table.rows
     if not rows:
         raise ModelError(f"table `{name}` is empty", hint="give it at least one row")
-    xs = [float(row[0]) for row in rows]
-    ys = [float(row[columns[column - 1] - 1]) for row in rows]
+    xs = [row[0] for row in rows]
+    ys = [row[columns[column - 1] - 1] for row in rows]
     if any(b < a for a, b in pairwise(xs)):
         raise ModelError(f"the first column of table `{name}` decreases", hint="sort the rows of the table")
-    return interpolate(name, xs, ys, raw["smoothness"], raw["extrapolation"])
+    return interpolate(name, xs, ys, table.smoothness, table.extrapolation)
 
 
 def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, extrapolation: int) -> Table:
