@@ -198,6 +198,8 @@ class Sets:
         connected: dict[Var, set[Any]] = {}
         for group in groups:
             kind = group[0][0].connection
+            if all(key[0].number < 0 for key in group):
+                continue  # members of expandable connectors that nothing is connected to
             if kind == "flow":
                 self._balance(group)
                 for var, index, is_outside in group:
@@ -222,6 +224,8 @@ class Sets:
     def _member(self, key: Key, at: Any) -> int:
         var, index, _ = key
         span = at.span
+        if var.number < 0:
+            self.out.variables.enter(var)
         e = self.builder.ref(var.number, span)
         if index:
             e = self.builder.add(FlatIndex(e, tuple(self.builder.literal(k, span) for k in index)), span)

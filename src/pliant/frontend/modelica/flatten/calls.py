@@ -15,9 +15,14 @@ from pliant.frontend.flat.expressions import (
     FlatBinary,
     FlatBuiltin,
     FlatCall,
+    FlatComprehension,
+    FlatIndex,
     FlatLiteral,
+    FlatLoop,
     FlatOutput,
+    FlatRange,
     FlatRecord,
+    IteratorRef,
 )
 from pliant.frontend.flat.model import FlatClock
 from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, BaseType, Type
@@ -44,7 +49,7 @@ NAMED = {
     "superSample": ("u", "factor"),
     "shiftSample": ("u", "shiftCounter", "resolution"),
     "backSample": ("u", "backCounter", "resolution"),
-    "Clock": ("intervalCounter", "resolution"),
+    "Clock": ("", "", "solverMethod"),
 }
 
 
@@ -159,7 +164,7 @@ class CallTranslator:
         declared = self.out.functions.ranks(cls)
         size = shape[0]
         if size is None:
-            raise unsupported(f"`{cls.name}` is applied to arrays of unknown size", node, path=context.path)
+            return self._mapped(cls, given, declared, node, context)
         if size == 0:
             return self.builder.add(FlatArray(()), self.out.span(node), REAL.sized(tuple(shape)))
         parts = []
@@ -170,6 +175,20 @@ class CallTranslator:
                 inner[name] = self.out.element(e, (k,), node, context) if is_wide else e
             parts.append(self.invoke(cls, [], inner, node, context))
         return self.out.add(FlatArray(tuple(parts)), node, context)
+
+    def _mapped(self, cls: Class, given: dict[str, Any], ranks: dict[str, int], node: tree.Node, context: Context) -> int:
+        """{f(x[i]) for i in 1:size(x, 1)}"""
+        out, span = self.out, self.out.span(node)
+        wide = {n: e for n, e in given.items() if isinstance(e, int) and len(out.type(e).shape) > ranks[n]}
+        one = self.builder.literal(1, span)
+        last = out.add(FlatBuiltin("size", (next(iter(wide.values())), one)), node, context)
+        loop = FlatLoop(self.builder.iterator("i", INTEGER), out.add(FlatRange(one, NONE, last), node, context))
+        inner = dict(given)
+        for name, e in wide.items():
+            place = self.builder.add(IteratorRef(loop.iterator), span)
+            inner[name] = out.add(FlatIndex(e, (place,)), node, context)
+        body = self.invoke(cls, [], inner, node, context)
+        return out.add(FlatComprehension(body, (loop,)), node, context)
 
     # ------------------------------------------------------------------------------------------------ constructors
 
@@ -473,7 +492,11 @@ def _sample(self: CallTranslator, name: str, node: tree.Call, context: Context) 
         second = self.out.expr(arguments[1], context)
         if self.out.type(second).is_numeric:
             values = self.out.values
-            first = values.needed(arguments[0], context.scope, "the start of sample", context.known)
+            values.at_start += 1  # parameters that are found at the start: their initial equation with its time
+            try:
+                first = values.needed(arguments[0], context.scope, "the start of sample", context.known)
+            finally:
+                values.at_start -= 1
             interval = values.needed(arguments[1], context.scope, "the interval of sample", context.known)
             begin, step = Fraction(repr(float(first))), Fraction(repr(float(interval)))
             if step <= 0:
@@ -484,6 +507,10 @@ def _sample(self: CallTranslator, name: str, node: tree.Call, context: Context) 
             return self.builder.add(ClockTick(clock), self.out.span(node))
         return self.out.add(FlatBuiltin("sample", (self.out.expr(arguments[0], context), second)), node, context)
     return self.out.add(FlatBuiltin("sample", (self.out.expr(arguments[0], context),)), node, context)
+
+
+def _array(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
+    return self.out.add(FlatArray(tuple(self.out.expr(one, context) for one in node.arguments)), node, context)
 
 
 def _smooth(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
@@ -559,6 +586,7 @@ _SPECIAL: dict[str, Any] = {
     "identity": _sizes,
     "linspace": _sizes,
     "cat": _cat,
+    "array": _array,
     "sample": _sample,
     "smooth": _smooth,
     "cardinality": _value,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from pliant.frontend.flat.types import INTEGER
 from pliant.frontend.modelica.instances.classes import Scope
 from pliant.frontend.modelica.values.data import FunctionValue, Shaped
 
 __all__ = ["Context", "FunctionContext", "Shaped"]
+
+UNKNOWN = Shaped(None, INTEGER)  # a loop variable of a loop that stays one
 
 
 class FunctionContext:
@@ -54,6 +57,7 @@ class Context:
     @property
     def known(self) -> dict[str, Any] | None:
         """What the evaluation of values may use here."""
-        if self.function is not None:
-            return {**self.function.known, **self.env}
+        if self.function is not None or self.loops:
+            known = self.function.known if self.function is not None else {}
+            return {**known, **dict.fromkeys(self.loops, UNKNOWN), **self.env}
         return self.env or None

@@ -282,7 +282,8 @@ class Functions:
                 value = self._tried_value(cls, element, function)
             function.known[name] = Shaped(self.builder, of, value)
             locals_.append(FlatLocal(name, of, span=element.node.span))
-        self.builder.define(function.number, locals=tuple(locals_), n_outputs=len(outputs))
+            self.builder.define(function.number, locals=tuple(locals_))
+        self.builder.define(function.number, n_outputs=len(outputs))
 
     def _tried_value(self, cls: Class, element: Element, function: FunctionContext) -> Any:
         mod = element.node.modification  # type: ignore[union-attr]

@@ -13,8 +13,10 @@ from pliant.errors import ModelError
 from pliant.frontend.flat.build import FlatBuilder
 from pliant.frontend.flat.model import Experiment, FlatAlgorithm, FlatModel, SourceFile
 from pliant.frontend.modelica.connections.collect import Collector
+from pliant.frontend.modelica.connections.expandable import expand, unused
 from pliant.frontend.modelica.connections.graph import Graph
 from pliant.frontend.modelica.connections.sets import Sets
+from pliant.frontend.modelica.connections.streams import Streams
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import Equations
 from pliant.frontend.modelica.flatten.statements import Statements
@@ -88,6 +90,7 @@ class _Flattening:
         self.root = Inst(cls, cls.mod, None, "")
         self.variables = Variables(self.out, self.root)
         self.out.variables = self.variables
+        world.values.translator = self.out
         self.sets = Sets(self.out)
         self.graph = Graph(self.out, self.sets)
         self.collector = Collector(self.out)
@@ -98,8 +101,10 @@ class _Flattening:
         self._check_class()
         self._instantiate()
         self._connections()
+        left_out = unused(self.sets, self.vars)
         for var in self.vars:
-            self.variables.enter(var)
+            if var not in left_out:
+                self.variables.enter(var)
         self.variables.finish()
         equations = Equations(self.out)
         for inst in self.insts:
@@ -156,8 +161,6 @@ class _Flattening:
     def _connections(self) -> None:
         for inst in self.insts:
             self.collector.instance(inst)
-        from pliant.frontend.modelica.connections.expandable import expand
-
         for var in expand(self.collector):
             self.vars.append(var)
         for one in self.collector.connections:
@@ -167,8 +170,6 @@ class _Flattening:
         self.broken = self.graph.solve()
         self.world.values.graph = self.graph.answer
         self.sets.join()
-        from pliant.frontend.modelica.connections.streams import Streams
-
         self.out.streams = Streams(self.out, self.sets)
         self._discrete()
 

@@ -188,7 +188,7 @@ class Translator:
     def variable(self, var: Var, at: tree.Node, context: Context) -> int:
         """A variable of the model; constants of packages are their values."""
         if var.number < 0:
-            if var.variability > 1 and not var.parent.is_class:
+            if self.variables.is_inside(var):
                 self.variables.enter(var)
             else:
                 return self.constant(var, at, context)
@@ -477,9 +477,6 @@ def _concatenation(self: Translator, node: tree.Concatenation, context: Context)
     for row in node.rows:
         parts = tuple(self.expr(one, context) for one in row)
         rows.append(self.add(FlatBuiltin("[,]", parts), node, context))
-    simple = self._simple_matrix(rows, node, context) if hasattr(self, "_simple_matrix") else None
-    if simple is not None:
-        return simple
     return rows[0] if len(rows) == 1 else self.add(FlatBuiltin("[;]", tuple(rows)), node, context)
 
 

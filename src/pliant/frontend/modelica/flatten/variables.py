@@ -35,6 +35,8 @@ class Variables:
         self.out, self.builder, self.values = translator, translator.builder, translator.values
         self.root = root
         self.entered: list[Var] = []
+        self.done: set[int] = set()
+        self.place = 0
         self.equations = Equations(translator)
 
     def enter(self, var: Var) -> None:
@@ -48,15 +50,22 @@ class Variables:
         var.number = self.builder.variable(FlatVariable(var.path, of, variability))
         self.entered.append(var)
 
+    def is_inside(self, var: Var) -> bool:
+        """The variable belongs to the model, not to a package or another class."""
+        inst: Inst | None = var.parent
+        while inst is not None:
+            if inst is self.root:
+                return True
+            inst = inst.parent
+        return False
+
     def finish(self) -> None:
         """Bindings and attributes of all variables."""
-        done: set[int] = set()
-        place = 0
-        while place < len(self.entered):
-            var = self.entered[place]
-            place += 1
+        while self.place < len(self.entered):
+            var = self.entered[self.place]
+            self.place += 1
             self._check(var)
-            self.builder.variables[var.number] = self._declared(var, done)
+            self.builder.variables[var.number] = self._declared(var, self.done)
 
     def _check(self, var: Var) -> None:
         known = ATTRIBUTES[var.base]

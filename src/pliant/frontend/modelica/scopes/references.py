@@ -97,6 +97,8 @@ class Resolver:
             if parts and isinstance(parts[0], (Many, Group)):
                 inner = [one for part in parts for one in (part.elements if isinstance(part, Many) else part.items)]
                 return Group((*thing.shape, *parts[0].shape), inner)
+            if parts and all(one is ABSENT for one in parts):
+                return ABSENT
             return Group(thing.shape, parts)
         if isinstance(thing, Var):
             text = f"`{ref.text}`: `{thing.path}` is {thing.base} and has no member `{name}`"

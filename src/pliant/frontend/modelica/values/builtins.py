@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.values.data import EnumValue, Value, joined, plain
+from pliant.frontend.modelica.values.data import EnumValue, Value, array_of, joined, plain
 from pliant.frontend.modelica.values.operators import is_integer
 
 Function = Callable[..., Value]
@@ -199,6 +199,7 @@ FUNCTIONS: dict[str, Function] = {
     "noEvent": lambda x: x,
     "smooth": lambda _, x: x,
     "semiLinear": _semi_linear,
+    "array": lambda *parts: array_of(list(parts)),
     "cat": lambda axis, *parts: concatenate(int(axis), list(parts)),
     "pre": lambda x: x,
     "inStream": lambda x: x,

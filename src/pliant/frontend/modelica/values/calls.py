@@ -24,9 +24,11 @@ from pliant.frontend.modelica.values.data import (
     NotKnown,
     RecordValue,
     Value,
+    array_of,
     copied,
     index_array,
     ordinal,
+    plain,
     shape_of,
 )
 from pliant.frontend.modelica.values.externals import external_value
@@ -316,6 +318,9 @@ class Calls:
                 text = f"`{cls.name}` has no input `{name}`"
                 raise problem(text, node, rule="12.4.1", hint=nearest(name, names))
             env[name] = value
+        wide = self._wide(cls, env)
+        if wide:
+            return self._each(cls, env, wide, node)
         if not self.depth:
             self.steps = 0
         self.depth += 1
@@ -329,6 +334,31 @@ class Calls:
             if env.get(name) is None:
                 raise NotKnown(f"the output `{name}` of `{cls.name}` is not set", node)
         return tuple(env[name] for name in outputs)
+
+    def _wide(self, cls: Class, env: Env) -> list[str]:
+        """Arguments with more dimensions than their inputs: the function applies to each element (12.4.6)."""
+        found = []
+        for name, value in env.items():
+            if not isinstance(value, np.ndarray):
+                continue
+            element = cls.core.table.elements[name]
+            rank = len(element.node.dimensions)  # type: ignore[union-attr]
+            if rank < value.ndim:
+                scope = cls.instance.scope(element.layer.number)
+                rank += len(self.values.world.lookup_class(element.node.type, scope).dims)  # type: ignore[union-attr]
+                if rank < value.ndim:
+                    found.append(name)
+        return found
+
+    def _each(self, cls: Class, env: Env, wide: list[str], node: tree.Node) -> tuple[Value, ...]:
+        count = len(env[wide[0]])
+        rows = []
+        for k in range(count):
+            inner = {name: plain(value[k]) if name in wide else value for name, value in env.items()}
+            rows.append(self.invoke(cls, [], inner, node))
+        if not rows:
+            return (np.zeros((0,)),)
+        return tuple(array_of([row[n] for row in rows], node) for n in range(len(rows[0])))
 
     def _declare(self, inst: Inst, env: Env, node: tree.Node) -> None:
         """Inputs that are not given, outputs and protected variables, in an order that their bindings allow."""

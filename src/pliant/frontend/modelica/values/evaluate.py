@@ -50,7 +50,9 @@ class Values:
         self.calls = Calls(self)
         self.busy: list[Var] = []
         self.reasons: list[str] = []
+        self.at_start = 0  # initial equations of parameters count
         self.only_constants = 0  # parameters count as unknown unless the structure depends on them already
+        self.translator: Any = None  # of the model that is flattened
         self.graph: Any = None  # what connections say: roots, cardinality
 
     # --------------------------------------------------------------------------------------------- what is asked
@@ -142,6 +144,10 @@ class Values:
                     return shape[len(binding.index) :]
             return shape_of(self.of_bound(binding))
         except NotKnown as unknown:
+            if self.translator is not None:
+                translated = self.translator.type(self.translator.of_bound(binding)).shape
+                if None not in translated:
+                    return translated
             raise problem(
                 f"the size of `{path}` is not known: {unknown.message}", binding.value, rule="10.1"
             ) from None
@@ -201,6 +207,10 @@ class Values:
         self.busy.append(var)
         try:
             binding = var.binding or (var.attribute("start") if var.variability == 1 else None)
+            if self.at_start and var.variability == 1 and var.binding is None:
+                found = self._at_start(var)
+                if found is not None:
+                    return found
             if binding is None:
                 word = "constant" if var.variability == 0 else "parameter"
                 raise NotKnown(f"the {word} `{var.path}` has no value", var.node)
@@ -213,6 +223,18 @@ class Values:
         var.value = found
         self._note(var)
         return found
+
+    def _at_start(self, var: Var) -> Value | None:
+        """The value of a parameter that an initial equation `p = ...` gives, at time zero."""
+        for layer in var.parent.table.layers:
+            for one in layer.body.initial_equations if layer.body is not None else ():
+                if (
+                    isinstance(one, tree.SimpleEquation)
+                    and isinstance(one.left, tree.Reference)
+                    and one.left.names == (var.name,)
+                ):
+                    return self.value(one.right, var.parent.scope(layer.number), {"time": 0.0})
+        return None
 
     def is_start_used(self, var: Var) -> bool:
         """A parameter without binding has its start value, unless it is to be found at the start (8.6)."""
