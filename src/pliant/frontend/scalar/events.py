@@ -47,6 +47,7 @@ from pliant.expr.build import (
 from pliant.expr.signed import signed_variable, with_sign
 from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, VariableRef
 from pliant.frontend.flat.model import (
+    FlatAlgorithm,
     FlatAssert,
     FlatAssign,
     FlatEquation,
@@ -58,8 +59,11 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.symbols import is_discrete
 from pliant.frontend.scalar.values import scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+
+_ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
 
 
 @dataclass(frozen=True)
@@ -140,20 +144,38 @@ class EventBuilder:
         for item, under in framed(self.flat.equations):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
                 self._equation(item, _How(under, item.span), found, standing)
+            elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
+                raise NotSupportedError(
+                    f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
+                    hint="write the equation for the whole array",
+                )
         for section in self.flat.algorithms:
-            for order, (item, under) in enumerate(framed(section.body), 1):
-                if isinstance(item, FlatAssign):
-                    self._equation(item, _How(under, item.span, order), found, standing)
-                elif not isinstance(item, (FlatAssert, FlatTerminate, FlatReinit)):
-                    raise NotSupportedError(
-                        f"{item.span or section.span}: an algorithm section with such a statement is not supported",
-                        hint="write equations, or put the statements into a function",
-                    )
+            self._section(section, found, standing)
         self._solve_standing(found, standing)
         for lists in found.values():
             for own in lists:  # the last assignment in an algorithm section goes first
                 own.sort(key=lambda one: -(one.how.order or 0))
         return found
+
+    def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
+        """Assignments to discrete variables that do not read each other's new values."""
+        items = list(framed(section.body))
+        targets = {v for item, _ in items if isinstance(item, FlatAssign) for v in self.run.tape.reads(item.target)}
+        for order, (item, under) in enumerate(items, 1):
+            if isinstance(item, _ACTIONS):
+                continue
+            conditions = [frame.condition for frame in under if frame.condition != NONE] if len(targets) > 1 else []
+            read = [v for e in conditions for v in self.run.tape.reads(e)]
+            if isinstance(item, FlatAssign):
+                read += self.run.tape.reads(item.value)
+            is_known = isinstance(item, FlatAssign) and all(is_discrete(self.flat.variables[v]) for v in targets)
+            if not isinstance(item, FlatAssign) or not is_known or not targets.isdisjoint(read):
+                raise NotSupportedError(
+                    f"{item.span or section.span}: this algorithm section is not supported: it has a loop, sets a "
+                    "continuous variable, or reads what it sets",
+                    hint="write equations, or put the statements into a function",
+                )
+            self._equation(item, _How(under, item.span, order), found, standing)
 
     def _equation(
         self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]

@@ -17,7 +17,7 @@ from itertools import count
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
 from pliant.frontend.flat.expressions import FlatIndex, FlatTuple, LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatAssign, FlatFor, FlatItem
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatAssign, FlatFor, FlatIf, FlatItem
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
@@ -112,6 +112,8 @@ class Calls:
             elif isinstance(item, FlatFor):
                 for _ in self.run.over(item.loops):
                     self._run(function, item.body)
+            elif isinstance(item, FlatIf):
+                self._choose(function, item)
             elif isinstance(item, FlatAssert):
                 self.assertion(item, self.functions[function].name)
             else:
@@ -120,6 +122,40 @@ class Calls:
                     f"function `{self.functions[function].name}`: a statement of kind `{kind}` is not supported",
                     hint="write it with assignments, if and for",
                 )
+
+    def _choose(self, function: int, item: FlatIf) -> None:
+        """The branch that is known to hold, or every local as the one that holds leaves it."""
+        run, undecided, last = self.run, [], item.otherwise
+        before = run.locals[function]
+        for branch in item.branches:
+            condition = run.scalar(branch.condition)
+            known = run.decided(condition)
+            if known is None:
+                undecided.append((condition, self._after(function, branch.body, before)))
+            elif known:
+                last = branch.body
+                break
+        if not undecided:
+            self._run(function, last)
+            return
+        found = self._after(function, last, before)
+        for condition, other in reversed(undecided):
+            for k, (a, b) in enumerate(zip(other, found, strict=True)):
+                if a is not b:
+                    of = self.functions[function].locals[k].type
+                    pair = (self.default(of) if one is None else one for one in (a, b))
+                    found[k] = run.select(condition, *pair)
+        run.locals[function] = found
+
+    def _after(self, function: int, items: tuple[FlatItem, ...], before: list[Value | None]) -> list[Value | None]:
+        """Locals after the statements of a branch."""
+        self.run.locals[function] = list(before)
+        try:
+            with self.run.under_condition():
+                self._run(function, items)
+            return self.run.locals[function]
+        finally:
+            self.run.locals[function] = before
 
     def _assign(self, function: int, item: FlatAssign) -> None:
         run = self.run

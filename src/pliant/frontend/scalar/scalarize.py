@@ -17,14 +17,17 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
-from pliant.expr.build import sub, value_of, var, variables_of
-from pliant.frontend.flat.expressions import FlatLiteral, VariableRef
+from pliant.expr.build import choose, sub, value_of, var, variables_of
+from pliant.frontend.flat.expressions import NONE, FlatLiteral, FlatTuple, VariableRef
 from pliant.frontend.flat.model import (
     FlatAssert,
     FlatEquation,
     FlatFor,
+    FlatIf,
+    FlatInvoke,
     FlatItem,
     FlatModel,
     FlatReinit,
@@ -42,7 +45,7 @@ from pliant.frontend.scalar.renumber import drop_unused, unread
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
-from pliant.frontend.scalar.values import Arr, Value, map2, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, map2, scalars
 from pliant.ir import Check, Equation, Op, Refusal, Span, System
 
 _MAX_PASSES = 20
@@ -119,6 +122,9 @@ class _Builder:
             symbols.evaluate_parameters()
             self.discretes.declare()
             symbols.attributes()
+        if self.flat.initial_algorithms:
+            with self._at(self.flat.initial_algorithms[0].span):
+                raise NotSupportedError("initial algorithms are not supported", hint="write initial equations")
         self._equations(self.flat.equations, system.equations)
         self._equations(self.flat.initial_equations, system.initial_equations)
         self._parameter_values()
@@ -139,33 +145,64 @@ class _Builder:
 
     # ----------------------------------------------------------------------------------------- equations
 
-    def _equations(self, items: tuple[FlatItem, ...], into: list[Equation]) -> None:
+    def _equations(self, items: tuple[FlatItem, ...], into: list[Equation], point: tuple[int, ...] = ()) -> None:
         """Equations that always hold; what changes at events only, and when-clauses, are read by events.py."""
         for item in items:
             if isinstance(item, FlatEquation):
                 if item.variability is Variability.CONTINUOUS:
                     with self._at(item.span):
-                        self._append(self._residual(item), item, (), into)
+                        self._append(self._residual(item), item, point, into)
             elif isinstance(item, FlatFor):
-                self._loop(item, (), into)
+                self._loop(item, into, point)
+            elif isinstance(item, FlatIf):
+                with self._at(item.span):
+                    self._choice(item, into, point)
+            elif isinstance(item, FlatInvoke):
+                with self._at(item.span):
+                    raise NotSupportedError("a call for what it does is not supported", hint="call it for a value")
 
-    def _loop(self, item: FlatFor, point: tuple[int, ...], into: list[Equation]) -> None:
+    def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
         with self._at(item.span):
             for inner in self.run.over(item.loops):
                 for one in item.body:
-                    if isinstance(one, FlatFor):
-                        self._loop(one, (*point, *inner), into)
-                    elif isinstance(one, FlatEquation) and one.variability is Variability.CONTINUOUS:
-                        residual = self._residual(one)
-                        if residual.__class__ is int:
-                            into.append(Equation(residual, one.span, one.origin, (*point, *inner)))
-                        else:
-                            self._append(residual, one, (*point, *inner), into)
+                    if isinstance(one, FlatEquation) and one.variability is Variability.CONTINUOUS:
+                        self._append(self._residual(one), one, (*point, *inner), into)
+                    elif isinstance(one, (FlatFor, FlatIf)):
+                        self._equations((one,), into, (*point, *inner))
                     else:
                         raise NotSupportedError(
                             "a loop over equations for discrete variables is not supported",
                             hint="write the equation for the whole array",
                         )
+
+    def _choice(self, item: FlatIf, into: list[Equation], point: tuple[int, ...]) -> None:
+        """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
+        run, undecided, last = self.run, [], item.otherwise
+        for branch in item.branches:
+            condition = run.scalar(branch.condition)
+            known = run.decided(condition)
+            if known is None:
+                undecided.append((condition, self._rows(branch.body, point)))
+            elif known:
+                last = branch.body
+                break
+        rows = self._rows(last, point)
+        counts = [len(own) for _, own in undecided] + [len(rows)]
+        if len(set(counts)) > 1:
+            raise ModelError(
+                f"the branches of an if-equation have different numbers of equations ({', '.join(map(str, counts))})",
+                hint="give each as many, or make the condition a parameter",
+            )
+        for condition, own in reversed(undecided):
+            pairs = zip(own, rows, strict=True)
+            rows = [replace(a, residual=choose(run.g, condition, a.residual, b.residual)) for a, b in pairs]
+        into += rows
+
+    def _rows(self, items: tuple[FlatItem, ...], point: tuple[int, ...]) -> list[Equation]:
+        found: list[Equation] = []
+        with self.run.under_condition():
+            self._equations(items, found, point)
+        return found
 
     def _residual(self, item: FlatEquation) -> Value:
         right = self.nodes[item.right]
@@ -174,7 +211,15 @@ class _Builder:
         left, other = self.run.sides(item.left, item.right)
         if left.__class__ is int and other.__class__ is int:
             return sub(self.system.graph, left, other)
+        target = self.nodes[item.left]
+        if isinstance(target, FlatTuple):
+            return self._outputs(target, other)
         return map2(self.system.graph, sub, left, other)
+
+    def _outputs(self, target: FlatTuple, found: Any) -> Value:
+        """``(a, , b) = f(x)``, output by output; what is left out is not there."""
+        pairs = [(self.run.value(e), one) for e, one in zip(target.elements, found, strict=False) if e != NONE]
+        return Rec([map2(self.system.graph, sub, a, b) for a, b in pairs])
 
     def _parameter_values(self) -> None:
         """Initial equations of Integer, Boolean and enumeration parameters with fixed=false: `n = ...`."""
