@@ -560,6 +560,23 @@ def _total(self: CallTranslator, name: str, node: tree.Call, context: Context) -
     return self.out.add(FlatBuiltin(name, (e,)), node, context)
 
 
+def _semi_linear(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
+    operands = [self.out.expr(one, context) for one in node.arguments]
+    sizes = {self.out.type(e).shape for e in operands if self.out.type(e).shape}
+    if not sizes:
+        return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
+    if len(sizes) > 1 or any(len(shape) != 1 or shape[0] is None for shape in sizes):
+        raise problem(f"the arguments of `{name}` differ in size", node, path=context.path, rule="3.7.2")
+    size = sizes.pop()[0]
+    parts = []
+    for k in range(1, (size or 0) + 1):
+        inner = (self.out.element(e, (k,), node, context) if self.out.type(e).shape else e for e in operands)
+        parts.append(self.out.add(FlatBuiltin(name, tuple(inner)), node, context))
+    if not parts:
+        return self.builder.add(FlatArray(()), self.out.span(node), REAL.sized((0,)))
+    return self.out.add(FlatArray(tuple(parts)), node, context)
+
+
 def _der(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
     if len(node.arguments) != 1:
         raise problem("`der` has one argument", node, path=context.path, rule="3.7.4")
@@ -601,6 +618,7 @@ _SPECIAL: dict[str, Any] = {
     "sum": _total,
     "product": _total,
     "der": _der,
+    "semiLinear": _semi_linear,
     "scalar": _scalar,
 }
 _ = (NONE, FlatBinary, BOOLEAN, INTEGER, ABSENT, Many)

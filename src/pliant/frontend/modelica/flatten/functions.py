@@ -267,6 +267,7 @@ class Functions:
             for key, (place, _) in list(one.given.items()):
                 self.builder.define(function.number, locals=tuple(locals_))
                 one.given[key] = self.builder.add(LocalRef(function.number, place))
+        assigned = _assigned(cls)
         others = [
             name
             for name, one in elements.items()
@@ -277,9 +278,7 @@ class Functions:
             element = elements[name]
             of = self._local_type(cls, element, function, context)
             function.locals[name] = len(locals_)
-            value = None
-            if element.node.variability == "parameter":  # type: ignore[union-attr]
-                value = self._tried_value(cls, element, function)
+            value = self._tried_value(cls, element, function) if name not in assigned else None
             function.known[name] = Shaped(self.builder, of, value)
             locals_.append(FlatLocal(name, of, span=element.node.span))
             self.builder.define(function.number, locals=tuple(locals_))
@@ -471,6 +470,20 @@ class Functions:
             return number
         self.kept.append(cls)
         return self._make(cls, key, types, {}, {}, cls.core.entry.definition)
+
+
+def _assigned(cls: Class) -> set[str]:
+    """Names that statements of a function set."""
+    found: set[str] = set()
+    for layer in cls.core.table.layers:
+        for section in layer.body.algorithms if layer.body is not None else ():
+            for statement in section.statements:
+                for one in walk(statement):
+                    if isinstance(one, tree.Assignment):
+                        found.add(one.target.names[0])
+                    elif isinstance(one, tree.TupleAssignment):
+                        found |= {x.names[0] for x in one.targets.items if isinstance(x, tree.Reference)}
+    return found
 
 
 def definition_impure(cls: Class) -> bool:

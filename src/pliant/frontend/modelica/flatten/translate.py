@@ -227,9 +227,26 @@ class Translator:
                 return self.parts(e, ref, context)
             if first == "time" and len(ref.names) == 1:
                 return self.builder.time(self.span(ref))
-        thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
+        try:
+            thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
+        except ModelError:
+            if not ref.subscripts or not (context.function is not None or context.loops):
+                raise
+            return self._varying(ref, context)
         e = self.thing(thing, ref, context)
         return self.subscripted(e, rest, ref, context) if rest else e
+
+    def _varying(self, ref: tree.Reference, context: Context) -> int:
+        """An array of components with a subscript that is not known here: the array is written out and indexed."""
+        first = next(k for k, given in enumerate(ref.subscripts) if given)
+        short = tree.Reference(ref.source, ref.start, ref.end, ref.names[: first + 1], (), ref.rooted)
+        e = self.reference(short, context)
+        for k in range(first, len(ref.names)):
+            if k > first:
+                e = self.field(e, ref.names[k], ref, context)
+            if ref.subscripts[k]:
+                e = self.subscripted(e, ref.subscripts[k], ref, context)
+        return e
 
     def _bound_name(self, ref: tree.Reference, context: Context) -> int:
         first = ref.names[0]
@@ -562,4 +579,3 @@ _TRANSLATE: dict[type, Any] = {
     tree.ReductionCall: _reduction,
     tree.Call: _call,
 }
-_ = ModelError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.frontend.flat.builtins import BUILTINS
 from pliant.frontend.modelica.instances.classes import Class, Scope
 from pliant.frontend.modelica.instances.inst import Inst, Many, Var
 from pliant.frontend.modelica.instances.mods import bound, value_of
@@ -144,7 +145,7 @@ class Calls:
         if name == "assert":
             return None
         if name not in builtins.FUNCTIONS:
-            if name in ("der", "pre", "edge", "change", "sample", "delay", "previous", "hold", "Clock"):
+            if name in BUILTINS or name in ("sample", "delay", "spatialDistribution"):
                 raise NotKnown(f"`{name}` has no value before the simulation", expr)
             known = [*builtins.FUNCTIONS, *scope.layer.names]
             text = f"there is no function `{name}`"
