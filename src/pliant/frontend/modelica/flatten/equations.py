@@ -47,7 +47,7 @@ class Equations:
         else:
             most = max(out.builder.variability(left), out.builder.variability(right))
             variability = max(most, Variability.DISCRETE)
-            if a.base is not BaseType.REAL and a.base is not BaseType.RECORD and a.base is not BaseType.TUPLE:
+            if all(of.base not in (BaseType.REAL, BaseType.RECORD, BaseType.TUPLE) for of in (a, b)):
                 variability = Variability.DISCRETE
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
 
