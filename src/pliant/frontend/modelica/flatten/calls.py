@@ -494,10 +494,10 @@ def _sample(self: CallTranslator, name: str, node: tree.Call, context: Context) 
             values = self.out.values
             values.at_start += 1  # parameters that are found at the start: their initial equation with its time
             try:
-                first = values.needed(arguments[0], context.scope, "the start of sample", context.known)
+                first = values.needed(arguments[0], context.scope, "the instants of a clock", context.known)
             finally:
                 values.at_start -= 1
-            interval = values.needed(arguments[1], context.scope, "the interval of sample", context.known)
+            interval = values.needed(arguments[1], context.scope, "the instants of a clock", context.known)
             begin, step = Fraction(repr(float(first))), Fraction(repr(float(interval)))
             if step <= 0:
                 raise problem("the interval of sample is not positive", node, path=context.path, rule="3.7.5")

@@ -92,8 +92,9 @@ class Equations:
         return [FlatIf(tuple(branches), tuple(otherwise), self.out.span(one), context.path)]
 
     def _for(self, one: tree.ForEquation, context: Context) -> list[FlatItem]:
+        found: list[FlatItem]
         if must_unroll(self.out, one.equations, one.indices, context):
-            found: list[FlatItem] = []
+            found = []
             for inner in self.out.unrolled(one.indices, context, one.equations):
                 found += self.items(one.equations, inner)
             return found
@@ -103,7 +104,13 @@ class Equations:
             loops.append(loop)
         if any(self.out.type(loop.range).shape == (0,) for loop in loops):
             return []
-        return [FlatFor(tuple(loops), tuple(self.items(one.equations, inner)), self.out.span(one), context.path)]
+        body = tuple(self.items(one.equations, inner))
+        if any(item.variability is Variability.DISCRETE for item in body if isinstance(item, FlatEquation)):
+            found = []  # what changes at events is one equation for each element
+            for inner in self.out.unrolled(one.indices, context, one.equations):
+                found += self.items(one.equations, inner)
+            return found
+        return [FlatFor(tuple(loops), body, self.out.span(one), context.path)]
 
     def _when(self, one: tree.WhenEquation, context: Context) -> list[FlatItem]:
         if self.in_when:

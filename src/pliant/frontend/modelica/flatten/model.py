@@ -24,7 +24,8 @@ from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
 from pliant.frontend.modelica.instances.classes import Class
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
-from pliant.frontend.modelica.library.root import open_classes
+from pliant.frontend.modelica.library.path import LibraryPath, given_path
+from pliant.frontend.modelica.library.root import ClassRoot, open_classes
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.program import World
 from pliant.frontend.modelica.syntax import tree
@@ -37,7 +38,11 @@ RECURSION = 9000
 
 def flatten(source: str | Path, name: str = "", path: Any = None) -> FlatModel:
     """The model ``name`` of a text, a file or a library's folder; libraries are those of ``path``, else MODELICAPATH."""
-    root = open_classes(source, path)
+    if name and isinstance(source, str) and not source.strip():
+        warnings: list[str] = []
+        root = ClassRoot(LibraryPath(given_path(path), warnings), warnings)
+    else:
+        root = open_classes(source, path)
     if not name:
         if root.default is None:
             raise problem("the text holds no class", None, hint="write `model M ... end M;`")
@@ -111,6 +116,7 @@ class _Flattening:
             self._sections(inst, equations)
         self._connection_equations()
         self.variables.finish()
+        self.variables.lock()
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),

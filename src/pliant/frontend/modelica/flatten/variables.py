@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +68,13 @@ class Variables:
             self._check(var)
             self.builder.variables[var.number] = self._declared(var, self.done)
 
+    def lock(self) -> None:
+        """Say of which parameters the structure depends; known when everything is translated."""
+        for var in self.entered:
+            if var.evaluated and var.variability == 1:
+                old = self.builder.variables[var.number]
+                self.builder.variables[var.number] = replace(old, is_evaluated=True, locked=f"it decides {var.evaluated}")
+
     def _check(self, var: Var) -> None:
         known = ATTRIBUTES[var.base]
         for one in var.mod:
@@ -112,7 +120,6 @@ class Variables:
                 self._equation(var, binding, of, done)
         elif binding is not None:
             self._object(var, binding)
-        is_evaluated = bool(var.evaluated) and variability is Variability.PARAMETER
         return FlatVariable(
             var.path,
             of,
@@ -122,8 +129,6 @@ class Variables:
             description=var.node.description,
             is_protected=var.is_protected,
             is_final=var.is_final or self._final(var),
-            is_evaluated=is_evaluated,
-            locked=f"it decides {var.evaluated}" if is_evaluated else "",
             class_name=var.cls.name,
             span=span,
             **found,
