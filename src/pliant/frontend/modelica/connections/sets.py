@@ -253,7 +253,7 @@ class Sets:
             if 0 in key[0].shape:
                 continue
             one = self.origin[key]
-            self._append(self._member(key, one.node), self._member(first, one.node), "connection", one.node, one.inst.path)
+            self._append(self._member(first, one.node), self._member(key, one.node), "connection", one.node, one.inst.path)
 
     def _balance(self, group: list[Key]) -> None:
         one = self.origin[group[0]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.flat.expressions import FlatChoice, VariableRef
+from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
 from pliant.frontend.flat.model import FlatBranch, FlatEquation, FlatFor, FlatIf, FlatItem, FlatWhen
 from pliant.frontend.flat.shapes import TypeMismatch, unified
 from pliant.frontend.flat.types import BaseType, Variability
@@ -25,6 +25,7 @@ class Equations:
     def __init__(self, translator: Translator) -> None:
         self.out = translator
         self.in_when = 0
+        self.is_initial = False
 
     def items(self, equations: tuple[tree.AnyEquation, ...], context: Context) -> list[FlatItem]:
         """Equations in order."""
@@ -44,12 +45,29 @@ class Equations:
                 raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
         if self.in_when:
             variability = Variability.DISCRETE
+        elif self.is_initial:
+            variability = self._assigned(left)
+            if variability is Variability.CONTINUOUS and self._assigned(right) is not Variability.CONTINUOUS:
+                left, right, variability = right, left, self._assigned(right)
         else:
             most = max(out.builder.variability(left), out.builder.variability(right))
             variability = max(most, Variability.DISCRETE)
             if all(of.base not in (BaseType.REAL, BaseType.RECORD, BaseType.TUPLE) for of in (a, b)):
                 variability = Variability.DISCRETE
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
+
+    def _assigned(self, e: int) -> Variability:
+        """An initial equation `d = ...` or `pre(d) = ...` gives a discrete variable its value, `n = ...` a parameter."""
+        node = self.out.builder.nodes[e]
+        if isinstance(node, FlatBuiltin) and node.name == "pre":
+            node = self.out.builder.nodes[node.operands[0]]
+        if isinstance(node, VariableRef):
+            variable = self.out.builder.variables[node.variable]
+            if variable.variability is Variability.DISCRETE:
+                return Variability.DISCRETE
+            if variable.variability is Variability.PARAMETER and variable.type.base is not BaseType.REAL:
+                return Variability.PARAMETER
+        return Variability.CONTINUOUS
 
     def _simple(self, one: tree.SimpleEquation, context: Context) -> list[FlatItem]:
         if isinstance(one.left, tree.Tuple) and len(one.left.items) > 1:
@@ -168,4 +186,3 @@ _EQUATIONS: dict[type, Any] = {
     tree.CallEquation: Equations._call,
     tree.Connect: Equations._connect,
 }
-_ = (FlatChoice, VariableRef)

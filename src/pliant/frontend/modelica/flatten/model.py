@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pliant.errors import ModelError
 from pliant.frontend.flat.build import FlatBuilder
@@ -229,7 +230,9 @@ class _Flattening:
             if body.equations:
                 builder.equations += equations.items(body.equations, context)
             if body.initial_equations:
+                equations.is_initial = True
                 builder.initial_equations += equations.items(body.initial_equations, context)
+                equations.is_initial = False
             for section in body.algorithms:
                 items = Statements(self.out).items(section.statements, context)
                 builder.algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
@@ -266,15 +269,21 @@ class _Flattening:
         return tuple(SourceFile(name) for name in sorted(names))
 
     def _digest(self) -> str:
-        sources: dict[int, Source] = {}
-        for inst in self.insts:
-            for layer in inst.table.layers:
-                source = layer.entry.definition.source
-                sources[id(source)] = source
         found = hashlib.sha256(self.name.encode())
-        for text in sorted(source.text for source in sources.values()):
-            found.update(text.encode())
+        for one in sorted(_source_digest(source) for source in self.world.sources):
+            found.update(one)
         return found.hexdigest()
+
+
+_digests: WeakKeyDictionary[Source, bytes] = WeakKeyDictionary()
+
+
+def _source_digest(source: Source) -> bytes:
+    """Of the words of a text: line breaks and blanks between them do not count."""
+    found = _digests.get(source)
+    if found is None:
+        found = _digests[source] = hashlib.sha256(" ".join(source.text.split()).encode()).digest()
+    return found
 
 
 def _variables(thing: Any) -> Iterator[Var]:

@@ -229,9 +229,9 @@ class Translator:
                 return self.builder.time(self.span(ref))
         try:
             thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
-        except ModelError:
-            if not ref.subscripts or not (context.function is not None or context.loops):
-                raise
+        except NotKnown as unknown:
+            if not ref.subscripts:
+                raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
             return self._varying(ref, context)
         e = self.thing(thing, ref, context)
         return self.subscripted(e, rest, ref, context) if rest else e

@@ -19,8 +19,8 @@ from pliant.frontend.modelica.instances.mods import Bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.predefined import ATTRIBUTES
 from pliant.frontend.modelica.syntax import tree
-from pliant.frontend.modelica.values.data import EnumValue
-from pliant.ir import StateSelect
+from pliant.frontend.modelica.values.data import EnumValue, NotKnown
+from pliant.ir import Span, StateSelect
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
@@ -157,6 +157,10 @@ class Variables:
         self.values.reasons.append(f"whether the start of `{var.path}` is fixed")
         try:
             value = self.values.of_bound(bound)
+        except NotKnown as unknown:
+            text = f"`fixed = {bound.value.text}` cannot be decided: {unknown.message}"  # type: ignore[union-attr]
+            hint = "use constants and parameters with values"
+            raise problem(text, bound.value, path=bound.scope.inst.path, rule="4.9.1", hint=hint) from None
         finally:
             self.values.reasons.pop()
         if isinstance(value, np.ndarray):
@@ -204,7 +208,18 @@ class Variables:
             sizes = tuple(self.builder.literal(n or 0) for n in of.shape)
             e = self.builder.add(FlatBuiltin("fill", (e, *sizes)), var.node.span)
         context.path = var.parent.path
-        self.builder.equations.append(self.equations.made(left, e, binding.value, context, "binding"))  # type: ignore[arg-type]
+        made = self.equations.made(left, e, binding.value, context, "binding")  # type: ignore[arg-type]
+        self.builder.equations.append(replace(made, span=self._place(var, binding)))
+
+    def _place(self, var: Var, binding: Bound) -> Span:
+        """`x = value` as it stands in the declaration or the modifier."""
+        value, node = binding.value, var.node
+        assert value is not None
+        if node.source is value.source and node.start <= value.start < node.end:
+            start = node.source.text.rfind(node.name, node.start, node.modification.start + 1 if node.modification else value.start)
+            if start >= 0:
+                return node.source.span(start, value.end)
+        return binding.template.node.span  # type: ignore[no-any-return]
 
     def _record_equation(self, var: Var, binding: Bound, done: set[int]) -> bool:
         """`Record r = f(x)`: one equation, if no field has a value of its own."""

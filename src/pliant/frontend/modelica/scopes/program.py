@@ -16,6 +16,7 @@ from pliant.frontend.modelica.library.entries import ClassEntry
 from pliant.frontend.modelica.library.root import ClassRoot
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.predefined import PREDEFINED, PRIMITIVE
+from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tree import Component, Extends, Node, Reference, ShortClass
 
 
@@ -35,6 +36,7 @@ class World:
         from pliant.frontend.modelica.values.evaluate import Values
 
         self.root = root
+        self.sources: set[Source] = set()  # texts that classes were taken from
         self.tops: dict[str, Class | None] = {}
         self.opening: set[Core] = set()
         self.values = Values(self)
@@ -60,6 +62,7 @@ class World:
     def make_class(self, entry: ClassEntry, scope: Scope | None, mod: Mod, original: Class | None) -> Class:
         """The class of a definition that stands in a scope; a short class is the class it names, modified."""
         definition = entry.definition
+        self.sources.add(definition.source)
         if not isinstance(definition, ShortClass):
             return Class(Core(self, entry, scope, original), mod)
         where = scope if scope is not None else self._outermost(entry)

@@ -124,7 +124,11 @@ class Resolver:
                 picks.append(list(range(1, size + 1)))
                 continue
             inner = {**(env or {}), "end": size}
-            value = self.values.needed(given[axis], scope, f"the subscript in `{ref.text}`", inner)
+            self.values.reasons.append(f"the subscript in `{ref.text}`")
+            try:
+                value = self.values.value(given[axis], scope, inner)
+            finally:
+                self.values.reasons.pop()
             numbers = [ordinal(one) for one in value] if isinstance(value, np.ndarray) else ordinal(value)
             for number in numbers if isinstance(numbers, list) else [numbers]:
                 if not 1 <= number <= size:
