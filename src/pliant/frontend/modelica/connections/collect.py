@@ -77,9 +77,8 @@ class Collector:
             elif isinstance(one, tree.IfEquation):
                 if _has_connections(one):
                     self._if(one, context, excluded)
-            elif isinstance(one, tree.WhenEquation):
-                if _has_connections(one):
-                    raise problem("connect stands in a when-clause", one, path=context.path, rule="8.3.3")
+            elif isinstance(one, tree.WhenEquation) and _has_connections(one):
+                raise problem("connect stands in a when-clause", one, path=context.path, rule="8.3.3")
 
     def _if(self, one: tree.IfEquation, context: Context, excluded: list[Any]) -> None:
         for condition, body in one.branches:

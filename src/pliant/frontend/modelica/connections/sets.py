@@ -119,13 +119,14 @@ class Sets:
 
     def _vars(self, a: Var, i: Any, a_out: bool, b: Var, j: Any, b_out: bool, one: Connection) -> None:
         if a.connection != b.connection:
-            raise self._unequal(one, f"`{a.path}` is {a.connection or 'no flow'}, `{b.path}` is {b.connection or 'none'}")
+            raise self._unequal(
+                one, f"`{a.path}` is {a.connection or 'no flow'}, `{b.path}` is {b.connection or 'none'}"
+            )
         if a.base != b.base:
             raise self._unequal(one, f"`{a.path}` is {a.base}, `{b.path}` is {b.base}")
-        if a.variability <= 1 or b.variability <= 1:
-            if a.variability <= 1 and b.variability <= 1:
-                self._constants(a, b, one)
-                return
+        if (a.variability <= 1 or b.variability <= 1) and a.variability <= 1 and b.variability <= 1:
+            self._constants(a, b, one)
+            return
         self.pairs.append((a, i, a_out, b, j, b_out, one))
         if i is not None:
             self.split.add(a)
@@ -235,9 +236,7 @@ class Sets:
         of = self.builder.types[left]
         variability = Variability.CONTINUOUS if of.base is BaseType.REAL else Variability.DISCRETE
         if of.base is BaseType.REAL:
-            variability = max(
-                self.builder.variability(left), self.builder.variability(right), Variability.DISCRETE
-            )
+            variability = max(self.builder.variability(left), self.builder.variability(right), Variability.DISCRETE)
         self.builder.equations.append(FlatEquation(left, right, variability, origin, span=at.span, path=path))
 
     def _equal(self, group: list[Key]) -> None:
@@ -253,7 +252,9 @@ class Sets:
             if 0 in key[0].shape:
                 continue
             one = self.origin[key]
-            self._append(self._member(first, one.node), self._member(key, one.node), "connection", one.node, one.inst.path)
+            self._append(
+                self._member(first, one.node), self._member(key, one.node), "connection", one.node, one.inst.path
+            )
 
     def _balance(self, group: list[Key]) -> None:
         one = self.origin[group[0]]
@@ -289,7 +290,7 @@ def members(inst: Inst) -> list[str]:
 
 def _shape(thing: Any) -> tuple[int, ...]:
     if isinstance(thing, (Many, Group)):
-        inner = ()
+        inner: tuple[int, ...] = ()
         items = thing.elements if isinstance(thing, Many) else thing.items
         if items and isinstance(items[0], Var):
             inner = items[0].shape

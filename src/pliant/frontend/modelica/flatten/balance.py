@@ -66,7 +66,8 @@ class Balance:
             return times * sum(map(self.count, item.body))
         if isinstance(item, FlatIf):
             return max(
-                sum(map(self.count, item.branches[0].body)), sum(map(self.count, item.otherwise)) if item.otherwise else 0
+                sum(map(self.count, item.branches[0].body)),
+                sum(map(self.count, item.otherwise)) if item.otherwise else 0,
             )
         if isinstance(item, FlatWhen):
             found = {v for one in bodies(item) for v in self._all_targets(one)}
@@ -86,7 +87,7 @@ class Balance:
         found: set[tuple[int, str]] = set()
         for one in walk((item,)):
             if isinstance(one, FlatEquation):
-                found |= {pair for pair in self._variables(one.left)}
+                found |= set(self._variables(one.left))
         return found
 
     def targets(self, item: FlatItem) -> Iterable[int]:

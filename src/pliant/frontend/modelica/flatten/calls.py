@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from pliant.frontend.flat.builtins import BUILTINS
 from pliant.frontend.flat.expressions import (
     NONE,
-    ClockTick,
     FlatArray,
-    FlatBinary,
     FlatBuiltin,
     FlatCall,
     FlatComprehension,
     FlatIndex,
-    FlatLiteral,
     FlatLoop,
     FlatOutput,
     FlatRange,
     FlatRecord,
     IteratorRef,
 )
-from pliant.frontend.flat.model import FlatClock
-from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, BaseType, Type
+from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
 from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.special import SPECIAL
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.classes import Class
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.syntax import tree
@@ -90,7 +84,11 @@ class CallTranslator:
         if cls.is_record or (cls.primitive is None and not cls.kind.endswith("function")):
             return self.construct(cls, node, context)
         if cls.core.is_enumeration:
-            return self.builtin("Integer", node, context) if not node.arguments else self._to_enumeration(cls, node, context)
+            return (
+                self.builtin("Integer", node, context)
+                if not node.arguments
+                else self._to_enumeration(cls, node, context)
+            )
         args, named = self._arguments(node, context)
         return self.invoke(cls, args, named, node, context, is_whole=is_whole)
 
@@ -176,7 +174,9 @@ class CallTranslator:
             parts.append(self.invoke(cls, [], inner, node, context))
         return self.out.add(FlatArray(tuple(parts)), node, context)
 
-    def _mapped(self, cls: Class, given: dict[str, Any], ranks: dict[str, int], node: tree.Node, context: Context) -> int:
+    def _mapped(
+        self, cls: Class, given: dict[str, Any], ranks: dict[str, int], node: tree.Node, context: Context
+    ) -> int:
         """{f(x[i]) for i in 1:size(x, 1)}"""
         out, span = self.out, self.out.span(node)
         wide = {n: e for n, e in given.items() if isinstance(e, int) and len(out.type(e).shape) > ranks[n]}
@@ -222,7 +222,9 @@ class CallTranslator:
             given[name] = e
         fields: dict[str, int] = {}
         for name in field_names(inst):
-            fields[name] = given[name] if name in given else self._default(inst, name, {**given, **fields}, node, context)
+            fields[name] = (
+                given[name] if name in given else self._default(inst, name, {**given, **fields}, node, context)
+            )
         from pliant.frontend.flat.types import RecordField, RecordType
 
         made = tuple(RecordField(name, self._field_type(inst, name, e)) for name, e in fields.items())
@@ -246,7 +248,9 @@ class CallTranslator:
         if binding is None:
             thing = inst.child(name)
             if isinstance(thing, Inst) and thing.cls.is_record:
-                return self.constructed(Class(thing.core, thing.mod, (), "", thing.cls.kind, thing.cls.name), [], {}, node, context)
+                return self.constructed(
+                    Class(thing.core, thing.mod, (), "", thing.cls.kind, thing.cls.name), [], {}, node, context
+                )
             if isinstance(thing, Var):
                 start = thing.attribute("start")
                 if start is not None:
@@ -299,7 +303,9 @@ class CallTranslator:
             raise unsupported("operators on arrays of records of unknown size", node, path=context.path)
         parts = []
         for k in range(1, size + 1):
-            inner = [self.out.element(e, (k,), node, context) if shape else e for e, shape in zip(args, shapes, strict=True)]
+            inner = [
+                self.out.element(e, (k,), node, context) if shape else e for e, shape in zip(args, shapes, strict=True)
+            ]
             parts.append(self.overloaded(operator, inner, node, context))
         if not parts:
             of = self.out.type(args[0])
@@ -360,9 +366,9 @@ class CallTranslator:
 
     def builtin(self, name: str, node: tree.Call, context: Context) -> int:
         """A built-in function or operator."""
-        special = _SPECIAL.get(name)
+        special = SPECIAL.get(name)
         if special is not None:
-            return special(self, name, node, context)
+            return int(special(self, name, node, context))
         if name not in BUILTINS:
             known = [*BUILTINS, *context.scope.layer.names]
             text = f"there is no function `{name}`"
@@ -370,7 +376,7 @@ class CallTranslator:
         operands = [self.out.expr(one, context) for one in node.arguments]
         operands += self._named(name, node, context, len(operands))
         if operands and self.out.type(operands[0]).base is BaseType.RECORD:
-            return self._on_record(name, operands, node, context)
+            return self.on_record(name, operands, node, context)
         return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
 
     def _named(self, name: str, node: tree.Call, context: Context, first: int) -> list[int]:
@@ -392,7 +398,7 @@ class CallTranslator:
             raise problem(text, node, path=context.path, rule="12.4.1", hint=nearest(next(iter(given)), order))
         return found
 
-    def _on_record(self, name: str, operands: list[int], node: tree.Call, context: Context) -> int:
+    def on_record(self, name: str, operands: list[int], node: tree.Call, context: Context) -> int:
         """der, pre, noEvent, sum, ... of records: of their fields."""
         builder = self.builder
         e = operands[-1] if name == "smooth" else operands[0]
@@ -404,7 +410,17 @@ class CallTranslator:
             return total
         if name == "String":
             return self.overloaded("'String'", operands, node, context, self._record_class(e))
-        if of.shape or name not in ("der", "pre", "noEvent", "smooth", "homotopy", "previous", "hold", "sample", "inStream"):
+        if of.shape or name not in (
+            "der",
+            "pre",
+            "noEvent",
+            "smooth",
+            "homotopy",
+            "previous",
+            "hold",
+            "sample",
+            "inStream",
+        ):
             if of.shape and name in ("transpose", "fill", "vector", "scalar", "size", "cat", "noEvent"):
                 return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
             raise problem(f"`{name}` cannot be applied to a record", node, path=context.path, rule="3.7")
@@ -412,7 +428,7 @@ class CallTranslator:
         for one in builder.records[of.number].fields:
             parts = tuple(self.out.field(k, one.name, node, context) if self.out.type(k) == of else k for k in operands)
             if self.out.type(parts[-1]).base is BaseType.RECORD:
-                fields.append(self._on_record(name, list(parts), node, context))
+                fields.append(self.on_record(name, list(parts), node, context))
             else:
                 fields.append(self.out.add(FlatBuiltin(name, parts), node, context))
         return builder.add(FlatRecord(tuple(fields)), self.out.span(node), of)
@@ -420,205 +436,3 @@ class CallTranslator:
 
 def _is_predefined(cls: Class) -> bool:
     return cls.core.entry.file == "predefined" and not cls.core.is_enumeration
-
-
-# ------------------------------------------------------------------------------------------------- special functions
-
-
-def _size(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    if not node.arguments:
-        raise problem("`size` needs an array", node, path=context.path, rule="10.3.1")
-    first = node.arguments[0]
-    shape: Any = None
-    e = None
-    function = context.function
-    is_local = isinstance(first, tree.Reference) and (
-        first.names[0] in context.given or (function is not None and first.names[0] in function.locals)
-    )
-    if not is_local:
-        shape = self.out.values.shape(first, context.scope, context.known)
-    if shape is None:
-        e = self.out.expr(first, context)
-        shape = self.out.type(e).shape
-    span = self.out.span(node)
-    if name == "ndims":
-        return self.builder.literal(len(shape), span)
-    if len(node.arguments) == 1:
-        if None not in shape:
-            return self.out.literal(np.array(shape, dtype=np.int64), node)
-        return self.out.add(FlatBuiltin("size", (e,)), node, context)  # type: ignore[arg-type]
-    axis = self.out.expr(node.arguments[1], context)
-    number = self.builder.nodes[axis]
-    place = number.value if isinstance(number, FlatLiteral) else self.out.values.tried(node.arguments[1], context.scope, "a size", context.known)
-    if isinstance(place, int):
-        if not 1 <= place <= len(shape):
-            text = f"`{node.text}`: the array has {len(shape)} dimensions"
-            raise problem(text, node, path=context.path, rule="10.3.1")
-        if shape[place - 1] is not None:
-            return self.builder.literal(shape[place - 1], span)
-    if e is None:
-        e = self.out.expr(first, context)
-    return self.out.add(FlatBuiltin("size", (e, axis)), node, context)
-
-
-def _sizes(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    """zeros, ones, fill, identity, linspace: sizes are numbers wherever they are known."""
-    first = {"fill": 1, "linspace": 2}.get(name, 0)
-    operands = [self.out.expr(one, context) for one in node.arguments[:first]]
-    for one in node.arguments[first:]:
-        value = self.out.values.tried(one, context.scope, f"the size of `{node.text}`", context.known)
-        if isinstance(value, int) and not isinstance(value, bool):
-            operands.append(self.builder.literal(value, self.out.span(one)))
-        else:
-            operands.append(self.out.expr(one, context))
-    shape = [self.builder.nodes[e] for e in operands[first:]]
-    if any(isinstance(one, FlatLiteral) and one.value == 0 for one in shape):
-        of = self.builder.infer(FlatBuiltin(name, tuple(operands)))
-        return self.builder.add(FlatArray(()), self.out.span(node), of)
-    return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
-
-
-def _cat(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    axis = self.out.values.needed(node.arguments[0], context.scope, "the dimension of cat", context.known)
-    operands = [self.builder.literal(int(axis), self.out.span(node))]
-    operands += [self.out.expr(one, context) for one in node.arguments[1:]]
-    return self.out.add(FlatBuiltin("cat", tuple(operands)), node, context)
-
-
-def _sample(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    """sample(start, interval) has instants; sample(u, clock) takes a value at a clock."""
-    arguments = [*node.arguments, *(one.value for one in node.named)]
-    if len(arguments) == 2:
-        second = self.out.expr(arguments[1], context)
-        if self.out.type(second).is_numeric:
-            values = self.out.values
-            values.at_start += 1  # parameters that are found at the start: their initial equation with its time
-            try:
-                first = values.needed(arguments[0], context.scope, "the instants of a clock", context.known)
-            finally:
-                values.at_start -= 1
-            interval = values.needed(arguments[1], context.scope, "the instants of a clock", context.known)
-            begin, step = Fraction(repr(float(first))), Fraction(repr(float(interval)))
-            if step <= 0:
-                raise problem("the interval of sample is not positive", node, path=context.path, rule="3.7.5")
-            clock = self.builder.clock(
-                FlatClock("periodic", begin.as_integer_ratio(), step.as_integer_ratio(), span=self.out.span(node))
-            )
-            return self.builder.add(ClockTick(clock), self.out.span(node))
-        return self.out.add(FlatBuiltin("sample", (self.out.expr(arguments[0], context), second)), node, context)
-    return self.out.add(FlatBuiltin("sample", (self.out.expr(arguments[0], context),)), node, context)
-
-
-def _array(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    return self.out.add(FlatArray(tuple(self.out.expr(one, context) for one in node.arguments)), node, context)
-
-
-def _smooth(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    arguments = [*node.arguments, *(one.value for one in node.named)]
-    operands = tuple(self.out.expr(one, context) for one in arguments)
-    if len(operands) == 2 and self.out.type(operands[1]).base is BaseType.RECORD:
-        return self._on_record("smooth", list(operands), node, context)
-    return self.out.add(FlatBuiltin("smooth", operands), node, context)
-
-
-def _value(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    """cardinality, Connections.isRoot, ...: known when connections are."""
-    found = self.out.values.needed(node, context.scope, f"`{name}`", context.known)
-    return self.out.literal(found, node)
-
-
-def _instance_name(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    root = self.builder.name
-    path = context.path
-    return self.builder.literal(f"{root}.{path}" if path else root, self.out.span(node))
-
-
-def _stream(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    if self.out.streams is None:
-        raise problem(f"`{name}` cannot stand here", node, path=context.path, rule="15.2")
-    return self.out.streams.expression(name, node, context)
-
-
-def _extreme(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    operands = [self.out.expr(one, context) for one in node.arguments]
-    if len(operands) == 1 and not self.out.type(operands[0]).shape:
-        return operands[0]
-    if len(operands) == 1 and self.out.type(operands[0]).shape and 0 in self.out.type(operands[0]).shape:
-        return self.builder.literal(1e60 if name == "min" else -1e60, self.out.span(node))
-    return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
-
-
-def _total(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    e = self.out.expr(node.arguments[0], context)
-    of = self.out.type(e)
-    if not of.shape:
-        return e
-    if 0 in of.shape and of.base is not BaseType.RECORD:
-        return self.builder.literal(0.0 if name == "sum" else 1.0, self.out.span(node))
-    if of.base is BaseType.RECORD:
-        return self._on_record(name, [e], node, context)
-    return self.out.add(FlatBuiltin(name, (e,)), node, context)
-
-
-def _semi_linear(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    operands = [self.out.expr(one, context) for one in node.arguments]
-    sizes = {self.out.type(e).shape for e in operands if self.out.type(e).shape}
-    if not sizes:
-        return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
-    if len(sizes) > 1 or any(len(shape) != 1 or shape[0] is None for shape in sizes):
-        raise problem(f"the arguments of `{name}` differ in size", node, path=context.path, rule="3.7.2")
-    size = sizes.pop()[0]
-    parts = []
-    for k in range(1, (size or 0) + 1):
-        inner = (self.out.element(e, (k,), node, context) if self.out.type(e).shape else e for e in operands)
-        parts.append(self.out.add(FlatBuiltin(name, tuple(inner)), node, context))
-    if not parts:
-        return self.builder.add(FlatArray(()), self.out.span(node), REAL.sized((0,)))
-    return self.out.add(FlatArray(tuple(parts)), node, context)
-
-
-def _der(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    if len(node.arguments) != 1:
-        raise problem("`der` has one argument", node, path=context.path, rule="3.7.4")
-    e = self.out.expr(node.arguments[0], context)
-    of = self.out.type(e)
-    if of.base is BaseType.RECORD:
-        return self._on_record("der", [e], node, context)
-    if of.base is not BaseType.REAL and of.base is not BaseType.INTEGER:
-        raise problem("`der` needs a Real expression", node, path=context.path, rule="3.7.4")
-    return self.out.add(FlatBuiltin("der", (e,)), node, context)
-
-
-def _scalar(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
-    e = self.out.expr(node.arguments[0], context)
-    return e if not self.out.type(e).shape else self.out.add(FlatBuiltin("scalar", (e,)), node, context)
-
-
-_SPECIAL: dict[str, Any] = {
-    "size": _size,
-    "ndims": _size,
-    "zeros": _sizes,
-    "ones": _sizes,
-    "fill": _sizes,
-    "identity": _sizes,
-    "linspace": _sizes,
-    "cat": _cat,
-    "array": _array,
-    "sample": _sample,
-    "smooth": _smooth,
-    "cardinality": _value,
-    "Connections.isRoot": _value,
-    "Connections.rooted": _value,
-    "rooted": _value,
-    "getInstanceName": _instance_name,
-    "inStream": _stream,
-    "actualStream": _stream,
-    "min": _extreme,
-    "max": _extreme,
-    "sum": _total,
-    "product": _total,
-    "der": _der,
-    "semiLinear": _semi_linear,
-    "scalar": _scalar,
-}
-_ = (NONE, FlatBinary, BOOLEAN, INTEGER, ABSENT, Many)

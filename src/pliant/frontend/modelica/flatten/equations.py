@@ -57,7 +57,7 @@ class Equations:
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
 
     def _assigned(self, e: int) -> Variability:
-        """An initial equation `d = ...` or `pre(d) = ...` gives a discrete variable its value, `n = ...` a parameter."""
+        """What an initial equation gives a value: a discrete variable (`pre(d) = ...`, too), a parameter, or neither."""
         node = self.out.builder.nodes[e]
         if isinstance(node, FlatBuiltin) and node.name == "pre":
             node = self.out.builder.nodes[node.operands[0]]

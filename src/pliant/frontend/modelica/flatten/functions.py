@@ -103,7 +103,9 @@ class Functions:
 
     # ---------------------------------------------------------------------------------------------- specialisation
 
-    def specialised(self, cls: Class, given: dict[str, Any], node: tree.Node, context: Context) -> tuple[int, list[int]]:
+    def specialised(
+        self, cls: Class, given: dict[str, Any], node: tree.Node, context: Context
+    ) -> tuple[int, list[int]]:
         """The function for these arguments, and all arguments in order."""
         inst = cls.instance
         elements = inst.table.elements
@@ -271,7 +273,10 @@ class Functions:
         others = [
             name
             for name, one in elements.items()
-            if not one.is_class and name not in function.locals and name not in outputs and name not in function.functional
+            if not one.is_class
+            and name not in function.locals
+            and name not in outputs
+            and name not in function.functional
             and one.node.variability != "constant"  # type: ignore[union-attr]
         ]
         for name in (*outputs, *others):
@@ -314,7 +319,11 @@ class Functions:
         if isinstance(expr, tree.Colon):
             return None
         values = self.out.values
-        found = values._enumeration_size(expr, scope) if isinstance(expr, tree.Reference) and expr.names[0] not in function.locals else None
+        found = (
+            values._enumeration_size(expr, scope)
+            if isinstance(expr, tree.Reference) and expr.names[0] not in function.locals
+            else None
+        )
         if found is not None:
             return found
         try:
@@ -326,7 +335,13 @@ class Functions:
     # -------------------------------------------------------------------------------------------------------- body
 
     def _translate(
-        self, cls: Class, number: int, function: FunctionContext, locals_: list[FlatLocal], n_inputs: int, n_outputs: int
+        self,
+        cls: Class,
+        number: int,
+        function: FunctionContext,
+        locals_: list[FlatLocal],
+        n_inputs: int,
+        n_outputs: int,
     ) -> None:
         inst = cls.instance
         elements = inst.table.elements

@@ -1,4 +1,4 @@
-"""Which loops must be written out: those over arrays of components, because their elements are variables of their own."""
+"""Which loops must be written out: those over arrays of components, whose elements are variables of their own."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def must_unroll(translator: Translator, body: Any, indices: Sequence[tree.ForInd
                 return True
             if isinstance(node, tree.Call) and node.function.names[-1] in ("cat", "zeros", "fill", "ones", "identity"):
                 return True
-            if isinstance(node, tree.Reference) and node.subscripts and _uses(node, names):
-                if len(node.names) > 1 or not _is_variable(translator, node, context):
-                    return True
+            is_used = isinstance(node, tree.Reference) and node.subscripts and _uses(node, names)
+            if is_used and (len(node.names) > 1 or not _is_variable(translator, node, context)):  # type: ignore[attr-defined,arg-type]
+                return True
     return False
 
 

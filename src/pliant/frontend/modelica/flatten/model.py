@@ -38,7 +38,7 @@ RECURSION = 9000
 
 
 def flatten(source: str | Path, name: str = "", path: Any = None) -> FlatModel:
-    """The model ``name`` of a text, a file or a library's folder; libraries are those of ``path``, else MODELICAPATH."""
+    """The model ``name`` of a text, a file or a folder; libraries are those of ``path``, else of MODELICAPATH."""
     if name and isinstance(source, str) and not source.strip():
         warnings: list[str] = []
         root = ClassRoot(LibraryPath(given_path(path), warnings), warnings)
@@ -215,8 +215,7 @@ class _Flattening:
         except ModelError:
             return  # said again, with its place, when the equation is translated
         for var in _variables(thing):
-            if var.variability > 2:
-                var.variability = 2
+            var.variability = min(var.variability, 2)
 
     # --------------------------------------------------------------------------------------------------- equations
 

@@ -53,7 +53,9 @@ class Statements:
         except TypeMismatch as mismatch:
             raise problem(str(mismatch), one, path=context.path, rule="11.2.1") from None
         if a.base is BaseType.INTEGER and b.base is BaseType.REAL:
-            raise problem(f"a Real is assigned to the Integer `{one.target.text}`", one, path=context.path, rule="11.2.1")
+            raise problem(
+                f"a Real is assigned to the Integer `{one.target.text}`", one, path=context.path, rule="11.2.1"
+            )
         return [FlatAssign(target, value, self.out.span(one), context.path)]
 
     def _check_target(self, target: tree.Reference, context: Context) -> None:

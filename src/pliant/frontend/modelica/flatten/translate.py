@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import ModelError
 from pliant.frontend.flat.expressions import (
     NONE,
     WHOLE,
@@ -87,7 +86,8 @@ class Translator:
 
     def expr(self, node: tree.Expression, context: Context) -> int:
         """Any expression."""
-        return _TRANSLATE[node.__class__](self, node, context)
+        found: int = _TRANSLATE[node.__class__](self, node, context)
+        return found
 
     def of_bound(self, binding: Bound) -> int:
         """The value of a modifier: one element of it for an element of an array, a field of it for a record's."""
@@ -180,9 +180,7 @@ class Translator:
                 of = self.types.of_class(thing.cls) if thing.cls.is_record else REAL
             return self.builder.add(FlatArray(()), self.span(at), of.sized((*shape, *of.shape)))
         for size in reversed(shape):
-            items = [
-                self.add(FlatArray(tuple(items[k : k + size])), at, context) for k in range(0, len(items), size)
-            ]
+            items = [self.add(FlatArray(tuple(items[k : k + size])), at, context) for k in range(0, len(items), size)]
         return items[0]
 
     def variable(self, var: Var, at: tree.Node, context: Context) -> int:
@@ -284,7 +282,9 @@ class Translator:
             else:
                 dimension = self.builder.literal(axis + 1, self.span(at))
                 length = self.add(FlatBuiltin("size", (e, dimension)), at, context)
-                inner = Context(context.scope, context.env, context.loops, context.function, {**context.given, "end": length})
+                inner = Context(
+                    context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
+                )
             place = self.expr(one, inner)
             self._check_place(place, size, one, context)
             places.append(place)
@@ -297,10 +297,11 @@ class Translator:
 
     def _check_place(self, place: int, size: int | None, at: tree.Node, context: Context) -> None:
         node = self.builder.nodes[place]
-        if isinstance(node, FlatLiteral) and isinstance(node.value, int) and not isinstance(node.value, bool):
-            if size is not None and not 1 <= node.value <= size:
-                text = f"the subscript {node.value} is outside of 1 to {size}"
-                raise problem(text, at, path=context.path, rule="10.5.1", hint="check the size of the array")
+        if size is None or not isinstance(node, FlatLiteral) or isinstance(node.value, (bool, float, str)):
+            return
+        if not 1 <= node.value <= size:
+            text = f"the subscript {node.value} is outside of 1 to {size}"
+            raise problem(text, at, path=context.path, rule="10.5.1", hint="check the size of the array")
 
     def _written_out(self, e: int, places: list[int]) -> int | None:
         """The element of an array that is written out, for literal subscripts."""
@@ -351,8 +352,12 @@ class Translator:
                     for axis, place in enumerate(given):
                         if isinstance(place, tree.Reference) and place.names == (index.name,):
                             short = tree.Reference(
-                                one.source, one.start, one.end, one.names[: k + 1],
-                                (*one.subscripts[:k], ()) if k else (), one.rooted,
+                                one.source,
+                                one.start,
+                                one.end,
+                                one.names[: k + 1],
+                                (*one.subscripts[:k], ()) if k else (),
+                                one.rooted,
                             )
                             return self._range_of(short, axis, index, context)
         raise problem(f"the range of `{index.name}` does not follow from its use", index, rule="11.2.2.1")
@@ -471,7 +476,11 @@ def _range(self: Translator, node: tree.Range, context: Context) -> int:
     if self.type(first).base not in (BaseType.REAL, BaseType.INTEGER):
         value = self.values.needed(node, context.scope, "a range", context.known)
         return self.literal(value, node)
-    if None in self.builder.infer(FlatRange(first, step, last)).shape and context.function is None and not context.loops:
+    if (
+        None in self.builder.infer(FlatRange(first, step, last)).shape
+        and context.function is None
+        and not context.loops
+    ):
         value = self.values.tried(node, context.scope, f"the size of `{_short(node.text)}`", context.known)
         if value is not None and len(value):
             of = int if value.dtype.kind == "i" else float

@@ -73,7 +73,9 @@ class Variables:
         for var in self.entered:
             if var.evaluated and var.variability == 1:
                 old = self.builder.variables[var.number]
-                self.builder.variables[var.number] = replace(old, is_evaluated=True, locked=f"it decides {var.evaluated}")
+                self.builder.variables[var.number] = replace(
+                    old, is_evaluated=True, locked=f"it decides {var.evaluated}"
+                )
 
     def _check(self, var: Var) -> None:
         known = ATTRIBUTES[var.base]
@@ -187,7 +189,9 @@ class Variables:
             unified(wanted, given, f"`{var.path}` and its value")
         except TypeMismatch as mismatch:
             where = binding.scope.inst.path
-            raise problem(str(mismatch), binding.value, path=where, rule="10.6", hint=f"it is {described(of)}") from None
+            raise problem(
+                str(mismatch), binding.value, path=where, rule="10.6", hint=f"it is {described(of)}"
+            ) from None
         if of.base is BaseType.INTEGER and given.base is BaseType.REAL:
             text = f"`{var.path}` is an Integer, its value is a Real"
             raise problem(text, binding.value, path=binding.scope.inst.path, rule="10.6")
@@ -216,7 +220,9 @@ class Variables:
         value, node = binding.value, var.node
         assert value is not None
         if node.source is value.source and node.start <= value.start < node.end:
-            start = node.source.text.rfind(node.name, node.start, node.modification.start + 1 if node.modification else value.start)
+            start = node.source.text.rfind(
+                node.name, node.start, node.modification.start + 1 if node.modification else value.start
+            )
             if start >= 0:
                 return node.source.span(start, value.end)
         return binding.template.node.span  # type: ignore[no-any-return]
@@ -272,7 +278,7 @@ class Variables:
             found = self.out.functions._of_types(last, dict.fromkeys(inputs, of))
             destructor = found if found is not None else -1
         self.builder.objects.append(
-            FlatObject(var.number, number, destructor, tuple(operands), name=var.path, span=var.node.span)
+            FlatObject(var.number, number, destructor, arguments=tuple(operands), name=var.path, span=var.node.span)
         )
 
 

@@ -1,11 +1,11 @@
 """Classes: what is declared where, inherited elements included.
 
-    Core    a class definition in its lexical scope; one for each (definition, scope). Its `table` lists layers and
-            elements, and does not depend on modifiers: redeclarations are found where a member is asked for
-    Layer   the class itself (number 0) or one of its base classes: what is written there is looked up in this layer
-    Element a component or class with the layer that declares it and the modifiers of the extends clauses on the way
-    Class   a core with modifiers, dimensions and prefixes: what the name of a class stands for
-    Scope   a layer of an instance: where a name is looked up
+Core    a class definition in its lexical scope; one for each (definition, scope). Its `table` lists layers and
+        elements, and does not depend on modifiers: redeclarations are found where a member is asked for
+Layer   the class itself (number 0) or one of its base classes: what is written there is looked up in this layer
+Element a component or class with the layer that declares it and the modifiers of the extends clauses on the way
+Class   a core with modifiers, dimensions and prefixes: what the name of a class stands for
+Scope   a layer of an instance: where a name is looked up
 """
 
 from __future__ import annotations
@@ -279,10 +279,10 @@ def _replace(core: Core, old: Element, new: Element) -> None:
         new.original = old
         new.chain = ()
         return
-    if isinstance(new.node, Component) and isinstance(old.node, Component):
-        if new.node.text.split() == old.node.text.split() or new.node.type.names[-1:] == old.node.type.names[-1:]:
-            new.chain = old.chain
-            return
+    one, two = new.node, old.node
+    if isinstance(one, Component) and isinstance(two, Component) and one.type.names[-1] == two.type.names[-1]:
+        new.chain = old.chain
+        return
     if isinstance(new.node, LongClass) and new.node.is_extension:
         new.original = old
         return
@@ -293,7 +293,9 @@ def _replace(core: Core, old: Element, new: Element) -> None:
     raise problem(text, new.node, rule="5.6.1.4", hint="rename it, or write `redeclare`")
 
 
-def _inherit(core: Core, table: Table, base: Class, clause: tuple[Modification | None, Any], into: dict[str, Element]) -> None:
+def _inherit(
+    core: Core, table: Table, base: Class, clause: tuple[Modification | None, Any], into: dict[str, Element]
+) -> None:
     modification, node = clause
     if base.core is core:
         text = f"`{core.entry.full_name}` extends itself"
@@ -311,27 +313,18 @@ def _inherit(core: Core, table: Table, base: Class, clause: tuple[Modification |
     first = len(table.layers)
     template = template_of(modification) if modification is not None else None
     layers: dict[int, Layer] = {}
-    for old in inner.layers:
-        layer = Layer(first + old.number, old.entry, old.up)
-        layer.names = set(old.names)
-        layer.exclusions = old.exclusions
-        layers[old.number] = layer
+    for below in inner.layers:
+        layer = Layer(first + below.number, below.entry, below.up)
+        layer.names = set(below.names)
+        layer.exclusions = below.exclusions
+        layers[below.number] = layer
         table.layers.append(layer)
     excluded: set[str] = set()
     if modification is not None:
         exclusions = tuple(one for one in modification.arguments if isinstance(one, Exclusion))
         excluded = {one.name for one in exclusions if one.name}
         layers[0].exclusions += exclusions
-    if inner.primitive:
-        if template is not None:
-            table.primitive_mods.append((0, template, None))
-        table.primitive_mods += [(0, one.template, one.scope) for one in base.mod]
-        table.primitive_mods += [(first + n, one, scope) for n, one, scope in inner.primitive_mods]
-    if template is not None and not inner.primitive:
-        for name in template.subs:
-            if name not in inner.elements:
-                text = f"`{name}` is modified, but `{base.name}` has no such element"
-                raise problem(text, template.subs[name].node, rule="7.2", hint=nearest(name, inner.elements))
+    _inherit_mods(table, base, template, first)
     for name, old in inner.elements.items():
         if name in excluded:
             continue
@@ -349,6 +342,21 @@ def _inherit(core: Core, table: Table, base: Class, clause: tuple[Modification |
             _same_twice(core, known, made, node)
             continue
         into[name] = made
+
+
+def _inherit_mods(table: Table, base: Class, template: Template | None, first: int) -> None:
+    """Modifiers of attributes come along; those of elements must name one that is there."""
+    inner = base.core.table
+    if inner.primitive:
+        if template is not None:
+            table.primitive_mods.append((0, template, None))
+        table.primitive_mods += [(0, one.template, one.scope) for one in base.mod]
+        table.primitive_mods += [(first + n, one, scope) for n, one, scope in inner.primitive_mods]
+    elif template is not None:
+        for name, one in template.subs.items():
+            if name not in inner.elements:
+                text = f"`{name}` is modified, but `{base.name}` has no such element"
+                raise problem(text, one.node, rule="7.2", hint=nearest(name, inner.elements))
 
 
 def _moved(old: Element, layers: dict[int, Layer]) -> Element:

@@ -1,9 +1,9 @@
 """The tree of instances: components with the modifiers that reach them, made when they are asked for.
 
-    Inst    an instance of a model, block, connector, record, ... or a class as such (`is_class`)
-    Var     a variable of a primitive type, also an array of such
-    Many    an array of instances
-    ABSENT  a component whose condition is false
+Inst    an instance of a model, block, connector, record, ... or a class as such (`is_class`)
+Var     a variable of a primitive type, also an array of such
+Many    an array of instances
+ABSENT  a component whose condition is false
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from pliant.frontend.modelica.syntax.tree import (
     PROTECTED,
     REPLACEABLE,
     ClassDefinition,
-    Colon,
     Component,
     Enumeration,
     LongClass,
@@ -86,8 +85,8 @@ class Inst:
     def __init__(self, cls: Class, mod: Mod, parent: Inst | None, name: str) -> None:
         self.cls, self.core, self.mod, self.parent, self.name = cls, cls.core, mod, parent, name
         self.world: World = cls.core.world
-        self.path = f"{parent.path}.{name}" if parent is not None and parent.path else name
-        self.depth = parent.depth + 1 if parent is not None else 0
+        self.path: str = f"{parent.path}.{name}" if parent is not None and parent.path else name
+        self.depth: int = parent.depth + 1 if parent is not None else 0
         self.children: dict[str, Any] = {}
         self.classes: dict[str, Class] = {}
         self.scopes: dict[int, Scope] = {}
@@ -293,9 +292,9 @@ class Inst:
         world = self.world
         condition = node.condition or old.condition
         where = self.scope(element.layer.number) if node.condition is None else scope
-        if condition is not None and not self.is_class:
-            if world.values.boolean(condition, where, f"the condition of `{element.name}`") is False:
-                return ABSENT
+        what = f"the condition of `{element.name}`"
+        if condition is not None and not self.is_class and not world.values.boolean(condition, where, what):
+            return ABSENT
         cls = world.component_class(node.type, scope)
         if len(mod) > 1:
             _check_final(element, mod, self)
@@ -373,6 +372,12 @@ class Var:
         "variability",
         "world",
     )
+
+    causality: str
+    connection: str
+    is_final: bool
+    is_protected: bool
+    variability: int
 
     def __init__(
         self, parent: Inst, element: Element, node: Component, cls: Class, mod: Mod, dims: list[Any], old: Component

@@ -24,7 +24,7 @@ from pliant.frontend.modelica.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from pliant.frontend.modelica.instances.inst import Scope
+    from pliant.frontend.modelica.instances.classes import Scope
 
 
 class Template:

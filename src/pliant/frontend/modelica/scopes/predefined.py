@@ -29,11 +29,23 @@ package Subtask end Subtask;
 
 PRIMITIVE = frozenset(("Real", "Integer", "Boolean", "String", "Clock", "ExternalObject"))
 ATTRIBUTES = {
-    "Real": "value quantity unit displayUnit min max start fixed nominal unbounded stateSelect".split(),
-    "Integer": "value quantity min max start fixed".split(),
-    "Boolean": "value quantity start fixed".split(),
-    "String": "value quantity start fixed".split(),
-    "enumeration": "value quantity min max start fixed".split(),
+    "Real": [
+        "value",
+        "quantity",
+        "unit",
+        "displayUnit",
+        "min",
+        "max",
+        "start",
+        "fixed",
+        "nominal",
+        "unbounded",
+        "stateSelect",
+    ],
+    "Integer": ["value", "quantity", "min", "max", "start", "fixed"],
+    "Boolean": ["value", "quantity", "start", "fixed"],
+    "String": ["value", "quantity", "start", "fixed"],
+    "enumeration": ["value", "quantity", "min", "max", "start", "fixed"],
     "Clock": [],
     "ExternalObject": [],
 }

@@ -73,9 +73,9 @@ class World:
         kind = definition.kind if definition.kind != "class" else base.kind
         if kind == "type":
             kind = base.kind
-        if total == base.mod and dims == base.own_dims and not definition.causality:
-            if kind == base.kind and base.kind != "type":
-                return base
+        is_same = total == base.mod and dims == base.own_dims and not definition.causality
+        if is_same and kind == base.kind != "type":
+            return base
         name = entry.full_name if base.primitive is not None else ""
         return Class(base.core, total, dims, definition.causality or base.causality, kind, name or base.name)
 

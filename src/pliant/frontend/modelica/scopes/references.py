@@ -40,7 +40,7 @@ class Resolver:
         """What a reference stands for, and the subscripts that remain to be applied to a variable."""
         from pliant.frontend.modelica.scopes.program import Found
 
-        names, subscripts = ref.names, ref.subscripts
+        names, _subscripts = ref.names, ref.subscripts
         found: Any = self.world.top(names[0]) if ref.rooted else self.world.find(names[0], scope)
         k = 1
         while isinstance(found, Class):
@@ -61,10 +61,10 @@ class Resolver:
         if found is None:
             raise self.missing(ref, scope)
         thing = found.inst.child(found.element.name)
-        if found.inst.is_class and found.inst is not scope.inst and found.element.node.variability == "":
-            if not found.inst.cls.kind.endswith("function"):
-                text = f"`{names[0]}` is a component of a class around, and no constant"
-                raise problem(text, ref, path=scope.inst.path, rule="5.3.1", hint="pass it on as a parameter")
+        is_foreign = found.inst.is_class and found.inst is not scope.inst and found.element.node.variability == ""
+        if is_foreign and not found.inst.cls.kind.endswith("function"):
+            text = f"`{names[0]}` is a component of a class around, and no constant"
+            raise problem(text, ref, path=scope.inst.path, rule="5.3.1", hint="pass it on as a parameter")
         return self.members(thing, ref, k, scope, env)
 
     def members(self, thing: Any, ref: Reference, k: int, scope: Scope, env: Env | None) -> tuple[Any, Subscripts]:

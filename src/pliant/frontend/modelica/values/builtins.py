@@ -28,7 +28,9 @@ def _paired(function: Callable[[Any, Any], Any]) -> Function:
     def apply(x: Value, y: Value) -> Value:
         if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
             a, b = np.broadcast_arrays(x, y)
-            return np.array([function(plain(p), plain(q)) for p, q in zip(a.flat, b.flat, strict=True)]).reshape(a.shape)
+            return np.array([function(plain(p), plain(q)) for p, q in zip(a.flat, b.flat, strict=True)]).reshape(
+                a.shape
+            )
         return function(x, y)
 
     return apply
@@ -49,7 +51,7 @@ def _div(a: Value, b: Value) -> Value:
 
 
 def _mod(a: Value, b: Value) -> Value:
-    return a - int(math.floor(a / b)) * b if not (is_integer(a) and is_integer(b)) else a - (a // b) * b
+    return a - math.floor(a / b) * b if not (is_integer(a) and is_integer(b)) else a - (a // b) * b
 
 
 def _rem(a: Value, b: Value) -> Value:
@@ -119,7 +121,7 @@ def _promote(x: Value, n: int) -> Value:
 
 def _string(value: Value, *options: Value, **named: Value) -> str:
     text = formatted(value, named.get("significantDigits", 6))
-    length = int(named.get("minimumLength", options[0] if options else 0))
+    length = int(named["minimumLength"] if "minimumLength" in named else options[0] if options else 0)
     left = bool(named.get("leftJustified", options[1] if len(options) > 1 else True))
     return text.ljust(length) if left else text.rjust(length)
 
@@ -136,7 +138,7 @@ def formatted(value: Value, digits: int = 6) -> str:
 
 
 def _integer(x: Value) -> Value:
-    return x.ordinal if isinstance(x, EnumValue) else int(math.floor(x))
+    return x.ordinal if isinstance(x, EnumValue) else math.floor(x)
 
 
 def _linspace(a: Value, b: Value, n: int) -> Value:
@@ -164,7 +166,10 @@ def _semi_linear(x: Value, positive: Value, negative: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Function] = {
-    **{name: _mapped(getattr(math, name)) for name in "sqrt sin cos tan asin acos atan sinh cosh tanh exp log log10".split()},
+    **{
+        name: _mapped(getattr(math, name))
+        for name in ["sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log10"]
+    },
     "abs": _abs,
     "sign": _mapped(_sign),
     "floor": _mapped(lambda x: float(math.floor(x))),
@@ -183,11 +188,11 @@ FUNCTIONS: dict[str, Function] = {
     "ones": lambda *n: np.ones(tuple(max(int(k), 0) for k in n)),
     "fill": _fill,
     "identity": lambda n: np.eye(int(n)),
-    "diagonal": lambda x: np.diag(x),
+    "diagonal": np.diag,
     "transpose": lambda x: np.swapaxes(x, 0, 1),
-    "cross": lambda a, b: np.cross(a, b),
+    "cross": np.cross,
     "skew": _skew,
-    "outerProduct": lambda a, b: np.outer(a, b),
+    "outerProduct": np.outer,
     "symmetric": _symmetric,
     "linspace": _linspace,
     "vector": _vector,

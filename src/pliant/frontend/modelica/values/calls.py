@@ -1,7 +1,6 @@
 """Calls on values: built-in functions, functions of the model by an interpreter, constructors of records.
 
-The interpreter executes algorithm sections of functions with the values of their arguments. A limit on statements and
-on calls within calls ends what would not end.
+A limit on calls within calls ends what would not end; statements are executed in `statements`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from pliant.frontend.modelica.instances.classes import Class, Scope
 from pliant.frontend.modelica.instances.inst import Inst, Many, Var
 from pliant.frontend.modelica.instances.mods import bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem
-from pliant.frontend.modelica.scopes.program import Found
 from pliant.frontend.modelica.scopes.references import Group
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values import builtins
@@ -33,12 +31,12 @@ from pliant.frontend.modelica.values.data import (
     shape_of,
 )
 from pliant.frontend.modelica.values.externals import external_value
+from pliant.frontend.modelica.values.statements import Interpreter, Return
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.values.evaluate import Values
 
 Env = dict[str, Any]
-MAX_STEPS = 3_000_000  # statements in one call from outside
 MAX_CALLS = 120  # calls within calls
 
 OPERATORS = {
@@ -59,19 +57,7 @@ OPERATORS = {
 }
 
 
-class _Leave(Exception):
-    """break or return."""
-
-
-class _Break(_Leave):
-    pass
-
-
-class _Return(_Leave):
-    pass
-
-
-class Calls:
+class Calls(Interpreter):
     """Evaluates calls."""
 
     def __init__(self, values: Values) -> None:
@@ -92,11 +78,11 @@ class Calls:
         cls = self.function_class(expr.function, scope)
         if cls is None:
             return self._builtin(name, expr, scope, env)
-        if cls.core.builtin or cls.core.entry.parent is not None and cls.core.entry.parent.full_name == "Connections":
+        if cls.core.builtin or (cls.core.entry.parent is not None and cls.core.entry.parent.full_name == "Connections"):
             return self._builtin(name, expr, scope, env)
         if cls.core.is_enumeration:
             number = values.value(expr.arguments[0], scope, env)
-            literals = cls.core.entry.definition.literals or ()
+            literals = cls.core.entry.definition.literals or ()  # type: ignore[attr-defined]
             return EnumValue(cls.core, int(number), literals[int(number) - 1].name)
         args = [values.value(one, scope, env) for one in expr.arguments]
         named = {one.name: values.value(one.value, scope, env) for one in expr.named}
@@ -155,11 +141,11 @@ class Calls:
         if given and isinstance(given[0], RecordValue):
             if name == "String":
                 return self.overloaded("String", given, expr)
-            if name == "sum" or name == "zeros":
+            if name in {"sum", "zeros"}:
                 return self.overloaded(name, given, expr)
-        if given and isinstance(given[0], np.ndarray) and given[0].size and isinstance(given[0].flat[0], RecordValue):
-            if name == "sum":
-                total = given[0].flat[0]
+        if name == "sum" and isinstance(given[0], np.ndarray) and given[0].size:
+            total = given[0].flat[0]
+            if isinstance(total, RecordValue):
                 for one in list(given[0].flat)[1:]:
                     total = self.overloaded("+", [total, one], expr)
                 return total
@@ -278,7 +264,8 @@ class Calls:
         if all(isinstance(one, RecordValue) for one in args):
             return None
         return [
-            one if isinstance(one, RecordValue) else self.overloaded("'constructor'", [one], node, owner) for one in args
+            one if isinstance(one, RecordValue) else self.overloaded("'constructor'", [one], node, owner)
+            for one in args
         ]
 
     def _accepts(self, cls: Class, args: list[Value], named: dict[str, Value]) -> bool:
@@ -287,8 +274,9 @@ class Calls:
         if len(args) > len(names) or any(name not in names for name in named):
             return False
         for name, value in [*zip(names, args, strict=False), *named.items()]:
-            of = self.values.world.component_class(elements[name].node.type, cls.instance.scope(elements[name].layer.number))  # type: ignore[union-attr]
-            rank = len(elements[name].node.dimensions)  # type: ignore[union-attr]
+            node: Any = elements[name].node
+            of = self.values.world.component_class(node.type, cls.instance.scope(elements[name].layer.number))
+            rank = len(node.dimensions)
             if rank != len(shape_of(value)):
                 return False
             one = value.flat[0] if isinstance(value, np.ndarray) and value.size else value
@@ -367,7 +355,7 @@ class Calls:
         names = {one.name for one in waiting}
         for one in waiting:
             if one.name in env:
-                env[one.name] = self._input(inst, one, env[one.name])
+                env[one.name] = self.fitted(inst, one, env[one.name])
             elif one.node.variability == "constant":  # type: ignore[union-attr]
                 names.discard(one.name)
         pending = [one for one in waiting if one.name not in env and one.name in names]
@@ -384,7 +372,8 @@ class Calls:
                 self._initial(inst, later[0], env, node)
             pending = later
 
-    def _input(self, inst: Inst, element: Any, value: Value) -> Value:
+    def fitted(self, inst: Inst, element: Any, value: Value) -> Value:
+        """Integers become Real where a variable is Real."""
         is_real = element.node.type.names == ("Real",)
         if not is_real and element.node.type.names not in (("Integer",), ("Boolean",), ("String",)):
             of = self.values.world.component_class(element.node.type, inst.scope(element.layer.number))
@@ -403,7 +392,7 @@ class Calls:
         binding = value_of(mod)
         if binding is not None:
             found = self.values.value(binding.value, binding.scope, env)  # type: ignore[arg-type]
-            return copied(self._input(inst, element, found))
+            return copied(self.fitted(inst, element, found))
         if element.node.causality == "input":
             raise problem(f"no value is given for the input `{element.name}`", node, rule="12.4.1")
         cls = self.values.world.component_class(element.node.type, scope)
@@ -464,172 +453,12 @@ class Calls:
             for section in body.algorithms:
                 try:
                     self.run(section.statements, scope, env)
-                except _Return:
+                except Return:
                     return
-
-    # ----------------------------------------------------------------------------------------------- statements
-
-    def run(self, statements: tuple[tree.AnyStatement, ...], scope: Scope, env: Env) -> None:
-        """Execute statements."""
-        values = self.values
-        for one in statements:
-            self.steps += 1
-            if self.steps > MAX_STEPS:
-                text = f"the evaluation of `{scope.inst.cls.name}` does not end"
-                raise problem(text, one, rule="11.2", hint=f"at most {MAX_STEPS} statements are executed")
-            if isinstance(one, tree.Assignment):
-                self._assign(one.target, values.value(one.value, scope, env), scope, env)
-            elif isinstance(one, tree.IfStatement):
-                self._if(one, scope, env)
-            elif isinstance(one, tree.ForStatement):
-                self._for(one, 0, scope, env)
-            elif isinstance(one, tree.WhileStatement):
-                try:
-                    while values.value(one.condition, scope, env):
-                        self.run(one.statements, scope, env)
-                        self.steps += 1
-                except _Break:
-                    pass
-            elif isinstance(one, tree.TupleAssignment):
-                self._tuple(one, scope, env)
-            elif isinstance(one, tree.CallStatement):
-                self._statement_call(one, scope, env)
-            elif isinstance(one, tree.BreakStatement):
-                raise _Break
-            elif isinstance(one, tree.ReturnStatement):
-                raise _Return
-            else:
-                raise problem("this statement cannot stand in a function", one, rule="12.2")
-
-    def _if(self, one: tree.IfStatement, scope: Scope, env: Env) -> None:
-        for condition, body in one.branches:
-            if self.values.value(condition, scope, env):
-                self.run(body, scope, env)
-                return
-        self.run(one.otherwise, scope, env)
-
-    def _for(self, one: tree.ForStatement, k: int, scope: Scope, env: Env) -> None:
-        if k == len(one.indices):
-            self.run(one.statements, scope, env)
-            return
-        index = one.indices[k]
-        if index.values is None:
-            items: list[Value] = list(range(1, implied_size(one.statements, index.name, env, index) + 1))
-        else:
-            items = self.values.iteration(index, scope, env)
-        hidden = env.get(index.name, _Leave)
-        try:
-            for item in items:
-                env[index.name] = item
-                self._for(one, k + 1, scope, env)
-        except _Break:
-            pass
-        finally:
-            if hidden is _Leave:
-                env.pop(index.name, None)
-            else:
-                env[index.name] = hidden
-
-    def _tuple(self, one: tree.TupleAssignment, scope: Scope, env: Env) -> None:
-        if not isinstance(one.value, tree.Call):
-            raise problem("a function call is needed here", one, rule="11.2.1.1")
-        found = self.outputs(one.value, scope, env)
-        for target, value in zip(one.targets.items, found, strict=False):
-            if isinstance(target, tree.Reference):
-                self._assign(target, value, scope, env)
-
-    def _statement_call(self, one: tree.CallStatement, scope: Scope, env: Env) -> None:
-        call = one.call
-        name = call.function.dotted
-        if name == "assert" and isinstance(call, tree.Call):
-            condition = call.arguments[0] if call.arguments else None
-            if condition is not None and self.values.value(condition, scope, env) is False:
-                level = call.arguments[2].text if len(call.arguments) > 2 else "error"
-                level = next((n.value.text for n in call.named if n.name == "level"), level)
-                if level.endswith("warning"):
-                    return
-                message = self.values.value(call.arguments[1], scope, env)
-                raise problem(f"an assertion fails: {message}", call, rule="8.3.7")
-            return
-        if isinstance(call, tree.Call):
-            self.outputs(call, scope, env)
-
-    def _assign(self, target: tree.Reference, value: Value, scope: Scope, env: Env) -> None:
-        name = target.names[0]
-        if name not in env:
-            raise problem(f"`{name}` is no variable of the function", target, rule="12.2")
-        element = scope.inst.table.elements.get(name)
-        value = copied(value)
-        if len(target.names) == 1 and not (target.subscripts and target.subscripts[0]):
-            old = env[name]
-            if element is not None:
-                value = self._input(scope.inst, element, value)
-            _ = old
-            env[name] = value
-            return
-        env[name] = self._updated(env[name], target, 0, value, scope, env)
-
-    def _updated(self, old: Value, target: tree.Reference, k: int, value: Value, scope: Scope, env: Env) -> Value:
-        given = target.subscripts[k] if target.subscripts else ()
-        is_last = k == len(target.names) - 1
-        if given:
-            places = self.values.subscripts(given, old, scope, env)
-            if not isinstance(old, np.ndarray):
-                raise problem(f"`{target.text}`: a scalar has subscripts", target, rule="10.5")
-            where = tuple(_place(one, old.shape[axis], target) for axis, one in enumerate(places))
-            if is_last:
-                kind = value.dtype.kind if isinstance(value, np.ndarray) else "f" if isinstance(value, float) else "i"
-                if old.dtype.kind == "i" and kind == "f":
-                    old = old.astype(float)
-                if any(isinstance(one, list) for one in where):
-                    grid = np.ix_(*[one if isinstance(one, list) else [one] for one in where])
-                    old[grid] = np.reshape(value, old[grid].shape) if isinstance(value, np.ndarray) else value
-                else:
-                    old[where] = value
-            else:
-                old[where] = self._field_updated(old[where], target, k, value, scope, env)
-            return old
-        if is_last:
-            return value
-        return self._field_updated(old, target, k, value, scope, env)
-
-    def _field_updated(self, old: Value, target: tree.Reference, k: int, value: Value, scope: Scope, env: Env) -> Value:
-        if not isinstance(old, RecordValue):
-            raise problem(f"`{target.text}` is no field of a record", target, rule="11.2.1")
-        name = target.names[k + 1]
-        old.fields[name] = self._updated(old.fields.get(name), target, k + 1, value, scope, env)
-        return old
 
 
 _BLANK: dict[str, Value] = {"Real": 0.0, "Integer": 0, "Boolean": False, "String": ""}
 
 
-def _place(subscript: Any, size: int, node: tree.Node) -> Any:
-    if subscript is None:
-        return list(range(size))
-    if isinstance(subscript, np.ndarray):
-        return [ordinal(one) - 1 for one in subscript]
-    place = ordinal(subscript) - 1
-    if not 0 <= place < size:
-        raise problem(f"`{node.text}`: the subscript {place + 1} is outside of 1 to {size}", node, rule="10.5.1")
-    return place
-
-
 def _is_final(inst: Inst, element: Any) -> bool:
     return bool(element.node.prefixes & tree.FINAL)
-
-
-def implied_size(statements: Any, name: str, env: Env, node: tree.Node) -> int:
-    """The range of a loop variable without one: the size of an array that it is a subscript of (11.2.2.1)."""
-    from pliant.frontend.modelica.syntax.walk import walk
-
-    for statement in statements:
-        for one in walk(statement):
-            if isinstance(one, tree.Reference) and one.subscripts and one.names[0] in env:
-                for axis, given in enumerate(one.subscripts[0]):
-                    if isinstance(given, tree.Reference) and given.names == (name,):
-                        return shape_of(env[one.names[0]])[axis]
-    raise problem(f"the range of `{name}` does not follow from its use", node, rule="11.2.2.1")
-
-
-_ = Found

@@ -62,7 +62,7 @@ class RecordValue:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RecordValue) and all(
-            np.array_equal(self.fields[k], other.fields.get(k)) for k in self.fields
+            k in other.fields and np.array_equal(v, other.fields[k]) for k, v in self.fields.items()
         )
 
     def __hash__(self) -> int:

@@ -147,10 +147,8 @@ class Values:
             if self.translator is not None:
                 translated = self.translator.type(self.translator.of_bound(binding)).shape
                 if None not in translated:
-                    return translated
-            raise problem(
-                f"the size of `{path}` is not known: {unknown.message}", binding.value, rule="10.1"
-            ) from None
+                    return tuple(translated)
+            raise problem(f"the size of `{path}` is not known: {unknown.message}", binding.value, rule="10.1") from None
         finally:
             self.reasons.pop()
 
@@ -188,7 +186,9 @@ class Values:
     def _element(self, found: Value, binding: Bound) -> Value:
         if len(shape_of(found)) < len(binding.index):
             text = f"`{binding.value.text}` is given to an array of components, but is no array"  # type: ignore[union-attr]
-            raise problem(text, binding.value, path=binding.scope.inst.path, rule="7.2.5", hint="write `each` before it")
+            raise problem(
+                text, binding.value, path=binding.scope.inst.path, rule="7.2.5", hint="write `each` before it"
+            )
         return index_array(found, list(binding.index), binding.value)
 
     def of_var(self, var: Var) -> Value:
@@ -251,10 +251,8 @@ class Values:
                 found = found.astype(float) if found.dtype.kind in "iu" else found
             elif isinstance(found, int) and not isinstance(found, bool):
                 found = float(found)
-        if not var.dims or any(isinstance(one, tree.Colon) for one, _ in var.dims):
-            wanted = None if var.dims else ()
-        else:
-            wanted = var.shape
+        is_open = any(isinstance(one, tree.Colon) for one, _ in var.dims)
+        wanted = None if is_open else var.shape
         given = shape_of(found)
         if wanted is not None and given != wanted:
             if given == () and binding.template.each:
@@ -326,7 +324,7 @@ def _shaped(thing: Any, names: tuple[str, ...]) -> tuple[int, ...] | None:
         return None
     if None in found.type.shape:
         raise NotKnown("a size is not known", None)
-    return found.type.shape  # type: ignore[return-value]
+    return tuple(found.type.shape)
 
 
 def _field(value: Value, name: str, node: tree.Node) -> Value:

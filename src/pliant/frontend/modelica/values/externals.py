@@ -21,15 +21,6 @@ def external_value(calls: Any, cls: Any, external: tree.External, scope: Any, en
         env[external.output.names[0]] = found
 
 
-_KNOWN: dict[str, Any] = {
-    "ModelicaStrings_length": lambda s: len(s.encode()),
-    "ModelicaStrings_substring": lambda s, a, b: s[a - 1 : b],
-    "ModelicaStrings_compare": lambda a, b, c: _compare(a, b, c),
-    "ModelicaInternal_fullPathName": os.path.abspath,
-    "ModelicaStrings_hashString": lambda s: _hash(s),
-}
-
-
 def _compare(a: str, b: str, is_case_sensitive: bool) -> int:
     if not is_case_sensitive:
         a, b = a.lower(), b.lower()
@@ -41,3 +32,12 @@ def _hash(text: str) -> int:
     for one in text.encode():
         found = (found * 33 ^ one) & 0xFFFFFFFF
     return found - (1 << 32) if found >= 1 << 31 else found
+
+
+_KNOWN: dict[str, Any] = {
+    "ModelicaStrings_length": lambda s: len(s.encode()),
+    "ModelicaStrings_substring": lambda s, a, b: s[a - 1 : b],
+    "ModelicaStrings_compare": _compare,
+    "ModelicaInternal_fullPathName": os.path.abspath,
+    "ModelicaStrings_hashString": _hash,
+}

@@ -14,7 +14,7 @@ from pliant.frontend.modelica.values.data import EnumValue, RecordValue, Value, 
 def is_integer(value: Value) -> bool:
     """Integer, scalar or array."""
     if isinstance(value, np.ndarray):
-        return value.dtype.kind == "i"
+        return bool(value.dtype.kind == "i")
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
