@@ -15,6 +15,7 @@ from pliant.frontend.flat.types import BaseType, Shape, Type
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.instances.classes import Class, Element
 from pliant.frontend.modelica.instances.mods import bound, value_of
+from pliant.frontend.modelica.instances.rules import check_core
 from pliant.frontend.modelica.problems import problem, unsupported
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -212,6 +213,7 @@ class Functions:
         if cls.is_partial:
             text = f"`{cls.name}` is partial and cannot be called"
             raise problem(text, node, rule="12.4", hint="redeclare it or call another function")
+        check_core(cls.core)
         inst = cls.instance
         number = self.builder.function(FlatFunction(cls.name, (), 0, 0, span=definition.span))
         self.known[key] = number

@@ -25,6 +25,7 @@ from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
 from pliant.frontend.modelica.instances.classes import Class
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.rules import check_core
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
 from pliant.frontend.modelica.problems import nearest, problem
@@ -101,6 +102,7 @@ class _Flattening:
         self.graph = Graph(self.out, self.sets)
         self.collector = Collector(self.out)
         self.insts: list[Inst] = []
+        self.checked: set[Any] = set()
         self.vars: list[Var] = []
 
     def run(self) -> FlatModel:
@@ -148,6 +150,9 @@ class _Flattening:
                 stack.extend(reversed(thing.elements))
                 continue
             thing.check_modifiers()
+            if thing.core not in self.checked:
+                self.checked.add(thing.core)
+                check_core(thing.core)
             if thing.cls.is_partial and thing is not self.root and thing.cls.kind not in ("record", "connector"):
                 text = f"`{thing.path}` is of the class `{thing.cls.name}`, which is partial"
                 raise problem(text, thing.node, rule="4.7", hint="redeclare it with a class that is complete")

@@ -21,7 +21,7 @@ from pliant.frontend.flat.model import (
     FlatWhile,
 )
 from pliant.frontend.flat.shapes import TypeMismatch, unified
-from pliant.frontend.flat.types import BaseType
+from pliant.frontend.flat.types import BOOLEAN, STRING, BaseType
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.problems import problem
@@ -160,8 +160,12 @@ def call_item(out: Translator, call: Any, at: tree.Node, context: Context) -> Fl
         if known is True:
             return None
         is_error = len(arguments) < 3 or "warning" not in arguments[2].text
-        condition = out.expr(arguments[0], context)
-        return FlatAssert(condition, out.expr(arguments[1], context), is_error, span, context.path)
+        condition, message = out.expr(arguments[0], context), out.expr(arguments[1], context)
+        if out.type(condition) != BOOLEAN:
+            raise problem(f"`{arguments[0].text}` is no condition", arguments[0], path=context.path, rule="8.3.7")
+        if out.type(message) != STRING:
+            raise problem(f"`{arguments[1].text}` is no message", arguments[1], path=context.path, rule="8.3.7")
+        return FlatAssert(condition, message, is_error, span, context.path)
     if name == "terminate":
         return FlatTerminate(out.expr((*arguments, *given.values())[0], context), span, context.path)
     if name == "reinit":

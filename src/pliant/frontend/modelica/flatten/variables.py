@@ -179,6 +179,11 @@ class Variables:
         e = self.out.of_bound(binding)
         given = self.out.type(e)
         self._fits(var, binding, of, given)
+        found = self.builder.variability(e)
+        if found > var.variability and found > Variability.PARAMETER:
+            words = ("constant", "parameter")
+            text = f"the {words[var.variability]} `{var.path}` is bound to an expression that changes during the simulation"
+            raise problem(text, binding.value, path=binding.scope.inst.path, rule="3.8", hint="use constants and parameters")
         return e
 
     def _fits(self, var: Var, binding: Bound, of: Type, given: Type) -> None:

@@ -22,6 +22,7 @@ from pliant.frontend.modelica.instances.mods import (
     redeclaration_of,
     value_of,
 )
+from pliant.frontend.modelica.instances.rules import check_prefixes, check_replaceable, check_subtype
 from pliant.frontend.modelica.library.entries import ClassEntry
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.syntax.tree import (
@@ -213,10 +214,25 @@ class Inst:
         if not node.prefixes & REPLACEABLE and not new.prefixes & REPLACEABLE and node.prefixes & FINAL:
             text = f"`{element.name}` is final and cannot be redeclared"
             raise problem(text, redeclare, path=self.path, rule="7.3", hint="remove `final` or the redeclaration")
+        check_replaceable(element, redeclare, self.path)
         parent = change.scope.layer.entry
         entry = ClassEntry(new, parent, f"{parent.full_name}.{new.name}", parent.warnings)
         rest = tuple(one for one in mod if one.template.redeclare is None)
-        return self.world.make_class(entry, change.scope, rest + self._constraint_mod(element), None)
+        found = self.world.make_class(entry, change.scope, rest + self._constraint_mod(element), None)
+        self._check_constraint(element, found, redeclare)
+        return found
+
+    def _check_constraint(self, element: Element, new: Class, node: Any) -> None:
+        """What replaces an element has at least what its constraint has (7.3.2)."""
+        declared: Any = element.node
+        scope = self.scope(element.layer.number)
+        if declared.constraint is not None:
+            old = self.world.lookup_class(declared.constraint.base, scope)
+        elif isinstance(declared, Component):
+            old = self.world.component_class(declared.type, scope)
+        else:
+            old = self._declared_class(element, ())
+        check_subtype(new, old, node, self.path)
 
     def _outer_class(self, element: Element) -> Class:
         above = self.parent
@@ -277,12 +293,16 @@ class Inst:
                 raise problem(f"`{element.name}` is a component and redeclared as a class", redeclare, rule="7.3")
             if node.prefixes & FINAL:
                 raise problem(f"`{element.name}` is final and cannot be redeclared", redeclare, rule="7.3")
+            check_replaceable(element, redeclare, self.path)
+            self._check_constraint(element, self.world.component_class(new.type, change.scope), redeclare)
             rest = tuple(one for one in mod if one is not change)
             mod = rest + bound(new.modification, change.scope) + self._constraint_mod(element)
             type_scope = change.scope
             return self._made(element, new, node, type_scope, mod)
         mod += bound(node.modification, scope)
         if element.original is not None:
+            check_replaceable(element.original, node, self.path)
+            self._check_constraint(element.original, self.world.component_class(node.type, scope), node)
             mod += self.chain_mod(element.original) + self._constraint_mod(element.original)
             return self._made(element, node, element.original.node, scope, mod)
         return self._made(element, node, node, scope, mod)
@@ -296,6 +316,7 @@ class Inst:
         if condition is not None and not self.is_class and not world.values.boolean(condition, where, what):
             return ABSENT
         cls = world.component_class(node.type, scope)
+        check_prefixes(node, cls, self, self.path)
         if len(mod) > 1:
             _check_final(element, mod, self)
         shape_of = node.dimensions or (old.dimensions if old is not node else ())
@@ -346,6 +367,9 @@ class Inst:
                 if element is None and name not in self.joined:
                     text = f"`{name}` is modified, but `{self.cls.name}` has no such element"
                     raise problem(text, template.node, path=self.path, rule="7.2", hint=nearest(name, elements))
+                if element is not None and element.is_protected:
+                    text = f"`{name}` of `{self.cls.name}` is protected and cannot be modified"
+                    raise problem(text, template.node, path=self.path, rule="4.1", hint="modify a public element")
 
 
 class Var:

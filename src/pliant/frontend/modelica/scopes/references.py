@@ -90,6 +90,10 @@ class Resolver:
             found = thing.child(name)
             if found is None:
                 raise self._no_member(ref, j, thing.cls.name, thing.table.elements, scope)
+            element = thing.table.elements.get(name)
+            if element is not None and element.is_protected:
+                text = f"`{ref.text}`: `{name}` of `{thing.cls.name}` is protected"
+                raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
             return found
         if isinstance(thing, (Many, Group)):
             items = thing.elements if isinstance(thing, Many) else thing.items
