@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.frontend.flat.types import BaseType
-from pliant.frontend.modelica.connections.sets import Sets
+from pliant.frontend.modelica.connections.sets import Sets, constraint_of
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.instances.inst import Inst, Many
+from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.scopes.references import Group
 from pliant.frontend.modelica.syntax import tree
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
+
+Thing = Inst | Var  # an overconstrained record, or a variable of such a type
 
 
 class Graph:
@@ -25,13 +26,13 @@ class Graph:
 
     def __init__(self, translator: Translator, sets: Sets) -> None:
         self.out, self.sets = translator, sets
-        self.nodes: dict[Inst, int] = {}
-        self.roots: list[Inst] = []
-        self.candidates: list[tuple[int, int, Inst]] = []
-        self.branches: list[tuple[Inst, Inst]] = []
-        self.parent: dict[Inst, Inst] = {}
-        self.is_root: set[Inst] = set()
-        self.depth: dict[Inst, int] = {}
+        self.nodes: dict[Thing, int] = {}
+        self.roots: list[Thing] = []
+        self.candidates: list[tuple[int, int, Thing]] = []
+        self.branches: list[tuple[Thing, Thing]] = []
+        self.parent: dict[Thing, Thing] = {}
+        self.is_root: set[Thing] = set()
+        self.depth: dict[Thing, int] = {}
 
     def call(self, name: str, call: tree.Call, context: Context) -> None:
         """Connections.root, potentialRoot, branch."""
@@ -51,30 +52,30 @@ class Graph:
                 priority = int(self.out.values.needed(given[0], context.scope, "the priority of a root", context.known))
             self.candidates.append((priority, len(self.candidates), things[0]))  # type: ignore[arg-type]
 
-    def _record(self, ref: tree.Expression, context: Context) -> Inst | None:
+    def _record(self, ref: tree.Expression, context: Context) -> Thing | None:
         if not isinstance(ref, tree.Reference):
             raise problem("a connector's record is needed here", ref, path=context.path, rule="9.4.1")
         thing, _ = self.out.values.resolver.resolve(ref, context.scope, context.known)
-        return thing if isinstance(thing, Inst) else None
+        return thing if isinstance(thing, (Inst, Var)) else None
 
-    def _node(self, inst: Inst) -> None:
+    def _node(self, inst: Thing) -> None:
         self.nodes.setdefault(inst, len(self.nodes))
 
     # -------------------------------------------------------------------------------------------------------- trees
 
-    def solve(self) -> list[tuple[Inst, Inst, Any]]:
+    def solve(self) -> list[tuple[Thing, Thing, Any]]:
         """Grow trees; the connections that are broken."""
-        group: dict[Inst, Inst] = {}
+        group: dict[Thing, Thing] = {}
 
-        def find(one: Inst) -> Inst:
+        def find(one: Thing) -> Thing:
             while group.setdefault(one, one) is not one:
                 group[one] = group[group[one]]
                 one = group[one]
             return one
 
-        neighbours: dict[Inst, list[Inst]] = {}
+        neighbours: dict[Thing, list[Thing]] = {}
 
-        def link(a: Inst, b: Inst) -> bool:
+        def link(a: Thing, b: Thing) -> bool:
             p, q = find(a), find(b)
             if p is q:
                 return False
@@ -90,7 +91,7 @@ class Graph:
             if not link(a, b):
                 text = f"the branch between `{a.path}` and `{b.path}` closes a loop of branches"
                 raise problem(text, a.node, rule="9.4.1")
-        anchor: Inst | None = None
+        anchor: Thing | None = None
         for root in self.roots:  # all roots are one: connections between their trees are broken
             if anchor is not None and find(root) is find(anchor) and root is not anchor:
                 pass
@@ -107,15 +108,18 @@ class Graph:
         self._grow(neighbours, find)
         return broken
 
-    def _keep(self, a: Inst, b: Inst, one: Any, a_out: bool, b_out: bool) -> None:
+    def _keep(self, a: Thing, b: Thing, one: Any, a_out: bool, b_out: bool) -> None:
         """Members of both records are connected."""
+        if isinstance(a, Var) or isinstance(b, Var):
+            self.sets._vars(a, None, a_out, b, None, b_out, one)  # type: ignore[arg-type]
+            return
         for name in [key for key, element in a.table.elements.items() if not element.is_class]:
             self.sets._things(a.child(name), a_out, b.child(name), b_out, one)
 
-    def _grow(self, neighbours: dict[Inst, list[Inst]], find: Any) -> None:
-        seen: set[Inst] = set()
+    def _grow(self, neighbours: dict[Thing, list[Thing]], find: Any) -> None:
+        seen: set[Thing] = set()
 
-        def grow(root: Inst) -> None:
+        def grow(root: Thing) -> None:
             self.is_root.add(root)
             queue = [root]
             seen.add(root)
@@ -147,12 +151,12 @@ class Graph:
             raise problem("a connector is needed here", ref, rule="9.4.1")
         thing, _ = self.out.values.resolver.resolve(ref, scope, env)
         if name == "cardinality":
-            if isinstance(thing, (Many, Group)):
-                raise problem("cardinality needs one connector", ref, rule="3.7.2.3")
+            if not isinstance(thing, (Inst, Var)) or not thing.cls.is_connector:
+                raise problem("cardinality needs a connector", ref, rule="3.7.2.3")
             return self.sets.counts.get(thing, 0)
         if name.endswith("isRoot"):
             return thing in self.is_root
-        if not isinstance(thing, Inst):
+        if not isinstance(thing, (Inst, Var)):
             raise problem("a record is needed here", ref, rule="9.4.1")
         for a, b in self.branches:
             if a is thing:
@@ -161,13 +165,13 @@ class Graph:
                 return self.depth.get(b, 0) < self.depth.get(a, 0)
         return True
 
-    def equations(self, broken: list[tuple[Inst, Inst, Any]]) -> None:
+    def equations(self, broken: list[tuple[Thing, Thing, Any]]) -> None:
         """equalityConstraint for broken connections."""
         for a, b, one in broken:
-            cls = a.class_member("equalityConstraint")
+            cls = constraint_of(a)
             assert cls is not None
             context = Context(one.inst.scope(0))
-            x, y = self.out.record(a, one.node, context), self.out.record(b, one.node, context)
+            x, y = self.out.thing(a, one.node, context), self.out.thing(b, one.node, context)
             e = self.out.calls.invoke(cls, [x, y], {}, one.node, context)
             of = self.out.type(e)
             if of.base is BaseType.TUPLE or 0 in of.shape:

@@ -15,6 +15,7 @@ from pliant.frontend.flat.expressions import FlatBinary, FlatBuiltin, FlatIndex,
 from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.modelica.connections.collect import Connection, End
+from pliant.frontend.modelica.instances.classes import Class
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.references import Group
@@ -33,7 +34,7 @@ class Sets:
     def __init__(self, translator: Translator) -> None:
         self.out, self.builder = translator, translator.builder
         self.pairs: list[tuple[Var, Any, bool, Var, Any, bool, Connection]] = []
-        self.edges: list[tuple[Inst, Inst, Connection, bool, bool]] = []  # between overconstrained records
+        self.edges: list[tuple[Any, Any, Connection, bool, bool]] = []  # between overconstrained records
         self.parent: dict[Key, Key] = {}
         self.origin: dict[Key, Connection] = {}
         self.split: set[Var] = set()
@@ -69,6 +70,9 @@ class Sets:
         elif isinstance(a, Var) and isinstance(b, Var):
             if a.shape != b.shape:
                 raise self._unequal(one, f"sizes differ: {list(a.shape)} and {list(b.shape)}")
+            if constraint_of(a) is not None and constraint_of(b) is not None:
+                self.edges.append((a, b, one, a_out, b_out))
+                return
             self._vars(a, None, a_out, b, None, b_out, one)
         elif isinstance(a, Inst) and isinstance(b, Inst):
             self._insts(a, a_out, b, b_out, one)
@@ -99,7 +103,7 @@ class Sets:
                 self._things(x, left.is_outside, y, right.is_outside, one)
 
     def _insts(self, a: Inst, a_out: bool, b: Inst, b_out: bool, one: Connection) -> None:
-        if self._is_overconstrained(a) and self._is_overconstrained(b):
+        if constraint_of(a) is not None and constraint_of(b) is not None:
             self.edges.append((a, b, one, a_out, b_out))
             return
         names_a = [name for name in members(a) if a.child(name) is not ABSENT]
@@ -114,9 +118,6 @@ class Sets:
         if missing and "expandable connector" not in (a.cls.kind, b.cls.kind):
             raise self._unequal(one, f"`{a.cls.name}` has no `{min(missing)}`")
 
-    def _is_overconstrained(self, inst: Inst) -> bool:
-        return not inst.cls.is_connector and inst.class_member("equalityConstraint") is not None
-
     def _vars(self, a: Var, i: Any, a_out: bool, b: Var, j: Any, b_out: bool, one: Connection) -> None:
         if a.connection != b.connection:
             raise self._unequal(
@@ -124,7 +125,9 @@ class Sets:
             )
         if a.base != b.base:
             raise self._unequal(one, f"`{a.path}` is {a.base}, `{b.path}` is {b.base}")
-        if (a.variability <= 1 or b.variability <= 1) and a.variability <= 1 and b.variability <= 1:
+        if a.variability <= 1 or b.variability <= 1:
+            if a.variability > 1 or b.variability > 1:
+                raise self._unequal(one, f"`{a.path}` and `{b.path}`: only one of them is a parameter or constant")
             self._constants(a, b, one)
             return
         self.pairs.append((a, i, a_out, b, j, b_out, one))
@@ -241,6 +244,7 @@ class Sets:
 
     def _equal(self, group: list[Key]) -> None:
         first = group[0]
+        self._check_sources(group)
         for var, index, _ in group:  # what sets a signal stands first
             if var.variability <= 1:
                 first = (var, index, _)
@@ -255,6 +259,18 @@ class Sets:
             self._append(
                 self._member(first, one.node), self._member(key, one.node), "connection", one.node, one.inst.path
             )
+
+    def _check_sources(self, group: list[Key]) -> None:
+        """A signal has one source: an output of a component, or an input of the model around (9.3)."""
+        sources = []
+        for var, _, is_outside in group:
+            is_source = var.causality == ("input" if is_outside else "output")
+            if is_source and not var.is_protected and var.parent.cls.kind != "expandable connector":
+                sources.append(var)
+        if len(sources) > 1:
+            one = self.origin[group[0]]
+            text = f"`{sources[0].path}` and `{sources[1].path}` are connected, and both are sources of a signal"
+            raise problem(text, one.node, path=one.inst.path, rule="9.3", hint="connect an output with inputs only")
 
     def _balance(self, group: list[Key]) -> None:
         one = self.origin[group[0]]
@@ -280,6 +296,16 @@ class Sets:
     def _zero(self, var: Var, place: Any) -> None:
         e = self._member((var, place, False), var.node)
         self._append(e, self._zeros(e, var.node), "flow balance", var.node, var.parent.path)
+
+
+def constraint_of(thing: Inst | Var) -> Class | None:
+    """The function `equalityConstraint` of an overconstrained record or type (9.4)."""
+    if isinstance(thing, Inst):
+        return None if thing.cls.is_connector else thing.class_member("equalityConstraint")
+    core = thing.cls.core
+    if core.builtin or core.is_enumeration or "equalityConstraint" not in core.table.elements:
+        return None
+    return thing.cls.instance.class_member("equalityConstraint")
 
 
 def members(inst: Inst) -> list[str]:

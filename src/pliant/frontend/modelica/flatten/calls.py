@@ -33,6 +33,7 @@ from pliant.frontend.modelica.values.data import FunctionValue, NotKnown
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
 
+_DOMAINS = frozenset(("sqrt", "asin", "acos", "log", "log10"))
 NAMED = {
     "homotopy": ("actual", "simplified"),
     "spatialDistribution": ("in0", "in1", "x", "positiveVelocity", "initialPoints", "initialValues"),
@@ -373,11 +374,26 @@ class CallTranslator:
             known = [*BUILTINS, *context.scope.layer.names]
             text = f"there is no function `{name}`"
             raise problem(text, node, path=context.path, rule="5.3.1", hint=nearest(name, known))
+        if name in _DOMAINS and context.function is None:
+            self._check_domain(node, context)
         operands = [self.out.expr(one, context) for one in node.arguments]
+        if name == "abs" and not self.out.type(operands[0]).is_numeric and self.out.type(operands[0]).base is not BaseType.RECORD:
+            raise problem("`abs` needs a number", node, path=context.path, rule="3.7.1")
         operands += self._named(name, node, context, len(operands))
         if operands and self.out.type(operands[0]).base is BaseType.RECORD:
             return self.on_record(name, operands, node, context)
         return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
+
+    def _check_domain(self, node: tree.Call, context: Context) -> None:
+        """A call with constants outside of the domain of a function is an error of the model."""
+        values = self.out.values
+        values.only_constants += 1
+        try:
+            values.value(node, context.scope, context.known)
+        except NotKnown:
+            pass
+        finally:
+            values.only_constants -= 1
 
     def _named(self, name: str, node: tree.Call, context: Context, first: int) -> list[int]:
         order = NAMED.get(name)

@@ -74,6 +74,11 @@ class Equations:
             if not isinstance(one.right, tree.Call):
                 raise problem("a list of outputs needs a function call", one, path=context.path, rule="8.3.1")
             right = self.out.calls.call(one.right, context, is_whole=True)
+            of = self.out.type(right)
+            count = self.out.builder.functions[of.number].n_outputs if of.base is BaseType.TUPLE else 1
+            if len(one.left.items) > count:
+                text = f"{len(one.left.items)} outputs are wanted, the function has {count}"
+                raise problem(text, one, path=context.path, rule="12.4.3")
             left = self.out.expr(one.left, context)
             return [self.made(left, right, one, context)]
         left, right = self.out.expr(one.left, context), self.out.expr(one.right, context)
@@ -102,9 +107,13 @@ class Equations:
             e = self.out.expr(condition, context)
             if self.out.type(e).base is not BaseType.BOOLEAN or self.out.type(e).shape:
                 raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.4")
+            self.out.nesting += 1
             branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            self.out.nesting -= 1
+        self.out.nesting += bool(branches)
         if otherwise is None:
             otherwise = self.items(one.otherwise, context)
+        self.out.nesting -= bool(branches)
         if not branches:
             return otherwise
         return [FlatIf(tuple(branches), tuple(otherwise), self.out.span(one), context.path)]
@@ -140,10 +149,12 @@ class Equations:
             if of.base not in (BaseType.BOOLEAN, BaseType.CLOCK):
                 raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.5")
             self.in_when += 1
+            self.out.nesting += 1
             try:
                 branches.append(FlatBranch(e, tuple(self.items(body, context))))
             finally:
                 self.in_when -= 1
+                self.out.nesting -= 1
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
 
     def _call(self, one: tree.CallEquation, context: Context) -> list[FlatItem]:

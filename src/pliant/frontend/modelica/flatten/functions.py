@@ -15,7 +15,6 @@ from pliant.frontend.flat.types import BaseType, Shape, Type
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.instances.classes import Class, Element
 from pliant.frontend.modelica.instances.mods import bound, value_of
-from pliant.frontend.modelica.instances.rules import check_core
 from pliant.frontend.modelica.problems import problem, unsupported
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -66,6 +65,7 @@ class Functions:
                 if of.kind.endswith("function"):
                     found[name] = Type(BaseType.TUPLE)
                     continue
+                self._check_data(of, element)
                 base = self.out.types.of_class(of)
                 found[name] = base.sized((*(None,) * rank, *base.shape))
             self.signatures[cls.core] = found
@@ -74,6 +74,11 @@ class Functions:
     def _element_class(self, cls: Class, element: Element) -> Class:
         scope = cls.instance.scope(element.layer.number)
         return self.out.world.lookup_class(element.node.type, scope)  # type: ignore[union-attr]
+
+    def _check_data(self, of: Class, element: Element) -> None:
+        if of.kind in ("model", "block", "package", "connector", "expandable connector") and of.primitive is None:
+            text = f"`{element.name}` of a function cannot be a {of.kind}"
+            raise problem(text, element.node, rule="12.2", hint="use types and records")
 
     def input_type(self, cls: Class, name: str) -> Type:
         """The declared type of an input, sizes unknown."""
@@ -213,7 +218,6 @@ class Functions:
         if cls.is_partial:
             text = f"`{cls.name}` is partial and cannot be called"
             raise problem(text, node, rule="12.4", hint="redeclare it or call another function")
-        check_core(cls.core)
         inst = cls.instance
         number = self.builder.function(FlatFunction(cls.name, (), 0, 0, span=definition.span))
         self.known[key] = number
@@ -302,6 +306,7 @@ class Functions:
         inst = cls.instance
         scope = inst.scope(element.layer.number)
         of = self._element_class(cls, element)
+        self._check_data(of, element)
         base = self.out.types.of_class(of)
         shape: list[int | None] = []
         for expr, where in [*((one, scope) for one in element.node.dimensions), *of.dims]:  # type: ignore[union-attr]

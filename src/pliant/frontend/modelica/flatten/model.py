@@ -25,7 +25,7 @@ from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
 from pliant.frontend.modelica.instances.classes import Class
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
-from pliant.frontend.modelica.instances.rules import check_core
+from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
 from pliant.frontend.modelica.problems import nearest, problem
@@ -141,8 +141,8 @@ class _Flattening:
 
     def _instantiate(self) -> None:
         stack: list[Any] = [self.root]
-        while stack:
-            thing = stack.pop()
+        while stack or self.world.added:
+            thing = stack.pop() if stack else self.world.added.pop()
             if isinstance(thing, Var):
                 self.vars.append(thing)
                 continue
@@ -150,10 +150,10 @@ class _Flattening:
                 stack.extend(reversed(thing.elements))
                 continue
             thing.check_modifiers()
-            if thing.core not in self.checked:
+            if thing.core not in self.checked and thing.cls.kind == "connector":
                 self.checked.add(thing.core)
-                check_core(thing.core)
-            if thing.cls.is_partial and thing is not self.root and thing.cls.kind not in ("record", "connector"):
+                check_connector(thing, self.out)
+            if thing.cls.is_partial and thing is not self.root:
                 text = f"`{thing.path}` is of the class `{thing.cls.name}`, which is partial"
                 raise problem(text, thing.node, rule="4.7", hint="redeclare it with a class that is complete")
             self.insts.append(thing)

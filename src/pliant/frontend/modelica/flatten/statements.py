@@ -97,9 +97,14 @@ class Statements:
             if known is True:
                 otherwise = self.items(body, context)
                 break
-            branches.append(FlatBranch(self.condition(condition, context), tuple(self.items(body, context))))
+            e = self.condition(condition, context)
+            self.out.nesting += 1
+            branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            self.out.nesting -= 1
+        self.out.nesting += bool(branches)
         if otherwise is None:
             otherwise = self.items(one.otherwise, context)
+        self.out.nesting -= bool(branches)
         if not branches:
             return otherwise
         return [FlatIf(tuple(branches), tuple(otherwise), self.out.span(one), context.path)]
@@ -131,11 +136,20 @@ class Statements:
     def _when(self, one: tree.WhenStatement, context: Context) -> list[FlatItem]:
         if context.function is not None:
             raise problem("a when-clause cannot stand in a function", one, rule="12.2")
+        if self.out.nesting:
+            raise problem("a when-clause stands inside of another clause", one, path=context.path, rule="11.2.7")
+        self.out.nesting += 1
         branches = [
             FlatBranch(self.out.expr(condition, context), tuple(self.items(body, context)))
             for condition, body in one.branches
         ]
+        self.out.nesting -= 1
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
+
+    def _return(self, one: tree.ReturnStatement, context: Context) -> list[FlatItem]:
+        if context.function is None:
+            raise problem("`return` stands outside of a function", one, path=context.path, rule="12.1.2")
+        return [FlatReturn(self.out.span(one), context.path)]
 
     def _call(self, one: tree.CallStatement, context: Context) -> list[FlatItem]:
         found = call_item(self.out, one.call, one, context)
@@ -157,14 +171,17 @@ def call_item(out: Translator, call: Any, at: tree.Node, context: Context) -> Fl
         if len(arguments) < 2:
             raise problem("`assert` needs a condition and a message", at, path=context.path, rule="8.3.7")
         known = out.calls.known_condition(arguments[0], context)
-        if known is True:
-            return None
         is_error = len(arguments) < 3 or "warning" not in arguments[2].text
         condition, message = out.expr(arguments[0], context), out.expr(arguments[1], context)
         if out.type(condition) != BOOLEAN:
             raise problem(f"`{arguments[0].text}` is no condition", arguments[0], path=context.path, rule="8.3.7")
         if out.type(message) != STRING:
             raise problem(f"`{arguments[1].text}` is no message", arguments[1], path=context.path, rule="8.3.7")
+        if known is True:
+            return None
+        if known is False and is_error and not out.nesting and context.function is None:
+            text = f"the assertion `{arguments[0].text}` is always false"
+            raise problem(text, at, path=context.path, rule="8.3.7", hint="change the constants that it depends on")
         return FlatAssert(condition, message, is_error, span, context.path)
     if name == "terminate":
         return FlatTerminate(out.expr((*arguments, *given.values())[0], context), span, context.path)
@@ -184,5 +201,5 @@ _STATEMENTS: dict[type, Any] = {
     tree.WhenStatement: Statements._when,
     tree.CallStatement: Statements._call,
     tree.BreakStatement: lambda self, one, context: [FlatBreak(self.out.span(one), context.path)],
-    tree.ReturnStatement: lambda self, one, context: [FlatReturn(self.out.span(one), context.path)],
+    tree.ReturnStatement: Statements._return,
 }

@@ -63,6 +63,7 @@ class Translator:
         self.types = Types(builder)
         self.functions = Functions(self)
         self.calls = CallTranslator(self)
+        self.nesting = 0  # branches of if and when around
         self.streams: Any = None  # what inStream and actualStream stand for, set when connections are known
         self.variables: Any = None  # enters variables that are read before they were met
 

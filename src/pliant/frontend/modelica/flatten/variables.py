@@ -79,10 +79,15 @@ class Variables:
 
     def _check(self, var: Var) -> None:
         known = ATTRIBUTES[var.base]
+        given: dict[str, Any] = {}
         for one in var.mod:
             if one.fields:
                 continue
             for name, template in one.template.subs.items():
+                if template.final and name in given and given[name] is not template.node:
+                    text = f"the attribute `{name}` of `{var.path}` is final and cannot be modified"
+                    raise problem(text, given[name], path=var.parent.path, rule="7.2.6", hint="remove the modifier")
+                given.setdefault(name, template.node)
                 if name not in known and var.base != "ExternalObject":
                     text = f"`{name}` is no attribute of `{var.path}`, which is {var.base}"
                     raise problem(text, template.node, path=var.parent.path, rule="4.9", hint=nearest(name, known))

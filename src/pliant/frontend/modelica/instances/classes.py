@@ -156,7 +156,10 @@ class Core:
             self.world.opening.add(self)
             try:
                 if not self.builtin and not isinstance(self.entry.definition, Enumeration):
+                    from pliant.frontend.modelica.instances.rules import check_core
+
                     _fill(self, self._table)
+                    check_core(self)
             except BaseException:
                 self._table = None
                 raise
@@ -287,7 +290,6 @@ def _replace(core: Core, old: Element, new: Element) -> None:
         new.original = old
         return
     if new.is_class and old.is_class:
-        new.original = old
         return
     text = f"`{new.name}` is inherited by `{core.entry.full_name}` and declared there differently"
     raise problem(text, new.node, rule="5.6.1.4", hint="rename it, or write `redeclare`")
@@ -308,6 +310,11 @@ def _inherit(
         table.primitive_mods += [(0, one.template, one.scope) for one in base.mod]
         return
     inner = core.world.open_table(base.core, node)
+    if (base.own_dims and inner.primitive is None) or base.causality:
+        body = core.entry.body
+        if body is not None and (body.components or len(body.extends) > 1):
+            text = f"`{base.name}` has dimensions or prefixes: a class that extends it cannot have more elements"
+            raise problem(text, node, rule="7.1.3")
     table.primitive = inner.primitive or table.primitive
     table.primitive_dims += base.dims
     first = len(table.layers)

@@ -178,6 +178,8 @@ class Inst:
         original = None
         node = element.node
         if element.original is not None:
+            check_replaceable(element.original, node, self.path)
+            _check_visibility(element)
             if isinstance(node, LongClass) and node.is_extension:
                 original = self._declared_class(element.original, self.chain_mod(element.original))
             else:
@@ -186,7 +188,10 @@ class Inst:
         if entry is None or entry.definition is not node:
             name = f"{element.layer.entry.full_name}.{element.name}"
             entry = ClassEntry(node, element.layer.entry, name, element.layer.entry.warnings)  # type: ignore[arg-type]
-        return self.world.make_class(entry, scope, mod, original)
+        found = self.world.make_class(entry, scope, mod, original)
+        if node.constraint is not None:
+            check_subtype(found, self.world.lookup_class(node.constraint.base, scope), node, self.path)
+        return found
 
     def chain_mod(self, element: Element) -> Mod:
         """Modifiers of extends clauses only."""
@@ -302,6 +307,7 @@ class Inst:
         mod += bound(node.modification, scope)
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
+            _check_visibility(element)
             self._check_constraint(element.original, self.world.component_class(node.type, scope), node)
             mod += self.chain_mod(element.original) + self._constraint_mod(element.original)
             return self._made(element, node, element.original.node, scope, mod)
@@ -317,6 +323,8 @@ class Inst:
             return ABSENT
         cls = world.component_class(node.type, scope)
         check_prefixes(node, cls, self, self.path)
+        if node.constraint is not None:
+            check_subtype(cls, world.lookup_class(node.constraint.base, scope), node, self.path)
         if len(mod) > 1:
             _check_final(element, mod, self)
         shape_of = node.dimensions or (old.dimensions if old is not node else ())
@@ -347,7 +355,7 @@ class Inst:
         while above is not None:
             other = above.core.table.elements.get(element.name)
             if other is not None and not other.is_class and other.node.prefixes & INNER:
-                return above.child(element.name)
+                return self._checked_inner(above, element)
             above = above.parent
         found = self.world.missing_inner(self, element)
         if found is not None:
@@ -355,6 +363,22 @@ class Inst:
         text = f"the outer component `{element.name}` has no inner one in the instances around it"
         hint = f"declare `inner {element.node.type.dotted} {element.name}` in the model"  # type: ignore[union-attr]
         raise problem(text, element.node, path=self.path, rule="5.4", hint=hint)
+
+    def _checked_inner(self, above: Inst, element: Element) -> Any:
+        """The inner component must have at least what the outer one asks for (5.4)."""
+        found = above.child(element.name)
+        node = element.node
+        assert isinstance(node, Component)
+        if node.modification is not None:
+            text = f"`{node.name}` is outer and cannot have modifiers"
+            raise problem(text, node, path=self.path, rule="5.4", hint="give them to the inner component")
+        if found is not ABSENT:
+            wanted = self.world.component_class(node.type, self.scope(element.layer.number))
+            check_subtype(found.cls, wanted, node, self.path)
+            if len(node.dimensions) + len(wanted.dims) != len(getattr(found, "shape", ())):
+                text = f"the outer `{node.name}` has other dimensions than the inner one"
+                raise problem(text, node, path=self.path, rule="5.4")
+        return found
 
     def check_modifiers(self) -> None:
         """Every modifier names something that is there (7.2)."""
@@ -485,6 +509,14 @@ class Many:
         for k, n in zip(index, self.shape, strict=True):
             place = place * n + k - 1
         return self.elements[place]
+
+
+def _check_visibility(element: Element) -> None:
+    """A public element stays public when it is redeclared (7.3)."""
+    original = element.original
+    if original is not None and element.is_protected and not original.is_protected:
+        text = f"`{element.name}` is public and redeclared as protected"
+        raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
 
 
 def _prefixes(made: Any, parent: Inst, element: Element, node: Component, old: Any, cls: Class) -> None:

@@ -5,19 +5,19 @@ Each class is looked at once, when its first instance is made; prefixes are look
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from pliant.frontend.modelica.instances.classes import Class, Core
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax.tree import (
+    FINAL,
     INNER,
     OUTER,
     PROTECTED,
     REPLACEABLE,
     Component,
-    Element,
     Enumeration,
-    Extends,
     LongClass,
     ShortClass,
 )
@@ -63,8 +63,9 @@ def check_core(core: Core) -> None:
                 raise problem("an operator may contain functions only", one, rule="14.1")
     if core.table.primitive is not None:
         for name, element in core.table.elements.items():
-            text = f"`{core.entry.full_name}` extends a simple type and cannot have the element `{name}`"
-            raise problem(text, element.node, rule="7.1.3")
+            if not element.is_class:
+                text = f"`{core.entry.full_name}` extends a simple type and cannot have the component `{name}`"
+                raise problem(text, element.node, rule="7.1.3")
 
 
 def _check_data(core: Core, kind: str) -> None:
@@ -141,16 +142,65 @@ def check_prefixes(node: Component, cls: Class, parent: Any, path: str) -> None:
 
 
 def check_replaceable(element: Any, node: Any, path: str) -> None:
-    """Only what is replaceable can be redeclared (7.3)."""
+    """Only what is replaceable, and not final or constant, can be redeclared (7.3)."""
     declared = element.node
-    while not declared.prefixes & REPLACEABLE:
-        if element.original is None:
-            text = f"`{element.name}` is not replaceable and cannot be redeclared"
-            raise problem(text, node, path=path, rule="7.3", hint="write `replaceable` before its declaration")
-        element = element.original
-        declared = element.node
-        if element.original is None and declared.prefixes & REPLACEABLE:
-            return
+    if declared is None:
+        return
+    if declared.prefixes & FINAL:
+        text = f"`{element.name}` is final and cannot be redeclared"
+        raise problem(text, node, path=path, rule="7.3", hint="remove `final` or the redeclaration")
+    if not declared.prefixes & REPLACEABLE:
+        text = f"`{element.name}` is not replaceable and cannot be redeclared"
+        raise problem(text, node, path=path, rule="7.3", hint="write `replaceable` before its declaration")
+    if isinstance(declared, Component) and declared.variability == "constant":
+        text = f"`{element.name}` is a constant and cannot be redeclared"
+        raise problem(text, node, path=path, rule="7.3", hint="modify its value")
+
+
+def check_connector(inst: Any, out: Any) -> None:
+    """As many flows as potentials (9.3.1), and one flow where there are streams (15.1)."""
+    flows, potentials, streams, n_flows = 0, 0, 0, 0
+    stack = [inst.child(name) for name, one in inst.table.elements.items() if not one.is_class]
+    while stack:
+        thing = stack.pop()
+        if hasattr(thing, "elements"):
+            stack.extend(thing.elements)
+        elif hasattr(thing, "table"):
+            constraint = thing.class_member("equalityConstraint") if thing.cls.is_record else None
+            if constraint is not None:
+                potentials += _residue(constraint, out)
+                continue
+            stack.extend(thing.child(name) for name, one in thing.table.elements.items() if not one.is_class)
+        elif hasattr(thing, "base"):
+            if thing.variability <= 1 or thing.causality:
+                continue
+            core = thing.cls.core
+            if not core.builtin and "equalityConstraint" in core.table.elements:
+                constraint = thing.cls.instance.class_member("equalityConstraint")
+                potentials += _residue(constraint, out) if constraint is not None else 0
+                continue
+            size = prod(thing.shape)
+            n_flows += thing.connection == "flow"
+            flows += size if thing.connection == "flow" else 0
+            streams += size if thing.connection == "stream" else 0
+            potentials += size if not thing.connection else 0
+    if streams and n_flows != 1:
+        text = f"the stream connector `{inst.cls.name}` has {n_flows} flow variables"
+        raise problem(text, inst.node, path=inst.path, rule="15.1", hint="declare exactly one flow variable")
+    if flows != potentials:
+        text = f"the connector `{inst.cls.name}` has {flows} flows and {potentials} potentials"
+        raise problem(text, inst.node, path=inst.path, rule="9.3.1", hint="declare as many of both")
+
+
+def _residue(cls: Class, out: Any) -> int:
+    """The number of equations that `equalityConstraint` stands for."""
+    inst = cls.instance
+    for element in inst.table.elements.values():
+        if not element.is_class and element.node.causality == "output":  # type: ignore[union-attr]
+            scope = inst.scope(element.layer.number)
+            dims = [(one, scope) for one in element.node.dimensions]  # type: ignore[union-attr]
+            return prod(out.values.sizes(dims, None, element.name, element.node))
+    return 0
 
 
 def check_subtype(new: Class, constraint: Class, node: Any, path: str) -> None:
@@ -169,6 +219,3 @@ def check_subtype(new: Class, constraint: Class, node: Any, path: str) -> None:
         if other is None or other.is_class != element.is_class:
             text = f"`{new.name}` cannot replace `{constraint.name}`: it has no `{name}`"
             raise problem(text, node, path=path, rule="6.4", hint="extend the class that it replaces")
-
-
-_ = (Element, Extends)

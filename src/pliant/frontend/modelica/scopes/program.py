@@ -10,14 +10,22 @@ from __future__ import annotations
 from typing import Any
 
 from pliant.frontend.modelica.instances.classes import Class, Core, Element, Scope, Table
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many
+from pliant.frontend.modelica.instances.inst import Inst, Many
 from pliant.frontend.modelica.instances.mods import Mod, bound
 from pliant.frontend.modelica.library.entries import ClassEntry
 from pliant.frontend.modelica.library.root import ClassRoot
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.predefined import PREDEFINED, PRIMITIVE
 from pliant.frontend.modelica.syntax.source import Source
-from pliant.frontend.modelica.syntax.tree import Component, Extends, Node, Reference, ShortClass
+from pliant.frontend.modelica.syntax.tree import (
+    ENCAPSULATED,
+    Component,
+    Enumeration,
+    Extends,
+    Node,
+    Reference,
+    ShortClass,
+)
 
 
 class Found:
@@ -39,6 +47,7 @@ class World:
         self.sources: set[Source] = set()  # texts that classes were taken from
         self.tops: dict[str, Class | None] = {}
         self.opening: set[Core] = set()
+        self.added: list[Inst] = []  # inner components that no one declared
         self.values = Values(self)
 
     # ------------------------------------------------------------------------------------------------- classes
@@ -63,6 +72,11 @@ class World:
         """The class of a definition that stands in a scope; a short class is the class it names, modified."""
         definition = entry.definition
         self.sources.add(definition.source)
+        if isinstance(definition, Enumeration):
+            for literal in definition.literals or ():
+                if literal.name in ("quantity", "min", "max", "start", "fixed"):
+                    text = f"`{literal.name}` is an attribute and cannot be a value of an enumeration"
+                    raise problem(text, literal, rule="4.9.5", hint="choose another name")
         if not isinstance(definition, ShortClass):
             return Class(Core(self, entry, scope, original), mod)
         where = scope if scope is not None else self._outermost(entry)
@@ -70,7 +84,7 @@ class World:
         own = bound(definition.modification, where)
         total = mod + own + base.mod
         dims = (*((one, where) for one in definition.dimensions), *base.own_dims)
-        kind = definition.kind if definition.kind != "class" else base.kind
+        kind = definition.kind if definition.kind != "class" or "function" in base.kind else base.kind
         if kind == "type":
             kind = base.kind
         is_same = total == base.mod and dims == base.own_dims and not definition.causality
@@ -98,8 +112,8 @@ class World:
                 return self._member(at, name)
             if name in layer.imports:
                 return self._import(layer.imports[name][0], layer.imports[name][1])
-            for star in layer.stars:
-                found = self._star(star, name)
+            if layer.stars:
+                found = self._stars(layer.stars, name)
                 if found is not None:
                     return found
             if layer.is_encapsulated:
@@ -116,11 +130,17 @@ class World:
             return inst.class_member(name)
         return Found(inst, element)
 
-    def _import(self, names: tuple[str, ...], node: Node) -> Class | Found:
+    def _import(self, names: tuple[str, ...], node: Node, *, is_whole: bool = False) -> Class | Found:
         cls = self.top(names[0])
         if cls is None:
             raise problem(f"`{names[0]}` cannot be imported: there is no such class", node, rule="13.2.1")
         for k, name in enumerate(names[1:], 1):
+            if cls.kind != "package" and k == len(names) - 1 and not is_whole:
+                text = f"`{'.'.join(names[:k])}` is a {cls.kind}: only elements of packages can be imported"
+                raise problem(text, node, rule="13.2.1", hint="name the class in full where it is used")
+            declared = cls.core.table.elements.get(name)
+            if declared is not None and declared.is_protected:
+                raise problem(f"`{'.'.join(names)}` is protected and cannot be imported", node, rule="13.2.1")
             inner = cls.instance.class_member(name)
             if inner is None:
                 element = cls.core.table.elements.get(name)
@@ -131,10 +151,20 @@ class World:
             cls = inner
         return cls
 
+    def _stars(self, stars: list[Any], name: str) -> Class | Found | None:
+        hits = [(star, found) for star in stars if (found := self._star(star, name)) is not None]
+        if len(hits) > 1 and _definition(hits[0][1]) is not _definition(hits[1][1]):
+            text = f"`{name}` is imported by two clauses with `.*`"
+            raise problem(text, hits[1][0], rule="13.2.1", hint="import it by its name")
+        return hits[0][1] if hits else None
+
     def _star(self, star: Any, name: str) -> Class | Found | None:
-        cls = self._import(star.names, star)
+        cls = self._import(star.names, star, is_whole=True)
         if isinstance(cls, Found):
             raise problem("only packages can be imported with `.*`", star, rule="13.2.1")
+        if cls.kind != "package":
+            text = f"`{cls.name}` is a {cls.kind}: only packages can be imported with `.*`"
+            raise problem(text, star, rule="13.2.1")
         element = cls.core.table.elements.get(name)
         if element is None or element.is_protected:
             return None
@@ -150,12 +180,14 @@ class World:
             if isinstance(found, Found):
                 found = found.inst.child(found.element.name)
                 if isinstance(found, Many):
-                    found = found.elements[0] if found.elements else None
+                    text = f"`{'.'.join(names[:k])}` is an array: its classes cannot be named"
+                    raise problem(text, ref, path=scope.inst.path, rule="5.3.2")
                 if not isinstance(found, Inst):
                     raise problem(f"`{'.'.join(names[:k])}` has no classes", ref, path=scope.inst.path, rule="5.3.2")
                 inst = found
             else:
                 inst = found.instance if isinstance(found, Class) else found
+                self._check_inside(found, name, ref, scope)
             inner: Any = inst.class_member(name)
             if inner is None:
                 element = inst.core.table.elements.get(name)
@@ -174,6 +206,19 @@ class World:
             raise problem(text, ref, path=scope.inst.path, rule="5.3", hint="name a class")
         assert isinstance(found, Class)
         return found
+
+    def _check_inside(self, cls: Class, name: str, ref: Reference, scope: Scope) -> None:
+        """Protected classes, and those of classes that are no packages, cannot be reached from outside (5.3.2)."""
+        element = cls.core.table.elements.get(name)
+        if element is None:
+            return
+        if element.is_protected:
+            text = f"`{ref.dotted}`: `{name}` of `{cls.name}` is protected"
+            raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
+        if cls.kind in ("model", "block", "class") and element.is_class and element.node is not None:
+            if not element.node.prefixes & ENCAPSULATED:
+                text = f"`{ref.dotted}`: `{cls.name}` is no package, so that `{name}` must be encapsulated to be found"
+                raise problem(text, ref, path=scope.inst.path, rule="5.3.2", hint="move it to a package")
 
     def _missing(self, name: str, ref: Node, scope: Scope) -> Exception:
         known: set[str] = set()
@@ -232,8 +277,25 @@ class World:
         return core.table
 
     def missing_inner(self, inst: Inst, element: Element) -> Any:
-        """What stands for an outer component without inner one; nothing so far."""
-        return None
+        """An outer component without inner one gets one in the model itself, where its class is complete (5.4)."""
+        root = inst
+        while root.parent is not None:
+            root = root.parent
+        node = element.node
+        assert isinstance(node, Component)
+        found = root.joined.get(element.name)
+        if found is not None:
+            return found
+        cls = self.component_class(node.type, inst.scope(element.layer.number))
+        if cls.primitive is not None or cls.is_partial or node.dimensions or root.is_class:
+            return None
+        made = Inst(cls, cls.mod, root, element.name)
+        made.node, made.element = node, element
+        root.joined[element.name] = made
+        self.added.append(made)
+        self.root.warnings.append(f"{node.span}: an inner `{element.name}` was added to the model (5.4)")
+        return made
 
 
-_ = ABSENT
+def _definition(found: Class | Found) -> Any:
+    return found.core.entry if isinstance(found, Class) else found.element.node

@@ -55,6 +55,9 @@ class Resolver:
                 element = inst.table.elements.get(names[k])
                 if element is None:
                     raise self._no_member(ref, k, inst.cls.name, inst.table.elements, scope)
+                if element.is_protected:
+                    text = f"`{ref.text}`: `{names[k]}` of `{inst.cls.name}` is protected"
+                    raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
                 inner = Found(inst, element)
             found = inner
             k += 1

@@ -192,4 +192,6 @@ def ordinal(value: Value) -> int:
         return value.ordinal
     if isinstance(value, (bool, np.bool_)):
         return int(value) + 1
+    if isinstance(value, float):
+        raise problem(f"{value} is a Real, an Integer is needed", None, rule="10.5")
     return int(value)
