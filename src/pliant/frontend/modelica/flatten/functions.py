@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
-from pliant.frontend.flat.expressions import NONE, LocalRef
+from pliant.frontend.flat.expressions import NONE, FlatRecord, LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction, FlatItem, FlatLocal, InverseRule
 from pliant.frontend.flat.types import BaseType, Shape, Type
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.instances.classes import Class, Element
-from pliant.frontend.modelica.instances.mods import bound, value_of
+from pliant.frontend.modelica.instances.inst import Var
+from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import problem, unsupported
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -362,6 +363,10 @@ class Functions:
                 context = Context(binding.scope, None, None, function)
                 e = self.out.expr(binding.value, context)  # type: ignore[arg-type]
                 locals_[place] = FlatLocal(one.name, one.type, e, one.span)
+            elif one.type.base is BaseType.RECORD and not one.type.shape:
+                mod = inst.mod_of(element) + bound(element.node.modification, scope)  # type: ignore[union-attr]
+                e = self._fields(self._element_class(cls, element), mod, one, function)
+                locals_[place] = FlatLocal(one.name, one.type, e, one.span)
         self.builder.define(number, locals=tuple(locals_), n_inputs=n_inputs, n_outputs=n_outputs)
         body: list[FlatItem] = []
         external = None
@@ -382,6 +387,25 @@ class Functions:
         is_pure = not definition_impure(cls) and not (external is not None and "impure" in parts)
         parts.pop("impure", None)
         self.builder.define(number, body=tuple(body), external=external, is_pure=is_pure, **parts)
+
+    def _fields(self, of: Class, mod: Mod, local: FlatLocal, function: FunctionContext) -> int | None:
+        """`R r(a = x)`: the record that a variable holds at the start, where modifiers give values to its fields."""
+        if not names_in(mod):
+            return None
+        total = mod + of.mod
+        fields = []
+        for one in self.builder.records[local.type.number].fields:
+            given = value_of(member(total, one.name))
+            if given is not None and given.value is not None:
+                context = Context(given.scope, None, None, function if given.scope.inst is function.inst else None)
+                fields.append(self.out.expr(given.value, context))
+            else:
+                thing = of.instance.child(one.name)
+                own = thing.binding if isinstance(thing, Var) else None
+                if own is None or one.type.base is not BaseType.REAL or one.type.shape:
+                    return None
+                fields.append(self.out.of_bound(own))
+        return self.builder.add(FlatRecord(tuple(fields)), local.span, local.type)
 
     def _external(self, cls: Class, external: tree.External, context: Context) -> FlatExternal:
         function = context.function

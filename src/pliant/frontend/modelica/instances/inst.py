@@ -304,6 +304,11 @@ class Inst:
             mod = rest + bound(new.modification, change.scope) + self._constraint_mod(element)
             type_scope = change.scope
             return self._made(element, new, node, type_scope, mod)
+        if node.prefixes & FINAL:
+            for one in mod:
+                if one.template.value is not None and not one.fields:
+                    text = f"`{element.name}` is final and cannot be modified"
+                    raise problem(text, one.template.node, path=self.path, rule="7.2.6", hint="remove the modifier")
         mod += bound(node.modification, scope)
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
@@ -369,7 +374,7 @@ class Inst:
         found = above.child(element.name)
         node = element.node
         assert isinstance(node, Component)
-        if node.modification is not None:
+        if node.modification is not None and not node.prefixes & INNER:
             text = f"`{node.name}` is outer and cannot have modifiers"
             raise problem(text, node, path=self.path, rule="5.4", hint="give them to the inner component")
         if found is not ABSENT:

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.frontend.flat.builtins import BUILTINS
 from pliant.frontend.modelica.instances.classes import Class, Scope
 from pliant.frontend.modelica.instances.inst import Inst, Many, Var
-from pliant.frontend.modelica.instances.mods import bound, value_of
+from pliant.frontend.modelica.instances.mods import bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.references import Group
 from pliant.frontend.modelica.syntax import tree
@@ -399,6 +399,11 @@ class Calls(Interpreter):
         dims = [(one, scope) for one in element.node.dimensions] + list(cls.dims)
         if cls.primitive is None:
             record = RecordValue(cls, self._blank(cls))
+            for name in names_in(mod):
+                given = value_of(member(mod, name))
+                if given is not None and name in record.fields:
+                    inner = env if given.scope.inst is inst else None
+                    record.fields[name] = self.values.value(given.value, given.scope, inner)  # type: ignore[arg-type]
             if not dims:
                 return record
         shape: list[int] = []

@@ -36,17 +36,23 @@ class EnumValue:
     def __hash__(self) -> int:
         return hash(self.ordinal)
 
-    def __lt__(self, other: EnumValue) -> bool:
-        return bool(self.ordinal < other.ordinal)
+    def __lt__(self, other: object) -> bool:
+        return bool(self.ordinal < _ordinal_of(other))
 
-    def __le__(self, other: EnumValue) -> bool:
-        return bool(self.ordinal <= other.ordinal)
+    def __le__(self, other: object) -> bool:
+        return bool(self.ordinal <= _ordinal_of(other))
 
-    def __gt__(self, other: EnumValue) -> bool:
-        return bool(self.ordinal > other.ordinal)
+    def __gt__(self, other: object) -> bool:
+        return bool(self.ordinal > _ordinal_of(other))
 
-    def __ge__(self, other: EnumValue) -> bool:
-        return bool(self.ordinal >= other.ordinal)
+    def __ge__(self, other: object) -> bool:
+        return bool(self.ordinal >= _ordinal_of(other))
+
+
+def _ordinal_of(value: object) -> int:
+    if isinstance(value, EnumValue):
+        return value.ordinal
+    raise TypeError("an enumeration is compared with something else")
 
 
 class RecordValue:
@@ -192,6 +198,6 @@ def ordinal(value: Value) -> int:
         return value.ordinal
     if isinstance(value, (bool, np.bool_)):
         return int(value) + 1
-    if isinstance(value, float):
+    if isinstance(value, float) and not value.is_integer():
         raise problem(f"{value} is a Real, an Integer is needed", None, rule="10.5")
     return int(value)
