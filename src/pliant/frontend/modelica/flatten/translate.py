@@ -232,6 +232,10 @@ class Translator:
             if not ref.subscripts:
                 raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
             return self._varying(ref, context)
+        crossed = self.values.resolver.crossed
+        if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
+            text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
+            raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
         e = self.thing(thing, ref, context)
         return self.subscripted(e, rest, ref, context) if rest else e
 

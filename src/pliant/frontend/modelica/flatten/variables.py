@@ -120,6 +120,9 @@ class Variables:
             if isinstance(value, EnumValue):
                 found["state_select"] = StateSelect(value.ordinal - 1)
         binding = var.binding
+        if binding is None and variability is Variability.CONSTANT:
+            text = f"the constant `{var.path}` has no value"
+            raise problem(text, var.node, path=var.parent.path, rule="4.4.4", hint="give it one")
         if binding is not None and var.base != "ExternalObject":
             if variability <= Variability.PARAMETER:
                 found["binding"] = self._binding(var, binding, of)

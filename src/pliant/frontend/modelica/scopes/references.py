@@ -35,6 +35,7 @@ class Resolver:
 
     def __init__(self, world: World, values: Values) -> None:
         self.world, self.values = world, values
+        self.crossed: Any = None  # a conditional component on the way of the last reference
 
     def resolve(self, ref: Reference, scope: Scope, env: Env | None = None) -> tuple[Any, Subscripts]:
         """What a reference stands for, and the subscripts that remain to be applied to a variable."""
@@ -63,6 +64,7 @@ class Resolver:
             k += 1
         if found is None:
             raise self.missing(ref, scope)
+        self.crossed = found.element.node if found.element.node.condition is not None else None
         thing = found.inst.child(found.element.name)
         is_foreign = found.inst.is_class and found.inst is not scope.inst and found.element.node.variability == ""
         if is_foreign and not found.inst.cls.kind.endswith("function"):
@@ -94,6 +96,8 @@ class Resolver:
             if found is None:
                 raise self._no_member(ref, j, thing.cls.name, thing.table.elements, scope)
             element = thing.table.elements.get(name)
+            if element is not None and element.node.condition is not None:  # type: ignore[union-attr]
+                self.crossed = element.node
             if element is not None and element.is_protected:
                 text = f"`{ref.text}`: `{name}` of `{thing.cls.name}` is protected"
                 raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
