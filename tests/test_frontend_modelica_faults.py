@@ -75,9 +75,9 @@ def test_long_chains_of_parameters(depth: int) -> None:
     """They are evaluated, or refused with words; never by Python's own limit."""
     chain = " ".join(f"parameter Integer p{k} = p{k + 1};" for k in range(depth))
     text = f"\nmodel M {chain} parameter Integer p{depth} = 2; Real x[p0] = {{1, 2}}; end M;"
-    try:
-        found = flatten(text, "", [])
-    except ModelError as error:
-        assert "too deep" in error.message
+    if depth > 1000:
+        with pytest.raises(ModelError, match="too deep"):
+            flatten(text, "", [])
     else:
+        found = flatten(text, "", [])
         assert next(one for one in found.variables if one.name == "x").type.shape == (2,)

@@ -248,8 +248,8 @@ def test_partial_application_and_functional_arguments() -> None:
         ("constant Integer a[3] = {k*k for k in 1:3}; Real x[a[end]] = fill(time, 9);", "Real[9] x;"),
         ("parameter Boolean b = true; parameter Integer p = if b then 2 else 2*q; "
          "parameter Integer q = if b then 3*p else 4; Real x[q] = fill(1, q);", "Real[6] x;"),
-        ("parameter String s = \"ab\" + \"c\"; parameter Integer n = if s == \"abc\" then 4 else 1; Real x[n] = ones(n);",
-         "Real[4] x;"),
+        ("parameter String s = \"ab\" + \"c\"; parameter Integer n = if s == \"abc\" then 4 else 1; "
+         "Real x[n] = ones(n);", "Real[4] x;"),
     ],
 )  # fmt: skip
 def test_sizes_are_evaluated(body: str, want: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.flatten.equations import is_structural
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.scopes.references import Group
+from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import NotKnown
@@ -17,24 +16,24 @@ if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
 
 
-class End:
+class ConnectEnd:
     """One side of a connection: a connector, or elements of one, seen from inside or outside of its component."""
 
     __slots__ = ("is_outside", "node", "places", "scope", "thing")
 
     def __init__(self, thing: Any, places: Any, is_outside: bool, node: tree.Reference, scope: Any) -> None:
-        self.thing = thing  # Inst, Var, Many, Group
+        self.thing = thing  # Inst, Var, Many, ThingGroup
         self.places = places  # subscripts of a variable, as values; None: the whole
         self.is_outside = is_outside
         self.node, self.scope = node, scope
 
 
-class Connection:
+class ConnectedPair:
     """connect(left, right) in an instance."""
 
     __slots__ = ("inst", "left", "node", "right")
 
-    def __init__(self, left: End, right: End, node: tree.Connect, inst: Inst) -> None:
+    def __init__(self, left: ConnectEnd, right: ConnectEnd, node: tree.Connect, inst: Inst) -> None:
         self.left, self.right, self.node, self.inst = left, right, node, inst
 
 
@@ -43,7 +42,7 @@ class Collector:
 
     def __init__(self, translator: Translator) -> None:
         self.out, self.values = translator, translator.values
-        self.connections: list[Connection] = []
+        self.connections: list[ConnectedPair] = []
         self.calls: list[tuple[str, tree.Call, Context]] = []  # Connections.branch, ...
         self.undeclared: list[tuple[tree.Connect, Context]] = []  # with members of expandable connectors to be made
 
@@ -105,7 +104,7 @@ class Collector:
             return
         if left is ABSENT or right is ABSENT:
             return
-        self.connections.append(Connection(left, right, one, context.scope.inst))
+        self.connections.append(ConnectedPair(left, right, one, context.scope.inst))
 
     def end(self, ref: tree.Reference, context: Context) -> Any:
         """A side of a connection; None where a member of an expandable connector is not declared."""
@@ -125,13 +124,13 @@ class Collector:
         if element is not None and element.node.prefixes & tree.OUTER and not element.node.prefixes & tree.INNER:
             is_outside = False
         places = None
-        if rest and isinstance(thing, Group) and thing.items and isinstance(thing.items[0], Var):
+        if rest and isinstance(thing, ThingGroup) and thing.items and isinstance(thing.items[0], Var):
             first_var = thing.items[0]
             places = self._places(rest, first_var.shape, ref, context)
         elif rest:
             assert isinstance(thing, Var)
             places = self._places(rest, thing.shape, ref, context)
-        return End(thing, places, is_outside, ref, context.scope)
+        return ConnectEnd(thing, places, is_outside, ref, context.scope)
 
     def _places(self, rest: Any, shape: tuple[int, ...], ref: tree.Reference, context: Context) -> list[Any]:
         if len(rest) > len(shape):
@@ -150,7 +149,7 @@ class Collector:
         """A member of an expandable connector that is not there yet."""
         thing: Any = context.scope.inst
         for k, name in enumerate(ref.names):
-            if isinstance(thing, (Many, Group)):
+            if isinstance(thing, (Many, ThingGroup)):
                 items = thing.elements if isinstance(thing, Many) else thing.items
                 thing = items[0] if items else None
             if not isinstance(thing, Inst):
@@ -163,7 +162,7 @@ class Collector:
 
 
 def _is_connector(thing: Any) -> bool:
-    if isinstance(thing, Group):
+    if isinstance(thing, ThingGroup):
         return bool(thing.items) and _is_connector(thing.items[0])
     if isinstance(thing, (Inst, Many)):
         return bool(thing.cls.is_connector) or (isinstance(thing, Inst) and _in_connector(thing))
@@ -184,6 +183,3 @@ def _has_connections(one: tree.Node) -> bool:
         if isinstance(node, tree.CallEquation) and node.call.function.names[0] == "Connections":
             return True
     return False
-
-
-_ = is_structural

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.frontend.modelica.connections.collect import Collector, Connection
+from pliant.frontend.modelica.connections.collect import Collector, ConnectedPair
 from pliant.frontend.modelica.connections.sets import Sets, members
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.instances.classes import Element
+from pliant.frontend.modelica.instances.classes import ClassMember
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.scopes.references import Group
+from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.data import ordinal
 
@@ -58,14 +58,14 @@ def _add(collector: Collector, ref: tree.Reference, other: Any, context: Context
         if inner is None:
             break
         thing = inner
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             given = ref.subscripts[k] if ref.subscripts else ()
             thing, _ = resolver._picked(thing, given, ref, context.scope, context.known)
     if not isinstance(thing, Inst) or k != len(ref.names) - 1:
         return False
     source = other.thing
     shape = _sizes(collector, ref, k, other, context)
-    while isinstance(source, (Many, Group)):
+    while isinstance(source, (Many, ThingGroup)):
         source = (source.elements if isinstance(source, Many) else source.items)[0]
     added.append(_copy(source, thing, ref.names[k], shape))
     return True
@@ -85,7 +85,7 @@ def _sizes(collector: Collector, ref: tree.Reference, k: int, other: Any, contex
         kept = [p for p in other.places if p is None or hasattr(p, "shape")]
         sizes = [len(p) if p is not None else n for p, n in zip(other.places, thing.shape, strict=False) if p in kept]
         return (*sizes, *thing.shape[len(other.places) :])
-    if isinstance(thing, (Many, Group)):
+    if isinstance(thing, (Many, ThingGroup)):
         items = thing.elements if isinstance(thing, Many) else thing.items
         return (*thing.shape, *(items[0].shape if items and isinstance(items[0], Var) else ()))
     return thing.shape if isinstance(thing, Var) else ()
@@ -93,7 +93,7 @@ def _sizes(collector: Collector, ref: tree.Reference, k: int, other: Any, contex
 
 def _copy(source: Any, into: Inst, name: str, shape: tuple[int, ...]) -> Any:
     """A member like the source."""
-    element = Element(name, source.node, source.element.layer, None, False)
+    element = ClassMember(name, source.node, source.element.layer, None, False)
     made: Any
     if isinstance(source, Var):
         made = Var(into, element, source.node, source.cls, source.cls.mod, [], source.node)
@@ -112,16 +112,16 @@ def _copy(source: Any, into: Inst, name: str, shape: tuple[int, ...]) -> Any:
     return made
 
 
-def _inst(source: Inst, into: Inst, name: str, element: Element) -> Inst:
+def _inst(source: Inst, into: Inst, name: str, element: ClassMember) -> Inst:
     made = Inst(source.cls, source.mod, into, name)
     made.node, made.element = source.node, element
     return made
 
 
-def _share(one: Connection, added: list[Any]) -> bool:
+def _share(one: ConnectedPair, added: list[Any]) -> bool:
     a, b = one.left.thing, one.right.thing
     pairs = [(a, b)]
-    if isinstance(a, (Many, Group)) and isinstance(b, (Many, Group)):
+    if isinstance(a, (Many, ThingGroup)) and isinstance(b, (Many, ThingGroup)):
         pairs = list(
             zip(
                 a.elements if isinstance(a, Many) else a.items,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Thing = Inst | Var  # an overconstrained record, or a variable of such a type
 
 
-class Graph:
+class RootGraph:
     """Roots, branches and connections of overconstrained records."""
 
     def __init__(self, translator: Translator, sets: Sets) -> None:

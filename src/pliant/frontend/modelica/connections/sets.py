@@ -14,11 +14,11 @@ import numpy as np
 from pliant.frontend.flat.expressions import FlatBinary, FlatBuiltin, FlatIndex, FlatUnary
 from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import BaseType, Variability
-from pliant.frontend.modelica.connections.collect import Connection, End
-from pliant.frontend.modelica.instances.classes import Class
+from pliant.frontend.modelica.connections.collect import ConnectedPair, ConnectEnd
+from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
-from pliant.frontend.modelica.problems import nearest, problem
-from pliant.frontend.modelica.scopes.references import Group
+from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.data import ordinal
 
@@ -33,10 +33,10 @@ class Sets:
 
     def __init__(self, translator: Translator) -> None:
         self.out, self.builder = translator, translator.builder
-        self.pairs: list[tuple[Var, Any, bool, Var, Any, bool, Connection]] = []
-        self.edges: list[tuple[Any, Any, Connection, bool, bool]] = []  # between overconstrained records
+        self.pairs: list[tuple[Var, Any, bool, Var, Any, bool, ConnectedPair]] = []
+        self.edges: list[tuple[Any, Any, ConnectedPair, bool, bool]] = []  # between overconstrained records
         self.parent: dict[Key, Key] = {}
-        self.origin: dict[Key, Connection] = {}
+        self.origin: dict[Key, ConnectedPair] = {}
         self.split: set[Var] = set()
         self.counts: dict[Any, int] = {}
         self.order: list[Key] = []
@@ -44,28 +44,28 @@ class Sets:
 
     # ----------------------------------------------------------------------------------------------------- pairs
 
-    def connect(self, one: Connection) -> None:
+    def connect(self, one: ConnectedPair) -> None:
         """Take a connection apart into pairs of variables."""
         for end in (one.left, one.right):
             self._count(end.thing)
         self._match(one.left, one.right, one)
 
     def _count(self, thing: Any) -> None:
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             for item in thing.elements if isinstance(thing, Many) else thing.items:
                 self._count(item)
         else:
             self.counts[thing] = self.counts.get(thing, 0) + 1
 
-    def _match(self, left: End, right: End, one: Connection) -> None:
+    def _match(self, left: ConnectEnd, right: ConnectEnd, one: ConnectedPair) -> None:
         a, b = left.thing, right.thing
         if left.places is not None or right.places is not None:
             self._elements(left, right, one)
             return
         self._things(a, left.is_outside, b, right.is_outside, one)
 
-    def _things(self, a: Any, a_out: bool, b: Any, b_out: bool, one: Connection) -> None:
-        if isinstance(a, (Many, Group)) or isinstance(b, (Many, Group)):
+    def _things(self, a: Any, a_out: bool, b: Any, b_out: bool, one: ConnectedPair) -> None:
+        if isinstance(a, (Many, ThingGroup)) or isinstance(b, (Many, ThingGroup)):
             self._arrays(a, a_out, b, b_out, one)
         elif isinstance(a, Var) and isinstance(b, Var):
             if a.shape != b.shape:
@@ -79,7 +79,7 @@ class Sets:
         else:
             raise self._unequal(one, "one is a variable, the other has members")
 
-    def _arrays(self, a: Any, a_out: bool, b: Any, b_out: bool, one: Connection) -> None:
+    def _arrays(self, a: Any, a_out: bool, b: Any, b_out: bool, one: ConnectedPair) -> None:
         shape_a = _shape(a)
         shape_b = _shape(b)
         if shape_a != shape_b:
@@ -92,7 +92,7 @@ class Sets:
             else:
                 self._things(x, a_out, y, b_out, one)
 
-    def _elements(self, left: End, right: End, one: Connection) -> None:
+    def _elements(self, left: ConnectEnd, right: ConnectEnd, one: ConnectedPair) -> None:
         a, b = _picked(left), _picked(right)
         if len(a) != len(b):
             raise self._unequal(one, f"{len(a)} and {len(b)} elements")
@@ -102,7 +102,7 @@ class Sets:
             else:
                 self._things(x, left.is_outside, y, right.is_outside, one)
 
-    def _insts(self, a: Inst, a_out: bool, b: Inst, b_out: bool, one: Connection) -> None:
+    def _insts(self, a: Inst, a_out: bool, b: Inst, b_out: bool, one: ConnectedPair) -> None:
         if constraint_of(a) is not None and constraint_of(b) is not None:
             self.edges.append((a, b, one, a_out, b_out))
             return
@@ -118,7 +118,7 @@ class Sets:
         if missing and "expandable connector" not in (a.cls.kind, b.cls.kind):
             raise self._unequal(one, f"`{a.cls.name}` has no `{min(missing)}`")
 
-    def _vars(self, a: Var, i: Any, a_out: bool, b: Var, j: Any, b_out: bool, one: Connection) -> None:
+    def _vars(self, a: Var, i: Any, a_out: bool, b: Var, j: Any, b_out: bool, one: ConnectedPair) -> None:
         if a.connection != b.connection:
             raise self._unequal(
                 one, f"`{a.path}` is {a.connection or 'no flow'}, `{b.path}` is {b.connection or 'none'}"
@@ -136,13 +136,13 @@ class Sets:
         if j is not None:
             self.split.add(b)
 
-    def _constants(self, a: Var, b: Var, one: Connection) -> None:
+    def _constants(self, a: Var, b: Var, one: ConnectedPair) -> None:
         x = self.out.values.of_var(a) if a.binding is not None else None
         y = self.out.values.of_var(b) if b.binding is not None else None
         if x is not None and y is not None and not np.array_equal(x, y):
             raise self._unequal(one, f"`{a.path}` and `{b.path}` are constants with different values")
 
-    def _unequal(self, one: Connection, why: str) -> Exception:
+    def _unequal(self, one: ConnectedPair, why: str) -> Exception:
         return problem(
             f"`{one.node.text}` connects connectors that do not fit: {why}", one.node, path=one.inst.path, rule="9.3"
         )
@@ -180,7 +180,7 @@ class Sets:
             else:
                 self._unite((a, i, a_out), (b, j, b_out), one)
 
-    def _unite(self, x: Key, y: Key, one: Connection) -> None:
+    def _unite(self, x: Key, y: Key, one: ConnectedPair) -> None:
         self.origin.setdefault(x, one)
         self.origin.setdefault(y, one)
         p, q = self.find(x), self.find(y)
@@ -298,7 +298,7 @@ class Sets:
         self._append(e, self._zeros(e, var.node), "flow balance", var.node, var.parent.path)
 
 
-def constraint_of(thing: Inst | Var) -> Class | None:
+def constraint_of(thing: Inst | Var) -> ClassUse | None:
     """The function `equalityConstraint` of an overconstrained record or type (9.4)."""
     if isinstance(thing, Inst):
         return None if thing.cls.is_connector else thing.class_member("equalityConstraint")
@@ -315,7 +315,7 @@ def members(inst: Inst) -> list[str]:
 
 
 def _shape(thing: Any) -> tuple[int, ...]:
-    if isinstance(thing, (Many, Group)):
+    if isinstance(thing, (Many, ThingGroup)):
         inner: tuple[int, ...] = ()
         items = thing.elements if isinstance(thing, Many) else thing.items
         if items and isinstance(items[0], Var):
@@ -330,19 +330,19 @@ def _flat(thing: Any) -> list[Any]:
         if not thing.shape:
             return [thing]
         return [(thing, tuple(k + 1 for k in index)) for index in np.ndindex(thing.shape)]
-    items = thing.elements if isinstance(thing, Many) else thing.items if isinstance(thing, Group) else [thing]
+    items = thing.elements if isinstance(thing, Many) else thing.items if isinstance(thing, ThingGroup) else [thing]
     found: list[Any] = []
     for one in items:
         found += _flat(one) if isinstance(one, Var) else [one]
     return found
 
 
-def _picked(end: End) -> list[tuple[Any, Any]]:
+def _picked(end: ConnectEnd) -> list[tuple[Any, Any]]:
     """Elements of one side in order."""
     thing = end.thing
     if end.places is None:
         return [one if isinstance(one, tuple) else (one, None) for one in _flat(thing)]
-    items = thing.items if isinstance(thing, Group) else [thing]
+    items = thing.items if isinstance(thing, ThingGroup) else [thing]
     found: list[tuple[Any, Any]] = []
     for var in items:
         grid = np.empty(var.shape, object)
@@ -367,6 +367,3 @@ def _picked(end: End) -> list[tuple[Any, Any]]:
         else:
             found.append((var, part))
     return found
-
-
-_ = nearest

@@ -15,7 +15,7 @@ from pliant.frontend.modelica.connections.sets import Key, Sets
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.instances.inst import Many, Var
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.scopes.references import Group
+from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Streams:
         return self.out.subscripted(e, rest, ref, context) if rest else e
 
     def _thing(self, name: str, thing: Any, ref: tree.Reference, node: tree.Call, context: Context) -> int:
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             items = thing.elements if isinstance(thing, Many) else thing.items
             parts = [self._thing(name, one, ref, node, context) for one in items]
             return self.out.nested(parts, thing, node, context)

@@ -22,7 +22,7 @@ from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.special import SPECIAL
 from pliant.frontend.modelica.flatten.types import field_names
-from pliant.frontend.modelica.instances.classes import Class
+from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
@@ -93,10 +93,10 @@ class CallTranslator:
         args, named = self._arguments(node, context)
         return self.invoke(cls, args, named, node, context, is_whole=is_whole)
 
-    def _class(self, ref: tree.Reference, context: Context) -> Class:
+    def _class(self, ref: tree.Reference, context: Context) -> ClassUse:
         return self.out.world.lookup_class(ref, context.scope)
 
-    def _to_enumeration(self, cls: Class, node: tree.Call, context: Context) -> int:
+    def _to_enumeration(self, cls: ClassUse, node: tree.Call, context: Context) -> int:
         value = self.out.values.needed(node, context.scope, "the value of an enumeration", context.known)
         return self.out.literal(value, node)
 
@@ -128,7 +128,7 @@ class CallTranslator:
 
     def invoke(
         self,
-        cls: Class,
+        cls: ClassUse,
         args: list[Any],
         named: dict[str, Any],
         node: tree.Node,
@@ -159,7 +159,7 @@ class CallTranslator:
             e = self.out.add(FlatOutput(e, 0), node, context)
         return e
 
-    def _vectorised(self, cls: Class, given: dict[str, Any], shape: Any, node: tree.Node, context: Context) -> int:
+    def _vectorised(self, cls: ClassUse, given: dict[str, Any], shape: Any, node: tree.Node, context: Context) -> int:
         declared = self.out.functions.ranks(cls)
         size = shape[0]
         if size is None:
@@ -176,7 +176,7 @@ class CallTranslator:
         return self.out.add(FlatArray(tuple(parts)), node, context)
 
     def _mapped(
-        self, cls: Class, given: dict[str, Any], ranks: dict[str, int], node: tree.Node, context: Context
+        self, cls: ClassUse, given: dict[str, Any], ranks: dict[str, int], node: tree.Node, context: Context
     ) -> int:
         """{f(x[i]) for i in 1:size(x, 1)}"""
         out, span = self.out, self.out.span(node)
@@ -193,7 +193,7 @@ class CallTranslator:
 
     # ------------------------------------------------------------------------------------------------ constructors
 
-    def construct(self, cls: Class, node: tree.Call, context: Context) -> int:
+    def construct(self, cls: ClassUse, node: tree.Call, context: Context) -> int:
         """A record from its constructor."""
         if not cls.is_record:
             text = f"`{node.function.dotted}` is a {cls.kind}, not a function"
@@ -201,7 +201,9 @@ class CallTranslator:
         args, named = self._arguments(node, context)
         return self.constructed(cls, args, named, node, context)
 
-    def constructed(self, cls: Class, args: list[Any], named: dict[str, Any], node: tree.Node, context: Context) -> int:
+    def constructed(
+        self, cls: ClassUse, args: list[Any], named: dict[str, Any], node: tree.Node, context: Context
+    ) -> int:
         """A record from expressions."""
         inst = cls.instance
         if inst.class_member("'constructor'") is not None:
@@ -250,7 +252,7 @@ class CallTranslator:
             thing = inst.child(name)
             if isinstance(thing, Inst) and thing.cls.is_record:
                 return self.constructed(
-                    Class(thing.core, thing.mod, (), "", thing.cls.kind, thing.cls.name), [], {}, node, context
+                    ClassUse(thing.core, thing.mod, (), "", thing.cls.kind, thing.cls.name), [], {}, node, context
                 )
             if isinstance(thing, Var):
                 start = thing.attribute("start")
@@ -270,7 +272,7 @@ class CallTranslator:
         args: list[int],
         node: tree.Node,
         context: Context,
-        cls: Class | None = None,
+        cls: ClassUse | None = None,
         named: dict[str, int] | None = None,
     ) -> int:
         """An operator of an operator record (chapter 14)."""
@@ -325,14 +327,14 @@ class CallTranslator:
         assert total is not None
         return total
 
-    def _record_class(self, e: int) -> Class | None:
+    def _record_class(self, e: int) -> ClassUse | None:
         """The class of a record expression, by the name of its type."""
         of = self.out.type(e)
         if of.base is not BaseType.RECORD:
             return None
         return self.out.functions.class_named(self.builder.records[of.number].name)
 
-    def _candidates(self, owner: Class, name: str) -> list[Class]:
+    def _candidates(self, owner: ClassUse, name: str) -> list[ClassUse]:
         member = owner.instance.class_member(name)
         if member is None:
             return []
@@ -342,7 +344,7 @@ class CallTranslator:
         found = [inner.class_member(key) for key, one in inner.table.elements.items() if one.is_class]
         return [one for one in found if one is not None]
 
-    def _accepts(self, cls: Class, args: list[int], named: dict[str, int]) -> bool:
+    def _accepts(self, cls: ClassUse, args: list[int], named: dict[str, int]) -> bool:
         functions = self.out.functions
         names = functions.input_names(cls)
         if len(args) > len(names) or any(name not in names for name in named):
@@ -377,7 +379,11 @@ class CallTranslator:
         if name in _DOMAINS and context.function is None:
             self._check_domain(node, context)
         operands = [self.out.expr(one, context) for one in node.arguments]
-        if name == "abs" and not self.out.type(operands[0]).is_numeric and self.out.type(operands[0]).base is not BaseType.RECORD:
+        if (
+            name == "abs"
+            and not self.out.type(operands[0]).is_numeric
+            and self.out.type(operands[0]).base is not BaseType.RECORD
+        ):
             raise problem("`abs` needs a number", node, path=context.path, rule="3.7.1")
         operands += self._named(name, node, context, len(operands))
         if operands and self.out.type(operands[0]).base is BaseType.RECORD:
@@ -450,5 +456,5 @@ class CallTranslator:
         return builder.add(FlatRecord(tuple(fields)), self.out.span(node), of)
 
 
-def _is_predefined(cls: Class) -> bool:
+def _is_predefined(cls: ClassUse) -> bool:
     return cls.core.entry.file == "predefined" and not cls.core.is_enumeration

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
 
 
-class Equations:
+class EquationTranslator:
     """Translates equations; connections are not among them."""
 
     def __init__(self, translator: Translator) -> None:
@@ -57,7 +57,7 @@ class Equations:
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
 
     def _assigned(self, e: int) -> Variability:
-        """What an initial equation gives a value: a discrete variable (`pre(d) = ...`, too), a parameter, or neither."""
+        """What an initial equation gives a value: a discrete variable, also by `pre(d) = ...`, a parameter, or none."""
         node = self.out.builder.nodes[e]
         if isinstance(node, FlatBuiltin) and node.name == "pre":
             node = self.out.builder.nodes[node.operands[0]]

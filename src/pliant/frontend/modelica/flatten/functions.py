@@ -13,7 +13,7 @@ from pliant.frontend.flat.expressions import NONE, FlatRecord, LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction, FlatItem, FlatLocal, InverseRule
 from pliant.frontend.flat.types import BaseType, Shape, Type
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
-from pliant.frontend.modelica.instances.classes import Class, Element
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.inst import Var
 from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import problem, unsupported
@@ -33,13 +33,13 @@ class Functions:
         self.builder = translator.builder
         self.known: dict[Any, int] = {}
         self.kept: list[Any] = []  # objects whose identity is a part of a key
-        self.classes: dict[str, Class] = {}
+        self.classes: dict[str, ClassUse] = {}
         self.signatures: dict[Any, dict[str, Type]] = {}
         self.depth = 0
 
     # -------------------------------------------------------------------------------------------- what is declared
 
-    def class_named(self, name: str) -> Class | None:
+    def class_named(self, name: str) -> ClassUse | None:
         """An operator record by its full name."""
         found = self.classes.get(name)
         if found is None:
@@ -51,11 +51,11 @@ class Functions:
                 self.classes[name] = found = cls
         return found
 
-    def input_names(self, cls: Class) -> list[str]:
+    def input_names(self, cls: ClassUse) -> list[str]:
         """Inputs in order."""
         return self.out.values.calls.inputs(cls)
 
-    def _signature(self, cls: Class) -> dict[str, Type]:
+    def _signature(self, cls: ClassUse) -> dict[str, Type]:
         found = self.signatures.get(cls.core)
         if found is None:
             found = {}
@@ -72,24 +72,24 @@ class Functions:
             self.signatures[cls.core] = found
         return found
 
-    def _element_class(self, cls: Class, element: Element) -> Class:
+    def _element_class(self, cls: ClassUse, element: ClassMember) -> ClassUse:
         scope = cls.instance.scope(element.layer.number)
         return self.out.world.lookup_class(element.node.type, scope)  # type: ignore[union-attr]
 
-    def _check_data(self, of: Class, element: Element) -> None:
+    def _check_data(self, of: ClassUse, element: ClassMember) -> None:
         if of.kind in ("model", "block", "package", "connector", "expandable connector") and of.primitive is None:
             text = f"`{element.name}` of a function cannot be a {of.kind}"
             raise problem(text, element.node, rule="12.2", hint="use types and records")
 
-    def input_type(self, cls: Class, name: str) -> Type:
+    def input_type(self, cls: ClassUse, name: str) -> Type:
         """The declared type of an input, sizes unknown."""
         return self._signature(cls)[name]
 
-    def ranks(self, cls: Class) -> dict[str, int]:
+    def ranks(self, cls: ClassUse) -> dict[str, int]:
         """Numbers of dimensions of inputs."""
         return {name: len(of.shape) for name, of in self._signature(cls).items()}
 
-    def vector_shape(self, cls: Class, given: dict[str, Any], node: tree.Node, context: Context) -> Shape:
+    def vector_shape(self, cls: ClassUse, given: dict[str, Any], node: tree.Node, context: Context) -> Shape:
         """The extra dimensions of arguments, where a function applies to each element."""
         found: Shape = ()
         for name, rank in self.ranks(cls).items():
@@ -111,7 +111,7 @@ class Functions:
     # ---------------------------------------------------------------------------------------------- specialisation
 
     def specialised(
-        self, cls: Class, given: dict[str, Any], node: tree.Node, context: Context
+        self, cls: ClassUse, given: dict[str, Any], node: tree.Node, context: Context
     ) -> tuple[int, list[int]]:
         """The function for these arguments, and all arguments in order."""
         inst = cls.instance
@@ -160,7 +160,7 @@ class Functions:
         node = self.builder.nodes[e]
         return node.value if isinstance(node, FlatLiteral) and not isinstance(node.value, float) else None
 
-    def _argument_value(self, name: str, cls: Class, node: tree.Node, context: Context) -> Any:
+    def _argument_value(self, name: str, cls: ClassUse, node: tree.Node, context: Context) -> Any:
         if not isinstance(node, tree.Call) or context.function is not None:
             return None
         names = self.input_names(cls)
@@ -172,7 +172,7 @@ class Functions:
             return None
         return self.out.values.tried(expr, context.scope, f"a size in `{cls.name}`", context.known)
 
-    def _sizing(self, cls: Class) -> set[str]:
+    def _sizing(self, cls: ClassUse) -> set[str]:
         """Inputs whose values decide sizes of variables."""
         inputs = set(self.input_names(cls))
         found: set[str] = set()
@@ -188,7 +188,9 @@ class Functions:
                         found.add(one.names[0])
         return found
 
-    def _default(self, cls: Class, element: Element, given: dict[str, Any], node: tree.Node, context: Context) -> Any:
+    def _default(
+        self, cls: ClassUse, element: ClassMember, given: dict[str, Any], node: tree.Node, context: Context
+    ) -> Any:
         inst = cls.instance
         mod = inst.mod_of(element) + bound(element.node.modification, inst.scope(element.layer.number))  # type: ignore[union-attr]
         binding = value_of(mod)
@@ -203,7 +205,7 @@ class Functions:
 
     def _make(
         self,
-        cls: Class,
+        cls: ClassUse,
         key: Any,
         types: dict[str, Type],
         functional: dict[str, FunctionValue],
@@ -238,7 +240,7 @@ class Functions:
 
     def _declare_inputs(
         self,
-        cls: Class,
+        cls: ClassUse,
         types: dict[str, Type],
         functional: dict[str, FunctionValue],
         known: dict[str, Any],
@@ -268,7 +270,7 @@ class Functions:
         ]
 
     def _declare_others(
-        self, cls: Class, outputs: list[str], function: FunctionContext, locals_: list[FlatLocal], context: Context
+        self, cls: ClassUse, outputs: list[str], function: FunctionContext, locals_: list[FlatLocal], context: Context
     ) -> None:
         """Outputs, then protected variables; constants are read as values."""
         elements = cls.core.table.elements
@@ -296,14 +298,14 @@ class Functions:
             self.builder.define(function.number, locals=tuple(locals_))
         self.builder.define(function.number, n_outputs=len(outputs))
 
-    def _tried_value(self, cls: Class, element: Element, function: FunctionContext) -> Any:
+    def _tried_value(self, cls: ClassUse, element: ClassMember, function: FunctionContext) -> Any:
         mod = element.node.modification  # type: ignore[union-attr]
         if mod is None or mod.value is None:
             return None
         scope = cls.instance.scope(element.layer.number)
         return self.out.values.tried(mod.value, scope, "a size in a function", function.known)
 
-    def _local_type(self, cls: Class, element: Element, function: FunctionContext, context: Context) -> Type:
+    def _local_type(self, cls: ClassUse, element: ClassMember, function: FunctionContext, context: Context) -> Type:
         inst = cls.instance
         scope = inst.scope(element.layer.number)
         of = self._element_class(cls, element)
@@ -344,7 +346,7 @@ class Functions:
 
     def _translate(
         self,
-        cls: Class,
+        cls: ClassUse,
         number: int,
         function: FunctionContext,
         locals_: list[FlatLocal],
@@ -365,8 +367,8 @@ class Functions:
                 locals_[place] = FlatLocal(one.name, one.type, e, one.span)
             elif one.type.base is BaseType.RECORD and not one.type.shape:
                 mod = inst.mod_of(element) + bound(element.node.modification, scope)  # type: ignore[union-attr]
-                e = self._fields(self._element_class(cls, element), mod, one, function)
-                locals_[place] = FlatLocal(one.name, one.type, e, one.span)
+                start = self._fields(self._element_class(cls, element), mod, one, function)
+                locals_[place] = FlatLocal(one.name, one.type, start, one.span)
         self.builder.define(number, locals=tuple(locals_), n_inputs=n_inputs, n_outputs=n_outputs)
         body: list[FlatItem] = []
         external = None
@@ -388,7 +390,7 @@ class Functions:
         parts.pop("impure", None)
         self.builder.define(number, body=tuple(body), external=external, is_pure=is_pure, **parts)
 
-    def _fields(self, of: Class, mod: Mod, local: FlatLocal, function: FunctionContext) -> int | None:
+    def _fields(self, of: ClassUse, mod: Mod, local: FlatLocal, function: FunctionContext) -> int | None:
         """`R r(a = x)`: the record that a variable holds at the start, where modifiers give values to its fields."""
         if not names_in(mod):
             return None
@@ -407,7 +409,7 @@ class Functions:
                 fields.append(self.out.of_bound(own))
         return self.builder.add(FlatRecord(tuple(fields)), local.span, local.type)
 
-    def _external(self, cls: Class, external: tree.External, context: Context) -> FlatExternal:
+    def _external(self, cls: ClassUse, external: tree.External, context: Context) -> FlatExternal:
         function = context.function
         assert function is not None
         symbol = external.function or cls.core.entry.name
@@ -446,7 +448,7 @@ class Functions:
     # -------------------------------------------------------------------------------------------------- annotations
 
     def _annotations(
-        self, cls: Class, annotations: list[tree.Annotation], function: FunctionContext, inputs: list[FlatLocal]
+        self, cls: ClassUse, annotations: list[tree.Annotation], function: FunctionContext, inputs: list[FlatLocal]
     ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         derivatives: list[DerivativeRule] = []
@@ -474,7 +476,7 @@ class Functions:
         return found
 
     def _derivative(
-        self, cls: Class, modification: tree.Modification, ref: tree.Reference, inputs: list[FlatLocal]
+        self, cls: ClassUse, modification: tree.Modification, ref: tree.Reference, inputs: list[FlatLocal]
     ) -> DerivativeRule | None:
         """The derivative of a function, for the same sizes; one that does not fit is left out."""
         words = {one.name: "differentiate" for one in inputs}
@@ -496,7 +498,7 @@ class Functions:
         return DerivativeRule(number, tuple(words.values()), order)
 
     def _derivative_inputs(
-        self, target: Class, words: dict[str, str], inputs: list[FlatLocal], order: int
+        self, target: ClassUse, words: dict[str, str], inputs: list[FlatLocal], order: int
     ) -> dict[str, Type] | None:
         names = self.input_names(target)
         real = [one for one in inputs if one.type.base in (BaseType.REAL, BaseType.RECORD)]
@@ -506,7 +508,7 @@ class Functions:
             return None
         return dict(zip(names, types, strict=True))
 
-    def _of_types(self, cls: Class, types: dict[str, Type] | None) -> int | None:
+    def _of_types(self, cls: ClassUse, types: dict[str, Type] | None) -> int | None:
         if types is None:
             return None
         shapes = tuple((name, of.shape, of.number) for name, of in types.items())
@@ -518,7 +520,7 @@ class Functions:
         return self._make(cls, key, types, {}, {}, cls.core.entry.definition)
 
 
-def _assigned(cls: Class) -> set[str]:
+def _assigned(cls: ClassUse) -> set[str]:
     """Names that statements of a function set."""
     found: set[str] = set()
     for layer in cls.core.table.layers:
@@ -532,6 +534,6 @@ def _assigned(cls: Class) -> set[str]:
     return found
 
 
-def definition_impure(cls: Class) -> bool:
+def definition_impure(cls: ClassUse) -> bool:
     """Declared impure."""
     return bool(cls.core.entry.definition.prefixes & tree.IMPURE)

@@ -15,15 +15,15 @@ from pliant.frontend.flat.build import FlatBuilder
 from pliant.frontend.flat.model import Experiment, FlatAlgorithm, FlatModel, SourceFile
 from pliant.frontend.modelica.connections.collect import Collector
 from pliant.frontend.modelica.connections.expandable import expand, unused
-from pliant.frontend.modelica.connections.graph import Graph
+from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.flatten.equations import Equations
+from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.statements import Statements
 from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
-from pliant.frontend.modelica.instances.classes import Class
+from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
@@ -75,7 +75,7 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(old)
 
 
-def _find(world: World, name: str) -> Class:
+def _find(world: World, name: str) -> ClassUse:
     parts = name.split(".")
     cls = world.top(parts[0])
     known: Any = [one.name for one in world.root.own]
@@ -90,7 +90,7 @@ def _find(world: World, name: str) -> Class:
 
 
 class _Flattening:
-    def __init__(self, world: World, cls: Class, name: str) -> None:
+    def __init__(self, world: World, cls: ClassUse, name: str) -> None:
         self.world, self.cls, self.name = world, cls, name
         self.builder = FlatBuilder(name)
         self.out = Translator(world, self.builder)
@@ -99,7 +99,7 @@ class _Flattening:
         self.out.variables = self.variables
         world.values.translator = self.out
         self.sets = Sets(self.out)
-        self.graph = Graph(self.out, self.sets)
+        self.graph = RootGraph(self.out, self.sets)
         self.collector = Collector(self.out)
         self.insts: list[Inst] = []
         self.checked: set[Any] = set()
@@ -114,7 +114,7 @@ class _Flattening:
             if var not in left_out:
                 self.variables.enter(var)
         self.variables.finish()
-        equations = Equations(self.out)
+        equations = EquationTranslator(self.out)
         for inst in self.insts:
             self._sections(inst, equations)
         self._connection_equations()
@@ -224,7 +224,7 @@ class _Flattening:
 
     # --------------------------------------------------------------------------------------------------- equations
 
-    def _sections(self, inst: Inst, equations: Equations) -> None:
+    def _sections(self, inst: Inst, equations: EquationTranslator) -> None:
         builder = self.builder
         for layer in reversed(inst.table.layers):
             body = layer.body
@@ -314,5 +314,5 @@ def _in_connector(var: Var) -> bool:
     return False
 
 
-def _description(cls: Class) -> str:
+def _description(cls: ClassUse) -> str:
     return getattr(cls.core.entry.definition, "description", "")

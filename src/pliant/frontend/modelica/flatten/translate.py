@@ -40,11 +40,11 @@ from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.types import Types, field_names
-from pliant.frontend.modelica.instances.classes import Class
+from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.instances.mods import Bound
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.scopes.references import Group
+from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import left_chain
 from pliant.frontend.modelica.values.data import EnumValue, NotKnown, RecordValue
@@ -160,7 +160,7 @@ class Translator:
             return self.variable(thing, at, context)
         if isinstance(thing, Inst):
             return self.record(thing, at, context)
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             items = thing.elements if isinstance(thing, Many) else thing.items
             return self.nested([self.thing(one, at, context) for one in items], thing, at, context)
         if isinstance(thing, EnumValue):
@@ -168,7 +168,7 @@ class Translator:
         if thing is ABSENT:
             text = f"`{_short(at.text)}` is used, but its condition is false"
             raise problem(text, at, path=context.path, rule="4.4.5", hint="use it in connect clauses only")
-        if isinstance(thing, Class):
+        if isinstance(thing, ClassUse):
             raise problem(f"`{_short(at.text)}` is a class, a value is needed", at, path=context.path, rule="3.6.1")
         raise problem(f"`{_short(at.text)}` has no value", at, path=context.path, rule="3.6.1")
 
@@ -533,7 +533,7 @@ def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Con
         shape = []
         for index in node.indices:
             shape.append(len({repr(one.env[index.name]) for one in contexts}))
-        return self.nested(items, Group(tuple(shape), items), node, context)
+        return self.nested(items, ThingGroup(tuple(shape), items), node, context)
     loops, inner = [], context
     for index in node.indices:
         loop, inner = self.loop(index, inner, node.value)

@@ -20,7 +20,7 @@ from pliant.frontend.flat.types import (
     Shape,
     Type,
 )
-from pliant.frontend.modelica.instances.classes import Class, Core
+from pliant.frontend.modelica.instances.classes import ClassUse, Core
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.values.data import EnumValue, RecordValue
 
@@ -62,7 +62,7 @@ class Types:
         """The type of a variable."""
         return self.primitive(var.primitive).sized(var.shape)
 
-    def of_class(self, cls: Class) -> Type:
+    def of_class(self, cls: ClassUse) -> Type:
         """The type of one element of a class, without its dimensions."""
         primitive = cls.primitive
         if primitive is not None:

@@ -10,9 +10,9 @@ import numpy as np
 from pliant.frontend.flat.expressions import FlatRecord
 from pliant.frontend.flat.model import FlatObject, FlatVariable
 from pliant.frontend.flat.shapes import TypeMismatch, described, unified
-from pliant.frontend.flat.types import REAL, BaseType, Causality, Prefix, Type, Variability
+from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.flatten.equations import Equations
+from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import Bound, value_of
@@ -38,7 +38,7 @@ class Variables:
         self.entered: list[Var] = []
         self.done: set[int] = set()
         self.place = 0
-        self.equations = Equations(translator)
+        self.equations = EquationTranslator(translator)
 
     def enter(self, var: Var) -> None:
         """A new variable with its type."""
@@ -190,8 +190,10 @@ class Variables:
         found = self.builder.variability(e)
         if found > var.variability and found > Variability.PARAMETER:
             words = ("constant", "parameter")
-            text = f"the {words[var.variability]} `{var.path}` is bound to an expression that changes during the simulation"
-            raise problem(text, binding.value, path=binding.scope.inst.path, rule="3.8", hint="use constants and parameters")
+            text = f"the {words[var.variability]} `{var.path}` is bound to what changes during the simulation"
+            raise problem(
+                text, binding.value, path=binding.scope.inst.path, rule="3.8", hint="use constants and parameters"
+            )
         return e
 
     def _fits(self, var: Var, binding: Bound, of: Type, given: Type) -> None:
@@ -305,6 +307,3 @@ def _leaves(inst: Inst) -> Any:
         elif hasattr(thing, "elements"):
             for one in thing.elements:
                 yield from _leaves(one)
-
-
-_ = REAL

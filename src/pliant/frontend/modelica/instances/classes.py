@@ -3,8 +3,8 @@
 Core    a class definition in its lexical scope; one for each (definition, scope). Its `table` lists layers and
         elements, and does not depend on modifiers: redeclarations are found where a member is asked for
 Layer   the class itself (number 0) or one of its base classes: what is written there is looked up in this layer
-Element a component or class with the layer that declares it and the modifiers of the extends clauses on the way
-Class   a core with modifiers, dimensions and prefixes: what the name of a class stands for
+ClassMember a component or class with the layer that declares it and the modifiers of the extends clauses on the way
+ClassUse   a core with modifiers, dimensions and prefixes: what the name of a class stands for
 Scope   a layer of an instance: where a name is looked up
 """
 
@@ -79,7 +79,7 @@ class Layer:
         return bool(self.entry.definition.prefixes & ENCAPSULATED)
 
 
-class Element:
+class ClassMember:
     """A member of a class."""
 
     __slots__ = ("chain", "entry", "is_protected", "layer", "name", "node", "original")
@@ -95,7 +95,7 @@ class Element:
         self.name, self.node, self.layer, self.entry = name, node, layer, entry
         self.is_protected = is_protected
         self.chain: Chain = ()  # layers of extends clauses and what they say, outermost first
-        self.original: Element | None = None  # what a redeclaration in the class replaces
+        self.original: ClassMember | None = None  # what a redeclaration in the class replaces
 
     @property
     def is_class(self) -> bool:
@@ -103,14 +103,14 @@ class Element:
         return not isinstance(self.node, Component)
 
 
-class Table:
+class ClassTable:
     """Layers and elements of a class."""
 
     __slots__ = ("elements", "layers", "primitive", "primitive_dims", "primitive_mods")
 
     def __init__(self) -> None:
         self.layers: list[Layer] = []
-        self.elements: dict[str, Element] = {}
+        self.elements: dict[str, ClassMember] = {}
         self.primitive: Core | None = None  # Real, ..., an enumeration, ExternalObject
         self.primitive_mods: list[tuple[int, Template, Scope | None]] = []
         self.primitive_dims: tuple[tuple[Expression, Scope], ...] = ()
@@ -122,12 +122,12 @@ class Core:
     __slots__ = ("_static", "_table", "base", "builtin", "entry", "original", "up", "world")
 
     def __init__(
-        self, world: World, entry: ClassEntry, up: Scope | None, original: Class | None = None, builtin: str = ""
+        self, world: World, entry: ClassEntry, up: Scope | None, original: ClassUse | None = None, builtin: str = ""
     ) -> None:
         self.world, self.entry, self.up, self.original, self.builtin = world, entry, up, original, builtin
-        self._table: Table | None = None
+        self._table: ClassTable | None = None
         self._static: Inst | None = None
-        self.base: Class | None = None
+        self.base: ClassUse | None = None
 
     def __repr__(self) -> str:
         return f"<core {self.entry.full_name}>"
@@ -143,15 +143,15 @@ class Core:
         if self._static is None:
             from pliant.frontend.modelica.instances.inst import Inst
 
-            self._static = Inst(Class(self, ()), (), None, "")
+            self._static = Inst(ClassUse(self, ()), (), None, "")
             self._static.is_class = True
         return self._static
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ClassTable:
         """Layers and elements, made at the first use."""
         if self._table is None:
-            self._table = Table()
+            self._table = ClassTable()
             self._table.layers.append(Layer(0, self.entry, self.up))
             self.world.opening.add(self)
             try:
@@ -173,7 +173,7 @@ class Core:
         return isinstance(self.entry.definition, Enumeration)
 
 
-class Class:
+class ClassUse:
     """What the name of a class stands for."""
 
     __slots__ = ("_instance", "causality", "core", "kind", "mod", "name", "own_dims")
@@ -239,25 +239,25 @@ class Class:
         return self.kind.endswith("connector")
 
 
-def _fill(core: Core, table: Table) -> None:
+def _fill(core: Core, table: ClassTable) -> None:
     layer = table.layers[0]
     body = core.entry.body
     if body is None:
         raise problem(f"`{core.entry.full_name}` cannot be used here", core.entry.definition)
-    own: dict[str, Element] = {}
+    own: dict[str, ClassMember] = {}
     for node in body.elements:
         if isinstance(node, (Component, ClassDefinition)):
             if node.name in own:
                 text = f"`{node.name}` is declared twice in `{core.entry.full_name}`"
                 raise problem(text, node, rule="5.6", hint="rename one of them")
-            own[node.name] = Element(node.name, node, layer, None, bool(node.prefixes & PROTECTED))
+            own[node.name] = ClassMember(node.name, node, layer, None, bool(node.prefixes & PROTECTED))
     others = [name for name, one in core.entry._members.items() if one is not None]  # of other texts, by `within`
     for name in (*(core.entry.files if core.entry.folder is not None else ()), *others):
-        own.setdefault(name, Element(name, None, layer, core.entry, False))  # type: ignore[arg-type]
+        own.setdefault(name, ClassMember(name, None, layer, core.entry, False))  # type: ignore[arg-type]
     table.elements = dict(own)  # what base classes are looked up in
     layer.names = set(own)
-    inherited: dict[str, Element] = {}
-    ordered: dict[str, Element] = {}
+    inherited: dict[str, ClassMember] = {}
+    ordered: dict[str, ClassMember] = {}
     for node in body.elements:  # inherited elements stand where their extends clause stands
         if isinstance(node, Extends):
             base = core.world.base_class(core, node)
@@ -276,7 +276,7 @@ def _fill(core: Core, table: Table) -> None:
     layer.names = set(ordered)
 
 
-def _replace(core: Core, old: Element, new: Element) -> None:
+def _replace(core: Core, old: ClassMember, new: ClassMember) -> None:
     """An element of a class with the name of an inherited one: a redeclaration, or the same once more."""
     if new.node.prefixes & REDECLARE:
         new.original = old
@@ -296,7 +296,7 @@ def _replace(core: Core, old: Element, new: Element) -> None:
 
 
 def _inherit(
-    core: Core, table: Table, base: Class, clause: tuple[Modification | None, Any], into: dict[str, Element]
+    core: Core, table: ClassTable, base: ClassUse, clause: tuple[Modification | None, Any], into: dict[str, ClassMember]
 ) -> None:
     modification, node = clause
     if base.core is core:
@@ -335,7 +335,7 @@ def _inherit(
     for name, old in inner.elements.items():
         if name in excluded:
             continue
-        made = Element(name, old.node, layers[old.layer.number], old.entry, old.is_protected)
+        made = ClassMember(name, old.node, layers[old.layer.number], old.entry, old.is_protected)
         made.original = _moved(old.original, layers) if old.original is not None else None
         chain: list[tuple[int, Template, Scope | None]] = []
         if template is not None and name in template.subs:
@@ -351,7 +351,7 @@ def _inherit(
         into[name] = made
 
 
-def _inherit_mods(table: Table, base: Class, template: Template | None, first: int) -> None:
+def _inherit_mods(table: ClassTable, base: ClassUse, template: Template | None, first: int) -> None:
     """Modifiers of attributes come along; those of elements must name one that is there."""
     inner = base.core.table
     if inner.primitive:
@@ -366,15 +366,15 @@ def _inherit_mods(table: Table, base: Class, template: Template | None, first: i
                 raise problem(text, one.node, rule="7.2", hint=nearest(name, inner.elements))
 
 
-def _moved(old: Element, layers: dict[int, Layer]) -> Element:
-    made = Element(old.name, old.node, layers[old.layer.number], old.entry, old.is_protected)
+def _moved(old: ClassMember, layers: dict[int, Layer]) -> ClassMember:
+    made = ClassMember(old.name, old.node, layers[old.layer.number], old.entry, old.is_protected)
     shift = layers[0].number
     made.chain = tuple((n + shift, one, scope) for n, one, scope in old.chain)
     made.original = _moved(old.original, layers) if old.original is not None else None
     return made
 
 
-def _same_twice(core: Core, known: Element, again: Element, node: Any) -> None:
+def _same_twice(core: Core, known: ClassMember, again: ClassMember, node: Any) -> None:
     """Two base classes give the same element: they must agree (7.1)."""
     if known.node is again.node or (known.node is not None and known.node.prefixes & REDECLARE):
         if again.original is None and known.original is None and not known.chain and again.chain:

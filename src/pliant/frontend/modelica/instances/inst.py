@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.modelica.instances.classes import Class, Core, Element, Scope, Table
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Core, Scope
 from pliant.frontend.modelica.instances.mods import (
     Bound,
     Mod,
@@ -83,27 +83,27 @@ class Inst:
         "world",
     )
 
-    def __init__(self, cls: Class, mod: Mod, parent: Inst | None, name: str) -> None:
+    def __init__(self, cls: ClassUse, mod: Mod, parent: Inst | None, name: str) -> None:
         self.cls, self.core, self.mod, self.parent, self.name = cls, cls.core, mod, parent, name
         self.world: World = cls.core.world
         self.path: str = f"{parent.path}.{name}" if parent is not None and parent.path else name
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.children: dict[str, Any] = {}
-        self.classes: dict[str, Class] = {}
+        self.classes: dict[str, ClassUse] = {}
         self.scopes: dict[int, Scope] = {}
         self.pending: set[str] = set()
         self.is_class = self.is_final = self.is_protected = False
         self.variability = 3
         self.causality = self.connection = ""
         self.node: Component | None = None
-        self.element: Element | None = None
+        self.element: ClassMember | None = None
         self.joined: dict[str, Any] = {}  # members that connections add to expandable connectors
 
     def __repr__(self) -> str:
         return f"<{'class' if self.is_class else 'instance'} {self.path or self.cls.name}>"
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ClassTable:
         """Layers and elements of the class."""
         return self.core.table
 
@@ -116,7 +116,7 @@ class Inst:
 
     # ----------------------------------------------------------------------------------------------- modifiers
 
-    def mod_of(self, element: Element) -> Mod:
+    def mod_of(self, element: ClassMember) -> Mod:
         """All modifiers that reach a member from outside of its declaration, the outermost first."""
         found = member(self.mod, element.name, is_record=self.cls.is_record)
         if element.chain:
@@ -125,7 +125,7 @@ class Inst:
 
     # ------------------------------------------------------------------------------------------------- classes
 
-    def class_member(self, name: str) -> Class | None:
+    def class_member(self, name: str) -> ClassUse | None:
         """The class of that name, redeclarations included; None where there is none."""
         found = self.classes.get(name)
         if found is not None:
@@ -143,7 +143,7 @@ class Inst:
         self.classes[name] = found
         return found
 
-    def _class(self, element: Element) -> Class:
+    def _class(self, element: ClassMember) -> ClassUse:
         mod = self.mod_of(element)
         change = redeclaration_of(mod)
         if element.node is None:
@@ -172,7 +172,7 @@ class Inst:
                 return False
         return True
 
-    def _declared_class(self, element: Element, mod: Mod) -> Class:
+    def _declared_class(self, element: ClassMember, mod: Mod) -> ClassUse:
         """A class as its declaration says; elements that redeclare another in a class have it as `original`."""
         scope = self.scope(element.layer.number)
         original = None
@@ -193,11 +193,11 @@ class Inst:
             check_subtype(found, self.world.lookup_class(node.constraint.base, scope), node, self.path)
         return found
 
-    def chain_mod(self, element: Element) -> Mod:
+    def chain_mod(self, element: ClassMember) -> Mod:
         """Modifiers of extends clauses only."""
         return tuple(Bound(one, scope or self.scope(n)) for n, one, scope in element.chain)
 
-    def _constraint_mod(self, element: Element) -> Mod:
+    def _constraint_mod(self, element: ClassMember) -> Mod:
         """Modifiers that whatever replaces a declaration gets, too (7.3.2)."""
         node = element.node
         scope = self.scope(element.layer.number)
@@ -209,7 +209,7 @@ class Inst:
         found = bound(modification, scope)
         return tuple(one for one in found if not isinstance(node, Component) or one.template.subs)
 
-    def _redeclared_class(self, element: Element, mod: Mod, change: Bound) -> Class:
+    def _redeclared_class(self, element: ClassMember, mod: Mod, change: Bound) -> ClassUse:
         redeclare = change.template.redeclare
         assert redeclare is not None
         node = element.node
@@ -227,7 +227,7 @@ class Inst:
         self._check_constraint(element, found, redeclare)
         return found
 
-    def _check_constraint(self, element: Element, new: Class, node: Any) -> None:
+    def _check_constraint(self, element: ClassMember, new: ClassUse, node: Any) -> None:
         """What replaces an element has at least what its constraint has (7.3.2)."""
         declared: Any = element.node
         scope = self.scope(element.layer.number)
@@ -239,7 +239,7 @@ class Inst:
             old = self._declared_class(element, ())
         check_subtype(new, old, node, self.path)
 
-    def _outer_class(self, element: Element) -> Class:
+    def _outer_class(self, element: ClassMember) -> ClassUse:
         above = self.parent
         while above is not None:
             other = above.core.table.elements.get(element.name)
@@ -279,7 +279,7 @@ class Inst:
         self.children[name] = found
         return found
 
-    def _component(self, element: Element) -> Any:
+    def _component(self, element: ClassMember) -> Any:
         node = element.node
         assert isinstance(node, Component)
         if node.prefixes & OUTER and not self.is_class:
@@ -318,7 +318,7 @@ class Inst:
             return self._made(element, node, element.original.node, scope, mod)
         return self._made(element, node, node, scope, mod)
 
-    def _made(self, element: Element, node: Component, old: Any, scope: Scope, mod: Mod) -> Any:
+    def _made(self, element: ClassMember, node: Component, old: Any, scope: Scope, mod: Mod) -> Any:
         """The component from the declaration that counts; `old`: the one that was replaced, for prefixes."""
         world = self.world
         condition = node.condition or old.condition
@@ -355,7 +355,7 @@ class Inst:
             elements.append(made)
         return Many(self, element, node, cls, shape, elements)
 
-    def _inner(self, element: Element) -> Any:
+    def _inner(self, element: ClassMember) -> Any:
         above = self.parent
         while above is not None:
             other = above.core.table.elements.get(element.name)
@@ -369,7 +369,7 @@ class Inst:
         hint = f"declare `inner {element.node.type.dotted} {element.name}` in the model"  # type: ignore[union-attr]
         raise problem(text, element.node, path=self.path, rule="5.4", hint=hint)
 
-    def _checked_inner(self, above: Inst, element: Element) -> Any:
+    def _checked_inner(self, above: Inst, element: ClassMember) -> Any:
         """The inner component must have at least what the outer one asks for (5.4)."""
         found = above.child(element.name)
         node = element.node
@@ -433,7 +433,14 @@ class Var:
     variability: int
 
     def __init__(
-        self, parent: Inst, element: Element, node: Component, cls: Class, mod: Mod, dims: list[Any], old: Component
+        self,
+        parent: Inst,
+        element: ClassMember,
+        node: Component,
+        cls: ClassUse,
+        mod: Mod,
+        dims: list[Any],
+        old: Component,
     ) -> None:
         self.parent, self.element, self.node, self.cls, self.mod = parent, element, node, cls, mod
         self.world = parent.world
@@ -498,7 +505,13 @@ class Many:
     __slots__ = ("cls", "element", "elements", "name", "node", "parent", "path", "shape")
 
     def __init__(
-        self, parent: Inst, element: Element, node: Component, cls: Class, shape: tuple[int, ...], elements: list[Inst]
+        self,
+        parent: Inst,
+        element: ClassMember,
+        node: Component,
+        cls: ClassUse,
+        shape: tuple[int, ...],
+        elements: list[Inst],
     ) -> None:
         self.parent, self.element, self.node, self.cls = parent, element, node, cls
         self.shape, self.elements = shape, elements
@@ -516,7 +529,7 @@ class Many:
         return self.elements[place]
 
 
-def _check_visibility(element: Element) -> None:
+def _check_visibility(element: ClassMember) -> None:
     """A public element stays public when it is redeclared (7.3)."""
     original = element.original
     if original is not None and element.is_protected and not original.is_protected:
@@ -524,7 +537,7 @@ def _check_visibility(element: Element) -> None:
         raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
 
 
-def _prefixes(made: Any, parent: Inst, element: Element, node: Component, old: Any, cls: Class) -> None:
+def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, old: Any, cls: ClassUse) -> None:
     made.element, made.node = element, node
     made.is_protected = element.is_protected or bool(node.prefixes & PROTECTED) or parent.is_protected
     made.is_final = bool(node.prefixes & FINAL) or parent.is_final
@@ -535,7 +548,7 @@ def _prefixes(made: Any, parent: Inst, element: Element, node: Component, old: A
     made.connection = node.connection or old.connection or parent.connection
 
 
-def _check_final(element: Element, mod: Mod, inst: Inst) -> None:
+def _check_final(element: ClassMember, mod: Mod, inst: Inst) -> None:
     """A final modifier or declaration cannot be modified from further outside (7.2.6)."""
     for place in range(1, len(mod)):
         template = mod[place].template

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from pliant.frontend.modelica.instances.classes import Class, Core
+from pliant.frontend.modelica.instances.classes import ClassUse, Core
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
@@ -118,7 +118,7 @@ def _check_function(core: Core) -> None:
         raise problem(text, core.entry.definition, rule="12.2", hint="one is allowed")
 
 
-def check_prefixes(node: Component, cls: Class, parent: Any, path: str) -> None:
+def check_prefixes(node: Component, cls: ClassUse, parent: Any, path: str) -> None:
     """Prefixes that contradict each other or the class of a component (4.4.2)."""
     is_data = cls.primitive is not None or cls.kind.endswith(("record", "connector")) or cls.kind == "type"
     if not is_data:
@@ -192,7 +192,7 @@ def check_connector(inst: Any, out: Any) -> None:
         raise problem(text, inst.node, path=inst.path, rule="9.3.1", hint="declare as many of both")
 
 
-def _residue(cls: Class, out: Any) -> int:
+def _residue(cls: ClassUse, out: Any) -> int:
     """The number of equations that `equalityConstraint` stands for."""
     inst = cls.instance
     for element in inst.table.elements.values():
@@ -203,7 +203,7 @@ def _residue(cls: Class, out: Any) -> int:
     return 0
 
 
-def check_subtype(new: Class, constraint: Class, node: Any, path: str) -> None:
+def check_subtype(new: ClassUse, constraint: ClassUse, node: Any, path: str) -> None:
     """A class that replaces another has at least the public elements of its constraint (6.4)."""
     if new.primitive is not None or constraint.primitive is not None:
         a, b = new.primitive, constraint.primitive

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pliant.frontend.modelica.instances.classes import Class, Core, Element, Scope, Table
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Core, Scope
 from pliant.frontend.modelica.instances.inst import Inst, Many
 from pliant.frontend.modelica.instances.mods import Mod, bound
 from pliant.frontend.modelica.library.entries import ClassEntry
@@ -33,7 +33,7 @@ class Found:
 
     __slots__ = ("element", "inst")
 
-    def __init__(self, inst: Inst, element: Element) -> None:
+    def __init__(self, inst: Inst, element: ClassMember) -> None:
         self.inst, self.element = inst, element
 
 
@@ -45,14 +45,14 @@ class World:
 
         self.root = root
         self.sources: set[Source] = set()  # texts that classes were taken from
-        self.tops: dict[str, Class | None] = {}
+        self.tops: dict[str, ClassUse | None] = {}
         self.opening: set[Core] = set()
         self.added: list[Inst] = []  # inner components that no one declared
         self.values = Values(self)
 
     # ------------------------------------------------------------------------------------------------- classes
 
-    def top(self, name: str) -> Class | None:
+    def top(self, name: str) -> ClassUse | None:
         """A top-level class: of the text, of a library, or predefined."""
         if name in self.tops:
             return self.tops[name]
@@ -62,13 +62,13 @@ class World:
         found = None
         if entry is not None:
             if name in PRIMITIVE and entry is PREDEFINED.get(name):
-                found = Class(Core(self, entry, None, builtin=name), ())
+                found = ClassUse(Core(self, entry, None, builtin=name), ())
             else:
                 found = self.make_class(entry, None, (), None)
         self.tops[name] = found
         return found
 
-    def make_class(self, entry: ClassEntry, scope: Scope | None, mod: Mod, original: Class | None) -> Class:
+    def make_class(self, entry: ClassEntry, scope: Scope | None, mod: Mod, original: ClassUse | None) -> ClassUse:
         """The class of a definition that stands in a scope; a short class is the class it names, modified."""
         definition = entry.definition
         self.sources.add(definition.source)
@@ -78,7 +78,7 @@ class World:
                     text = f"`{literal.name}` is an attribute and cannot be a value of an enumeration"
                     raise problem(text, literal, rule="4.9.5", hint="choose another name")
         if not isinstance(definition, ShortClass):
-            return Class(Core(self, entry, scope, original), mod)
+            return ClassUse(Core(self, entry, scope, original), mod)
         where = scope if scope is not None else self._outermost(entry)
         base = self.lookup_class(definition.base, where)
         own = bound(definition.modification, where)
@@ -91,11 +91,11 @@ class World:
         if is_same and kind == base.kind != "type":
             return base
         name = entry.full_name if base.primitive is not None else ""
-        return Class(base.core, total, dims, definition.causality or base.causality, kind, name or base.name)
+        return ClassUse(base.core, total, dims, definition.causality or base.causality, kind, name or base.name)
 
     def _outermost(self, entry: ClassEntry) -> Scope:
         core = Core(self, entry, None)
-        core._table = Table()
+        core._table = ClassTable()
         from pliant.frontend.modelica.instances.classes import Layer
 
         core._table.layers.append(Layer(0, entry, None))
@@ -103,7 +103,7 @@ class World:
 
     # ------------------------------------------------------------------------------------------------- look-up
 
-    def find(self, name: str, scope: Scope) -> Class | Found | None:
+    def find(self, name: str, scope: Scope) -> ClassUse | Found | None:
         """What a simple name stands for; None where nothing is found."""
         at: Scope | None = scope
         while at is not None:
@@ -121,7 +121,7 @@ class World:
             at = layer.up
         return self.top(name)
 
-    def _member(self, at: Scope, name: str) -> Class | Found | None:
+    def _member(self, at: Scope, name: str) -> ClassUse | Found | None:
         inst = at.inst
         element = inst.core.table.elements.get(name)
         if element is None:
@@ -130,7 +130,7 @@ class World:
             return inst.class_member(name)
         return Found(inst, element)
 
-    def _import(self, names: tuple[str, ...], node: Node, *, is_whole: bool = False) -> Class | Found:
+    def _import(self, names: tuple[str, ...], node: Node, *, is_whole: bool = False) -> ClassUse | Found:
         cls = self.top(names[0])
         if cls is None:
             raise problem(f"`{names[0]}` cannot be imported: there is no such class", node, rule="13.2.1")
@@ -151,14 +151,14 @@ class World:
             cls = inner
         return cls
 
-    def _stars(self, stars: list[Any], name: str) -> Class | Found | None:
+    def _stars(self, stars: list[Any], name: str) -> ClassUse | Found | None:
         hits = [(star, found) for star in stars if (found := self._star(star, name)) is not None]
         if len(hits) > 1 and _definition(hits[0][1]) is not _definition(hits[1][1]):
             text = f"`{name}` is imported by two clauses with `.*`"
             raise problem(text, hits[1][0], rule="13.2.1", hint="import it by its name")
         return hits[0][1] if hits else None
 
-    def _star(self, star: Any, name: str) -> Class | Found | None:
+    def _star(self, star: Any, name: str) -> ClassUse | Found | None:
         cls = self._import(star.names, star, is_whole=True)
         if isinstance(cls, Found):
             raise problem("only packages can be imported with `.*`", star, rule="13.2.1")
@@ -170,7 +170,7 @@ class World:
             return None
         return cls.instance.class_member(name) if element.is_class else Found(cls.instance, element)
 
-    def lookup_class(self, ref: Reference, scope: Scope) -> Class:
+    def lookup_class(self, ref: Reference, scope: Scope) -> ClassUse:
         """The class that a name stands for; an error where there is none."""
         names = ref.names
         found: Any = self.top(names[0]) if ref.rooted else self.find(names[0], scope)
@@ -186,7 +186,7 @@ class World:
                     raise problem(f"`{'.'.join(names[:k])}` has no classes", ref, path=scope.inst.path, rule="5.3.2")
                 inst = found
             else:
-                inst = found.instance if isinstance(found, Class) else found
+                inst = found.instance if isinstance(found, ClassUse) else found
                 self._check_inside(found, name, ref, scope)
             inner: Any = inst.class_member(name)
             if inner is None:
@@ -204,10 +204,10 @@ class World:
         if isinstance(found, Found):
             text = f"`{ref.dotted}` is a component, a class is needed"
             raise problem(text, ref, path=scope.inst.path, rule="5.3", hint="name a class")
-        assert isinstance(found, Class)
+        assert isinstance(found, ClassUse)
         return found
 
-    def _check_inside(self, cls: Class, name: str, ref: Reference, scope: Scope) -> None:
+    def _check_inside(self, cls: ClassUse, name: str, ref: Reference, scope: Scope) -> None:
         """Protected classes, and those of classes that are no packages, cannot be reached from outside (5.3.2)."""
         element = cls.core.table.elements.get(name)
         if element is None:
@@ -215,10 +215,10 @@ class World:
         if element.is_protected:
             text = f"`{ref.dotted}`: `{name}` of `{cls.name}` is protected"
             raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
-        if cls.kind in ("model", "block", "class") and element.is_class and element.node is not None:
-            if not element.node.prefixes & ENCAPSULATED:
-                text = f"`{ref.dotted}`: `{cls.name}` is no package, so that `{name}` must be encapsulated to be found"
-                raise problem(text, ref, path=scope.inst.path, rule="5.3.2", hint="move it to a package")
+        is_class = element.is_class and element.node is not None
+        if is_class and cls.kind in ("model", "block", "class") and not element.node.prefixes & ENCAPSULATED:
+            text = f"`{ref.dotted}`: `{cls.name}` is no package, so that `{name}` must be encapsulated to be found"
+            raise problem(text, ref, path=scope.inst.path, rule="5.3.2", hint="move it to a package")
 
     def _missing(self, name: str, ref: Node, scope: Scope) -> Exception:
         known: set[str] = set()
@@ -234,7 +234,7 @@ class World:
             hint=nearest(name, known | set(PREDEFINED)) or "declare it, import it, or add its library to MODELICAPATH",
         )
 
-    def component_class(self, ref: Reference, scope: Scope) -> Class:
+    def component_class(self, ref: Reference, scope: Scope) -> ClassUse:
         """The class of a component."""
         found = self.lookup_class(ref, scope)
         if found.kind in ("package", "function", "operator", "operator function"):
@@ -242,7 +242,7 @@ class World:
             raise problem(text, ref, path=scope.inst.path, rule="4.7", hint="name a model, record, type, ...")
         return found
 
-    def base_class(self, core: Core, node: Extends) -> Class:
+    def base_class(self, core: Core, node: Extends) -> ClassUse:
         """The class of an extends clause: looked up without what the class inherits (7.1)."""
         names = node.base.names
         static = core.static
@@ -257,7 +257,7 @@ class World:
                 return self.lookup_class(node.base, up) if not layer.is_encapsulated else self._absolute(node.base, up)
         return self.lookup_class(node.base, static.scope(0))
 
-    def _absolute(self, ref: Reference, scope: Scope) -> Class:
+    def _absolute(self, ref: Reference, scope: Scope) -> ClassUse:
         cls = self.top(ref.names[0])
         if cls is None:
             raise self._missing(ref.names[0], ref, scope)
@@ -269,14 +269,14 @@ class World:
             cls = inner
         return cls
 
-    def open_table(self, core: Core, node: Node) -> Table:
+    def open_table(self, core: Core, node: Node) -> ClassTable:
         """The table of a base class; inheritance must have no cycle."""
         if core in self.opening:
             text = f"`{core.entry.full_name}` extends itself, directly or through its base classes"
             raise problem(text, node, rule="7.1", hint="remove one of the extends clauses")
         return core.table
 
-    def missing_inner(self, inst: Inst, element: Element) -> Any:
+    def missing_inner(self, inst: Inst, element: ClassMember) -> Any:
         """An outer component without inner one gets one in the model itself, where its class is complete (5.4)."""
         root = inst
         while root.parent is not None:
@@ -297,5 +297,5 @@ class World:
         return made
 
 
-def _definition(found: Class | Found) -> Any:
-    return found.core.entry if isinstance(found, Class) else found.element.node
+def _definition(found: ClassUse | Found) -> Any:
+    return found.core.entry if isinstance(found, ClassUse) else found.element.node

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.frontend.modelica.instances.classes import Class, Scope
+from pliant.frontend.modelica.instances.classes import ClassUse, Scope
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.syntax.tree import Colon, Expression, Reference
@@ -21,7 +21,7 @@ Subscripts = tuple[Expression, ...]
 Env = dict[str, Any]
 
 
-class Group:
+class ThingGroup:
     """Parts of an array of instances, in row-major order: the elements of a slice, or a member of each."""
 
     __slots__ = ("items", "shape")
@@ -44,7 +44,7 @@ class Resolver:
         names, _subscripts = ref.names, ref.subscripts
         found: Any = self.world.top(names[0]) if ref.rooted else self.world.find(names[0], scope)
         k = 1
-        while isinstance(found, Class):
+        while isinstance(found, ClassUse):
             if k == len(names):
                 return found, ()
             primitive = found.primitive
@@ -85,7 +85,7 @@ class Resolver:
                 raise problem(f"`{ref.text}`: a variable has no members", ref, path=scope.inst.path, rule="5.3.2")
             thing = self._member(thing, ref, j, scope)
             rest = subscripts[j] if subscripts else ()
-            if rest and not isinstance(thing, Var) and not (isinstance(thing, Group) and _is_variable(thing)):
+            if rest and not isinstance(thing, Var) and not (isinstance(thing, ThingGroup) and _is_variable(thing)):
                 thing, rest = self._picked(thing, rest, ref, scope, env)
         return thing, rest
 
@@ -102,15 +102,15 @@ class Resolver:
                 text = f"`{ref.text}`: `{name}` of `{thing.cls.name}` is protected"
                 raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
             return found
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             items = thing.elements if isinstance(thing, Many) else thing.items
             parts = [self._member(one, ref, j, scope) for one in items]
-            if parts and isinstance(parts[0], (Many, Group)):
+            if parts and isinstance(parts[0], (Many, ThingGroup)):
                 inner = [one for part in parts for one in (part.elements if isinstance(part, Many) else part.items)]
-                return Group((*thing.shape, *parts[0].shape), inner)
+                return ThingGroup((*thing.shape, *parts[0].shape), inner)
             if parts and all(one is ABSENT for one in parts):
                 return ABSENT
-            return Group(thing.shape, parts)
+            return ThingGroup(thing.shape, parts)
         if isinstance(thing, Var):
             text = f"`{ref.text}`: `{thing.path}` is {thing.base} and has no member `{name}`"
             raise problem(text, ref, path=scope.inst.path, rule="5.3.2")
@@ -122,7 +122,7 @@ class Resolver:
         """Some elements of an array of instances; the subscripts must be known."""
         if thing is ABSENT:
             return ABSENT, ()
-        if not isinstance(thing, (Many, Group)):
+        if not isinstance(thing, (Many, ThingGroup)):
             raise problem(f"`{ref.text}`: a scalar has subscripts", ref, path=scope.inst.path, rule="10.5")
         shape = thing.shape
         items = thing.elements if isinstance(thing, Many) else thing.items
@@ -153,18 +153,18 @@ class Resolver:
             for number, size in zip(index, shape, strict=True):
                 place = place * size + number - 1
             chosen.append(items[place])
-        return (chosen[0] if not kept else Group(kept, chosen)), ()
+        return (chosen[0] if not kept else ThingGroup(kept, chosen)), ()
 
-    def try_class(self, ref: Reference, scope: Scope) -> Class | None:
+    def try_class(self, ref: Reference, scope: Scope) -> ClassUse | None:
         """The class that a reference names; None where it names something else or nothing."""
         if ref.subscripts or ref.names[0] == "time":
             return None
         found: Any = self.world.top(ref.names[0]) if ref.rooted else self.world.find(ref.names[0], scope)
         for name in ref.names[1:]:
-            if not isinstance(found, Class):
+            if not isinstance(found, ClassUse):
                 return None
             found = found.instance.class_member(name)
-        return found if isinstance(found, Class) else None
+        return found if isinstance(found, ClassUse) else None
 
     def _literal(self, primitive: Any, name: str, ref: Reference) -> EnumValue:
         literals = primitive.entry.definition.literals or ()
@@ -190,5 +190,5 @@ class Resolver:
         return problem(text, ref, path=scope.inst.path, rule="5.3.2", hint=nearest(ref.names[k], known))
 
 
-def _is_variable(group: Group) -> bool:
+def _is_variable(group: ThingGroup) -> bool:
     return bool(group.items) and isinstance(group.items[0], Var)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.frontend.flat.builtins import BUILTINS
-from pliant.frontend.modelica.instances.classes import Class, Scope
+from pliant.frontend.modelica.instances.classes import ClassUse, Scope
 from pliant.frontend.modelica.instances.inst import Inst, Many, Var
 from pliant.frontend.modelica.instances.mods import bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import nearest, problem
-from pliant.frontend.modelica.scopes.references import Group
+from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values import builtins
 from pliant.frontend.modelica.values.data import (
@@ -31,7 +31,7 @@ from pliant.frontend.modelica.values.data import (
     shape_of,
 )
 from pliant.frontend.modelica.values.externals import external_value
-from pliant.frontend.modelica.values.statements import Interpreter, Return
+from pliant.frontend.modelica.values.statements import Return, StatementRunner
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.values.evaluate import Values
@@ -57,7 +57,7 @@ OPERATORS = {
 }
 
 
-class Calls(Interpreter):
+class CallValues(StatementRunner):
     """Evaluates calls."""
 
     def __init__(self, values: Values) -> None:
@@ -90,7 +90,7 @@ class Calls(Interpreter):
             return self.construct(cls, args, named, expr)
         return self.invoke(cls, args, named, expr)
 
-    def function_class(self, ref: tree.Reference, scope: Scope) -> Class | None:
+    def function_class(self, ref: tree.Reference, scope: Scope) -> ClassUse | None:
         """The function of that name; None for built-in ones."""
         world = self.values.world
         if len(ref.names) == 1:
@@ -167,7 +167,7 @@ class Calls(Interpreter):
 
     # ------------------------------------------------------------------------------------------------ functions
 
-    def inputs(self, cls: Class) -> list[str]:
+    def inputs(self, cls: ClassUse) -> list[str]:
         """Names of inputs in order."""
         return [
             name
@@ -175,7 +175,7 @@ class Calls(Interpreter):
             if not one.is_class and one.node.causality == "input"  # type: ignore[union-attr]
         ]
 
-    def construct(self, cls: Class, args: list[Value], named: dict[str, Value], node: tree.Node) -> Value:
+    def construct(self, cls: ClassUse, args: list[Value], named: dict[str, Value], node: tree.Node) -> Value:
         """A record from its constructor: the declared one of an operator record, else one argument for each field."""
         inst = cls.instance
         maker = inst.class_member("'constructor'")
@@ -219,7 +219,7 @@ class Calls(Interpreter):
         if binding is None:
             cls = self.values.world.component_class(element.node.type, inst.scope(element.layer.number))
             if cls.is_record and not element.node.dimensions:
-                return self.construct(Class(cls.core, mod + cls.mod, (), "", cls.kind, cls.name), [], {}, node)
+                return self.construct(ClassUse(cls.core, mod + cls.mod, (), "", cls.kind, cls.name), [], {}, node)
             raise NotKnown(f"`{element.name}` of `{inst.cls.name}` has no value", node)
         if binding.scope.inst is inst and not binding.fields:
             found = self.values.value(binding.value, binding.scope, env)  # type: ignore[arg-type]
@@ -231,7 +231,7 @@ class Calls(Interpreter):
         operator: str,
         args: list[Value],
         node: tree.Node,
-        cls: Class | None = None,
+        cls: ClassUse | None = None,
         named: dict[str, Value] | None = None,
     ) -> Value:
         """An operator of an operator record (chapter 14)."""
@@ -260,7 +260,7 @@ class Calls(Interpreter):
                     return self.overloaded(operator, converted, node, owner)
         raise problem(f"`{operator}` is not defined for these records", node, rule="14.4")
 
-    def _both(self, owner: Class, args: list[Value], node: tree.Node) -> list[Value] | None:
+    def _both(self, owner: ClassUse, args: list[Value], node: tree.Node) -> list[Value] | None:
         if all(isinstance(one, RecordValue) for one in args):
             return None
         return [
@@ -268,7 +268,7 @@ class Calls(Interpreter):
             for one in args
         ]
 
-    def _accepts(self, cls: Class, args: list[Value], named: dict[str, Value]) -> bool:
+    def _accepts(self, cls: ClassUse, args: list[Value], named: dict[str, Value]) -> bool:
         elements = cls.core.table.elements
         names = self.inputs(cls)
         if len(args) > len(names) or any(name not in names for name in named):
@@ -290,7 +290,7 @@ class Calls(Interpreter):
             for name in names
         )
 
-    def invoke(self, cls: Class, args: list[Value], named: dict[str, Value], node: tree.Node) -> tuple[Value, ...]:
+    def invoke(self, cls: ClassUse, args: list[Value], named: dict[str, Value], node: tree.Node) -> tuple[Value, ...]:
         """Execute a function; its outputs."""
         if self.depth >= MAX_CALLS:
             text = f"calls of `{cls.name}` within calls do not end"
@@ -324,7 +324,7 @@ class Calls(Interpreter):
                 raise NotKnown(f"the output `{name}` of `{cls.name}` is not set", node)
         return tuple(env[name] for name in outputs)
 
-    def _wide(self, cls: Class, env: Env) -> list[str]:
+    def _wide(self, cls: ClassUse, env: Env) -> list[str]:
         """Arguments with more dimensions than their inputs: the function applies to each element (12.4.6)."""
         found = []
         for name, value in env.items():
@@ -339,7 +339,7 @@ class Calls(Interpreter):
                     found.append(name)
         return found
 
-    def _each(self, cls: Class, env: Env, wide: list[str], node: tree.Node) -> tuple[Value, ...]:
+    def _each(self, cls: ClassUse, env: Env, wide: list[str], node: tree.Node) -> tuple[Value, ...]:
         count = len(env[wide[0]])
         rows = []
         for k in range(count):
@@ -422,7 +422,7 @@ class Calls(Interpreter):
             return blank
         return builtins.FUNCTIONS["fill"](blank, *shape)
 
-    def _blank(self, cls: Class) -> dict[str, Value]:
+    def _blank(self, cls: ClassUse) -> dict[str, Value]:
         """Fields of a record that has no values yet."""
         found: dict[str, Value] = {}
         for name, element in cls.core.table.elements.items():
@@ -441,12 +441,12 @@ class Calls(Interpreter):
     def _blank_thing(self, thing: Any) -> Value:
         if isinstance(thing, Inst):
             return RecordValue(thing.cls, self._blank(thing.cls))
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             return np.empty(thing.shape, object)
         blank = _BLANK.get(thing.base, 0)
         return builtins.FUNCTIONS["fill"](blank, *thing.shape) if thing.shape else blank
 
-    def _run_body(self, cls: Class, inst: Inst, env: Env, node: tree.Node) -> None:
+    def _run_body(self, cls: ClassUse, inst: Inst, env: Env, node: tree.Node) -> None:
         for layer in reversed(inst.table.layers):
             body = layer.body
             if body is None:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.frontend.modelica.instances.classes import Class, Scope
+from pliant.frontend.modelica.instances.classes import ClassUse, Scope
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.instances.mods import Bound
 from pliant.frontend.modelica.problems import problem
-from pliant.frontend.modelica.scopes.references import Group, Resolver
+from pliant.frontend.modelica.scopes.references import Resolver, ThingGroup
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import left_chain
 from pliant.frontend.modelica.values import builtins
-from pliant.frontend.modelica.values.calls import Calls
+from pliant.frontend.modelica.values.calls import CallValues
 from pliant.frontend.modelica.values.data import (
     EnumValue,
     FunctionValue,
@@ -47,7 +47,7 @@ class Values:
     def __init__(self, world: World) -> None:
         self.world = world
         self.resolver = Resolver(world, self)
-        self.calls = Calls(self)
+        self.calls = CallValues(self)
         self.busy: list[Var] = []
         self.reasons: list[str] = []
         self.at_start = 0  # initial equations of parameters count
@@ -162,7 +162,7 @@ class Values:
                 return found.shape
             if isinstance(found, Many):
                 return found.shape
-            if isinstance(found, Group) and found.items:
+            if isinstance(found, ThingGroup) and found.items:
                 return (*found.shape, *(found.items[0].shape if isinstance(found.items[0], Var) else ()))
         if isinstance(expr, tree.ArrayConstructor) and expr.elements:
             inner = self.shape(expr.elements[0], scope, env)
@@ -269,7 +269,7 @@ class Values:
             return self.of_var(thing)
         if isinstance(thing, Inst):
             return self.of_record(thing, ref)
-        if isinstance(thing, (Many, Group)):
+        if isinstance(thing, (Many, ThingGroup)):
             items = thing.elements if isinstance(thing, Many) else thing.items
             values = [self.of_thing(one, ref) for one in items]
             return stacked(values, thing.shape)
@@ -346,7 +346,7 @@ def _reference(self: Values, ref: tree.Reference, scope: Scope, env: Env | None)
     if ref.names == ("time",):
         raise NotKnown("it depends on time", ref)
     thing, rest = self.resolver.resolve(ref, scope, env)
-    if isinstance(thing, Class):
+    if isinstance(thing, ClassUse):
         return FunctionValue(thing, {}) if thing.kind.endswith("function") else self.of_thing(thing, ref)
     found = self.of_thing(thing, ref)
     return index_array(found, self.subscripts(rest, found, scope, env), ref, scope.inst.path) if rest else found

@@ -32,7 +32,7 @@ class Return(_Leave):
     """`return`"""
 
 
-class Interpreter:
+class StatementRunner:
     """Executes statements; what calls do is said by the class that extends it."""
 
     values: Values
