@@ -190,10 +190,10 @@ def _short(text: str) -> str:
 
 
 _EQUATIONS: dict[type, Any] = {
-    tree.SimpleEquation: Equations._simple,
-    tree.IfEquation: Equations._if,
-    tree.ForEquation: Equations._for,
-    tree.WhenEquation: Equations._when,
-    tree.CallEquation: Equations._call,
-    tree.Connect: Equations._connect,
+    tree.SimpleEquation: EquationTranslator._simple,
+    tree.IfEquation: EquationTranslator._if,
+    tree.ForEquation: EquationTranslator._for,
+    tree.WhenEquation: EquationTranslator._when,
+    tree.CallEquation: EquationTranslator._call,
+    tree.Connect: EquationTranslator._connect,
 }

@@ -1,11 +1,11 @@
 """Classes: what is declared where, inherited elements included.
 
-Core    a class definition in its lexical scope; one for each (definition, scope). Its `table` lists layers and
-        elements, and does not depend on modifiers: redeclarations are found where a member is asked for
-Layer   the class itself (number 0) or one of its base classes: what is written there is looked up in this layer
-ClassMember a component or class with the layer that declares it and the modifiers of the extends clauses on the way
-ClassUse   a core with modifiers, dimensions and prefixes: what the name of a class stands for
-Scope   a layer of an instance: where a name is looked up
+Core         a class definition in its lexical scope; one for each (definition, scope). Its `table` lists layers
+             and elements, and does not depend on modifiers: redeclarations are found where a member is asked for
+Layer        the class itself (number 0) or one of its bases: what is written there is looked up in this layer
+ClassMember  a component or class with the layer that declares it and the modifiers of extends clauses on the way
+ClassUse     a core with modifiers, dimensions and prefixes: what the name of a class stands for
+Scope        a layer of an instance: where a name is looked up
 """
 
 from __future__ import annotations
