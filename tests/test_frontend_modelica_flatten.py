@@ -296,3 +296,14 @@ def test_experiment_and_instance_names() -> None:
     found = flat(text)
     assert (found.experiment.stop, found.experiment.tolerance, found.experiment.interval) == (3.0, 1e-5, 0.1)
     assert "'a.s' = \"M.a\"; // binding" in lines(text)
+
+
+def test_simple_algorithms_are_equations_others_stay() -> None:
+    text = """model M Real x, y, z; Real a, b;
+    algorithm x := time; y := 2*x;
+    algorithm z := 1; z := z + x;
+    algorithm a := b; b := 2;
+    end M;"""
+    found = lines(text)
+    assert "y = 2 * x; // algorithm" in found
+    assert found.count("algorithm") == 2  # z is assigned twice, b is read before

@@ -20,6 +20,7 @@ from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
+from pliant.frontend.modelica.flatten.sections import as_equations
 from pliant.frontend.modelica.flatten.statements import Statements
 from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
@@ -239,10 +240,18 @@ class _Flattening:
                 equations.is_initial = False
             for section in body.algorithms:
                 items = Statements(self.out).items(section.statements, context)
-                builder.algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
+                found = as_equations(builder, items, is_initial=False)
+                if found is not None:
+                    builder.equations += found
+                else:
+                    builder.algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
             for section in body.initial_algorithms:
                 items = Statements(self.out).items(section.statements, context)
-                builder.initial_algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
+                found = as_equations(builder, items, is_initial=True)
+                if found is not None:
+                    builder.initial_equations += found
+                else:
+                    builder.initial_algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
 
     def _connection_equations(self) -> None:
         flows = [var for var in self.vars if var.connection == "flow" and _in_connector(var)]
