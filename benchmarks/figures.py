@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -361,7 +361,7 @@ def write(figures: list[Figure], keep: bool) -> None:
     FILE.write_text("\n".join([HEAD, *rows.values()]) + "\n", encoding="utf-8")
 
 
-GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
+GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "vdp": lambda _: vdp_figures(),
     "heat": lambda _: heat_figures(),
     "speed": speed_figures,
@@ -376,7 +376,7 @@ GROUPS: dict[str, Callable[[bool], list[Figure]]] = {
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
-    "trust": lambda quick: [Figure(*row) for row in trust_figures.rows(quick)],
+    "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }
 
 
@@ -388,11 +388,14 @@ def main() -> None:
     arguments = parser.parse_args()
     figures: list[Figure] = []
     for name, measure_group in GROUPS.items():
-        if not arguments.groups or name in arguments.groups:
-            figures += measure_group(arguments.quick)
-    for figure in figures:
-        word = {True: "met ", False: "MISS", None: "----"}[figure.met]
-        print(f"{word} {figure.what}: {figure.reached} (goal: {figure.goal})")
+        if arguments.groups and name not in arguments.groups:
+            continue
+        for figure in measure_group(arguments.quick):
+            figures.append(figure)
+            word = {True: "met ", False: "MISS", None: "----"}[figure.met]
+            print(f"{word} {figure.what}: {figure.reached} (goal: {figure.goal})", flush=True)
+            if not arguments.quick:  # a run that is cut short loses nothing that was measured
+                write([figure], keep=True)
     if not arguments.quick:
         write(figures, keep=bool(arguments.groups))
         print(f"written: {FILE.relative_to(ROOT)}")

@@ -178,4 +178,6 @@ class CaseError(PliantError):
 
 
 class OutputError(PliantError, OSError):
-    """A result could not be written. The result itself is untouched."""
+    """A result could not be written. The result itself is untouched. ``result``: of many runs, the study so far."""
+
+    result: object | None = None

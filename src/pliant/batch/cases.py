@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import as_number
 from pliant.batch.design import Design
-from pliant.batch.tables import CellColumns, read_table
+from pliant.batch.tables import CellColumns, is_missing, read_table
 from pliant.errors import ArgumentError, PliantError, UnknownNameError
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
@@ -151,7 +151,7 @@ def read_cases(given: Any, model: NumericModel, stop: float | None) -> Cases:
         cases: Cases = _from_columns(CellColumns(f"the {given.kind}", columns), model)
     elif isinstance(given, (str, os.PathLike)) or is_frame(given):
         cases = _from_columns(read_table(given), model)
-    elif isinstance(given, Mapping) or not isinstance(given, (Sequence, Iterator)):
+    elif isinstance(given, (Mapping, bytes)) or not isinstance(given, (Sequence, Iterator)):
         raise ArgumentError(f"cases must be several, not {type(given).__name__}", hint=HINT)
     else:
         cases = _from_mappings(list(given), model)
@@ -166,10 +166,11 @@ def _from_columns(table: CellColumns, model: NumericModel) -> CaseTable:
     places, values = [], []
     for column, cells in table.columns.items():
         if column == "name":
-            names = tuple(str(cell) for cell in cells)
+            names = tuple("" if is_missing(cell) else str(cell) for cell in cells)
             continue
         places.append(_place(column, model, table.source))
-        values.append(table.numbers(column, functools.partial(_literal, model, column)))
+        is_real = places[-1].kind == "stop" or model.known.type(places[-1].name) == "real"
+        values.append(table.numbers(column, functools.partial(_literal, model, column), is_real))
     if not places and names is None:
         raise ArgumentError(f"cases: {table.source} has no columns", hint=HINT)
     count = table.count
@@ -230,11 +231,12 @@ def _check_values(cases: CaseTable, model: NumericModel, table: CellColumns) -> 
                 hint="every case needs a finite number in every column",
             )
         kind = model.known.type(place.name) if place.kind != "stop" else "real"
-        if kind != "real" and np.any(column != np.round(column)):
-            row = int(np.flatnonzero(column != np.round(column))[0])
+        wrong = column != np.round(column) if kind != "boolean" else (column != 0) & (column != 1)
+        if kind != "real" and np.any(wrong):
+            row = int(np.flatnonzero(wrong)[0])
             raise ArgumentError(
                 f"cases: {place.column!r} is {column[row]:g}{table.where(row)}, but the variable is of type {kind}",
-                hint="a whole number",
+                hint="true or false" if kind == "boolean" else "a whole number",
             )
 
 
@@ -333,16 +335,16 @@ def _check_names(case: Case, model: NumericModel) -> None:
     """Names and numbers of one case; what only a run can find is left to it."""
     for name, value in case.parameters.items():
         model.parameter_place(name)
-        _number(f"parameters[{name!r}]", value)
+        _number(f"parameters[{name!r}]", value, model.known.type(name) == "real")
     for name, value in case.start_values.items():
         model.start_place(name)
-        _number(f"start_values[{name!r}]", value)
+        _number(f"start_values[{name!r}]", value, model.known.type(name) == "real")
     if case.inputs:
         typed_inputs(model.declared_inputs(None), case.inputs, math.inf if case.stop is None else case.stop)
 
 
-def _number(what: str, value: Any) -> None:
-    number = float(value) if isinstance(value, (bool, np.bool_)) else as_number(value)
+def _number(what: str, value: Any, is_real: bool) -> None:
+    number = float(value) if isinstance(value, (bool, np.bool_)) and not is_real else as_number(value)
     if number is None or not math.isfinite(number):
         raise ArgumentError(f"{what} must be a finite number, not {value!r}", hint="a number without quotes and units")
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import secrets
 import threading
+import time
 from abc import ABC, abstractmethod
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,7 @@ from pliant.batch.order import Order
 from pliant.batch.work import BlockOutcome, run_block, run_remote
 from pliant.errors import ArgumentError, CaseError, PliantError
 
+LOOK, NOBODY = 5.0, 60.0  # seconds between looks at the workers of Dask, and without any before all is given up
 DIED_HINT = "simulate the case alone, with options={'process': 'child'}, to see what kills its process"
 
 
@@ -100,24 +103,59 @@ class Others(Crew):
         self.executor, self.shipment = executor, shipment
         self.workers = workers or _size_of(executor)
         self.futures: set[Future[BlockOutcome]] = set()
+        self.keys: dict[Future[BlockOutcome], str] = {}  # of Dask's tasks
+        self.looked = 0.0  # when workers of Dask were looked for,
+        self.seen: float | None = None  # and found
 
     def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
         """See Crew."""
         s = self.shipment
+        named = {"key": f"pliant-{secrets.token_hex(12)}"} if _is_dask(self.executor) else {}
         try:
             future: Future[BlockOutcome] = self.executor.submit(
-                run_remote, s.model, s.digest, s.order, block.cases, block.indices, block.careful
+                run_remote, s.model, s.digest, s.order, block.cases, block.indices, block.careful, **named
             )
-        except (RuntimeError, BrokenExecutor, OSError) as error:
+        except Exception as error:  # every executor has its own for being closed
             raise CrewGone(f"{type(error).__name__}: {error}") from error
         self.futures.add(future)
-        future.add_done_callback(self.futures.discard)
+        if named:
+            self.keys[future] = named["key"]
+        future.add_done_callback(self._forget)
         return future
+
+    def _forget(self, future: Future[BlockOutcome]) -> None:
+        self.futures.discard(future)
+        self.keys.pop(future, None)
+
+    def lost(self, future: Future[BlockOutcome]) -> str:
+        """Why a block will never come back, where that is known. Dask's executor loses the error of a task whose result
+        was there, went away with its worker, and could not be computed again: its future stays pending for ever.
+        """
+        known = getattr(getattr(self.executor, "_client", None), "futures", {}).get(self.keys.get(future))
+        status = getattr(known, "status", "")
+        return f"its task ended as {status!r}" if status in ("error", "lost", "cancelled") else ""
+
+    def watch(self) -> None:
+        """Raises CrewGone if Dask has lost all its workers and nobody starts others: its tasks would wait for ever."""
+        now = time.monotonic()
+        if not _is_dask(self.executor) or now - self.looked < LOOK:
+            return
+        self.looked = now
+        client = self.executor._client  # type: ignore[attr-defined]
+        is_adaptive = getattr(getattr(client, "cluster", None), "_adaptive", None) is not None
+        if _threads_of(client) or is_adaptive:
+            self.seen = now
+        elif self.seen is not None and now - self.seen > NOBODY:
+            raise CrewGone(f"Dask has had no worker for {NOBODY:g} s")
 
     def close(self, interrupted: bool) -> None:
         """The executor is its owner's; only what was asked of it ends."""
         for future in list(self.futures):
             future.cancel()
+
+
+def _is_dask(executor: Any) -> bool:
+    return type(executor).__module__.partition(".")[0] == "distributed"
 
 
 def _size_of(executor: Any) -> int:
@@ -128,10 +166,16 @@ def _size_of(executor: Any) -> int:
             return found
     client = getattr(executor, "_client", None)
     if client is not None:
-        threads = sum(client.nthreads().values())
-        if threads:
-            return int(threads)
+        return _threads_of(client) or 4
     return 4
+
+
+def _threads_of(client: Any) -> int:
+    """Of all workers of Dask."""
+    try:
+        return int(sum(client.nthreads().values()))
+    except Exception:  # a client that is closed; submit says so
+        return 0
 
 
 @dataclass(frozen=True)

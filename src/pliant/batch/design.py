@@ -122,7 +122,10 @@ def sobol(ranges: Mapping[str, Any], *, n: int, seed: int = 0) -> Design:
     _check_count("sobol", n, len(names))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that n is no power of two
-        sample = qmc.Sobol(d=len(names), scramble=True, seed=_seed(seed)).random(n)
+        try:
+            sample = qmc.Sobol(d=len(names), scramble=True, seed=_seed(seed)).random(n)
+        except ValueError as error:  # its tables end somewhere
+            raise ArgumentError(f"sobol: {error}", hint="latin_hypercube has no such limit") from None
     return Design(names, _spread("sobol", ranges, sample), "Sobol", seed)
 
 
@@ -175,7 +178,7 @@ def _range(what: str, name: str, given: Any) -> tuple[float, float, bool]:
             hint=f"e.g. {{{name!r}: (1.0, 2.0)}}, or (1e-3, 1e3, 'log')",
         )
     low, high = (float(one) for one in numbers if one is not None)
-    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+    if not (math.isfinite(low) and math.isfinite(high - low) and low <= high):
         raise ArgumentError(
             f"{what}: the range of {name!r} runs from {low:g} to {high:g}", hint="low first, both finite"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,18 @@ class Columnar:
     jacobian: str = ""
     late: frozenset[int] = frozenset()
 
+    def places(self, model: NumericModel, names: Sequence[str]) -> tuple[list[int], NDArray[np.float64]]:
+        """Where variables and aliases stand in a row, and their signs."""
+        there = {name: j + 1 for j, name in enumerate(self.names)}
+        found = [model.names.behind(name) for name in names]
+        return [there[name] for name, _ in found], np.array([sign for _, sign in found], dtype=np.float64)
+
+
+def recorded(model: NumericModel, name: str) -> tuple[str, int] | None:
+    """The column of rows that a name stands for, and its sign; None: it is no column."""
+    behind, sign = model.names.behind(name)
+    return (behind, sign) if behind in model.names.x or behind in model.names.y else None
+
 
 class _NotThisWay(Exception):
     """The block has something that only simulate can do."""
@@ -76,8 +88,10 @@ class _Block:
             raise _NotThisWay
         if SolverOptions.of(arguments.get("options")).process == "child":
             raise _NotThisWay
-        if self.curves and arguments.get("points", 500) is None:
+        if (self.curves or order.all_points) and arguments.get("points", 500) is None:
             raise _NotThisWay
+        if isinstance(order.keep, tuple) and any(recorded(model, name) is None for name in order.keep):
+            raise _NotThisWay  # inputs and parameters are no columns of rows
         if model.may_have_events and not isinstance(order.keep, tuple) and self.curves:
             raise _NotThisWay  # a Result has events
         if model.scales_follow_parameters and any(one.kind == "parameter" for one in self.cases.places):
@@ -87,7 +101,7 @@ class _Block:
         arguments = dict(self.order.arguments)
         stop = arguments["stop"] if first.stop is None else first.stop
         points = arguments.get("points", 500)
-        if not self.curves:
+        if not self.curves and not self.order.all_points:
             points = [stop]
         elif "stop" in self._kinds() and not is_whole(points):
             raise _NotThisWay
@@ -175,7 +189,7 @@ class _Block:
     def _points(self, stop: Matrix | None) -> Matrix | None:
         if stop is None:
             return None
-        if not self.curves:
+        if not self.curves and not self.order.all_points:
             return np.ascontiguousarray(stop[:, None])
         assert self.request.points is not None
         count = len(self.request.points)

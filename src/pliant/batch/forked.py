@@ -58,12 +58,16 @@ class Forked:
 def fork_worker(model: Any, order: Order) -> tuple[Forked, Connection]:
     """A worker that waits for blocks."""
     here, there = Pipe()
+    # Ctrl-C while handlers of fork run would be swallowed by them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         there.close()
         return Forked(pid), here
     try:  # the copy
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         here.close()
         with contextlib.suppress(EOFError, ConnectionError, BrokenPipeError):
             work(there, model, order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.arguments import is_whole
 from pliant.batch.cases import Case
 
 
@@ -16,6 +17,14 @@ class Order:
     keep: Any  # None, "final", names, or a function of the Result
     case_timeout: float | None = None
     saved: bool = False  # what a function keeps must fit into a table
+    all_points: bool = False  # final values depend on the points before
+
+    @staticmethod
+    def needs_all_points(numeric: Any, points: Any) -> bool:
+        """Do final values depend on the points computed before? Loops start from their last solution, and the last of
+        given points may lie before the end.
+        """
+        return "nonlinear" in numeric.known.loops or not (points is None or is_whole(points))
 
     def of_case(self, case: Case) -> dict[str, Any]:
         """Arguments of simulate for one case."""
@@ -26,7 +35,7 @@ class Order:
             if own:
                 out[part] = {**(shared.get(part) or {}), **own}
         out |= {part: value for part in ("start", "stop") if (value := getattr(case, part)) is not None}
-        if self.keep == "final":
+        if self.keep == "final" and not self.all_points:
             out["points"] = 2
         elif isinstance(self.keep, tuple):
             out["outputs"] = list(self.keep)

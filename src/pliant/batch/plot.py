@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.arguments import as_path
+from pliant.arguments import as_names, as_path
 from pliant.batch.study import Study, failure_kinds
 from pliant.drawing import COLOURS, STYLE, import_optional, picture_kind, wants_window
 from pliant.errors import ArgumentError, OutputError, UnknownNameError
@@ -29,6 +29,7 @@ def plot_study(study: Study, kind: str, names: Sequence[str], file: Any, show: b
     """Draw; to a file, in a window, or as a figure to go on with."""
     if kind not in KINDS:
         raise ArgumentError(f"there is no picture {kind!r} of a study", hint=suggestion(str(kind), KINDS))
+    as_names("names", list(names))
     path = None if file is None else as_path("file", file)
     if path is not None:
         picture_kind(path)
@@ -113,12 +114,18 @@ def _numbers(study: Study, names: list[str], most: int) -> tuple[list[str], NDAr
     for name in names:
         if name not in known:
             raise UnknownNameError(f"the study has no column {name!r}", hint=suggestion(name, known))
-    varied = [name for name in known if name != "seconds" and np.nanmax(table[name]) > np.nanmin(table[name])]
+    varied = [name for name in known if name != "seconds" and _has_spread(table[name])]
     chosen = names or varied[:most] or known[:most]
     if not chosen:
         raise ArgumentError("the study has no numbers to draw", hint="plot('fan', name) draws curves")
     failed = np.array([error is not None for error in table["error"]])
     return chosen, np.column_stack([np.asarray(table[name], dtype=float) for name in chosen]), failed
+
+
+def _has_spread(column: Any) -> bool:
+    known = np.asarray(column, dtype=float)
+    known = known[np.isfinite(known)]
+    return bool(len(known) and known.max() > known.min())
 
 
 def _pairs(study: Study, figure: Figure, names: list[str]) -> None:
@@ -149,7 +156,9 @@ def _parallel(study: Study, figure: Figure, names: list[str]) -> None:
     chosen, values, failed = _numbers(study, names, 10)
     figure.set_size_inches(max(6.0, 1.2 * len(chosen) + 1.0), 4.2)
     ax = figure.subplots()
-    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    values = np.where(np.isfinite(values), values, np.nan)
+    empty = np.isnan(values).all(axis=0)
+    low, high = (find(np.where(empty, 0.0, values), axis=0) for find in (np.nanmin, np.nanmax))
     spread = np.where(high > low, high - low, 1.0)
     shown = ((values - low) / spread)[:: max(1, len(values) // MOST_LINES)]
     bad = failed[:: max(1, len(values) // MOST_LINES)]

@@ -5,7 +5,7 @@ simulating the case again, once: runs are reproducible bit for bit.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,34 @@ from pliant.solve.results.manifest import make_manifest
 from pliant.solve.results.result import Result, Stats
 
 
+def columnar_stats(columnar: Columnar, place: int, seconds: float) -> Stats:
+    """Counters of a case that ran in C."""
+    counters: dict[str, Any] = dict(zip(runtime.CountersStruct.NAMES, columnar.counts[place].tolist(), strict=True))
+    stats = Stats(**counters)
+    stats.method, stats.jacobian, stats.seconds = columnar.methods[place], columnar.jacobian, seconds
+    return stats
+
+
 def result_of(model: Any, order: Order, case: Case, columnar: Columnar, place: int, seconds: float) -> Result:
     """The Result of one case of a block."""
     assert columnar.rows is not None
     numeric, rows = model._numeric, columnar.rows[place]
-    counters: dict[str, Any] = dict(zip(runtime.CountersStruct.NAMES, columnar.counts[place].tolist(), strict=True))
-    stats = Stats(**counters)
-    stats.method, stats.jacobian, stats.seconds = columnar.methods[place], columnar.jacobian, seconds
-    arguments = order.of_case(case)
-    parameters = check_parameters(numeric, arguments.get("parameters") or {})
+    parameters = check_parameters(numeric, order.of_case(case).get("parameters") or {})
+    facts = {
+        "stats": columnar_stats(columnar, place, seconds),
+        "info": lambda: numeric.known.variables,
+        "parameters": numeric.constants(parameters),
+        "aliases": numeric.names.aliases,
+        "states": numeric.names.x,
+    }
+    return with_model(model, order, case, rows, columnar.names, facts)
+
+
+def with_model(
+    model: Any, order: Order, case: Case, rows: NDArray[np.float64], names: Sequence[str], facts: Mapping[str, Any]
+) -> Result:
+    """A Result from its rows (time first) and facts; what they do not hold comes from simulating the case again."""
+    numeric, arguments = model._numeric, order.of_case(case)
 
     @functools.cache
     def again() -> Result:
@@ -40,15 +59,11 @@ def result_of(model: Any, order: Order, case: Case, columnar: Columnar, place: i
     result = Result(
         rows[:, 0],
         values=rows[:, 1:],
-        names=columnar.names,
-        stats=stats,
+        names=names,
         manifest=lambda: manifest_of(model, arguments),
-        info=lambda: numeric.known.variables,
-        parameters=numeric.constants(parameters),
-        aliases=numeric.names.aliases,
         lazy=lazy if numeric.names.u or numeric.lazy_derivatives else None,
         steps=lambda: again().steps or {},
-        states=numeric.names.x,
+        **facts,
     )
     result.record = lambda whole: _record(again())
     return result

@@ -19,17 +19,18 @@ from pliant.batch.order import Order
 from pliant.batch.progress import StudyProgress, StudyReporter
 from pliant.batch.study import Study
 from pliant.batch.work import BlockOutcome, timed_out
-from pliant.errors import ArgumentError, CaseError, SimulationInterrupted
+from pliant.errors import ArgumentError, CaseError, OutputError, PliantError, SimulationInterrupted
 
 LARGEST_BLOCK = 20_000
 FIRST_BLOCK = 8
 DEATHS = 2
+LOST = 3.0  # seconds for the error of a task that is known to have failed
 LATE = 30.0  # seconds beyond its time after which a block of somebody's executor is given up
 
 
-def make_crew(model: Any, order: Order, workers: int | None, executor: Any) -> Crew:
-    """Who works, by what the user asked for and what the model can do."""
-    count = workers or _cores()
+def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: int) -> Crew:
+    """Who works, by what the user asked for and what the model can do; not more than there are cases to run."""
+    count = max(1, min(workers or _cores(), n))
     numeric = model._numeric
     if executor is None:
         executor = "threads" if numeric.equations is not None else "processes"
@@ -65,6 +66,7 @@ class StudyLoop:
     reporter: StudyReporter
     waiting: deque[CaseBlock] = field(default_factory=deque)  # blocks to be run again
     running: dict[Future[BlockOutcome], tuple[CaseBlock, float]] = field(default_factory=dict)
+    lost_since: dict[Future[BlockOutcome], float] = field(default_factory=dict)
     deaths: dict[int, int] = field(default_factory=dict)
     case_seconds: float | None = None  # of a worker, for one case
 
@@ -72,21 +74,24 @@ class StudyLoop:
         """All of these cases."""
         self.left, self.begin = deque([indices] if len(indices) else []), time.perf_counter()
         self.before = self.study.n_done
-        interrupted = True
+        ended = False
         try:
             while self._fill() or self.running:
                 self._collect()
                 self._report()
-            interrupted = False
+            ended = True
         except KeyboardInterrupt:
-            self._interrupted()
+            raise interrupted(self.study) from None
         except CrewGone as error:
             self._gone(error)
+        except OutputError as error:
+            error.result = self.study
+            raise
         finally:
-            self.crew.close(interrupted)
+            self.crew.close(not ended)
             self.study.seconds = time.perf_counter() - self.begin
             self.study._finish()
-            self._report(last=True)
+        self._report(last=True)
 
     # ------------------------------------------------------------------------------------------------- handing out
 
@@ -123,6 +128,8 @@ class StudyLoop:
             block, _ = self.running.pop(future)
             try:
                 outcome = future.result()
+                if not isinstance(outcome, BlockOutcome):
+                    raise TypeError(f"the executor gave {type(outcome).__name__}, not what its function returned")
             except (CrewGone, KeyboardInterrupt):
                 raise
             except (Exception, CancelledError) as error:
@@ -135,14 +142,26 @@ class StudyLoop:
 
     def _give_up(self) -> None:
         """Blocks of an executor that never come back."""
-        limit = self.order.case_timeout
-        if limit is None or not isinstance(self.crew, Others):
+        limit, now = self.order.case_timeout, time.monotonic()
+        if not isinstance(self.crew, Others):
             return
+        self.crew.watch()
         for future, (block, since) in list(self.running.items()):
-            if time.monotonic() - since > 2 * len(block.indices) * limit + LATE and not future.done():
+            is_late = limit is not None and now - since > 2 * len(block.indices) * limit + LATE
+            why = "it did not come back" if is_late else self._lost(future, now)
+            if why and not future.done():
                 future.cancel()
                 del self.running[future]
-                self._died(block, WorkerDied("it did not come back"))
+                self._died(block, WorkerDied(why))
+
+    def _lost(self, future: Future[BlockOutcome], now: float) -> str:
+        """Why a block is lost, after some time in which its error may still arrive."""
+        assert isinstance(self.crew, Others)
+        why = self.crew.lost(future)
+        if not why:
+            self.lost_since.pop(future, None)
+            return ""
+        return why if now - self.lost_since.setdefault(future, now) > LOST else ""
 
     def _died(self, block: CaseBlock, error: BaseException) -> None:
         """A worker died over a block: find the case, and run the others again."""
@@ -166,7 +185,8 @@ class StudyLoop:
         else:
             stuck = isinstance(error, WorkerDied) and "did not" in why
             found = timed_out(self.order.case_timeout) if stuck else died_twice(why)
-            self.study._add(BlockOutcome(np.array([k]), np.zeros(1), errors={0: found}))
+            seconds = np.array([(self.order.case_timeout or 0.0) if stuck else 0.0])
+            self.study._add(BlockOutcome(np.array([k]), seconds, errors={0: found}))
 
     # ------------------------------------------------------------------------------------------------------ the end
 
@@ -177,18 +197,10 @@ class StudyLoop:
         )
         self.reporter.report(progress, last)
 
-    def _interrupted(self) -> None:
-        done, n = self.study.n_done, len(self.study)
-        raise SimulationInterrupted(
-            f"interrupted after {done} of {n} cases",
-            hint="the exception's .result is the study so far"
-            + ("; the same call goes on where it stopped" if self.study.folder else ""),
-            result=self.study,  # type: ignore[arg-type]
-        ) from None
-
     def _gone(self, error: CrewGone) -> None:
         cause = error.__cause__
-        if self.study.n_done == 0 and isinstance(cause, Exception) and not isinstance(cause, (RuntimeError, OSError)):
+        is_own = not isinstance(self.crew, Others) and not isinstance(cause, (RuntimeError, OSError))
+        if self.study.n_done == 0 and isinstance(cause, Exception) and (is_own or isinstance(cause, PliantError)):
             raise cause from None
         gone = CaseError(
             f"the workers are gone after {self.study.n_done} of {len(self.study)} cases: {error}",
@@ -196,3 +208,13 @@ class StudyLoop:
         )
         gone.result = self.study
         raise gone from cause
+
+
+def interrupted(study: Study) -> SimulationInterrupted:
+    """By Ctrl-C."""
+    return SimulationInterrupted(
+        f"interrupted after {study.n_done} of {len(study)} cases",
+        hint="the exception's .result is the study so far"
+        + ("; the same call goes on where it stopped" if study.folder else ""),
+        result=study,  # type: ignore[arg-type]
+    )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from pliant.arguments import as_number, as_path, by_name, is_whole
+from pliant.arguments import as_names, as_number, as_path, by_name, is_whole
 from pliant.batch.cases import Cases, read_cases
 from pliant.batch.order import Order
 from pliant.batch.progress import StudyReporter
-from pliant.batch.run import StudyLoop, make_crew
+from pliant.batch.run import StudyLoop, interrupted, make_crew
 from pliant.batch.study import InMemory, Keeping, Study
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.solve.names import suggestion
@@ -37,19 +36,25 @@ def simulate_many(
     _check_workers(workers)
     shared = shared | {"inputs": read_inputs(shared["inputs"])}
     found = read_cases(cases, model._numeric, shared["stop"])
-    order = Order(shared, _keep(model, keep), limit, save is not None)
+    all_points = Order.needs_all_points(model._numeric, shared["points"])
+    order = Order(shared, _keep(model, keep), limit, save is not None, all_points)
     _check_shared(model, order, found)
     keeping: Keeping = InMemory(model, found, order)
-    indices = np.arange(len(found), dtype=np.intp)
-    if save is not None:
-        from pliant.batch.store import FolderKeeping
+    study = Study(found, keeping=keeping, workers=0, model_name=model.name)
+    try:
+        if save is not None:
+            from pliant.batch.store import FolderKeeping
 
-        keeping = stored = FolderKeeping.begin(as_path("save", save), model, found, order)
-        indices = stored.missing()
-    crew = make_crew(model, order, workers, executor)
-    study = Study(found, keeping=keeping, workers=crew.workers, model_name=model.name)
-    with reporter:
-        StudyLoop(crew, found, study, order, reporter).run(indices)
+            keeping = FolderKeeping.begin(as_path("save", save), model, found, order)
+        indices = keeping.missing()
+        crew = make_crew(model, order, workers, executor, len(indices))
+        study = Study(found, keeping=keeping, workers=crew.workers, model_name=model.name)
+        with reporter:
+            StudyLoop(crew, found, study, order, reporter).run(indices)
+    except KeyboardInterrupt:  # before the first case, or after the last one
+        raise interrupted(study) from None
+    finally:
+        keeping.close()
     return study
 
 
@@ -57,8 +62,10 @@ def _limit(given: Any) -> float | None:
     if given is None:
         return None
     number = as_number(given)
-    if number is None or not number > 0:
-        raise ArgumentError(f"case_timeout must be positive, not {given!r}", hint="seconds, or None for no limit")
+    if number is None or not 0 < number < math.inf:
+        raise ArgumentError(
+            f"case_timeout must be positive and finite, not {given!r}", hint="seconds, or None for no limit"
+        )
     return number
 
 
@@ -83,12 +90,12 @@ def _keep(model: Any, keep: Any) -> Any:
     return tuple(dict.fromkeys(keep))
 
 
-def _check_kept(model: Any, keep: tuple[str, ...]) -> None:
+def _check_names(model: Any, what: str, wanted: Sequence[str]) -> None:
     names = model._numeric.names
     known = {*names.x, *names.y, *names.u, *names.p, *names.aliases, *model._numeric.constants(model._numeric.p_start)}
-    for name in keep:
+    for name in wanted:
         if name not in known:
-            raise UnknownNameError(f"keep: the model has no variable {name!r}", hint=suggestion(name, sorted(known)))
+            raise UnknownNameError(f"{what}: the model has no variable {name!r}", hint=suggestion(name, sorted(known)))
 
 
 def _check_shared(model: Any, order: Order, cases: Cases) -> None:
@@ -96,7 +103,9 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
     shared = order.arguments
     first = cases.case(0)
     if isinstance(order.keep, tuple):
-        _check_kept(model, order.keep)
+        _check_names(model, "keep", order.keep)
+    if shared["outputs"] is not None:
+        _check_names(model, "outputs", as_names("outputs", shared["outputs"]))
     stop: Any = shared["stop"] if shared["stop"] is not None else first.stop
     typed_inputs(model._numeric.declared_inputs(None), shared["inputs"], stop)
     check_request(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pliant.batch.cases import Cases
 from pliant.batch.order import Order
 from pliant.batch.results import result_of
-from pliant.batch.work import BlockOutcome, numbers_of
+from pliant.batch.work import BlockOutcome, numbers_of, sendable
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, CaseError
@@ -23,6 +23,9 @@ from pliant.pickled import Stamped
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+OURS = ("error", "seconds")  # columns of a table that are no variables
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,14 @@ class Keeping(Protocol):
     def seconds(self) -> NDArray[np.float64]:
         """Of each case; NaN where it has not run."""
 
+    def missing(self) -> NDArray[np.intp]:
+        """Cases that have not run."""
+
     def finish(self) -> None:
         """Nothing more will come for now."""
+
+    def close(self) -> None:
+        """Nothing more will come."""
 
 
 class InMemory:
@@ -106,6 +115,14 @@ class InMemory:
             block.kept[place] = kept
         return block.kept[place]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Errors of users' functions may refuse to be pickled, or to come back."""
+        blocks = [
+            dataclasses.replace(block, errors={k: sendable(error) for k, error in block.errors.items()})
+            for block in self.blocks
+        ]
+        return vars(self) | {"blocks": blocks}
+
     def failures(self) -> dict[int, Exception]:
         """See Keeping."""
         found = {int(block.indices[place]): error for block in self.blocks for place, error in block.errors.items()}
@@ -116,7 +133,7 @@ class InMemory:
         names = final_names(self.model, self.order, self.blocks)
         values = np.full((len(self.cases), len(names)), np.nan)
         for block in self.blocks:
-            values[block.indices] = final_values(block, names)
+            values[block.indices] = final_values(self.model, block, names)
         return names, values
 
     def seconds(self) -> NDArray[np.float64]:
@@ -126,7 +143,14 @@ class InMemory:
             out[block.indices] = block.seconds
         return out
 
+    def missing(self) -> NDArray[np.intp]:
+        """See Keeping."""
+        return np.flatnonzero(self.where[:, 0] < 0)
+
     def finish(self) -> None:
+        """See Keeping."""
+
+    def close(self) -> None:
         """See Keeping."""
 
 
@@ -153,20 +177,22 @@ def final_names(model: Any, order: Order, blocks: list[BlockOutcome]) -> tuple[s
                 names |= dict.fromkeys(numbers_of(value))
         return tuple(names)
     numeric = model._numeric
-    return (*(numeric.names.x[i] for i in numeric.all_x), *(numeric.names.y[i] for i in numeric.all_y))
+    base = (*(numeric.names.x[i] for i in numeric.all_x), *(numeric.names.y[i] for i in numeric.all_y))
+    outputs = order.arguments.get("outputs")
+    if outputs is None:
+        return base
+    chosen = {numeric.names.behind(name)[0] for name in outputs}
+    return tuple(name for name in base if name in chosen)
 
 
-def final_values(block: BlockOutcome, names: tuple[str, ...]) -> NDArray[np.float64]:
+def final_values(model: Any, block: BlockOutcome, names: tuple[str, ...]) -> NDArray[np.float64]:
     """Final values of a block, a row for each case."""
     out = np.full((len(block.indices), len(names)), np.nan)
     columnar = block.columnar
-    if columnar is not None:
-        place_of = {name: j + 1 for j, name in enumerate(columnar.names)}
-        chosen = [(j, place_of[name]) for j, name in enumerate(names) if name in place_of]
-        if chosen:
-            here, there = (list(one) for one in zip(*chosen, strict=True))
-            good = np.flatnonzero(columnar.good)
-            out[np.ix_(good, here)] = columnar.last[np.ix_(good, there)]
+    if columnar is not None and names:
+        places, signs = columnar.places(model._numeric, names)
+        good = np.flatnonzero(columnar.good)
+        out[good] = columnar.last[good][:, places] * signs
     for place, value in block.kept.items():
         last = _last_of(value, names)
         for j, name in enumerate(names):
@@ -268,10 +294,11 @@ class Study(Stamped):
 
     def _columns(self) -> dict[str, Any]:
         """The table without pandas: columns by name, each as long as the study."""
-        columns: dict[str, Any] = dict(self.cases.columns())
+        given = self.cases.columns().items()
+        columns: dict[str, Any] = {name if name not in OURS else f"{name} (case)": one for name, one in given}
         names, values = self._keeping.final()
         for j, name in enumerate(names):
-            columns[name if name not in columns else f"{name} (final)"] = values[:, j]
+            columns[name if name not in (*columns, *OURS) else f"{name} (final)"] = values[:, j]
         texts: list[str | None] = [None] * len(self)
         for k, error in self.failures.items():
             texts[k] = f"{type(error).__name__}: {getattr(error, 'message', error)}"
@@ -317,8 +344,8 @@ class Study(Stamped):
 
 
 def _plain(column: NDArray[np.float64]) -> list[float | None]:
-    """Numbers, None for NaN: JSON has none."""
-    return [None if np.isnan(value) else value for value in column.tolist()]
+    """Numbers, None for others: JSON has no NaN and no infinity."""
+    return [value if np.isfinite(value) else None for value in column.tolist()]
 
 
 def failure_kinds(failures: dict[int, Exception]) -> list[tuple[str, list[int]]]:

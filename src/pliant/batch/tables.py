@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.arguments import as_number
 from pliant.errors import ArgumentError
 from pliant.textfile import read_text
 
@@ -25,7 +27,7 @@ class CellColumns:
 
     source: str
     columns: Mapping[str, Sequence[Any] | NDArray[Any]]
-    lines: list[int] | None = None  # where each row stands in a file
+    lines: list[int] | None = None  # where each row stands in a file; in text, where numbers are texts
     count_given: int | None = None
 
     @property
@@ -41,36 +43,55 @@ class CellColumns:
             return f" in line {self.lines[row]} of {self.source}"
         return f" in case {row} of {self.source}"
 
-    def numbers(self, name: str, literal: Callable[[str], float | None]) -> NDArray[np.float64]:
-        """A column as numbers; ``literal`` knows what texts stand for."""
+    def numbers(self, name: str, literal: Callable[[str], float | None], is_real: bool) -> NDArray[np.float64]:
+        """A column as numbers; ``literal`` knows what texts stand for, ``is_real``: truth values are a mistake."""
         cells = self.columns[name]
-        array = np.asarray(cells)
-        if array.dtype.kind in "biuf":
-            return array.astype(np.float64)
-        out = np.empty(len(array))
-        for row, cell in enumerate(array.tolist()):
-            out[row] = self._number(name, row, cell, literal)
-        return out
-
-    def _number(self, name: str, row: int, cell: Any, literal: Callable[[str], float | None]) -> float:
-        if isinstance(cell, str):
-            text = cell.strip()
-            known = literal(text)
-            if known is not None:
-                return known
-            try:
-                return float(text)
-            except ValueError:
-                found = f"is empty{self.where(row)}" if not text else f"is {cell!r}{self.where(row)}"
-                raise ArgumentError(
-                    f"cases: {name!r} {found}, not a number", hint="every case needs a number in every column"
-                ) from None
         try:
-            return float("nan") if cell is None else float(cell)
-        except (TypeError, ValueError):
+            array = np.asarray(cells)
+        except ValueError:  # lists of different lengths among them
+            array = np.empty(0, dtype=object)
+        if array.ndim == 1 and array.dtype.kind in ("iuf" if is_real else "biuf"):
+            return array.astype(np.float64)
+        return np.array([self._number(name, row, cell, literal, is_real) for row, cell in enumerate(cells)])
+
+    def _number(self, name: str, row: int, cell: Any, literal: Callable[[str], float | None], is_real: bool) -> float:
+        if isinstance(cell, str):
+            known = self._of_text(cell.strip(), literal)
+        elif isinstance(cell, (bool, np.bool_)):
+            known = None if is_real else float(cell)
+        else:
+            known = math.nan if is_missing(cell) else as_scalar(cell)
+        if known is None:
+            found = "is empty" if isinstance(cell, str) and not cell.strip() else f"is {cell!r}"
             raise ArgumentError(
-                f"cases: {name!r} is {cell!r}{self.where(row)}, not a number", hint="numbers, true or false"
-            ) from None
+                f"cases: {name!r} {found}{self.where(row)}, not a number",
+                hint="every case needs a number in every column, without quotes and units",
+            )
+        return known
+
+    def _of_text(self, text: str, literal: Callable[[str], float | None]) -> float | None:
+        """Texts are numbers in files of text only."""
+        known = literal(text)
+        if known is not None or self.lines is None or "_" in text:  # Python takes 1_000
+            return known
+        try:
+            return float(text)
+        except ValueError:
+            return None
+
+
+def as_scalar(cell: Any) -> float | None:
+    """A number; an array or list is none, even if there is one number in it, and a date is none either."""
+    if isinstance(cell, (list, tuple, dict, np.datetime64, np.timedelta64)) or np.ndim(cell):
+        return None
+    return as_number(cell)
+
+
+def is_missing(cell: Any) -> bool:
+    """None, NaN, and what pandas has for them."""
+    return (
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or type(cell).__name__ in ("NAType", "NaTType")
+    )
 
 
 def read_table(given: Any) -> CellColumns:
@@ -147,11 +168,6 @@ def _csv(path: Path) -> CellColumns:
             )
     lines = [line for line, _ in numbered[1:]]
     return CellColumns(str(path), {name: [row[k] for row in rows[1:]] for k, name in enumerate(names)}, lines)
-
-
-def _counts(line: str) -> bool:
-    """Lines that are neither empty nor comments."""
-    return bool(line.strip()) and line.lstrip()[0] != "#"
 
 
 def _is_number(text: str) -> bool:

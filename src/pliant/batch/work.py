@@ -80,7 +80,7 @@ def _apply(model: Any, order: Order, cases: Cases, outcome: BlockOutcome) -> Non
         try:
             result = result_of(model, order, cases.case(k), columnar, k, float(outcome.seconds[k]))
             outcome.kept[k] = kept_of(result, order)
-        except Exception as error:  # of the user's function
+        except (Exception, SystemExit) as error:  # of the user's function
             outcome.errors[k] = portable(error)
 
 
@@ -93,7 +93,7 @@ def _one(model: Any, order: Order, case: Case, k: int, outcome: BlockOutcome) ->
         limit = order.case_timeout
         own = order.arguments.get("timeout")
         outcome.errors[k] = error if limit is None or (own is not None and own < limit) else timed_out(limit)
-    except Exception as error:  # of the model, of the user's function: it belongs to its case
+    except (Exception, SystemExit) as error:  # of the model, of the user's function: it belongs to its case
         outcome.errors[k] = portable(error)
     outcome.seconds[k] = time.perf_counter() - begin
 
@@ -106,12 +106,21 @@ def kept_of(result: Result, order: Order) -> Any:
     if not callable(keep):
         return result
     value = keep(result)
-    if order.saved and not numbers_of(value):
+    if order.saved:
+        _check_fits(value)
+    return value
+
+
+def _check_fits(value: Any) -> None:
+    """A folder holds numbers; what is none would be lost."""
+    found = numbers_of(value)
+    lost = [name for name in value if str(name) not in found] if isinstance(value, dict) else []
+    if lost or not found:
+        what = f"{type(value[lost[0]]).__name__} for {lost[0]!r}" if lost else type(value).__name__
         raise ArgumentError(
-            f"keep= gave {type(value).__name__}, which does not fit into a table",
+            f"keep= gave {what}, which does not fit into a table",
             hint="return a number or a mapping from names to numbers, or leave save= out",
         )
-    return value
 
 
 def numbers_of(value: Any) -> dict[str, float]:
@@ -137,8 +146,10 @@ def timed_out(limit: float | None) -> CaseError:
     )
 
 
-def portable(error: Exception) -> Exception:
+def portable(error: Exception | SystemExit) -> Exception:
     """The error, without what does not travel: the rows so far, frames."""
+    if isinstance(error, SystemExit):
+        return CaseError(f"a function called sys.exit({error.code!r})", hint="raise an error instead")
     error.__traceback__ = None
     for attribute in ("result", "pliant_result"):
         if getattr(error, attribute, None) is not None:

@@ -65,7 +65,9 @@ def _send(connection: Connection, outcome: BlockOutcome) -> None:
     """Values of a user's function may refuse to be pickled: then they are errors in their places."""
     try:
         connection.send(("done", outcome))
-    except (pickle.PicklingError, TypeError, AttributeError):
+    except (ConnectionError, BrokenPipeError):
+        raise
+    except Exception:  # whatever a class of the user raises
         for k, value in list(outcome.kept.items()):
             error = _refusal(value)
             if error is not None:
@@ -76,7 +78,7 @@ def _send(connection: Connection, outcome: BlockOutcome) -> None:
 
 def _refusal(value: Any) -> Exception | None:
     try:
-        pickle.dumps(value)
+        pickle.loads(pickle.dumps(value))
     except Exception as error:
         return sendable(error)
     return None

@@ -33,7 +33,7 @@ from pliant.cli.arguments import (
     pairs,
     structure_options,
 )
-from pliant.errors import ArgumentError, SimulationInterrupted
+from pliant.errors import ArgumentError, CaseError, OutputError, SimulationInterrupted
 
 
 @app.command(short_help="Simulate many cases of a model, on all cores.")
@@ -85,6 +85,9 @@ def sweep(
     with report.errors():
         if table is not None and table.suffix.lower() not in (".csv", ".parquet"):
             raise ArgumentError(f"--table: {table} names no format", hint="use .csv or .parquet")
+        for file_out in (table, report_file):  # said before hours of work
+            if file_out is not None and not file_out.parent.is_dir():
+                raise OutputError(f"{file_out}: there is no folder {file_out.parent}", hint="make it first")
         model = load_model(file, define, structure_options(form, "max-causal", False, False), name=name, path=path)
         report.model = model.name
         try:
@@ -108,7 +111,7 @@ def sweep(
                 start_values=dict(numbers("--start-value", start_value)),
                 options={name: literal(text) for name, text in pairs("--option", option)},
             )
-        except SimulationInterrupted as error:
+        except (CaseError, OutputError, SimulationInterrupted) as error:
             error.result = None  # not a Result: its folder keeps it
             raise
         _write(study, table, report_file, report.files)

@@ -4,7 +4,7 @@ An expression is an integer: its number in the store :class:`Expressions`, three
 
     nodes   what it is: one of the classes below, operands by number
     types   what it gives: :class:`~pliant.frontend.flat.types.Type`
-    spans   where it stands in the source, None for what no one wrote
+    spans   where it stands in the source; None for what no one wrote, and where the front end keeps no place
 
 Operands have smaller numbers than their users, so one ascending walk visits operands first, and no nesting is too
 deep for it. Nodes are not shared between places of the source: an occurrence has a place of its own, and ``noEvent``

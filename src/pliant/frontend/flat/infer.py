@@ -89,7 +89,7 @@ class Inference:
         self.tables, self.nodes, self.types = tables, nodes, types
 
     def __call__(self, node: FlatExpression) -> Type:
-        """The type of a node; records, empty arrays and enumeration literals must be told theirs."""
+        """The type of a node; for records, empty arrays and enumeration literals it must be given."""
         return _RULES[node.__class__](self, node)
 
     def number(self, e: int) -> float | None:
@@ -184,7 +184,7 @@ def _if(by: Inference, node: FlatChoice) -> Type:
 
 def _array(by: Inference, node: FlatArray) -> Type:
     if not node.elements:
-        raise TypeMismatch("an empty array must be told its type")
+        raise TypeMismatch("the type of an empty array must be given")
     found = by.types[node.elements[0]]
     for e in node.elements[1:]:
         other = by.types[e]
@@ -194,7 +194,7 @@ def _array(by: Inference, node: FlatArray) -> Type:
 
 
 def _record(by: Inference, node: FlatRecord) -> Type:
-    raise TypeMismatch("a record must be told its type")
+    raise TypeMismatch("the type of a record must be given")
 
 
 def _field(by: Inference, node: FlatField) -> Type:

@@ -95,7 +95,10 @@ class FlatEquation:
     """``left = right``, scalars, arrays, records, or a tuple and a call.
 
     ``variability`` DISCRETE: it determines something that changes at events only. That follows from the sides, unless
-    the equation is clocked: ``clock``.
+    the equation is clocked: ``clock``. Of Integer, Boolean and enumeration variables, the one on the left side is
+    determined: connections are turned that way round. Initial equations are DISCRETE if they have the form ``d = ...``
+    or ``pre(d) = ...``, and PARAMETER if they give such a parameter its value. Zero on the right side, as an Integer,
+    stands for zeros of any shape.
     """
 
     left: int

@@ -8,7 +8,7 @@ from pliant.frontend.flat.types import REAL, BaseType, Shape, Size, Type, fits, 
 
 
 class TypeMismatch(Exception):
-    """Types that do not fit, in words; whoever knows the place makes an error for the user of it."""
+    """Types that do not fit, in words. The caller adds the place and makes an error for the user of it."""
 
 
 def described(of: Type) -> str:

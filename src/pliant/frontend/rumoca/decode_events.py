@@ -138,9 +138,10 @@ class EventDecoder:
                 known = self.build.add(FlatArray(parts), self._place(which))
             else:
                 known = self.condition(which)
-                if known in self.taken:
+                span = self.build.spans[known] or self._place(which)
+                if known in self.taken or self.build.spans[known] is None:
                     copied: FlatExpression = self.build.nodes[known]
-                    known = self.build.add(copied, self.build.spans[known], self.build.types[known])
+                    known = self.build.add(copied, span, self.build.types[known])
             self.taken.add(known)
             self.triggers[which] = known
         return known

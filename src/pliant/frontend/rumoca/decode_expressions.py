@@ -14,6 +14,7 @@ from pliant.errors import NotSupportedError
 from pliant.frontend.flat.build import FlatBuilder
 from pliant.frontend.flat.expressions import (
     NONE,
+    RELATIONS,
     WHOLE,
     ClockInterval,
     FlatArray,
@@ -38,7 +39,7 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
 )
 from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, STRING, BaseType, RecordField, RecordType, Type
-from pliant.frontend.rumoca.nodes import FUNCTION_BIT, Nodes
+from pliant.frontend.rumoca.nodes import Nodes
 from pliant.frontend.rumoca.spans import Spans
 from pliant.ir import Span
 
@@ -76,6 +77,7 @@ _READS = frozenset({"state", "algebraic", "input", "parameter", "discrete_real",
 _BEFORE = frozenset({"pre_discrete_real", "pre_discrete_value", "pre_state", "pre_algebraic"})
 _MOVING = frozenset({"state", "algebraic", "input", "derivative"})
 _ORDERED = frozenset({"less", "less_equal", "greater", "greater_equal"})
+_PLACED = frozenset({FlatBuiltin, FlatCall, FlatChoice, FlatIndex})
 _ENUMERATION = Type(BaseType.ENUMERATION)
 _SCALARS = {"real": REAL, "integer": INTEGER, "boolean": BOOLEAN, "string": STRING}
 
@@ -119,7 +121,7 @@ class ExpressionDecoder:
             for number, kind in enumerate(nodes.kind)
             if kind == "binary" and number not in listed and nodes.raw[number]["operator"] in _ORDERED
         }
-        found = {number for number in found if not nodes.depends[number] & FUNCTION_BIT and self._moves(number)}
+        found = {number for number in found if self._moves(number)}
         if found:
             quiet = [
                 operand
@@ -131,6 +133,7 @@ class ExpressionDecoder:
         return found
 
     def _moves(self, root: int) -> bool:
+        """It reads something that moves; inside functions it reads arguments and locals only."""
         kinds, raw = self.nodes.kind, self.nodes.raw
         return any(
             kinds[number] == "coordinate" and isinstance(raw[number], dict) and next(iter(raw[number])) in _MOVING
@@ -188,8 +191,8 @@ class ExpressionDecoder:
         return self.spans.span(self.nodes.span(number))
 
     def add(self, number: int, node: FlatExpression, of: Type | None = None) -> int:
-        """A flat expression at the place of a node."""
-        return self.build.add(node, self.span(number), of)
+        """A flat expression; its place is kept where events or errors name it."""
+        return self.build.add(node, self.span(number) if node.__class__ in _PLACED else None, of)
 
     def loops(self, domain: int, count: int | None = None) -> tuple[FlatLoop, ...]:
         """Loops over the first ``count`` binders of a domain."""
@@ -210,25 +213,26 @@ class ExpressionDecoder:
         ((kind, value),) = raw.items()
         if kind == "enumeration":
             return self.build.add(FlatLiteral(int(value)), None, _ENUMERATION)
-        return self.build.add(FlatLiteral(float(value) if kind == "real" else value))  # no message needs its place
+        return self.build.add(FlatLiteral(float(value) if kind == "real" else value))
 
     def coordinate(self, number: int, raw: Any) -> int:
         """A variable, or what is known of one."""
         which: Any
         kind, which = (raw, None) if isinstance(raw, str) else next(iter(raw.items()))
-        build, span = self.build, self.span(number)
+        build = self.build
         if kind in _READS:
-            return build.add(VariableRef(which), span)
+            return build.add(VariableRef(which))
         if kind == "derivative":
-            return build.builtin("der", build.ref(which, span), span=span)
+            return build.builtin("der", build.ref(which))
         if kind == "time":
-            return build.add(TimeRef(), span)
+            return build.add(TimeRef())
         if kind in _BEFORE:
-            return build.builtin("pre", build.ref(which, span), span=span)
+            return build.builtin("pre", build.ref(which))
         if kind == "binder":
-            return build.add(IteratorRef(self.first_iterator[which["domain"]] + which["ordinal"]), span)
+            return build.add(IteratorRef(self.first_iterator[which["domain"]] + which["ordinal"]))
         if kind == "function_parameter":
-            return build.add(LocalRef(which["function"], which["ordinal"]), span)
+            return build.add(LocalRef(which["function"], which["ordinal"]))
+        span = self.span(number)
         if kind == "previous":
             variable = self.storage["previous_values"][which]["variable"]
             return build.builtin("previous", build.ref(variable, span), span=span)
@@ -259,7 +263,9 @@ class ExpressionDecoder:
 
     def binary(self, number: int, raw: Any) -> int:
         """An operator."""
-        return self.add(number, FlatBinary(_OPERATORS[raw["operator"]], self.new[raw["lhs"]], self.new[raw["rhs"]]))
+        operator = _OPERATORS[raw["operator"]]
+        span = self.span(number) if operator in RELATIONS else None
+        return self.build.add(FlatBinary(operator, self.new[raw["lhs"]], self.new[raw["rhs"]]), span)
 
     def conditional(self, number: int, _: Any) -> int:
         """An if-expression."""

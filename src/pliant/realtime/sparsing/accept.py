@@ -15,6 +15,7 @@ with slow modes. Eigenvalues beyond the unit circle with the exact Jacobian belo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,7 @@ class Checker:
         )
         self.algebraic = np.flatnonzero(self.frame.algebraic)
         self._exact_error: dict[int, Matrix] = {}
+        self._judged: dict[tuple[int, bytes], Verdict] = {}
 
     def step_map(self, p: int, mask: Mask) -> Matrix | None:
         """The map of a step with the pattern, or None where it cannot be solved."""
@@ -82,7 +84,13 @@ class Checker:
         return spectrum_of(Ss)
 
     def judge(self, p: int, mask: Mask) -> Verdict:
-        """All tests of the spectrum at one point."""
+        """All tests of the spectrum at one point; moves of a search come to the same pattern in several ways."""
+        key = (p, blake2b(mask.tobytes(), digest_size=16).digest())
+        if key not in self._judged:
+            self._judged[key] = self._judge(p, mask)
+        return self._judged[key]
+
+    def _judge(self, p: int, mask: Mask) -> Verdict:
         if len(self.algebraic):
             verdict = self._loops(p, mask)
             if not verdict.accepted:

@@ -107,21 +107,9 @@ def make_meta(result: Result, table: StoredTable) -> dict[str, Any]:
         "states": result.states,
         "parameters": table.parameters,
         "aliases": table.aliases,
-        "variables": {name: _info_to_json(info) for name, info in _all_info(result, table).items()},
+        "variables": infos_to_json(_all_info(result, table)),
         "flags": None if result.flags is None else _runs(result.flags),
-        # States as lists: to_json would replace long arrays by their hash.
-        "events": [
-            {
-                "time": event.time,
-                "roots": event.roots,
-                "directions": event.directions,
-                "before": event.before.tolist(),
-                "after": event.after.tolist(),
-                "terminal": event.terminal,
-                "message": event.message,
-            }
-            for event in result.events
-        ],
+        "events": events_to_json(result.events),
     }
     manifest = {key: value for key, value in result.manifest.items() if key != "result"}
     meta: dict[str, Any] = to_json({**manifest, "result": extra})
@@ -147,6 +135,28 @@ def _all_info(result: Result, table: StoredTable) -> Mapping[str, VariableInfo]:
         return result.info
     inner = [name[4:-1] for name in table.names if name.startswith("der(")]
     return {name: result.info[name] for name in inner if name in result.info} | table.info
+
+
+def events_to_json(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """States as lists: to_json would replace long arrays by their hash."""
+    return [
+        {
+            "time": event.time,
+            "roots": event.roots,
+            "directions": event.directions,
+            "before": event.before.tolist(),
+            "after": event.after.tolist(),
+            "terminal": event.terminal,
+            "message": event.message,
+        }
+        for event in events
+    ]
+
+
+def infos_to_json(infos: Mapping[str, VariableInfo]) -> dict[str, Any]:
+    """What is known about variables, by name."""
+    out: dict[str, Any] = to_json({name: _info_to_json(info) for name, info in infos.items()})
+    return out
 
 
 def _info_to_json(info: VariableInfo) -> dict[str, Any]:
@@ -187,8 +197,8 @@ def build(
         names=tuple(columns),
         stats=Stats(**stats),
         manifest={key: value for key, value in meta.items() if key != "result"},
-        events=[_event_from_json(event) for event in extra.get("events", [])],
-        info=_info_from_json(extra["variables"]) if "variables" in extra else info,
+        events=events_from_json(extra.get("events", [])),
+        info=infos_from_json(extra["variables"]) if "variables" in extra else info,
         aliases=aliases,
         parameters=parameters,
         lazy=lazy,
@@ -200,6 +210,11 @@ def build(
         if counts.sum() == max(len(result) - 1, 0):  # else rows of the file were removed or added
             result.flags = np.repeat(values, counts)
     return result
+
+
+def events_from_json(events: Sequence[Mapping[str, Any]]) -> list[Event]:
+    """What `events_to_json` wrote."""
+    return [_event_from_json(event) for event in events]
 
 
 def _event_from_json(event: Mapping[str, Any]) -> Event:
@@ -218,7 +233,8 @@ def _event_from_json(event: Mapping[str, Any]) -> Event:
     )
 
 
-def _info_from_json(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, VariableInfo]:
+def infos_from_json(variables: Mapping[str, Mapping[str, Any]]) -> dict[str, VariableInfo]:
+    """What `infos_to_json` wrote."""
     known = {field.name for field in dataclasses.fields(VariableInfo)}
     info = {}
     for name, fields in variables.items():

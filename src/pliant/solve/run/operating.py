@@ -23,6 +23,7 @@ from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, ConvergenceError, ModelEvaluationError, NotSupportedError, SingularError
 from pliant.plain import AsDict, fields_of
 from pliant.solve.binding import runtime
+from pliant.solve.failure import failure_error
 from pliant.solve.matrices import jacobian, mass_matrix
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import is_hidden
@@ -144,6 +145,8 @@ class Point:
         problem = ctypes.byref(self.sim.problem)
         status = runtime.lib.pl_rhs(problem, self.t, x.ctypes.data, f.ctypes.data)
         self.sim.raise_user_error()
+        if status == runtime.NONFINITE and self.sim.problem.failure.what == runtime.IN_INPUTS:
+            raise failure_error(self.sim, status, None)
         if status != runtime.OK:
             words = self.model.error_text(self.sim.instance) or runtime.status_text(status)
             raise ModelEvaluationError(

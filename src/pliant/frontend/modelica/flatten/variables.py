@@ -13,6 +13,7 @@ from pliant.frontend.flat.shapes import TypeMismatch, described, unified
 from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
+from pliant.frontend.modelica.flatten.tables import known_table
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import Bound, value_of
@@ -129,7 +130,9 @@ class Variables:
             else:
                 self._equation(var, binding, of, done)
         elif binding is not None:
-            self._object(var, binding)
+            handle = self._object(var, binding)
+            if handle >= 0:
+                found["binding"] = self.builder.literal(handle, span, Type(BaseType.OBJECT))
         return FlatVariable(
             var.path,
             of,
@@ -272,11 +275,11 @@ class Variables:
         done.update(leaf.number for leaf in leaves)
         return True
 
-    def _object(self, var: Var, binding: Bound) -> None:
-        """An external object with its constructor."""
+    def _object(self, var: Var, binding: Bound) -> int:
+        """An external object with its constructor; the number that stands for it where its data are known, or -1."""
         call = binding.value
         if not isinstance(call, tree.Call):
-            return
+            return -1
         cls = var.cls.instance.class_member("constructor")
         if cls is None:
             raise problem(f"`{var.cls.name}` has no constructor", call, rule="12.9.7")
@@ -292,9 +295,23 @@ class Variables:
             of = Type(BaseType.OBJECT)
             found = self.out.functions._of_types(last, dict.fromkeys(inputs, of))
             destructor = found if found is not None else -1
+        exprs = {**dict(zip(names, call.arguments, strict=False)), **{one.name: one.value for one in call.named}}
+        given_now = dict(zip(names, operands, strict=False))
+        table = known_table(self.values, var.cls.name, exprs, given_now, binding.scope)
+        handle = len(self.builder.objects) + 1 if table is not None else -1
         self.builder.objects.append(
-            FlatObject(var.number, number, destructor, arguments=tuple(operands), name=var.path, span=var.node.span)
+            FlatObject(
+                var.number,
+                handle,
+                number,
+                destructor,
+                tuple(operands),
+                table,
+                var.path,
+                var.node.span,
+            )
         )
+        return handle
 
 
 def _leaves(inst: Inst) -> Any:
