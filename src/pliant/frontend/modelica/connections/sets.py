@@ -245,20 +245,20 @@ class Sets:
     def _equal(self, group: list[Key]) -> None:
         first = group[0]
         self._check_sources(group)
-        for var, index, _ in group:  # what sets a signal stands first
-            if var.variability <= 1:
-                first = (var, index, _)
+        is_discrete = first[0].base != "Real"
+        for key in group:  # what sets a signal stands first
+            is_source = is_discrete and key[0].causality == ("input" if key[2] else "output")
+            if key[0].variability <= 1 or is_source:
+                first = key
         for key in group:
-            if key is first or key[0].variability <= 1:
+            if key is first or key[0].variability <= 1 or 0 in key[0].shape:
                 continue
             if key[0] is first[0] and key[1] == first[1]:
                 continue
-            if 0 in key[0].shape:
-                continue
             one = self.origin[key]
-            self._append(
-                self._member(first, one.node), self._member(key, one.node), "connection", one.node, one.inst.path
-            )
+            sides = self._member(first, one.node), self._member(key, one.node)
+            left, right = reversed(sides) if is_discrete else sides  # of discrete variables the left one is determined
+            self._append(left, right, "connection", one.node, one.inst.path)
 
     def _check_sources(self, group: list[Key]) -> None:
         """A signal has one source: an output of a component, or an input of the model around (9.3)."""
