@@ -20,7 +20,7 @@ from pliant.export.description3 import Description3
 from pliant.export.documents import LICENSE, build_description, page
 from pliant.export.sources import SourceSet, source_set
 from pliant.export.table import AT_JUMP, model_file
-from pliant.export.variables import Collector
+from pliant.export.variables import ExportCollector
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import linear_memory
 from pliant.solve.models.feedthrough import dependencies
@@ -107,7 +107,7 @@ def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
     model, equations = portable.model, portable.equations
     algebraic = bool(model.names.algebraic)
     sparse = (request.steps or algebraic) and _is_sparse(model, request)
-    collector = Collector(portable, dependencies(equations.program), has_solver=request.steps)
+    collector = ExportCollector(portable, dependencies(equations.program), has_solver=request.steps)
     variables = tuple(collector.run())
     parts = ((request.solver if request.steps else "explicit"), *(("sparse",) if sparse else ()))
     sources = source_set(request.version, parts)

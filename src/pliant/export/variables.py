@@ -73,7 +73,7 @@ class ExportedVariable:
 
 
 @dataclass
-class Collector:
+class ExportCollector:
     """Goes through the vectors of a model."""
 
     portable: Portable

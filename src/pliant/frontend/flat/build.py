@@ -150,9 +150,9 @@ class FlatBuilder:
                 return Variability.DISCRETE if node.name in ("initial", "terminal") else min(most, Variability.DISCRETE)
             if node.name == "noEvent":
                 return most
-        if (isinstance(node, FlatBinary) and node.operator in RELATIONS) or self.types[
-            number
-        ].base is not BaseType.REAL:
+        base = self.types[number].base
+        is_relation = isinstance(node, FlatBinary) and node.operator in RELATIONS
+        if is_relation or base not in (BaseType.REAL, BaseType.RECORD, BaseType.TUPLE):
             return min(most, Variability.DISCRETE)
         return most
 

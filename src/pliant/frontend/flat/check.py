@@ -143,7 +143,7 @@ class _Check:
         if isinstance(node, FlatRecord):
             self._record(node, of, span)
             return
-        if isinstance(node, FlatLiteral) and of.base is BaseType.ENUMERATION:
+        if isinstance(node, FlatLiteral) and of.base in (BaseType.ENUMERATION, BaseType.OBJECT):
             return
         if isinstance(node, FlatArray) and not node.elements:
             if 0 not in of.shape:

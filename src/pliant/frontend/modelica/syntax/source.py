@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from pliant.ir import Span
 
-_SHOWN = 60  # characters of the text in a Span
+_SHOWN = 100  # characters of the text in a Span
 
 
 class Source:

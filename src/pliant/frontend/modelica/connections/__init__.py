@@ -1,0 +1,1 @@
+"""From connect clauses to equations."""

@@ -1,0 +1,1 @@
+"""From a tree of instances to a FlatModel."""

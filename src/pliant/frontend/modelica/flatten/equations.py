@@ -1,0 +1,199 @@
+"""Equations as items of a flat model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
+from pliant.frontend.flat.model import FlatBranch, FlatEquation, FlatFor, FlatIf, FlatItem, FlatWhen
+from pliant.frontend.flat.shapes import TypeMismatch, unified
+from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.statements import call_item
+from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.syntax import tree
+from pliant.frontend.modelica.syntax.walk import walk
+
+if TYPE_CHECKING:
+    from pliant.frontend.modelica.flatten.translate import Translator
+
+
+class EquationTranslator:
+    """Translates equations; connections are not among them."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.out = translator
+        self.in_when = 0
+        self.is_initial = False
+
+    def items(self, equations: tuple[tree.AnyEquation, ...], context: Context) -> list[FlatItem]:
+        """Equations in order."""
+        found: list[FlatItem] = []
+        for one in equations:
+            found += _EQUATIONS[one.__class__](self, one, context)
+        return found
+
+    def made(self, left: int, right: int, at: tree.Node, context: Context, origin: str = "equation") -> FlatEquation:
+        """An equation between two expressions of equal types."""
+        out = self.out
+        a, b = out.type(left), out.type(right)
+        if BaseType.TUPLE not in (a.base, b.base):
+            try:
+                unified(a, b, "the sides of an equation")
+            except TypeMismatch as mismatch:
+                raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
+        if self.in_when:
+            variability = Variability.DISCRETE
+        elif self.is_initial:
+            variability = self._assigned(left)
+            if variability is Variability.CONTINUOUS and self._assigned(right) is not Variability.CONTINUOUS:
+                left, right, variability = right, left, self._assigned(right)
+        else:
+            most = max(out.builder.variability(left), out.builder.variability(right))
+            variability = max(most, Variability.DISCRETE)
+            if all(of.base not in (BaseType.REAL, BaseType.RECORD, BaseType.TUPLE) for of in (a, b)):
+                variability = Variability.DISCRETE
+        return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
+
+    def _assigned(self, e: int) -> Variability:
+        """What an initial equation gives a value: a discrete variable, also by `pre(d) = ...`, a parameter, or none."""
+        node = self.out.builder.nodes[e]
+        if isinstance(node, FlatBuiltin) and node.name == "pre":
+            node = self.out.builder.nodes[node.operands[0]]
+        if isinstance(node, VariableRef):
+            variable = self.out.builder.variables[node.variable]
+            if variable.variability is Variability.DISCRETE:
+                return Variability.DISCRETE
+            if variable.variability is Variability.PARAMETER and variable.type.base is not BaseType.REAL:
+                return Variability.PARAMETER
+        return Variability.CONTINUOUS
+
+    def _simple(self, one: tree.SimpleEquation, context: Context) -> list[FlatItem]:
+        if isinstance(one.left, tree.Tuple) and len(one.left.items) > 1:
+            if not isinstance(one.right, tree.Call):
+                raise problem("a list of outputs needs a function call", one, path=context.path, rule="8.3.1")
+            right = self.out.calls.call(one.right, context, is_whole=True)
+            of = self.out.type(right)
+            count = self.out.builder.functions[of.number].n_outputs if of.base is BaseType.TUPLE else 1
+            if len(one.left.items) > count:
+                text = f"{len(one.left.items)} outputs are wanted, the function has {count}"
+                raise problem(text, one, path=context.path, rule="12.4.3")
+            left = self.out.expr(one.left, context)
+            return [self.made(left, right, one, context)]
+        left, right = self.out.expr(one.left, context), self.out.expr(one.right, context)
+        a = self.out.type(left)
+        if a.shape and 0 in a.shape:
+            return []
+        return [self.made(left, right, one, context)]
+
+    def _if(self, one: tree.IfEquation, context: Context) -> list[FlatItem]:
+        return self._branches(one, context)
+
+    def _branches(self, one: tree.IfEquation, context: Context) -> list[FlatItem]:
+        branches: list[FlatBranch] = []
+        otherwise: list[FlatItem] | None = None
+        must = is_structural(one)
+        for condition, body in one.branches:
+            known = self.out.calls.known_condition(condition, context)
+            if known is None and must:
+                reason = "the choice of equations by `if`"
+                known = self.out.values.tried(condition, context.scope, reason, context.known)
+            if known is False:
+                continue
+            if known is True:
+                otherwise = self.items(body, context)
+                break
+            e = self.out.expr(condition, context)
+            if self.out.type(e).base is not BaseType.BOOLEAN or self.out.type(e).shape:
+                raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.4")
+            self.out.nesting += 1
+            branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            self.out.nesting -= 1
+        self.out.nesting += bool(branches)
+        if otherwise is None:
+            otherwise = self.items(one.otherwise, context)
+        self.out.nesting -= bool(branches)
+        if not branches:
+            return otherwise
+        return [FlatIf(tuple(branches), tuple(otherwise), self.out.span(one), context.path)]
+
+    def _for(self, one: tree.ForEquation, context: Context) -> list[FlatItem]:
+        found: list[FlatItem]
+        if must_unroll(self.out, one.equations, one.indices, context):
+            found = []
+            for inner in self.out.unrolled(one.indices, context, one.equations):
+                found += self.items(one.equations, inner)
+            return found
+        loops, inner = [], context
+        for index in one.indices:
+            loop, inner = self.out.loop(index, inner, one.equations)
+            loops.append(loop)
+        if any(self.out.type(loop.range).shape == (0,) for loop in loops):
+            return []
+        body = tuple(self.items(one.equations, inner))
+        if any(item.variability is Variability.DISCRETE for item in body if isinstance(item, FlatEquation)):
+            found = []  # what changes at events is one equation for each element
+            for inner in self.out.unrolled(one.indices, context, one.equations):
+                found += self.items(one.equations, inner)
+            return found
+        return [FlatFor(tuple(loops), body, self.out.span(one), context.path)]
+
+    def _when(self, one: tree.WhenEquation, context: Context) -> list[FlatItem]:
+        if self.in_when:
+            raise problem("a when-clause stands inside another", one, path=context.path, rule="8.3.5")
+        branches = []
+        for condition, body in one.branches:
+            e = self.out.expr(condition, context)
+            of = self.out.type(e)
+            if of.base not in (BaseType.BOOLEAN, BaseType.CLOCK):
+                raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.5")
+            self.in_when += 1
+            self.out.nesting += 1
+            try:
+                branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            finally:
+                self.in_when -= 1
+                self.out.nesting -= 1
+        return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
+
+    def _call(self, one: tree.CallEquation, context: Context) -> list[FlatItem]:
+        name = one.call.function.dotted.lstrip(".")
+        if name.startswith("Connections."):
+            return []
+        found = call_item(self.out, one.call, one, context)
+        return [] if found is None else [found]
+
+    def _connect(self, one: tree.Connect, context: Context) -> list[FlatItem]:
+        return []
+
+
+def is_structural(one: tree.IfEquation) -> bool:
+    """The branches differ in the number of their equations, or have connections."""
+    counts = set()
+    for body in (*(body for _, body in one.branches), one.otherwise):
+        count = 0
+        for equation in body:
+            for node in walk(equation):
+                if isinstance(node, tree.Connect) or (
+                    isinstance(node, tree.CallEquation) and node.call.function.names[0] == "Connections"
+                ):
+                    return True
+                count += isinstance(node, (tree.SimpleEquation, tree.ForEquation))
+        counts.add(count)
+    return len(counts) > 1
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 70 else text[:69] + "…"
+
+
+_EQUATIONS: dict[type, Any] = {
+    tree.SimpleEquation: EquationTranslator._simple,
+    tree.IfEquation: EquationTranslator._if,
+    tree.ForEquation: EquationTranslator._for,
+    tree.WhenEquation: EquationTranslator._when,
+    tree.CallEquation: EquationTranslator._call,
+    tree.Connect: EquationTranslator._connect,
+}

@@ -1,0 +1,75 @@
+"""Algorithm sections that are equations in other words.
+
+A section in which every variable is assigned once, as a whole, before it is read, means the same as equations; so does
+one of assertions only. These come out as equations, which are sorted and differentiated like all others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pliant.frontend.flat.expressions import NONE, FlatTuple, VariableRef, operands
+from pliant.frontend.flat.model import FlatAssert, FlatAssign, FlatEquation, FlatItem
+from pliant.frontend.flat.types import BaseType, Variability
+
+if TYPE_CHECKING:
+    from pliant.frontend.flat.build import FlatBuilder
+
+
+def as_equations(builder: FlatBuilder, items: list[FlatItem], *, is_initial: bool) -> list[FlatItem] | None:
+    """The equations of a section, or None where it has to stay an algorithm."""
+    assigned: list[set[int]] = []
+    for item in items:
+        if isinstance(item, FlatAssert):
+            assigned.append(set())
+            continue
+        if not isinstance(item, FlatAssign):
+            return None
+        found = _targets(builder, item.target)
+        if found is None or any(found & other for other in assigned):
+            return None
+        assigned.append(found)
+    pending: set[int] = set()
+    for item, targets in zip(reversed(items), reversed(assigned), strict=True):
+        pending |= targets
+        parts = (item.condition, item.message) if isinstance(item, FlatAssert) else (item.value,)  # type: ignore[union-attr]
+        if any(_reads(builder, e, pending) for e in parts):
+            return None  # it reads what is assigned there or later: the value from before
+    return [item if isinstance(item, FlatAssert) else _equation(builder, item, is_initial) for item in items]  # type: ignore[arg-type]
+
+
+def _targets(builder: FlatBuilder, e: int) -> set[int] | None:
+    node = builder.nodes[e]
+    if isinstance(node, VariableRef):
+        of = builder.variables[node.variable].type
+        return {node.variable} if of.base is not BaseType.RECORD else None
+    if isinstance(node, FlatTuple):
+        found: set[int] = set()
+        for one in node.elements:
+            part = _targets(builder, one) if one != NONE else set()
+            if part is None or part & found:
+                return None
+            found |= part
+        return found
+    return None
+
+
+def _reads(builder: FlatBuilder, e: int, variables: set[int]) -> bool:
+    stack = [e]
+    while stack:
+        node = builder.nodes[stack.pop()]
+        if isinstance(node, VariableRef) and node.variable in variables:
+            return True
+        stack.extend(operands(node))
+    return False
+
+
+def _equation(builder: FlatBuilder, item: FlatAssign, is_initial: bool) -> FlatEquation:
+    node = builder.nodes[item.target]
+    variability = Variability.CONTINUOUS
+    if isinstance(node, VariableRef):
+        variable = builder.variables[node.variable]
+        is_parameter = variable.variability is Variability.PARAMETER and variable.type.base is not BaseType.REAL
+        if variable.variability is Variability.DISCRETE or (is_initial and is_parameter):
+            variability = variable.variability
+    return FlatEquation(item.target, item.value, variability, "algorithm", span=item.span, path=item.path)

@@ -1,0 +1,595 @@
+"""Expressions of the syntax tree as expressions of a flat model.
+
+Names are resolved, `end` and sizes become numbers where they are known, parts of arrays of components become arrays of
+their elements, records are read as their fields, operators of operator records become calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.frontend.flat.expressions import (
+    NONE,
+    WHOLE,
+    FlatArray,
+    FlatBinary,
+    FlatBuiltin,
+    FlatChoice,
+    FlatComprehension,
+    FlatExpression,
+    FlatField,
+    FlatIndex,
+    FlatLiteral,
+    FlatLoop,
+    FlatRange,
+    FlatRecord,
+    FlatReduction,
+    FlatTuple,
+    FlatUnary,
+    IteratorRef,
+    LocalRef,
+    VariableRef,
+)
+from pliant.frontend.flat.shapes import TypeMismatch
+from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
+from pliant.frontend.modelica.flatten.calls import CallTranslator
+from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.functions import Functions
+from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.types import Types, field_names
+from pliant.frontend.modelica.instances.classes import ClassUse
+from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.mods import Bound
+from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.scopes.references import ThingGroup
+from pliant.frontend.modelica.syntax import tree
+from pliant.frontend.modelica.syntax.walk import left_chain
+from pliant.frontend.modelica.values.data import EnumValue, NotKnown, RecordValue
+
+if TYPE_CHECKING:
+    from pliant.frontend.flat.build import FlatBuilder
+    from pliant.frontend.modelica.scopes.program import World
+    from pliant.ir import Span
+
+
+class Translator:
+    """Translates into one builder."""
+
+    def __init__(self, world: World, builder: FlatBuilder) -> None:
+        self.world, self.values, self.builder = world, world.values, builder
+        self.types = Types(builder)
+        self.functions = Functions(self)
+        self.calls = CallTranslator(self)
+        self.nesting = 0  # branches of if and when around
+        self.streams: Any = None  # what inStream and actualStream stand for, set when connections are known
+        self.variables: Any = None  # enters variables that are read before they were met
+
+    # ------------------------------------------------------------------------------------------------------ tools
+
+    def add(self, node: FlatExpression, at: tree.Node, context: Context, of: Type | None = None) -> int:
+        """A new expression; what does not fit is an error of the model."""
+        try:
+            return self.builder.add(node, self.span(at), of)
+        except TypeMismatch as mismatch:
+            text = f"`{_short(at.text)}`: {mismatch}"
+            raise problem(text, at, path=context.path, rule="10.6", hint="check the types and sizes") from None
+
+    def span(self, node: tree.Node) -> Span:
+        """The place of a node."""
+        return node.span
+
+    def type(self, e: int) -> Type:
+        """The type of an expression."""
+        return self.builder.types[e]
+
+    def expr(self, node: tree.Expression, context: Context) -> int:
+        """Any expression."""
+        found: int = _TRANSLATE[node.__class__](self, node, context)
+        return found
+
+    def of_bound(self, binding: Bound) -> int:
+        """The value of a modifier: one element of it for an element of an array, a field of it for a record's."""
+        assert binding.value is not None
+        context = Context(binding.scope)
+        e = self.expr(binding.value, context)
+        if binding.index:
+            rank = len(self.type(e).shape)
+            if rank < len(binding.index):
+                text = f"`{_short(binding.value.text)}` is given to an array of components, but is no array"
+                raise problem(text, binding.value, path=context.path, rule="7.2.5", hint="write `each` before it")
+            e = self.element(e, binding.index, binding.value, context)
+        for name in binding.fields:
+            e = self.field(e, name, binding.value, context)
+        return e
+
+    def element(self, e: int, index: tuple[int, ...], at: tree.Node, context: Context) -> int:
+        """One element; of an array that is written out, the one that stands there."""
+        place = 0
+        node = self.builder.nodes[e]
+        while place < len(index) and isinstance(node, FlatArray) and index[place] <= len(node.elements):
+            e = node.elements[index[place] - 1]
+            node = self.builder.nodes[e]
+            place += 1
+        if place == len(index):
+            return e
+        subscripts = tuple(self.builder.literal(k, self.span(at)) for k in index[place:])
+        return self.add(FlatIndex(e, subscripts), at, context)
+
+    def field(self, e: int, name: str, at: tree.Node, context: Context) -> int:
+        """A field of a record."""
+        of = self.type(e)
+        if of.base is not BaseType.RECORD:
+            raise problem(f"`{_short(at.text)}` has no field `{name}`", at, path=context.path, rule="5.3.2")
+        fields = self.builder.records[of.number].fields
+        for number, one in enumerate(fields):
+            if one.name == name:
+                node = self.builder.nodes[e]
+                if isinstance(node, FlatRecord):
+                    return node.fields[number]
+                if isinstance(node, FlatArray) and node.elements and not of.shape[1:]:
+                    parts = tuple(self.field(k, name, at, context) for k in node.elements)
+                    return self.add(FlatArray(parts), at, context)
+                return self.add(FlatField(e, number), at, context)
+        text = f"`{self.builder.records[of.number].name}` has no field `{name}`"
+        raise problem(text, at, path=context.path, rule="5.3.2")
+
+    def literal(self, value: Any, at: tree.Node) -> int:
+        """A value as an expression."""
+        span = self.span(at)
+        if isinstance(value, np.ndarray):
+            if 0 in value.shape:
+                return self.builder.add(FlatArray(()), span, self.types.of_value(value))
+            return self.builder.add(FlatArray(tuple(self.literal(one, at) for one in value)), span)
+        if isinstance(value, EnumValue):
+            return self.builder.literal(value.ordinal, span, self.types.primitive(value.cls))
+        if isinstance(value, RecordValue):
+            of = self.types.of_value(value)
+            return self.builder.add(FlatRecord(tuple(self.literal(v, at) for v in value.fields.values())), span, of)
+        if isinstance(value, np.generic):
+            value = value.item()
+        return self.builder.literal(value, span)
+
+    # ------------------------------------------------------------------------------------------------- references
+
+    def thing(self, thing: Any, at: tree.Node, context: Context) -> int:
+        """A variable, a record or an array of such as an expression."""
+        if isinstance(thing, Var):
+            return self.variable(thing, at, context)
+        if isinstance(thing, Inst):
+            return self.record(thing, at, context)
+        if isinstance(thing, (Many, ThingGroup)):
+            items = thing.elements if isinstance(thing, Many) else thing.items
+            return self.nested([self.thing(one, at, context) for one in items], thing, at, context)
+        if isinstance(thing, EnumValue):
+            return self.literal(thing, at)
+        if thing is ABSENT:
+            text = f"`{_short(at.text)}` is used, but its condition is false"
+            raise problem(text, at, path=context.path, rule="4.4.5", hint="use it in connect clauses only")
+        if isinstance(thing, ClassUse):
+            raise problem(f"`{_short(at.text)}` is a class, a value is needed", at, path=context.path, rule="3.6.1")
+        raise problem(f"`{_short(at.text)}` has no value", at, path=context.path, rule="3.6.1")
+
+    def nested(self, items: list[int], thing: Any, at: tree.Node, context: Context) -> int:
+        """Expressions in row-major order as nested arrays."""
+        shape = thing.shape
+        if 0 in shape:
+            of = REAL
+            if isinstance(thing, Many):
+                of = self.types.of_class(thing.cls) if thing.cls.is_record else REAL
+            return self.builder.add(FlatArray(()), self.span(at), of.sized((*shape, *of.shape)))
+        for size in reversed(shape):
+            items = [self.add(FlatArray(tuple(items[k : k + size])), at, context) for k in range(0, len(items), size)]
+        return items[0]
+
+    def variable(self, var: Var, at: tree.Node, context: Context) -> int:
+        """A variable of the model; constants of packages are their values."""
+        if var.number < 0:
+            if self.variables.is_inside(var):
+                self.variables.enter(var)
+            else:
+                return self.constant(var, at, context)
+        return self.builder.add(VariableRef(var.number), self.span(at))
+
+    def constant(self, var: Var, at: tree.Node, context: Context) -> int:
+        """The value of a constant of a class."""
+        try:
+            return self.literal(self.values.of_var(var), at)
+        except NotKnown as unknown:
+            binding = var.binding
+            if binding is not None:
+                return self.of_bound(binding)
+            raise problem(
+                f"the value of `{_short(at.text)}` is not known: {unknown.message}", at, path=context.path, rule="4.4.4"
+            ) from None
+
+    def record(self, inst: Inst, at: tree.Node, context: Context) -> int:
+        """A record as its fields."""
+        if not inst.cls.is_record and not inst.cls.is_connector:
+            text = f"`{_short(at.text)}` is a {inst.cls.kind}, a value is needed"
+            raise problem(text, at, path=context.path, rule="4.7")
+        children = [inst.child(name) for name in field_names(inst)]
+        fields = tuple(self.thing(one, at, context) for one in children if one is not ABSENT)
+        return self.builder.add(FlatRecord(fields), self.span(at), self.types.of_inst(inst))
+
+    def reference(self, ref: tree.Reference, context: Context) -> int:
+        """A name with subscripts."""
+        first = ref.names[0]
+        if not ref.rooted:
+            if first in context.env or first in context.loops or first in context.given:
+                return self._bound_name(ref, context)
+            function = context.function
+            if function is not None and first in function.locals:
+                e = self.builder.add(LocalRef(function.number, function.locals[first]), self.span(ref))
+                return self.parts(e, ref, context)
+            if first == "time" and len(ref.names) == 1:
+                return self.builder.time(self.span(ref))
+        try:
+            thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
+        except NotKnown as unknown:
+            if not ref.subscripts:
+                raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
+            return self._varying(ref, context)
+        crossed = self.values.resolver.crossed
+        if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
+            text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
+            raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
+        e = self.thing(thing, ref, context)
+        return self.subscripted(e, rest, ref, context) if rest else e
+
+    def _varying(self, ref: tree.Reference, context: Context) -> int:
+        """An array of components with a subscript that is not known here: the array is written out and indexed."""
+        first = next(k for k, given in enumerate(ref.subscripts) if given)
+        short = tree.Reference(ref.source, ref.start, ref.end, ref.names[: first + 1], (), ref.rooted)
+        e = self.reference(short, context)
+        for k in range(first, len(ref.names)):
+            if k > first:
+                e = self.field(e, ref.names[k], ref, context)
+            if ref.subscripts[k]:
+                e = self.subscripted(e, ref.subscripts[k], ref, context)
+        return e
+
+    def _bound_name(self, ref: tree.Reference, context: Context) -> int:
+        first = ref.names[0]
+        if first in context.loops:
+            e = self.builder.add(IteratorRef(context.loops[first]), self.span(ref))
+        elif first in context.env:
+            e = self.literal(context.env[first], ref)
+        else:
+            e = context.given[first]
+        return self.parts(e, ref, context)
+
+    def parts(self, e: int, ref: tree.Reference, context: Context) -> int:
+        """Subscripts and fields of an expression."""
+        for k, name in enumerate(ref.names):
+            if k:
+                e = self.field(e, name, ref, context)
+            if ref.subscripts and ref.subscripts[k]:
+                e = self.subscripted(e, ref.subscripts[k], ref, context)
+        return e
+
+    def subscripted(self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context) -> int:
+        """`e[given]`, literal subscripts of arrays that are written out resolved."""
+        shape = self.type(e).shape
+        if len(given) > len(shape):
+            text = f"`{_short(at.text)}`: {len(given)} subscripts, the array has {len(shape)} dimensions"
+            raise problem(text, at, path=context.path, rule="10.5")
+        places: list[int] = []
+        for axis, one in enumerate(given):
+            if isinstance(one, tree.Colon):
+                places.append(WHOLE)
+                continue
+            size = shape[axis]
+            if size is not None:
+                inner = context.with_env(end=size)
+            else:
+                dimension = self.builder.literal(axis + 1, self.span(at))
+                length = self.add(FlatBuiltin("size", (e, dimension)), at, context)
+                inner = Context(
+                    context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
+                )
+            place = self.expr(one, inner)
+            self._check_place(place, size, one, context)
+            places.append(place)
+        node = self.builder.nodes[e]
+        if isinstance(node, FlatArray):
+            found = self._written_out(e, places)
+            if found is not None:
+                return found
+        return self.add(FlatIndex(e, tuple(places)), at, context)
+
+    def _check_place(self, place: int, size: int | None, at: tree.Node, context: Context) -> None:
+        node = self.builder.nodes[place]
+        if size is None or not isinstance(node, FlatLiteral) or isinstance(node.value, (bool, float, str)):
+            return
+        if not 1 <= node.value <= size:
+            text = f"the subscript {node.value} is outside of 1 to {size}"
+            raise problem(text, at, path=context.path, rule="10.5.1", hint="check the size of the array")
+
+    def _written_out(self, e: int, places: list[int]) -> int | None:
+        """The element of an array that is written out, for literal subscripts."""
+        for place in places:
+            node = self.builder.nodes[e]
+            if place == WHOLE or not isinstance(node, FlatArray):
+                return None
+            number = self.builder.nodes[place]
+            if not isinstance(number, FlatLiteral) or isinstance(number.value, (str, float)):
+                return None
+            at = int(number.value) + (1 if isinstance(number.value, bool) else 0)
+            if not 1 <= at <= len(node.elements):
+                return None
+            e = node.elements[at - 1]
+        return e
+
+    # ------------------------------------------------------------------------------------------------------ loops
+
+    def loop(self, index: tree.ForIndex, context: Context, body: Any) -> tuple[FlatLoop, Context]:
+        """A loop that stays one."""
+        if index.values is None:
+            e = self._implied(index, context, body)
+        else:
+            cls = None
+            if isinstance(index.values, tree.Reference) and index.values.names[0] not in context.loops:
+                function = context.function
+                if function is None or index.values.names[0] not in function.locals:
+                    cls = self.values.resolver.try_class(index.values, context.scope)
+            if cls is not None:
+                e = self.literal(np.array(self.values.iteration(index, context.scope, None), dtype=object), index)
+            else:
+                e = self.expr(index.values, context)
+        of = self.type(e)
+        if len(of.shape) != 1:
+            raise problem("a loop needs a vector to run over", index, path=context.path, rule="11.2.2")
+        number = self.builder.iterator(index.name, of.element)
+        return FlatLoop(number, e), context.with_loop(index.name, number)
+
+    def _implied(self, index: tree.ForIndex, context: Context, body: Any) -> int:
+        """`for i loop`: the range follows from an array that i is a subscript of (11.2.2.1)."""
+        from pliant.frontend.modelica.syntax.walk import walk
+
+        for part in body if isinstance(body, tuple) else (body,):
+            for one in walk(part):
+                if not isinstance(one, tree.Reference) or not one.subscripts:
+                    continue
+                for k, given in enumerate(one.subscripts):
+                    for axis, place in enumerate(given):
+                        if isinstance(place, tree.Reference) and place.names == (index.name,):
+                            short = tree.Reference(
+                                one.source,
+                                one.start,
+                                one.end,
+                                one.names[: k + 1],
+                                (*one.subscripts[:k], ()) if k else (),
+                                one.rooted,
+                            )
+                            return self._range_of(short, axis, index, context)
+        raise problem(f"the range of `{index.name}` does not follow from its use", index, rule="11.2.2.1")
+
+    def _range_of(self, ref: tree.Reference, axis: int, index: tree.ForIndex, context: Context) -> int:
+        span = self.span(index)
+        shape: Any = None
+        if context.function is None:
+            thing, _ = self.values.resolver.resolve(ref, context.scope, context.known)
+            shape = thing.shape
+            size = shape[axis]
+        else:
+            size = self.type(self.expr(ref, context)).shape[axis]
+        one = self.builder.literal(1, span)
+        if size is None:
+            e = self.expr(ref, context)
+            last = self.add(FlatBuiltin("size", (e, self.builder.literal(axis + 1, span))), index, context)
+        else:
+            last = self.builder.literal(size, span)
+        return self.add(FlatRange(one, NONE, last), index, context)
+
+    def unrolled(self, indices: Sequence[tree.ForIndex], context: Context, body: Any) -> list[Context]:
+        """Contexts for all values of loop variables, the last index running first."""
+        found = [context]
+        for index in indices:
+            more = []
+            for one in found:
+                reason = f"the range of the loop over `{index.name}`"
+                self.values.reasons.append(reason)
+                try:
+                    if index.values is None:
+                        e = self._implied(index, one, body)
+                        items: list[Any] = list(range(1, (self.type(e).shape[0] or 0) + 1))
+                    else:
+                        items = self.values.iteration(index, one.scope, one.known)
+                except NotKnown as unknown:
+                    text = f"{reason} is not known: {unknown.message}"
+                    raise problem(text, index, path=context.path, rule="8.3.2") from None
+                finally:
+                    self.values.reasons.pop()
+                more += [one.with_env(**{index.name: item}) for item in items]
+            found = more
+        return found
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 70 else text[:69] + "…"
+
+
+# --------------------------------------------------------------------------------------------------------- expressions
+
+
+def _literal(self: Translator, node: Any, context: Context) -> int:
+    return self.builder.literal(node.value, self.span(node))
+
+
+def _real(self: Translator, node: tree.RealLiteral, context: Context) -> int:
+    return self.builder.literal(float(node.value), self.span(node))
+
+
+def _unary(self: Translator, node: tree.Unary, context: Context) -> int:
+    operand = self.expr(node.operand, context)
+    operator = node.operator.lstrip(".")
+    if self.type(operand).base is BaseType.RECORD:
+        return self.calls.overloaded(operator, [operand], node, context)
+    if operator == "+":
+        return operand
+    return self.add(FlatUnary(operator, operand), node, context)
+
+
+def _binary(self: Translator, node: tree.Binary, context: Context) -> int:
+    first, operations = left_chain(node)
+    left = self.expr(first, context)
+    for one in operations:
+        right = self.expr(one.right, context)
+        if BaseType.RECORD in (self.type(left).base, self.type(right).base):
+            left = self.calls.overloaded(one.operator, [left, right], one, context)
+        else:
+            left = self.add(FlatBinary(one.operator, left, right), one, context)
+    return left
+
+
+def _if(self: Translator, node: tree.If, context: Context) -> int:
+    operands: list[int] = []
+    for condition, value in node.branches:
+        known = self.calls.known_condition(condition, context)
+        if known is False:
+            continue
+        if known is True:
+            last = self.expr(value, context)
+            break
+        operands += [self.expr(condition, context), self.expr(value, context)]
+    else:
+        last = self.expr(node.otherwise, context)
+    if not operands:
+        return last
+    try:
+        return self.builder.add(FlatChoice((*operands, last)), self.span(node))
+    except TypeMismatch:
+        if context.function is None:
+            for condition, value in node.branches:
+                known = self.values.tried(condition, context.scope, f"the size of `{_short(node.text)}`", context.known)
+                if known is None:
+                    break
+                if known:
+                    return self.expr(value, context)
+            else:
+                return self.expr(node.otherwise, context)
+    return self.add(FlatChoice((*operands, last)), node, context)
+
+
+def _range(self: Translator, node: tree.Range, context: Context) -> int:
+    first, last = self.expr(node.first, context), self.expr(node.last, context)
+    step = NONE if node.step is None else self.expr(node.step, context)
+    if self.type(first).base not in (BaseType.REAL, BaseType.INTEGER):
+        value = self.values.needed(node, context.scope, "a range", context.known)
+        return self.literal(value, node)
+    if (
+        None in self.builder.infer(FlatRange(first, step, last)).shape
+        and context.function is None
+        and not context.loops
+    ):
+        value = self.values.tried(node, context.scope, f"the size of `{_short(node.text)}`", context.known)
+        if value is not None and len(value):
+            of = int if value.dtype.kind == "i" else float
+            span = self.span(node)
+            first, last = self.builder.literal(of(value[0]), span), self.builder.literal(of(value[-1]), span)
+        elif value is not None:
+            return self.literal(value, node)
+    return self.add(FlatRange(first, step, last), node, context)
+
+
+def _array(self: Translator, node: tree.ArrayConstructor, context: Context) -> int:
+    elements = tuple(self.expr(one, context) for one in node.elements)
+    if not elements:
+        return self.builder.add(FlatArray(()), self.span(node), REAL.sized((0,)))
+    return self.add(FlatArray(elements), node, context)
+
+
+def _concatenation(self: Translator, node: tree.Concatenation, context: Context) -> int:
+    rows = []
+    for row in node.rows:
+        parts = tuple(self.expr(one, context) for one in row)
+        rows.append(self.add(FlatBuiltin("[,]", parts), node, context))
+    return rows[0] if len(rows) == 1 else self.add(FlatBuiltin("[;]", tuple(rows)), node, context)
+
+
+def _tuple(self: Translator, node: tree.Tuple, context: Context) -> int:
+    items = tuple(NONE if one is None else self.expr(one, context) for one in node.items)
+    if len(items) == 1 and items[0] != NONE:
+        return items[0]
+    return self.builder.add(FlatTuple(items), self.span(node))
+
+
+def _end(self: Translator, node: tree.End, context: Context) -> int:
+    if "end" in context.env:
+        return self.builder.literal(context.env["end"], self.span(node), INTEGER)
+    if "end" in context.given:
+        return context.given["end"]
+    raise problem("`end` stands outside of a subscript", node, path=context.path, rule="10.5.2")
+
+
+def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
+    if context.function is None and must_unroll(self, node.value, node.indices, context):
+        contexts = self.unrolled(node.indices, context, node.value)
+        items = [self.expr(node.value, one) for one in contexts]
+        shape = []
+        for index in node.indices:
+            shape.append(len({repr(one.env[index.name]) for one in contexts}))
+        return self.nested(items, ThingGroup(tuple(shape), items), node, context)
+    loops, inner = [], context
+    for index in node.indices:
+        loop, inner = self.loop(index, inner, node.value)
+        loops.append(loop)
+    body = self.expr(node.value, inner)
+    return self.add(FlatComprehension(body, tuple(loops)), node, context)
+
+
+def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> int:
+    name = node.function.dotted
+    if name == "array":
+        made = tree.ArrayComprehension(node.source, node.start, node.end, node.value, node.indices)
+        return _comprehension(self, made, context)
+    if context.function is None and must_unroll(self, node.value, node.indices, context):
+        items = [self.expr(node.value, one) for one in self.unrolled(node.indices, context, node.value)]
+        if not items:
+            empty = {"sum": 0, "product": 1, "min": 1e308, "max": -1e308}.get(name, 0)
+            return self.builder.literal(empty, self.span(node))
+        if self.type(items[0]).base is BaseType.RECORD:
+            total = items[0]
+            for one in items[1:]:
+                total = self.calls.overloaded("+", [total, one], node, context)
+            return total
+        if name == "sum" and self.type(items[0]).shape:
+            total = items[0]
+            for one in items[1:]:
+                total = self.add(FlatBinary("+", total, one), node, context)
+            return total
+        return self.add(FlatBuiltin(name, (self.add(FlatArray(tuple(items)), node, context),)), node, context)
+    loops, inner = [], context
+    for index in node.indices:
+        loop, inner = self.loop(index, inner, node.value)
+        loops.append(loop)
+    body = self.expr(node.value, inner)
+    return self.add(FlatReduction(name, body, tuple(loops)), node, context)
+
+
+def _call(self: Translator, node: tree.Call, context: Context) -> int:
+    return self.calls.call(node, context)
+
+
+_TRANSLATE: dict[type, Any] = {
+    tree.RealLiteral: _real,
+    tree.IntegerLiteral: _literal,
+    tree.StringLiteral: _literal,
+    tree.BooleanLiteral: _literal,
+    tree.Reference: lambda self, node, context: self.reference(node, context),
+    tree.Binary: _binary,
+    tree.Unary: _unary,
+    tree.If: _if,
+    tree.Range: _range,
+    tree.ArrayConstructor: _array,
+    tree.Concatenation: _concatenation,
+    tree.Tuple: _tuple,
+    tree.End: _end,
+    tree.ArrayComprehension: _comprehension,
+    tree.ReductionCall: _reduction,
+    tree.Call: _call,
+}

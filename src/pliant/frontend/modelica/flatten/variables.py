@@ -1,0 +1,326 @@
+"""Variables of a flat model: declared first, so that expressions can name them; bindings and attributes later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.frontend.flat.expressions import FlatRecord
+from pliant.frontend.flat.model import FlatObject, FlatVariable
+from pliant.frontend.flat.shapes import TypeMismatch, described, unified
+from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
+from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.equations import EquationTranslator
+from pliant.frontend.modelica.flatten.tables import known_table
+from pliant.frontend.modelica.flatten.types import field_names
+from pliant.frontend.modelica.instances.inst import Inst, Var
+from pliant.frontend.modelica.instances.mods import Bound, value_of
+from pliant.frontend.modelica.problems import nearest, problem
+from pliant.frontend.modelica.scopes.predefined import ATTRIBUTES
+from pliant.frontend.modelica.syntax import tree
+from pliant.frontend.modelica.values.data import EnumValue, NotKnown
+from pliant.ir import Span, StateSelect
+
+if TYPE_CHECKING:
+    from pliant.frontend.modelica.flatten.translate import Translator
+
+_PREFIX = {"flow": Prefix.FLOW, "stream": Prefix.STREAM, "": Prefix.NONE}
+_CAUSALITY = {"input": Causality.INPUT, "output": Causality.OUTPUT, "": Causality.LOCAL}
+
+
+class Variables:
+    """Enters variables and translates what their declarations say."""
+
+    def __init__(self, translator: Translator, root: Inst) -> None:
+        self.out, self.builder, self.values = translator, translator.builder, translator.values
+        self.root = root
+        self.entered: list[Var] = []
+        self.done: set[int] = set()
+        self.place = 0
+        self.equations = EquationTranslator(translator)
+
+    def enter(self, var: Var) -> None:
+        """A new variable with its type."""
+        if var.number >= 0:
+            return
+        of = self.out.types.of_var(var)
+        variability = Variability(var.variability)
+        if variability is Variability.CONTINUOUS and of.base is not BaseType.REAL:
+            variability = Variability.DISCRETE
+        var.number = self.builder.variable(FlatVariable(var.path, of, variability))
+        self.entered.append(var)
+
+    def is_inside(self, var: Var) -> bool:
+        """The variable belongs to the model, not to a package or another class."""
+        inst: Inst | None = var.parent
+        while inst is not None:
+            if inst is self.root:
+                return True
+            inst = inst.parent
+        return False
+
+    def finish(self) -> None:
+        """Bindings and attributes of all variables."""
+        while self.place < len(self.entered):
+            var = self.entered[self.place]
+            self.place += 1
+            self._check(var)
+            self.builder.variables[var.number] = self._declared(var, self.done)
+
+    def lock(self) -> None:
+        """Say of which parameters the structure depends; known when everything is translated."""
+        for var in self.entered:
+            if var.evaluated and var.variability == 1:
+                old = self.builder.variables[var.number]
+                self.builder.variables[var.number] = replace(
+                    old, is_evaluated=True, locked=f"it decides {var.evaluated}"
+                )
+
+    def _check(self, var: Var) -> None:
+        known = ATTRIBUTES[var.base]
+        given: dict[str, Any] = {}
+        for one in var.mod:
+            if one.fields:
+                continue
+            for name, template in one.template.subs.items():
+                if template.final and name in given and given[name] is not template.node:
+                    text = f"the attribute `{name}` of `{var.path}` is final and cannot be modified"
+                    raise problem(text, given[name], path=var.parent.path, rule="7.2.6", hint="remove the modifier")
+                given.setdefault(name, template.node)
+                if name not in known and var.base != "ExternalObject":
+                    text = f"`{name}` is no attribute of `{var.path}`, which is {var.base}"
+                    raise problem(text, template.node, path=var.parent.path, rule="4.9", hint=nearest(name, known))
+
+    def _declared(self, var: Var, done: set[int]) -> FlatVariable:
+        of = self.builder.variables[var.number].type
+        span = var.node.span
+        variability = Variability(var.variability)
+        if variability is Variability.CONTINUOUS and of.base is not BaseType.REAL:
+            variability = Variability.DISCRETE
+        at_top = var.parent is self.root or (var.parent.parent is self.root and var.parent.cls.is_connector)
+        causality = _CAUSALITY[var.causality] if at_top and not var.is_protected else Causality.LOCAL
+        found: dict[str, Any] = {}
+        for name in ("start", "min", "max", "nominal"):
+            bound = var.attribute(name)
+            if bound is not None:
+                found[name] = self._attribute(var, name, bound, of)
+        found.update(self._fixed(var, of))
+        for name, key in (("unit", "unit"), ("displayUnit", "display_unit"), ("quantity", "quantity")):
+            bound = var.attribute(name)
+            if bound is not None:
+                found[key] = self._text(bound, name)
+        select = var.attribute("stateSelect")
+        if select is not None:
+            value = self.values.needed(select.value, select.scope, "stateSelect")  # type: ignore[arg-type]
+            if isinstance(value, np.ndarray) and select.index:
+                value = value[tuple(k - 1 for k in select.index)]
+            if isinstance(value, np.ndarray):
+                value = value.flat[0] if value.size else None
+            if isinstance(value, EnumValue):
+                found["state_select"] = StateSelect(value.ordinal - 1)
+        binding = var.binding
+        if binding is None and variability is Variability.CONSTANT:
+            text = f"the constant `{var.path}` has no value"
+            raise problem(text, var.node, path=var.parent.path, rule="4.4.4", hint="give it one")
+        if binding is not None and var.base != "ExternalObject":
+            if variability <= Variability.PARAMETER:
+                found["binding"] = self._binding(var, binding, of)
+            else:
+                self._equation(var, binding, of, done)
+        elif binding is not None:
+            handle = self._object(var, binding)
+            if handle >= 0:
+                found["binding"] = self.builder.literal(handle, span, Type(BaseType.OBJECT))
+        return FlatVariable(
+            var.path,
+            of,
+            variability,
+            causality,
+            _PREFIX[var.connection],
+            description=var.node.description,
+            is_protected=var.is_protected,
+            is_final=var.is_final or self._final(var),
+            class_name=var.cls.name,
+            span=span,
+            **found,
+        )
+
+    def _final(self, var: Var) -> bool:
+        binding = var.binding
+        return binding is not None and binding.template.final
+
+    def _attribute(self, var: Var, name: str, bound: Bound, of: Type) -> int | None:
+        e = self.out.of_bound(bound)
+        given = self.out.type(e)
+        wanted = of if given.shape else of.element
+        if given.shape and 0 in given.shape:
+            return None
+        try:
+            unified(wanted, given, f"`{name}` of `{var.path}`")
+        except TypeMismatch as mismatch:
+            raise problem(str(mismatch), bound.value, path=bound.scope.inst.path, rule="4.9.1") from None
+        return e
+
+    def _fixed(self, var: Var, of: Type) -> dict[str, Any]:
+        bound = var.attribute("fixed")
+        if bound is None:
+            return {}
+        self.values.reasons.append(f"whether the start of `{var.path}` is fixed")
+        try:
+            value = self.values.of_bound(bound)
+        except NotKnown as unknown:
+            text = f"`fixed = {bound.value.text}` cannot be decided: {unknown.message}"  # type: ignore[union-attr]
+            hint = "use constants and parameters with values"
+            raise problem(text, bound.value, path=bound.scope.inst.path, rule="4.9.1", hint=hint) from None
+        finally:
+            self.values.reasons.pop()
+        if isinstance(value, np.ndarray):
+            return {"fixed": tuple(bool(one) for one in value.flat)}
+        return {"fixed": (bool(value),)}
+
+    def _text(self, bound: Bound, name: str) -> str:
+        found = self.values.tried(bound.value, bound.scope, f"`{name}`")  # type: ignore[arg-type]
+        if isinstance(found, np.ndarray):
+            found = found.flat[0] if found.size else ""
+        return found if isinstance(found, str) else ""
+
+    def _binding(self, var: Var, binding: Bound, of: Type) -> int:
+        e = self.out.of_bound(binding)
+        given = self.out.type(e)
+        self._fits(var, binding, of, given)
+        found = self.builder.variability(e)
+        if found > var.variability and found > Variability.PARAMETER:
+            words = ("constant", "parameter")
+            text = f"the {words[var.variability]} `{var.path}` is bound to what changes during the simulation"
+            raise problem(
+                text, binding.value, path=binding.scope.inst.path, rule="3.8", hint="use constants and parameters"
+            )
+        return e
+
+    def _fits(self, var: Var, binding: Bound, of: Type, given: Type) -> None:
+        wanted = of
+        if not given.shape and of.shape and binding.template.each:
+            wanted = of.element
+        try:
+            unified(wanted, given, f"`{var.path}` and its value")
+        except TypeMismatch as mismatch:
+            where = binding.scope.inst.path
+            raise problem(
+                str(mismatch), binding.value, path=where, rule="10.6", hint=f"it is {described(of)}"
+            ) from None
+        if of.base is BaseType.INTEGER and given.base is BaseType.REAL:
+            text = f"`{var.path}` is an Integer, its value is a Real"
+            raise problem(text, binding.value, path=binding.scope.inst.path, rule="10.6")
+
+    def _equation(self, var: Var, binding: Bound, of: Type, done: set[int]) -> None:
+        """The binding of an unknown is an equation; that of a record is one equation for all fields."""
+        if var.number in done or 0 in of.shape:
+            return
+        context = Context(binding.scope)
+        if binding.fields and self._record_equation(var, binding, done):
+            return
+        e = self.out.of_bound(binding)
+        self._fits(var, binding, of, self.out.type(e))
+        left = self.builder.ref(var.number, var.node.span)
+        if not self.out.type(e).shape and of.shape:
+            from pliant.frontend.flat.expressions import FlatBuiltin
+
+            sizes = tuple(self.builder.literal(n or 0) for n in of.shape)
+            e = self.builder.add(FlatBuiltin("fill", (e, *sizes)), var.node.span)
+        context.path = var.parent.path
+        made = self.equations.made(left, e, binding.value, context, "binding")  # type: ignore[arg-type]
+        self.builder.equations.append(replace(made, span=self._place(var, binding)))
+
+    def _place(self, var: Var, binding: Bound) -> Span:
+        """`x = value` as it stands in the declaration or the modifier."""
+        value, node = binding.value, var.node
+        assert value is not None
+        if node.source is value.source and node.start <= value.start < node.end:
+            start = node.source.text.rfind(
+                node.name, node.start, node.modification.start + 1 if node.modification else value.start
+            )
+            if start >= 0:
+                return node.source.span(start, value.end)
+        return binding.template.node.span  # type: ignore[no-any-return]
+
+    def _record_equation(self, var: Var, binding: Bound, done: set[int]) -> bool:
+        """`Record r = f(x)`: one equation, if no field has a value of its own."""
+        depth = len(binding.fields)
+        owner: Any = var.parent
+        for _ in range(depth - 1):
+            owner = owner.parent
+        if owner is None:
+            return False
+        whole = value_of(owner.mod)
+        if whole is None or whole.template is not binding.template:
+            return False
+        leaves = list(_leaves(owner))
+        for leaf in leaves:
+            own = leaf.binding
+            if own is None or own.template is not binding.template or leaf.variability <= 1 or leaf.number < 0:
+                return False
+        context = Context(binding.scope)
+        left = self.out.record(owner, owner.node, context)
+        right = self.out.of_bound(Bound(binding.template, binding.scope, binding.index))
+        a, b = self.out.type(left), self.out.type(right)
+        if a.number != b.number:
+            if isinstance(self.builder.nodes[right], FlatRecord):
+                right = self.builder.add(self.builder.nodes[right], self.builder.spans[right], a)
+            else:
+                return False
+        context.path = owner.parent.path if owner.parent is not None else ""
+        self.builder.equations.append(self.equations.made(left, right, binding.value, context, "binding"))  # type: ignore[arg-type]
+        done.update(leaf.number for leaf in leaves)
+        return True
+
+    def _object(self, var: Var, binding: Bound) -> int:
+        """An external object with its constructor; the number that stands for it where its data are known, or -1."""
+        call = binding.value
+        if not isinstance(call, tree.Call):
+            return -1
+        cls = var.cls.instance.class_member("constructor")
+        if cls is None:
+            raise problem(f"`{var.cls.name}` has no constructor", call, rule="12.9.7")
+        context = Context(binding.scope)
+        args, named = self.out.calls._arguments(call, context)
+        names = self.out.functions.input_names(cls)
+        given = {**dict(zip(names, args, strict=False)), **named}
+        number, operands = self.out.functions.specialised(cls, given, call, context)
+        last = var.cls.instance.class_member("destructor")
+        destructor = -1
+        if last is not None:
+            inputs = self.out.functions.input_names(last)
+            of = Type(BaseType.OBJECT)
+            found = self.out.functions._of_types(last, dict.fromkeys(inputs, of))
+            destructor = found if found is not None else -1
+        exprs = {**dict(zip(names, call.arguments, strict=False)), **{one.name: one.value for one in call.named}}
+        given_now = dict(zip(names, operands, strict=False))
+        table = known_table(self.values, var.cls.name, exprs, given_now, binding.scope)
+        handle = len(self.builder.objects) + 1 if table is not None else -1
+        self.builder.objects.append(
+            FlatObject(
+                var.number,
+                handle,
+                number,
+                destructor,
+                tuple(operands),
+                table,
+                var.path,
+                var.node.span,
+            )
+        )
+        return handle
+
+
+def _leaves(inst: Inst) -> Any:
+    for name in field_names(inst):
+        thing = inst.child(name)
+        if isinstance(thing, Var):
+            yield thing
+        elif isinstance(thing, Inst):
+            yield from _leaves(thing)
+        elif hasattr(thing, "elements"):
+            for one in thing.elements:
+                yield from _leaves(one)

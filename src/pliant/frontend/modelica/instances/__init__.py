@@ -1,0 +1,1 @@
+"""From classes with modifiers to a tree of instances."""

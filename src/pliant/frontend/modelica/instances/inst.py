@@ -1,0 +1,559 @@
+"""The tree of instances: components with the modifiers that reach them, made when they are asked for.
+
+Inst    an instance of a model, block, connector, record, ... or a class as such (`is_class`)
+Var     a variable of a primitive type, also an array of such
+Many    an array of instances
+ABSENT  a component whose condition is false
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Core, Scope
+from pliant.frontend.modelica.instances.mods import (
+    Bound,
+    Mod,
+    at,
+    bound,
+    member,
+    names_in,
+    redeclaration_of,
+    value_of,
+)
+from pliant.frontend.modelica.instances.rules import check_prefixes, check_replaceable, check_subtype
+from pliant.frontend.modelica.library.entries import ClassEntry
+from pliant.frontend.modelica.problems import nearest, problem
+from pliant.frontend.modelica.syntax.tree import (
+    FINAL,
+    INNER,
+    OUTER,
+    PROTECTED,
+    REPLACEABLE,
+    ClassDefinition,
+    Component,
+    Enumeration,
+    LongClass,
+)
+
+if TYPE_CHECKING:
+    from pliant.frontend.modelica.scopes.program import World
+
+VARIABILITY = {"constant": 0, "parameter": 1, "discrete": 2, "": 3}
+MAX_DEPTH = 60  # of instances within instances: more is a model that contains itself
+
+
+class Absent:
+    """A component that is not there."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = Absent()
+
+
+class Inst:
+    """An instance of a class with members."""
+
+    __slots__ = (
+        "bases",
+        "causality",
+        "children",
+        "classes",
+        "cls",
+        "connection",
+        "core",
+        "depth",
+        "element",
+        "inner_of",
+        "is_class",
+        "is_final",
+        "is_protected",
+        "joined",
+        "mod",
+        "name",
+        "node",
+        "parent",
+        "path",
+        "pending",
+        "scopes",
+        "variability",
+        "world",
+    )
+
+    def __init__(self, cls: ClassUse, mod: Mod, parent: Inst | None, name: str) -> None:
+        self.cls, self.core, self.mod, self.parent, self.name = cls, cls.core, mod, parent, name
+        self.world: World = cls.core.world
+        self.path: str = f"{parent.path}.{name}" if parent is not None and parent.path else name
+        self.depth: int = parent.depth + 1 if parent is not None else 0
+        self.children: dict[str, Any] = {}
+        self.classes: dict[str, ClassUse] = {}
+        self.scopes: dict[int, Scope] = {}
+        self.pending: set[str] = set()
+        self.is_class = self.is_final = self.is_protected = False
+        self.variability = 3
+        self.causality = self.connection = ""
+        self.node: Component | None = None
+        self.element: ClassMember | None = None
+        self.joined: dict[str, Any] = {}  # members that connections add to expandable connectors
+
+    def __repr__(self) -> str:
+        return f"<{'class' if self.is_class else 'instance'} {self.path or self.cls.name}>"
+
+    @property
+    def table(self) -> ClassTable:
+        """Layers and elements of the class."""
+        return self.core.table
+
+    def scope(self, number: int = 0) -> Scope:
+        """A layer of this instance."""
+        found = self.scopes.get(number)
+        if found is None:
+            found = self.scopes[number] = Scope(self, self.core.table.layers[number])
+        return found
+
+    # ----------------------------------------------------------------------------------------------- modifiers
+
+    def mod_of(self, element: ClassMember) -> Mod:
+        """All modifiers that reach a member from outside of its declaration, the outermost first."""
+        found = member(self.mod, element.name, is_record=self.cls.is_record)
+        if element.chain:
+            found += tuple(Bound(one, scope or self.scope(n)) for n, one, scope in element.chain)
+        return found
+
+    # ------------------------------------------------------------------------------------------------- classes
+
+    def class_member(self, name: str) -> ClassUse | None:
+        """The class of that name, redeclarations included; None where there is none."""
+        found = self.classes.get(name)
+        if found is not None:
+            return found
+        element = self.core.table.elements.get(name)
+        if element is None or not element.is_class:
+            return None
+        if name in self.pending:
+            raise problem(f"the class `{name}` is defined by itself", element.node, path=self.path, rule="5.3")
+        self.pending.add(name)
+        try:
+            found = self._class(element)
+        finally:
+            self.pending.discard(name)
+        self.classes[name] = found
+        return found
+
+    def _class(self, element: ClassMember) -> ClassUse:
+        mod = self.mod_of(element)
+        change = redeclaration_of(mod)
+        if element.node is None:
+            entry = element.layer.entry.member(element.name)
+            assert entry is not None
+            element.node = entry.definition
+        node = element.node
+        assert isinstance(node, ClassDefinition)
+        if node.prefixes & OUTER:
+            return self._outer_class(element)
+        if change is not None:
+            assert change.template.redeclare is not None
+            return self._redeclared_class(element, mod, change)
+        if not self.is_class and not mod and isinstance(node, (LongClass, Enumeration)) and self._is_plain():
+            found = self.core.static.class_member(element.name)
+            assert found is not None
+            return found
+        return self._declared_class(element, mod)
+
+    def _is_plain(self) -> bool:
+        """No modifier reaches constants or classes of this instance: its classes are those of its class."""
+        elements = self.core.table.elements
+        for name in names_in(self.mod):
+            element = elements.get(name)
+            if element is not None and (element.is_class or element.node.variability == "constant"):  # type: ignore[union-attr]
+                return False
+        return True
+
+    def _declared_class(self, element: ClassMember, mod: Mod) -> ClassUse:
+        """A class as its declaration says; elements that redeclare another in a class have it as `original`."""
+        scope = self.scope(element.layer.number)
+        original = None
+        node = element.node
+        if element.original is not None:
+            check_replaceable(element.original, node, self.path)
+            _check_visibility(element)
+            if isinstance(node, LongClass) and node.is_extension:
+                original = self._declared_class(element.original, self.chain_mod(element.original))
+            else:
+                mod = mod + self._constraint_mod(element.original)
+        entry = element.layer.entry.member(element.name)
+        if entry is None or entry.definition is not node:
+            name = f"{element.layer.entry.full_name}.{element.name}"
+            entry = ClassEntry(node, element.layer.entry, name, element.layer.entry.warnings)  # type: ignore[arg-type]
+        found = self.world.make_class(entry, scope, mod, original)
+        if node.constraint is not None:
+            check_subtype(found, self.world.lookup_class(node.constraint.base, scope), node, self.path)
+        return found
+
+    def chain_mod(self, element: ClassMember) -> Mod:
+        """Modifiers of extends clauses only."""
+        return tuple(Bound(one, scope or self.scope(n)) for n, one, scope in element.chain)
+
+    def _constraint_mod(self, element: ClassMember) -> Mod:
+        """Modifiers that whatever replaces a declaration gets, too (7.3.2)."""
+        node = element.node
+        scope = self.scope(element.layer.number)
+        if node is None:
+            return ()
+        if node.constraint is not None:
+            return bound(node.constraint.modification, scope)
+        modification = getattr(node, "modification", None)
+        found = bound(modification, scope)
+        return tuple(one for one in found if not isinstance(node, Component) or one.template.subs)
+
+    def _redeclared_class(self, element: ClassMember, mod: Mod, change: Bound) -> ClassUse:
+        redeclare = change.template.redeclare
+        assert redeclare is not None
+        node = element.node
+        new = redeclare.element
+        if not isinstance(new, ClassDefinition):
+            raise problem(f"`{element.name}` is a class and redeclared as a component", redeclare, rule="7.3")
+        if not node.prefixes & REPLACEABLE and not new.prefixes & REPLACEABLE and node.prefixes & FINAL:
+            text = f"`{element.name}` is final and cannot be redeclared"
+            raise problem(text, redeclare, path=self.path, rule="7.3", hint="remove `final` or the redeclaration")
+        check_replaceable(element, redeclare, self.path)
+        parent = change.scope.layer.entry
+        entry = ClassEntry(new, parent, f"{parent.full_name}.{new.name}", parent.warnings)
+        rest = tuple(one for one in mod if one.template.redeclare is None)
+        found = self.world.make_class(entry, change.scope, rest + self._constraint_mod(element), None)
+        self._check_constraint(element, found, redeclare)
+        return found
+
+    def _check_constraint(self, element: ClassMember, new: ClassUse, node: Any) -> None:
+        """What replaces an element has at least what its constraint has (7.3.2)."""
+        declared: Any = element.node
+        scope = self.scope(element.layer.number)
+        if declared.constraint is not None:
+            old = self.world.lookup_class(declared.constraint.base, scope)
+        elif isinstance(declared, Component):
+            old = self.world.component_class(declared.type, scope)
+        else:
+            old = self._declared_class(element, ())
+        check_subtype(new, old, node, self.path)
+
+    def _outer_class(self, element: ClassMember) -> ClassUse:
+        above = self.parent
+        while above is not None:
+            other = above.core.table.elements.get(element.name)
+            if other is not None and other.is_class and other.node.prefixes & INNER:
+                found = above.class_member(element.name)
+                assert found is not None
+                return found
+            above = above.parent
+        text = f"the outer class `{element.name}` has no inner one around it"
+        raise problem(text, element.node, path=self.path, rule="5.4", hint=f"declare `inner` `{element.name}`")
+
+    # ---------------------------------------------------------------------------------------------- components
+
+    def child(self, name: str) -> Any:
+        """The component of that name: Inst, Var, Many or ABSENT; None where there is none."""
+        found = self.children.get(name)
+        if found is not None:
+            return found
+        element = self.core.table.elements.get(name)
+        if element is None:
+            return self.joined.get(name)
+        if element.is_class:
+            return None
+        if name in self.pending:
+            raise problem(
+                f"`{self.path + '.' if self.path else ''}{name}` needs itself to be known",
+                element.node,
+                path=self.path,
+                rule="4.4.4",
+                hint="sizes and conditions must not depend on the component they belong to",
+            )
+        self.pending.add(name)
+        try:
+            found = self._component(element)
+        finally:
+            self.pending.discard(name)
+        self.children[name] = found
+        return found
+
+    def _component(self, element: ClassMember) -> Any:
+        node = element.node
+        assert isinstance(node, Component)
+        if node.prefixes & OUTER and not self.is_class:
+            inner = self._inner(element)
+            if not node.prefixes & INNER:
+                return inner
+        mod = self.mod_of(element)
+        scope = self.scope(element.layer.number)
+        type_scope = scope
+        change = redeclaration_of(mod)
+        if change is not None:
+            redeclare = change.template.redeclare
+            assert redeclare is not None
+            new = redeclare.element
+            if not isinstance(new, Component):
+                raise problem(f"`{element.name}` is a component and redeclared as a class", redeclare, rule="7.3")
+            if node.prefixes & FINAL:
+                raise problem(f"`{element.name}` is final and cannot be redeclared", redeclare, rule="7.3")
+            check_replaceable(element, redeclare, self.path)
+            self._check_constraint(element, self.world.component_class(new.type, change.scope), redeclare)
+            rest = tuple(one for one in mod if one is not change)
+            mod = rest + bound(new.modification, change.scope) + self._constraint_mod(element)
+            type_scope = change.scope
+            return self._made(element, new, node, type_scope, mod)
+        if node.prefixes & FINAL:
+            for one in mod:
+                if one.template.value is not None and not one.fields:
+                    text = f"`{element.name}` is final and cannot be modified"
+                    raise problem(text, one.template.node, path=self.path, rule="7.2.6", hint="remove the modifier")
+        mod += bound(node.modification, scope)
+        if element.original is not None:
+            check_replaceable(element.original, node, self.path)
+            _check_visibility(element)
+            self._check_constraint(element.original, self.world.component_class(node.type, scope), node)
+            mod += self.chain_mod(element.original) + self._constraint_mod(element.original)
+            return self._made(element, node, element.original.node, scope, mod)
+        return self._made(element, node, node, scope, mod)
+
+    def _made(self, element: ClassMember, node: Component, old: Any, scope: Scope, mod: Mod) -> Any:
+        """The component from the declaration that counts; `old`: the one that was replaced, for prefixes."""
+        world = self.world
+        condition = node.condition or old.condition
+        where = self.scope(element.layer.number) if node.condition is None else scope
+        what = f"the condition of `{element.name}`"
+        if condition is not None and not self.is_class and not world.values.boolean(condition, where, what):
+            return ABSENT
+        cls = world.component_class(node.type, scope)
+        check_prefixes(node, cls, self, self.path)
+        if node.constraint is not None:
+            check_subtype(cls, world.lookup_class(node.constraint.base, scope), node, self.path)
+        if len(mod) > 1:
+            _check_final(element, mod, self)
+        shape_of = node.dimensions or (old.dimensions if old is not node else ())
+        dims = [(one, scope) for one in shape_of] + list(cls.dims)
+        primitive = cls.primitive
+        made: Any
+        if primitive is not None:
+            return Var(self, element, node, cls, mod + cls.mod, dims, old)
+        if self.depth > MAX_DEPTH:
+            text = f"`{self.path}.{element.name}`: the model contains itself without end"
+            raise problem(text, node, rule="4.4.2", hint="a component must not be of a class that contains it")
+        if not dims:
+            made = Inst(cls, mod + cls.mod, self, element.name)
+            _prefixes(made, self, element, node, old, cls)
+            return made
+        shape = world.values.sizes(dims, value_of(mod), f"{self.path}.{element.name}".strip("."), node)
+        elements: list[Inst] = []
+        for index in product(*(range(1, n + 1) for n in shape)):
+            inner = at(mod, index)
+            name = f"{element.name}[{','.join(map(str, index))}]"
+            made = Inst(cls, inner + cls.mod, self, name)
+            _prefixes(made, self, element, node, old, cls)
+            elements.append(made)
+        return Many(self, element, node, cls, shape, elements)
+
+    def _inner(self, element: ClassMember) -> Any:
+        above = self.parent
+        while above is not None:
+            other = above.core.table.elements.get(element.name)
+            if other is not None and not other.is_class and other.node.prefixes & INNER:
+                return self._checked_inner(above, element)
+            above = above.parent
+        found = self.world.missing_inner(self, element)
+        if found is not None:
+            return found
+        text = f"the outer component `{element.name}` has no inner one in the instances around it"
+        hint = f"declare `inner {element.node.type.dotted} {element.name}` in the model"  # type: ignore[union-attr]
+        raise problem(text, element.node, path=self.path, rule="5.4", hint=hint)
+
+    def _checked_inner(self, above: Inst, element: ClassMember) -> Any:
+        """The inner component must have at least what the outer one asks for (5.4)."""
+        found = above.child(element.name)
+        node = element.node
+        assert isinstance(node, Component)
+        if node.modification is not None and not node.prefixes & INNER:
+            text = f"`{node.name}` is outer and cannot have modifiers"
+            raise problem(text, node, path=self.path, rule="5.4", hint="give them to the inner component")
+        if found is not ABSENT:
+            wanted = self.world.component_class(node.type, self.scope(element.layer.number))
+            check_subtype(found.cls, wanted, node, self.path)
+            if len(node.dimensions) + len(wanted.dims) != len(getattr(found, "shape", ())):
+                text = f"the outer `{node.name}` has other dimensions than the inner one"
+                raise problem(text, node, path=self.path, rule="5.4")
+        return found
+
+    def check_modifiers(self) -> None:
+        """Every modifier names something that is there (7.2)."""
+        elements = self.core.table.elements
+        for one in self.mod:
+            if one.fields:
+                continue
+            for name, template in one.template.subs.items():
+                element = elements.get(name)
+                if element is None and name not in self.joined:
+                    text = f"`{name}` is modified, but `{self.cls.name}` has no such element"
+                    raise problem(text, template.node, path=self.path, rule="7.2", hint=nearest(name, elements))
+                if element is not None and element.is_protected:
+                    text = f"`{name}` of `{self.cls.name}` is protected and cannot be modified"
+                    raise problem(text, template.node, path=self.path, rule="4.1", hint="modify a public element")
+
+
+class Var:
+    """A variable of a primitive type."""
+
+    __slots__ = (
+        "_shape",
+        "causality",
+        "cls",
+        "connection",
+        "dims",
+        "element",
+        "evaluated",
+        "is_final",
+        "is_protected",
+        "mod",
+        "name",
+        "node",
+        "number",
+        "parent",
+        "path",
+        "primitive",
+        "value",
+        "variability",
+        "world",
+    )
+
+    causality: str
+    connection: str
+    is_final: bool
+    is_protected: bool
+    variability: int
+
+    def __init__(
+        self,
+        parent: Inst,
+        element: ClassMember,
+        node: Component,
+        cls: ClassUse,
+        mod: Mod,
+        dims: list[Any],
+        old: Component,
+    ) -> None:
+        self.parent, self.element, self.node, self.cls, self.mod = parent, element, node, cls, mod
+        self.world = parent.world
+        self.name = element.name
+        self.path = f"{parent.path}.{element.name}" if parent.path else element.name
+        primitive = cls.primitive
+        assert primitive is not None
+        self.primitive: Core = primitive
+        table = cls.core.table
+        self.dims = dims
+        if table.primitive_mods:
+            static = cls.instance
+            self.mod = mod + tuple(Bound(t, s or static.scope(n)) for n, t, s in table.primitive_mods)
+        self._shape: tuple[int, ...] | None = None if self.dims else ()
+        self.number = -1
+        self.value: Any = None
+        self.evaluated = ""
+        _prefixes(self, parent, element, node, old, cls)
+
+    def __repr__(self) -> str:
+        return f"<variable {self.path}>"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes, found at the first use."""
+        if self._shape is None:
+            key = self.element.name + "[]"
+            if key in self.parent.pending:
+                text = f"the size of `{self.path}` depends on itself"
+                raise problem(text, self.node, path=self.parent.path, rule="10.1", hint="give the size as a number")
+            self.parent.pending.add(key)
+            try:
+                self._shape = self.world.values.sizes(self.dims, self.binding, self.path, self.node)
+            finally:
+                self.parent.pending.discard(key)
+        return self._shape
+
+    @property
+    def binding(self) -> Bound | None:
+        """The value in its declaration or of the outermost modifier."""
+        return value_of(self.mod)
+
+    def attribute(self, name: str) -> Bound | None:
+        """The modifier of `start`, `min`, ..."""
+        for one in self.mod:
+            if one.fields:
+                continue
+            template = one.template.subs.get(name)
+            if template is not None and template.value is not None:
+                return Bound(template, one.scope, () if template.each else one.index)
+        return None
+
+    @property
+    def base(self) -> str:
+        """Real, Integer, Boolean, String, Clock, ExternalObject or enumeration."""
+        return self.primitive.builtin or "enumeration"
+
+
+class Many:
+    """An array of instances, in the order of the last index running first."""
+
+    __slots__ = ("cls", "element", "elements", "name", "node", "parent", "path", "shape")
+
+    def __init__(
+        self,
+        parent: Inst,
+        element: ClassMember,
+        node: Component,
+        cls: ClassUse,
+        shape: tuple[int, ...],
+        elements: list[Inst],
+    ) -> None:
+        self.parent, self.element, self.node, self.cls = parent, element, node, cls
+        self.shape, self.elements = shape, elements
+        self.name = element.name
+        self.path = f"{parent.path}.{element.name}" if parent.path else element.name
+
+    def __repr__(self) -> str:
+        return f"<array {self.path}{list(self.shape)}>"
+
+    def at(self, index: tuple[int, ...]) -> Inst:
+        """One element, indices from 1."""
+        place = 0
+        for k, n in zip(index, self.shape, strict=True):
+            place = place * n + k - 1
+        return self.elements[place]
+
+
+def _check_visibility(element: ClassMember) -> None:
+    """A public element stays public when it is redeclared (7.3)."""
+    original = element.original
+    if original is not None and element.is_protected and not original.is_protected:
+        text = f"`{element.name}` is public and redeclared as protected"
+        raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
+
+
+def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, old: Any, cls: ClassUse) -> None:
+    made.element, made.node = element, node
+    made.is_protected = element.is_protected or bool(node.prefixes & PROTECTED) or parent.is_protected
+    made.is_final = bool(node.prefixes & FINAL) or parent.is_final
+    made.variability = min(
+        VARIABILITY[node.variability or (old.variability if old is not node else "")], parent.variability
+    )
+    made.causality = node.causality or old.causality or cls.causality or parent.causality
+    made.connection = node.connection or old.connection or parent.connection
+
+
+def _check_final(element: ClassMember, mod: Mod, inst: Inst) -> None:
+    """A final modifier or declaration cannot be modified from further outside (7.2.6)."""
+    for place in range(1, len(mod)):
+        template = mod[place].template
+        if template.final and template.value is not None and not mod[place].fields:
+            for outer in mod[:place]:
+                if outer.template.value is not None and not outer.fields and outer.template is not template:
+                    text = f"`{element.name}` is final and cannot be modified"
+                    raise problem(text, outer.template.node, path=inst.path, rule="7.2.6", hint="remove the modifier")

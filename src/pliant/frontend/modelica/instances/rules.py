@@ -1,0 +1,221 @@
+"""Rules that classes and declarations have to keep, by the kind of class (4.7, 7.1.3) and by prefixes (4.4).
+
+Each class is looked at once, when its first instance is made; prefixes are looked at for each component.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from pliant.frontend.modelica.instances.classes import ClassUse, Core
+from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.syntax.tree import (
+    FINAL,
+    INNER,
+    OUTER,
+    PROTECTED,
+    REPLACEABLE,
+    Component,
+    Enumeration,
+    LongClass,
+    ShortClass,
+)
+
+_BASES = {  # what a class of a kind may extend (7.1.3); "class" fits everywhere
+    "package": {"package"},
+    "operator": {"operator"},
+    "function": {"function"},
+    "operator function": {"function", "operator function"},
+    "type": {"type"},
+    "record": {"record"},
+    "operator record": {"operator record", "record"},
+    "connector": {"connector", "record", "operator record", "type"},
+    "expandable connector": {"expandable connector"},
+    "block": {"block", "record"},
+    "model": {"model", "block", "record"},
+}
+
+
+def check_core(core: Core) -> None:
+    """What a class may contain and extend."""
+    definition = core.entry.definition
+    body = core.entry.body
+    if body is None or core.builtin:
+        return
+    kind = core.kind
+    for layer in core.table.layers[1:]:
+        base = layer.entry.definition
+        allowed = _BASES.get(kind)
+        if allowed is not None and base.kind not in allowed and base.kind != "class":
+            clause = next((one for one in body.extends if one.base.names[-1] == base.name), definition)
+            text = f"the {kind} `{core.entry.full_name}` extends the {base.kind} `{layer.entry.full_name}`"
+            raise problem(text, clause, rule="7.1.3", hint=f"a {kind} may extend: {', '.join(sorted(allowed))}")
+    if kind.endswith(("record", "connector")) or kind == "type":
+        _check_data(core, kind)
+    elif kind == "package":
+        _check_package(core)
+    elif kind in ("function", "operator function"):
+        _check_function(core)
+    elif kind == "operator":
+        for one in body.elements:
+            if isinstance(one, Component) or (isinstance(one, LongClass) and "function" not in one.kind):
+                raise problem("an operator may contain functions only", one, rule="14.1")
+    if core.table.primitive is not None:
+        for name, element in core.table.elements.items():
+            if not element.is_class:
+                text = f"`{core.entry.full_name}` extends a simple type and cannot have the component `{name}`"
+                raise problem(text, element.node, rule="7.1.3")
+
+
+def _check_data(core: Core, kind: str) -> None:
+    body = core.entry.body
+    assert body is not None
+    for section in (body.equations, body.initial_equations, body.algorithms, body.initial_algorithms):
+        if section:
+            text = f"a {kind} cannot have equations or algorithms"
+            raise problem(text, section[0], rule="4.7", hint="move them to a model or block")
+    for one in body.components:
+        if kind == "type":
+            raise problem("a type cannot have components", one, rule="4.7")
+        if one.prefixes & (INNER | OUTER):
+            raise problem(f"a {kind} cannot have inner or outer components", one, rule="4.7")
+        if one.prefixes & PROTECTED:
+            raise problem(f"a {kind} cannot have protected components", one, rule="4.7")
+        if kind.endswith("record") and one.connection:
+            raise problem(f"a {kind} cannot have {one.connection} components", one, rule="4.7")
+
+
+def _check_package(core: Core) -> None:
+    body = core.entry.body
+    assert body is not None
+    for one in body.components:
+        if one.variability != "constant":
+            text = f"a package can have constants only, not `{one.name}`"
+            raise problem(text, one, rule="4.7", hint="declare it as constant")
+    if body.equations or body.algorithms:
+        raise problem("a package cannot have equations or algorithms", core.entry.definition, rule="4.7")
+
+
+def _check_function(core: Core) -> None:
+    sections = 0
+    for layer in core.table.layers:
+        body = layer.body
+        if body is None:
+            continue
+        sections += len(body.algorithms) + (body.external is not None)
+        if body.equations or body.initial_equations:
+            raise problem("a function cannot have equations", core.entry.definition, rule="12.2")
+        for one in body.components:
+            if one.prefixes & (INNER | OUTER):
+                raise problem("a function cannot have inner or outer components", one, rule="12.2")
+            is_private = one.prefixes & PROTECTED or one.variability in ("constant", "parameter")
+            if not one.causality and not is_private:
+                text = f"`{one.name}` of the function is public, and neither input nor output"
+                raise problem(text, one, rule="12.2", hint="write `protected` before it")
+    if sections > 1:
+        text = f"the function `{core.entry.full_name}` has {sections} algorithm sections or external clauses"
+        raise problem(text, core.entry.definition, rule="12.2", hint="one is allowed")
+
+
+def check_prefixes(node: Component, cls: ClassUse, parent: Any, path: str) -> None:
+    """Prefixes that contradict each other or the class of a component (4.4.2)."""
+    is_data = cls.primitive is not None or cls.kind.endswith(("record", "connector")) or cls.kind == "type"
+    if not is_data:
+        for word in (node.variability, node.connection, node.causality):
+            if word:
+                text = f"`{word}` cannot stand before `{node.name}`, which is a {cls.kind}"
+                raise problem(text, node, path=path, rule="4.4.2", hint=f"remove `{word}`")
+    if node.connection and parent.connection:
+        text = f"`{node.name}` is {node.connection} inside of something that is {parent.connection}"
+        raise problem(text, node, path=path, rule="4.4.2.2", hint="remove one of them")
+    outer = parent.causality
+    if node.causality and outer and not parent.is_class:
+        text = f"`{node.name}` is {node.causality} inside of something that is {outer}"
+        raise problem(text, node, path=path, rule="4.4.2.2", hint="remove one of them")
+    if node.causality and cls.causality and node.causality != cls.causality:
+        text = f"`{node.name}` is {node.causality}, its type is {cls.causality}"
+        raise problem(text, node, path=path, rule="4.4.2.2", hint="remove one of them")
+    if node.prefixes & OUTER and not node.prefixes & INNER and node.modification is not None:
+        text = f"`{node.name}` is outer and cannot have modifiers"
+        raise problem(text, node, path=path, rule="5.4", hint="give them to the inner component")
+
+
+def check_replaceable(element: Any, node: Any, path: str) -> None:
+    """Only what is replaceable, and not final or constant, can be redeclared (7.3)."""
+    declared = element.node
+    if declared is None:
+        return
+    if declared.prefixes & FINAL:
+        text = f"`{element.name}` is final and cannot be redeclared"
+        raise problem(text, node, path=path, rule="7.3", hint="remove `final` or the redeclaration")
+    if not declared.prefixes & REPLACEABLE:
+        text = f"`{element.name}` is not replaceable and cannot be redeclared"
+        raise problem(text, node, path=path, rule="7.3", hint="write `replaceable` before its declaration")
+    if isinstance(declared, Component) and declared.variability == "constant":
+        text = f"`{element.name}` is a constant and cannot be redeclared"
+        raise problem(text, node, path=path, rule="7.3", hint="modify its value")
+
+
+def check_connector(inst: Any, out: Any) -> None:
+    """As many flows as potentials (9.3.1), and one flow where there are streams (15.1)."""
+    flows, potentials, streams, n_flows = 0, 0, 0, 0
+    stack = [inst.child(name) for name, one in inst.table.elements.items() if not one.is_class]
+    while stack:
+        thing = stack.pop()
+        if hasattr(thing, "elements"):
+            stack.extend(thing.elements)
+        elif hasattr(thing, "table"):
+            constraint = thing.class_member("equalityConstraint") if thing.cls.is_record else None
+            if constraint is not None:
+                potentials += _residue(constraint, out)
+                continue
+            stack.extend(thing.child(name) for name, one in thing.table.elements.items() if not one.is_class)
+        elif hasattr(thing, "base"):
+            if thing.variability <= 1 or thing.causality:
+                continue
+            core = thing.cls.core
+            if not core.builtin and "equalityConstraint" in core.table.elements:
+                constraint = thing.cls.instance.class_member("equalityConstraint")
+                potentials += _residue(constraint, out) if constraint is not None else 0
+                continue
+            size = prod(thing.shape)
+            n_flows += thing.connection == "flow"
+            flows += size if thing.connection == "flow" else 0
+            streams += size if thing.connection == "stream" else 0
+            potentials += size if not thing.connection else 0
+    if streams and n_flows != 1:
+        text = f"the stream connector `{inst.cls.name}` has {n_flows} flow variables"
+        raise problem(text, inst.node, path=inst.path, rule="15.1", hint="declare exactly one flow variable")
+    if flows != potentials:
+        text = f"the connector `{inst.cls.name}` has {flows} flows and {potentials} potentials"
+        raise problem(text, inst.node, path=inst.path, rule="9.3.1", hint="declare as many of both")
+
+
+def _residue(cls: ClassUse, out: Any) -> int:
+    """The number of equations that `equalityConstraint` stands for."""
+    inst = cls.instance
+    for element in inst.table.elements.values():
+        if not element.is_class and element.node.causality == "output":  # type: ignore[union-attr]
+            scope = inst.scope(element.layer.number)
+            dims = [(one, scope) for one in element.node.dimensions]  # type: ignore[union-attr]
+            return prod(out.values.sizes(dims, None, element.name, element.node))
+    return 0
+
+
+def check_subtype(new: ClassUse, constraint: ClassUse, node: Any, path: str) -> None:
+    """A class that replaces another has at least the public elements of its constraint (6.4)."""
+    if new.primitive is not None or constraint.primitive is not None:
+        a, b = new.primitive, constraint.primitive
+        if a is None or b is None or a.entry is not b.entry:
+            text = f"`{new.name}` cannot replace `{constraint.name}`: it is of another type"
+            raise problem(text, node, path=path, rule="6.4")
+        return
+    have = new.core.table.elements
+    for name, element in constraint.core.table.elements.items():
+        other = have.get(name)
+        if element.is_protected or isinstance(element.node, (Enumeration, ShortClass)):
+            continue
+        if other is None or other.is_class != element.is_class:
+            text = f"`{new.name}` cannot replace `{constraint.name}`: it has no `{name}`"
+            raise problem(text, node, path=path, rule="6.4", hint="extend the class that it replaces")

@@ -1,0 +1,1 @@
+"""Names: where they are looked up, and what is predefined."""

@@ -1,0 +1,194 @@
+"""What a reference stands for: a variable, an instance, an array of instances, a class, a value of an enumeration."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.frontend.modelica.instances.classes import ClassUse, Scope
+from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.problems import nearest, problem
+from pliant.frontend.modelica.syntax.tree import Colon, Expression, Reference
+from pliant.frontend.modelica.values.data import EnumValue, ordinal
+
+if TYPE_CHECKING:
+    from pliant.frontend.modelica.scopes.program import World
+    from pliant.frontend.modelica.values.evaluate import Values
+
+Subscripts = tuple[Expression, ...]
+Env = dict[str, Any]
+
+
+class ThingGroup:
+    """Parts of an array of instances, in row-major order: the elements of a slice, or a member of each."""
+
+    __slots__ = ("items", "shape")
+
+    def __init__(self, shape: tuple[int, ...], items: list[Any]) -> None:
+        self.shape, self.items = shape, items
+
+
+class Resolver:
+    """Finds what references stand for."""
+
+    def __init__(self, world: World, values: Values) -> None:
+        self.world, self.values = world, values
+        self.crossed: Any = None  # a conditional component on the way of the last reference
+
+    def resolve(self, ref: Reference, scope: Scope, env: Env | None = None) -> tuple[Any, Subscripts]:
+        """What a reference stands for, and the subscripts that remain to be applied to a variable."""
+        from pliant.frontend.modelica.scopes.program import Found
+
+        names, _subscripts = ref.names, ref.subscripts
+        found: Any = self.world.top(names[0]) if ref.rooted else self.world.find(names[0], scope)
+        k = 1
+        while isinstance(found, ClassUse):
+            if k == len(names):
+                return found, ()
+            primitive = found.primitive
+            if primitive is not None and primitive.is_enumeration:
+                return self._literal(primitive, names[k], ref), ()
+            inst = found.instance
+            inner: Any = inst.class_member(names[k])
+            if inner is None:
+                element = inst.table.elements.get(names[k])
+                if element is None:
+                    raise self._no_member(ref, k, inst.cls.name, inst.table.elements, scope)
+                if element.is_protected:
+                    text = f"`{ref.text}`: `{names[k]}` of `{inst.cls.name}` is protected"
+                    raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
+                inner = Found(inst, element)
+            found = inner
+            k += 1
+        if found is None:
+            raise self.missing(ref, scope)
+        self.crossed = found.element.node if found.element.node.condition is not None else None
+        thing = found.inst.child(found.element.name)
+        is_foreign = found.inst.is_class and found.inst is not scope.inst and found.element.node.variability == ""
+        if is_foreign and not found.inst.cls.kind.endswith("function"):
+            text = f"`{names[0]}` is a component of a class around, and no constant"
+            raise problem(text, ref, path=scope.inst.path, rule="5.3.1", hint="pass it on as a parameter")
+        return self.members(thing, ref, k, scope, env)
+
+    def members(self, thing: Any, ref: Reference, k: int, scope: Scope, env: Env | None) -> tuple[Any, Subscripts]:
+        """The rest of a reference from name k on, `thing` being what the names before stand for."""
+        subscripts = ref.subscripts
+        rest: Subscripts = subscripts[k - 1] if subscripts else ()
+        if rest and not isinstance(thing, Var):
+            thing, rest = self._picked(thing, rest, ref, scope, env)
+        for j in range(k, len(ref.names)):
+            if thing is ABSENT:
+                return ABSENT, ()
+            if rest:
+                raise problem(f"`{ref.text}`: a variable has no members", ref, path=scope.inst.path, rule="5.3.2")
+            thing = self._member(thing, ref, j, scope)
+            rest = subscripts[j] if subscripts else ()
+            if rest and not isinstance(thing, Var) and not (isinstance(thing, ThingGroup) and _is_variable(thing)):
+                thing, rest = self._picked(thing, rest, ref, scope, env)
+        return thing, rest
+
+    def _member(self, thing: Any, ref: Reference, j: int, scope: Scope) -> Any:
+        name = ref.names[j]
+        if isinstance(thing, Inst):
+            found = thing.child(name)
+            if found is None:
+                raise self._no_member(ref, j, thing.cls.name, thing.table.elements, scope)
+            element = thing.table.elements.get(name)
+            if element is not None and element.node.condition is not None:  # type: ignore[union-attr]
+                self.crossed = element.node
+            if element is not None and element.is_protected:
+                text = f"`{ref.text}`: `{name}` of `{thing.cls.name}` is protected"
+                raise problem(text, ref, path=scope.inst.path, rule="4.1", hint="use a public element")
+            return found
+        if isinstance(thing, (Many, ThingGroup)):
+            items = thing.elements if isinstance(thing, Many) else thing.items
+            parts = [self._member(one, ref, j, scope) for one in items]
+            if parts and isinstance(parts[0], (Many, ThingGroup)):
+                inner = [one for part in parts for one in (part.elements if isinstance(part, Many) else part.items)]
+                return ThingGroup((*thing.shape, *parts[0].shape), inner)
+            if parts and all(one is ABSENT for one in parts):
+                return ABSENT
+            return ThingGroup(thing.shape, parts)
+        if isinstance(thing, Var):
+            text = f"`{ref.text}`: `{thing.path}` is {thing.base} and has no member `{name}`"
+            raise problem(text, ref, path=scope.inst.path, rule="5.3.2")
+        raise self._no_member(ref, j, "it", {}, scope)
+
+    def _picked(
+        self, thing: Any, given: Subscripts, ref: Reference, scope: Scope, env: Env | None
+    ) -> tuple[Any, Subscripts]:
+        """Some elements of an array of instances; the subscripts must be known."""
+        if thing is ABSENT:
+            return ABSENT, ()
+        if not isinstance(thing, (Many, ThingGroup)):
+            raise problem(f"`{ref.text}`: a scalar has subscripts", ref, path=scope.inst.path, rule="10.5")
+        shape = thing.shape
+        items = thing.elements if isinstance(thing, Many) else thing.items
+        if len(given) > len(shape):
+            text = f"`{ref.text}`: {len(given)} subscripts are given, the array has {len(shape)} dimensions"
+            raise problem(text, ref, path=scope.inst.path, rule="10.5")
+        picks: list[Any] = []
+        for axis, size in enumerate(shape):
+            if axis >= len(given) or isinstance(given[axis], Colon):
+                picks.append(list(range(1, size + 1)))
+                continue
+            inner = {**(env or {}), "end": size}
+            self.values.reasons.append(f"the subscript in `{ref.text}`")
+            try:
+                value = self.values.value(given[axis], scope, inner)
+            finally:
+                self.values.reasons.pop()
+            numbers = [ordinal(one) for one in value] if isinstance(value, np.ndarray) else ordinal(value)
+            for number in numbers if isinstance(numbers, list) else [numbers]:
+                if not 1 <= number <= size:
+                    text = f"`{ref.text}`: the subscript {number} is outside of 1 to {size}"
+                    raise problem(text, ref, path=scope.inst.path, rule="10.5.1")
+            picks.append(numbers)
+        kept = tuple(len(one) for one in picks if isinstance(one, list))
+        chosen = []
+        for index in product(*(one if isinstance(one, list) else [one] for one in picks)):
+            place = 0
+            for number, size in zip(index, shape, strict=True):
+                place = place * size + number - 1
+            chosen.append(items[place])
+        return (chosen[0] if not kept else ThingGroup(kept, chosen)), ()
+
+    def try_class(self, ref: Reference, scope: Scope) -> ClassUse | None:
+        """The class that a reference names; None where it names something else or nothing."""
+        if ref.subscripts or ref.names[0] == "time":
+            return None
+        found: Any = self.world.top(ref.names[0]) if ref.rooted else self.world.find(ref.names[0], scope)
+        for name in ref.names[1:]:
+            if not isinstance(found, ClassUse):
+                return None
+            found = found.instance.class_member(name)
+        return found if isinstance(found, ClassUse) else None
+
+    def _literal(self, primitive: Any, name: str, ref: Reference) -> EnumValue:
+        literals = primitive.entry.definition.literals or ()
+        for place, one in enumerate(literals, 1):
+            if one.name == name:
+                return EnumValue(primitive, place, name)
+        text = f"`{primitive.entry.full_name}` has no value `{name}`"
+        raise problem(text, ref, rule="4.9.5", hint=nearest(name, [one.name for one in literals]))
+
+    def missing(self, ref: Reference, scope: Scope) -> Exception:
+        """Nothing has that name."""
+        known: set[str] = set()
+        at: Scope | None = scope
+        while at is not None:
+            known |= at.layer.names | set(at.layer.imports)
+            at = at.layer.up
+        name = ref.names[0]
+        hint = nearest(name, known) or "declare it"
+        return problem(f"`{name}` is not declared", ref, path=scope.inst.path, rule="5.3.1", hint=hint)
+
+    def _no_member(self, ref: Reference, k: int, owner: str, known: Any, scope: Scope) -> Exception:
+        text = f"`{'.'.join(ref.names[: k + 1])}`: `{owner}` has no element `{ref.names[k]}`"
+        return problem(text, ref, path=scope.inst.path, rule="5.3.2", hint=nearest(ref.names[k], known))
+
+
+def _is_variable(group: ThingGroup) -> bool:
+    return bool(group.items) and isinstance(group.items[0], Var)

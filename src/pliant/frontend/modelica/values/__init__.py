@@ -1,0 +1,1 @@
+"""Values of expressions, as far as they are known before the simulation."""
