@@ -249,7 +249,7 @@ class FmuLayout:
 
 
 def unit_table(layout: FmuLayout) -> tuple[int, ...]:
-    """What the host is told about co-simulation: event mode, early return, derivatives of inputs, equal steps, inputs
+    """Co-simulation, as the host needs it: event mode, early return, derivatives of inputs, equal steps, inputs
     that are set during a step."""
     one, two = layout.interface, layout.description.major == 2
     if one.kind != "co-simulation":

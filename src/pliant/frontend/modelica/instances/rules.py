@@ -1,6 +1,6 @@
 """Rules that classes and declarations have to keep, by the kind of class (4.7, 7.1.3) and by prefixes (4.4).
 
-Each class is looked at once, when its first instance is made; prefixes are looked at for each component.
+Each class is checked once, when its first instance is made; prefixes are checked for each component.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values of expressions on demand: constants, parameters, sizes and conditions.
 
-Only what is needed is looked at: the branch of an if-expression that is taken, the element that is meant. A variable
+Only what is needed is evaluated: the branch of an if-expression that is taken, the element that is meant. A variable
 whose value is being found already is a cycle, which is named with its path. What cannot be known before the
 simulation raises NotKnown. ``env`` holds names that stand for values: loop variables, locals of a function, ``end``.
 """
