@@ -17,7 +17,6 @@ from pliant import (
     InitialValueError,
     ModelError,
     ModelEvaluationError,
-    NotSupportedError,
     UnknownNameError,
 )
 from pliant.codegen import compiler
@@ -165,7 +164,7 @@ def test_no_such_file(name: str, tmp_path: Path) -> None:
     [
         ("nowhere.c", ModelError, "no file nowhere.c"),
         ("nowhere.mo", ModelError, "nowhere.mo"),
-        ("pump.fmu", NotSupportedError, "FMU"),
+        ("pump.fmu", pliant.FmuError, "no file pump.fmu"),
     ],
 )
 def test_load(source: str, kind: type[pliant.PliantError], words: str) -> None:

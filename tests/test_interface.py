@@ -22,7 +22,7 @@ import pliant
 
 CALLABLES = public_callables()
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-N_THREADS = 9
+N_THREADS = 10
 
 
 def arguments_of(name: str) -> list[inspect.Parameter]:

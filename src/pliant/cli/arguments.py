@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 import pliant
-from pliant.sources import is_fmu
 
 # ------------------------------------------------------------------------------------- options of Modelica
 
@@ -197,6 +196,8 @@ def load_model(
     fmu_option: list[str] | None = None,
 ) -> pliant.Model:
     """A Modelica file or folder, an FMU, or a C file with its macros."""
+    from pliant.sources import is_fmu  # brings the front end along
+
     if is_fmu(file):
         if options or define:
             raise pliant.ArgumentError(

@@ -47,7 +47,7 @@ class CosimSimulation(FmuSimulation):
             words = self.model.error_text(self.instance) or "it gave no reason"
             raise ModelEvaluationError(
                 f"{self.model.name}: initialisation failed at t = {self.request.start:g}: {words}",
-                hint="check parameters, start values and inputs; options={'log': True} of pliant.load records more messages",
+                hint="check parameters and inputs; options={'log': True} of pliant.load records more messages",
                 time=self.request.start,
             )
         super().went(status)
