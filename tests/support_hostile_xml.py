@@ -136,7 +136,6 @@ _same("version 1.0", lambda text: text.replace('fmiVersion="2.0"', 'fmiVersion="
 _same("version 4.0", lambda text: text.replace('fmiVersion="2.0"', 'fmiVersion="4.0"').replace('"3.0"', '"4.0"'))
 _same("no variables", cut("<ModelVariables>", "</ModelVariables>"))
 _same("neither kind", lambda text: cut("<CoSimulation ", "/>")(cut("<ModelExchange ", "/>")(text)))
-_same("needs a tool", swap('modelIdentifier="filter"', 'modelIdentifier="filter" needsExecutionTool="true"', 2))
 _same("unit with factor zero", swap('factor="1000"', 'factor="0"'))
 _same("unit with factor NaN", swap('factor="1000"', 'factor="NaN"'))
 _same("unit twice", swap("</UnitDefinitions>", '<Unit name="s"/></UnitDefinitions>'))

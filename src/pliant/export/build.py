@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ FLAGS = (
 )
 COLD = ("start", "least_norm", "plan", "order", "colour", "pattern", "simulation", "export", "lu_sparse_tree")  # not in
 # the steps: made small
+_compiling = threading.Lock()  # several threads would compile the same runtime
 LARGE = 2_000_000  # characters of text from which on compiling quickly matters more
 
 
@@ -150,14 +152,15 @@ def _runtime(target: Platform, sources: SourceSet, folder: Path) -> list[Path]:
     words = " ".join((target.name, *FLAGS, *COLD)).encode()
     key = hashlib.sha256(b"\0".join([*texts, version, words])).hexdigest()
     cache, stem = cache_folder(), f"runtime-{target.name}-{key[:24]}"
-    found = find_library(cache, stem)
-    if found is None:
-        objects = _compile(target, files, folder, include)
-        archive = folder / "libruntime.a"
-        _call([*archiver, "rcs", str(archive), *map(str, objects)], "the runtime", folder)
-        with new_file(cache, stem, SUFFIX) as (_, place):
-            shutil.copyfile(archive, place)
-            found = keep_library(cache, stem, place)
+    with _compiling:
+        found = find_library(cache, stem)
+        if found is None:
+            objects = _compile(target, files, folder, include)
+            archive = folder / "libruntime.a"
+            _call([*archiver, "rcs", str(archive), *map(str, objects)], "the runtime", folder)
+            with new_file(cache, stem, SUFFIX) as (_, place):
+                shutil.copyfile(archive, place)
+                found = keep_library(cache, stem, place)
     archive = folder / "libruntime_kept.a"
     shutil.copyfile(found, archive)  # the cache may be tidied meanwhile
     return [archive]
