@@ -13,7 +13,7 @@ from itertools import count
 from math import prod
 
 from pliant.errors import NotSupportedError, PliantError
-from pliant.expr.build import binary, const, logical_and, logical_not, value_of, var
+from pliant.expr.build import binary, const, logical_and, logical_not, sub, value_of, var
 from pliant.frontend.flat.expressions import (
     NONE,
     ClockInterval,
@@ -24,10 +24,11 @@ from pliant.frontend.flat.expressions import (
 )
 from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
-from pliant.ir import Clock, Kept, Kind, Op, Refusal, Span, Variable
+from pliant.ir import Clock, Equation, Kept, Kind, Op, Refusal, Span, Variable
 
 _REFUSED = {
     "delay": "delay(...) is not supported",
@@ -55,6 +56,10 @@ class Discretes:
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
         self.delays = count()
+        self.current: dict[int, Value] = {}  # in an algorithm section: what it has set so far
+        self.initial_values: dict[int, tuple[list[int], Span | None]] = {}  # from initial algorithms
+        self.extras: list[Equation] = []  # for variables that stand for expressions
+        self.stand_ins: dict[int, int] = {}  # such an expression -> its variable
 
     # ------------------------------------------------------------------------------------ who sets what
 
@@ -217,6 +222,8 @@ class Discretes:
 
     def variable(self, position: int, number: int) -> Value:
         """What an expression reads that names a variable."""
+        if position in self.current:
+            return self.current[position]
         if not is_discrete(self.flat.variables[position]):
             return self.symbols.value(position)
         return self.value(position) if self.early is None else self._stand_in(position, number)
@@ -234,7 +241,7 @@ class Discretes:
         assert isinstance(node, FlatBuiltin)
         name = node.name
         if name == "der":
-            return self._of(node.operands[0], self.symbols.derivative_of, self.symbols.derivative_at)
+            return self._of(node.operands[0], self.symbols.derivative_of, self._derivative)
         if name in ("pre", "previous"):
             return self._past(node.operands[0])
         if name in ("edge", "change"):
@@ -249,24 +256,44 @@ class Discretes:
         node = self.nodes[operand]
         if isinstance(node, VariableRef):
             return whole(node.variable)
-        return map1(lambda e: one(self._number(e)), self.run.value(operand))
+        current, self.current = self.current, {}  # the variable itself, not what a section has assigned to it
+        try:
+            value = self.run.value(operand)
+        finally:
+            self.current = current
+        return map1(one, value)
 
     def _number(self, e: int) -> int:
         """The variable that a node is."""
         node = self.g.nodes[e]
         if node[0] != Op.VAR:
             raise NotSupportedError(
-                "der(...) or pre(...) of an expression is not supported, only of a variable",
+                "pre(...) of an expression is not supported, only of a variable",
                 hint="introduce a variable: `v = expression`",
             )
         return int(node[1])
+
+    def _derivative(self, e: int) -> int:
+        """der(e): of what does not move 0, of an expression that of a variable that stands for it."""
+        node = self.g.nodes[e]
+        if not self.run.masks.of(e) & ~PARAM:
+            return const(self.g, 0.0)
+        if node[0] == Op.VAR:
+            return self.symbols.derivative_at(int(node[1]))
+        known = self.stand_ins.get(e)
+        if known is None:
+            new = self.new_symbol(f"$of{len(self.stand_ins) + 1}", Kind.UNKNOWN, None)
+            known = self.stand_ins[e] = int(self.g.nodes[new][1])
+            self.extras.append(Equation(sub(self.g, new, e), None, "derivative"))
+        return self.symbols.derivative_at(known)
 
     def _past(self, operand: int) -> Value:
         def whole(position: int) -> Value:
             is_set = is_discrete(self.flat.variables[position])
             return self.before(position) if is_set else self._before_state(position)
 
-        def one(number: int) -> int:
+        def one(e: int) -> int:
+            number = self._number(e)
             position = self.symbols.owner[number]
             return scalars(whole(position))[number - self.symbols.base[position]]
 

@@ -45,12 +45,11 @@ from pliant.expr.build import (
     variables_of,
 )
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, VariableRef
+from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, FlatLoop, VariableRef
 from pliant.frontend.flat.model import (
-    FlatAlgorithm,
     FlatAssert,
-    FlatAssign,
     FlatEquation,
+    FlatFor,
     FlatIf,
     FlatItem,
     FlatReinit,
@@ -59,7 +58,6 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.symbols import is_discrete
 from pliant.frontend.scalar.values import scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
@@ -82,7 +80,7 @@ class _How:
 
     under: tuple[_Frame, ...]
     span: Span | None
-    order: int | None = None  # of a statement in its algorithm section
+    active: int = NONE  # whether everything around it says so, where that is known already
 
 
 @dataclass(frozen=True)
@@ -118,8 +116,12 @@ class EventBuilder:
         self.nodes = discretes.nodes
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
-        self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
+        self.triggers: dict[
+            tuple[int, tuple[int, ...]], int
+        ] = {}  # condition, point of a loop -> node that is true when it rises
         self.floors: dict[int, int] = {}
+        #: variable with a memory -> what algorithm sections leave in it, scalar by scalar, and their place
+        self.given: dict[int, tuple[list[int], Span | None]] = {}
 
     def finish(self) -> Events:
         """All memories, after the equations have been read."""
@@ -141,47 +143,22 @@ class EventBuilder:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
         found: dict[int, list[list[_Branch]]] = {}
         standing: list[_Row] = []
-        for item, under in framed(self.flat.equations):
+        for item, under in framed(self.flat.equations, self.run.over):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
-                self._equation(item, _How(under, item.span), found, standing)
+                self._equation(item, _How(under, item.span, self._at_point(under)), found, standing)
             elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
                 raise NotSupportedError(
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
                     hint="write the equation for the whole array",
                 )
-        for section in self.flat.algorithms:
-            self._section(section, found, standing)
         self._solve_standing(found, standing)
-        for lists in found.values():
-            for own in lists:  # the last assignment in an algorithm section goes first
-                own.sort(key=lambda one: -(one.how.order or 0))
         return found
 
-    def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
-        """Assignments to discrete variables that do not read each other's new values."""
-        items = list(framed(section.body))
-        targets = {v for item, _ in items if isinstance(item, FlatAssign) for v in self.run.tape.reads(item.target)}
-        for order, (item, under) in enumerate(items, 1):
-            if isinstance(item, _ACTIONS):
-                continue
-            conditions = [frame.condition for frame in under if frame.condition != NONE] if len(targets) > 1 else []
-            read = [v for e in conditions for v in self.run.tape.reads(e)]
-            if isinstance(item, FlatAssign):
-                read += self.run.tape.reads(item.value)
-            is_known = isinstance(item, FlatAssign) and all(is_discrete(self.flat.variables[v]) for v in targets)
-            if not isinstance(item, FlatAssign) or not is_known or not targets.isdisjoint(read):
-                raise NotSupportedError(
-                    f"{item.span or section.span}: this algorithm section is not supported: it has a loop, sets a "
-                    "continuous variable, or reads what it sets",
-                    hint="write equations, or put the statements into a function",
-                )
-            self._equation(item, _How(under, item.span, order), found, standing)
-
     def _equation(
-        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+        self, item: FlatEquation, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
     ) -> None:
         """What one equation or assignment for discrete variables sets."""
-        left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
+        left, right = item.left, item.right
         node = self.nodes[left]
         if isinstance(node, VariableRef) and self.flat.variables[node.variable].type.base is not BaseType.REAL:
             position = node.variable
@@ -193,7 +170,7 @@ class EventBuilder:
         if isinstance(zero, FlatLiteral) and zero.value == 0 and not isinstance(node, VariableRef):
             raise self._not_solved(how.span)
         pairs = self._sides(left, right)
-        if not how.under and how.order is None:
+        if not how.under:
             standing += [_Row(one, other, how) for one, other in pairs]
             return
         for target, value in pairs:
@@ -274,21 +251,25 @@ class EventBuilder:
         before = scalars(self.d.before(position))
         starts = self._starts(position)
         clock = self.flat.variables[position].clock
+        given, place = self.given.get(position, ([], None))
         for k, own in enumerate(branches or [[] for _ in before]):
             number = self.symbols.base[position] + k
             value = before[k]
+            if given:
+                value = given[k] if clock == NONE else choose(self.g, self.d.tick(clock, place), given[k], value)
             for one in reversed(own):
                 if one.how.under:
-                    value = choose(self.g, self._active(one.how.under), one.value, value)
-                elif clock != NONE and one.how.order is None:
+                    active = self._active(one.how.under) if one.how.active == NONE else one.how.active
+                    value = choose(self.g, active, one.value, value)
+                elif clock != NONE:
                     value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
                 else:
                     value = one.value
-            if not own:
+            if not own and not given:
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
-            span = own[0].how.span if own else self.symbols.variables[number].span
+            span = place or (own[0].how.span if own else self.symbols.variables[number].span)
             self.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 
     def _starts(self, position: int) -> list[int]:
@@ -311,12 +292,19 @@ class EventBuilder:
                 active = logical_and(self.g, active, never)
         return active
 
-    def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
-        return self._rise(condition, span) if is_when else self.run.scalar(condition)
+    def _at_point(self, under: tuple[_Frame, ...]) -> int:
+        """Activation of conditions that depend on the variable of a loop: asked for while it has its value."""
+        conditions = [e for frame in under for e in (frame.condition, *(b for b, _ in frame.before)) if e != NONE]
+        depends = self.run.tape.depends
+        return self._active(under) if any(depends[e] >> 2 for e in conditions) else NONE
 
-    def _rise(self, which: int, span: Span | None) -> int:
+    def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
+        return self.rise(condition, span) if is_when else self.run.scalar(condition)
+
+    def rise(self, which: int, span: Span | None) -> int:
         """True in the round of an event in which a condition becomes true."""
-        known = self.triggers.get(which)
+        point = tuple(self.run.points) if self.run.tape.depends[which] >> 2 else ()  # in a loop, one each
+        known = self.triggers.get((which, point))
         if known is not None:
             return known
         node, g = self.nodes[which], self.g
@@ -325,16 +313,16 @@ class EventBuilder:
             known = self.run.scalar(which)
         elif isinstance(node, FlatArray):
             spans = self.run.tape.spans
-            known = self._rise(node.elements[0], spans[node.elements[0]])
+            known = self.rise(node.elements[0], spans[node.elements[0]])
             for one in node.elements[1:]:
-                known = logical_or(g, known, self._rise(one, spans[one]))
+                known = logical_or(g, known, self.rise(one, spans[one]))
         else:
             condition = self.run.scalar(which)
             now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
             known = logical_and(g, now, logical_not(g, before))
             if self.d.initial not in variables_of(g, condition):
                 known = logical_and(g, known, logical_not(g, self.d.is_initial()))
-        self.triggers[which] = known
+        self.triggers[which, point] = known
         return known
 
     def _memory(self, name: str, expression: int, start: int, span: Span | None) -> tuple[int, int]:
@@ -375,7 +363,12 @@ class EventBuilder:
         is_warning = isinstance(item, FlatAssert) and not item.is_error
         if is_warning or (at_end and not isinstance(item, FlatReinit)):
             return  # nothing that the run depends on
-        active = self._active(under)
+        self.act(item, self._active(under))
+
+    def act(self, item: FlatItem, active: int) -> None:
+        """The same where it is known when it happens."""
+        if isinstance(item, FlatAssert) and not item.is_error:
+            return
         if isinstance(item, FlatReinit):
             states = scalars(self.run.value(item.state))
             values = scalars(self.run.value(item.value))
@@ -397,21 +390,32 @@ class EventBuilder:
         return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)
 
 
-def framed(items: tuple[FlatItem, ...]) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
-    """Items inside of when and if, in order, with the conditions around them; other items as they are."""
-    stack: list[tuple[FlatItem, tuple[_Frame, ...]]] = [(item, ()) for item in reversed(items)]
-    while stack:
-        item, under = stack.pop()
+def framed(
+    items: tuple[FlatItem, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    """Items inside of when, if and for, in order, with the conditions around them, and once for each point of a loop.
+
+    What an item means at a point must be asked for before the next one is taken.
+    """
+    return _framed(items, (), over)
+
+
+def _framed(
+    items: tuple[FlatItem, ...], under: tuple[_Frame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    for item in items:
+        if isinstance(item, FlatFor):
+            for _ in over(item.loops):
+                yield from _framed(item.body, under, over)
+            continue
         if not isinstance(item, (FlatWhen, FlatIf)):
             yield item, under
             continue
-        inner: list[tuple[FlatItem, tuple[_Frame, ...]]] = []
         before: tuple[tuple[int, Span | None], ...] = ()
         for branch in item.branches:
             frame = _Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
-            inner += [(one, (*under, frame)) for one in branch.body]
+            yield from _framed(branch.body, (*under, frame), over)
             before = (*before, (branch.condition, branch.span))
         if isinstance(item, FlatIf):
             frame = _Frame(NONE, item.span, False, before)
-            inner += [(one, (*under, frame)) for one in item.otherwise]
-        stack.extend(reversed(inner))
+            yield from _framed(item.otherwise, (*under, frame), over)

@@ -16,17 +16,46 @@ from itertools import count
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
-from pliant.frontend.flat.expressions import FlatIndex, FlatTuple, LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatAssign, FlatFor, FlatIf, FlatItem
+from pliant.frontend.flat.expressions import LocalRef, VariableRef
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert
 from pliant.frontend.flat.types import BaseType, Type
-from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.statements import Frame
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 
 MAX_DEPTH = 60
 External = Callable[[str, str, list[Value]], Value]
+
+
+class CallFrame(Frame):
+    """One call of a function: its locals."""
+
+    def __init__(self, calls: Calls, function: int) -> None:
+        super().__init__(calls.run, f"function `{calls.functions[function].name}`")
+        self.calls, self.function = calls, function
+
+    def values(self) -> list[Value | None]:
+        """See Frame."""
+        return self.run.locals[self.function]
+
+    def set_values(self, values: list[Value | None]) -> None:
+        """See Frame."""
+        self.run.locals[self.function] = values
+
+    def default(self, k: int) -> Value:
+        """See Frame."""
+        return self.calls.default(self.calls.functions[self.function].locals[k].type)
+
+    def define(self, node: LocalRef | VariableRef, value: Value) -> None:
+        """See Frame."""
+        assert isinstance(node, LocalRef)
+        self.calls._define(self.function, node.number, value)
+
+    def assertion(self, item: FlatAssert) -> None:
+        """See Frame."""
+        self.calls.assertion(item, self.calls.functions[self.function].name)
 
 
 class Calls:
@@ -67,6 +96,7 @@ class Calls:
             values = list(run.values)
             args = [a if self._is_real(function, k) else self._number(a) for k, a in enumerate(args)]
         is_first = function not in self.active
+        was_deciding, run.deciding = run.deciding, run.deciding or not is_first  # else a recursion would never end
         saved = run.locals[function]
         run.locals[function] = [*args, *([None] * (len(own.locals) - own.n_inputs))]
         self.active.add(function)
@@ -75,11 +105,12 @@ class Calls:
                 given = [run.value(e) for e in own.external.arguments]
                 return [self.external(own.external.symbol, own.name, given)]
             self._begin(function)
-            self._run(function, own.body)
+            CallFrame(self, function).run_items(own.body)
             outputs = range(own.n_inputs, own.n_inputs + own.n_outputs)
             return [self.local(function, k) for k in outputs]
         finally:
             self.depth -= 1
+            run.deciding = was_deciding
             run.locals[function] = saved
             if is_first:
                 self.active.discard(function)
@@ -104,88 +135,6 @@ class Calls:
             if isinstance(old, Arr):
                 value = Arr(old.shape, [value] * len(old.flat))
         self.run.locals[function][k] = value
-
-    def _run(self, function: int, items: tuple[FlatItem, ...]) -> None:
-        for item in items:
-            if isinstance(item, FlatAssign):
-                self._assign(function, item)
-            elif isinstance(item, FlatFor):
-                for _ in self.run.over(item.loops):
-                    self._run(function, item.body)
-            elif isinstance(item, FlatIf):
-                self._choose(function, item)
-            elif isinstance(item, FlatAssert):
-                self.assertion(item, self.functions[function].name)
-            else:
-                kind = type(item).__name__.removeprefix("Flat").lower()
-                raise NotSupportedError(
-                    f"function `{self.functions[function].name}`: a statement of kind `{kind}` is not supported",
-                    hint="write it with assignments, if and for",
-                )
-
-    def _choose(self, function: int, item: FlatIf) -> None:
-        """The branch that is known to hold, or every local as the one that holds leaves it."""
-        run, undecided, last = self.run, [], item.otherwise
-        before = run.locals[function]
-        for branch in item.branches:
-            condition = run.scalar(branch.condition)
-            known = run.decided(condition)
-            if known is None:
-                undecided.append((condition, self._after(function, branch.body, before)))
-            elif known:
-                last = branch.body
-                break
-        if not undecided:
-            self._run(function, last)
-            return
-        found = self._after(function, last, before)
-        for condition, other in reversed(undecided):
-            for k, (a, b) in enumerate(zip(other, found, strict=True)):
-                if a is not b:
-                    of = self.functions[function].locals[k].type
-                    pair = (self.default(of) if one is None else one for one in (a, b))
-                    found[k] = run.select(condition, *pair)
-        run.locals[function] = found
-
-    def _after(self, function: int, items: tuple[FlatItem, ...], before: list[Value | None]) -> list[Value | None]:
-        """Locals after the statements of a branch."""
-        self.run.locals[function] = list(before)
-        try:
-            with self.run.under_condition():
-                self._run(function, items)
-            return self.run.locals[function]
-        finally:
-            self.run.locals[function] = before
-
-    def _assign(self, function: int, item: FlatAssign) -> None:
-        run = self.run
-        target = run.nodes[item.target]
-        if isinstance(target, FlatTuple):
-            source = run.nodes[item.value]
-            taken = [run.value(e) for e in source.elements] if isinstance(source, FlatTuple) else run.value(item.value)
-            assert isinstance(taken, list)
-            for e, value in zip(target.elements, taken, strict=False):
-                if e >= 0:
-                    self._assign_to(function, e, value)
-        else:
-            self._assign_to(function, item.target, run.value(item.value))
-
-    def _assign_to(self, function: int, e: int, value: Value) -> None:
-        """Give a local, or a part of one, a value."""
-        node = self.run.nodes[e]
-        if isinstance(node, LocalRef):
-            self._define(function, node.number, value)
-            return
-        base = self.run.nodes[node.base] if isinstance(node, FlatIndex) else None
-        if not isinstance(node, FlatIndex) or not isinstance(base, LocalRef):
-            raise NotSupportedError(
-                f"function `{self.functions[function].name}` assigns to a part of a record, which is not supported",
-                hint="assign the whole record",
-            )
-        chosen: list[arrays.Subscript] = [
-            ("whole", 0) if s < 0 else ("index", self.run.value(s)) for s in node.subscripts
-        ]
-        self._define(function, base.number, arrays.update(self.run, self.local(function, base.number), value, chosen))
 
     def _number(self, value: Value) -> Value:
         """Integer parameters that steer a recursion must be known, or it would never end."""

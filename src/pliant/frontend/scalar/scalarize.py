@@ -3,6 +3,7 @@
     tape       operands of expressions        interpret  their values, arrays and loops taken apart
     symbols    variables and parameters       discrete   what changes at events only
     functions  inlined, or kept with entries  externals  tables
+    statements of functions and sections      sections   algorithms of the model
     events     when-clauses                   renumber   drops what nothing reads
 
 Nothing is solved or sorted here. Constructs that pliant reads but cannot simulate become refusals of the system;
@@ -14,7 +15,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import choose, sub, value_of, var, variables_of
 from pliant.frontend.flat.expressions import NONE, FlatLiteral, FlatTuple, VariableRef
 from pliant.frontend.flat.model import (
+    FlatAlgorithm,
     FlatAssert,
     FlatEquation,
     FlatFor,
@@ -42,6 +44,7 @@ from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.renumber import drop_unused, unread
+from pliant.frontend.scalar.sections import Sections
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
@@ -72,6 +75,7 @@ def _scalarize(flat: FlatModel, fold_parameters: bool) -> System:
         system = builder.build()
         new = {k: why for k, why in builder.symbols.new_forced.items() if k not in forced}
         if not new:
+            system.experiment = (flat.experiment.start, flat.experiment.stop, flat.experiment.interval)
             system.digest = hashlib.sha256(f"{fold_parameters} {flat.digest}".encode()).hexdigest()
             return system
         forced = _with_sources(tape, forced | new)  # sizes or indices use these: read again with their values
@@ -113,6 +117,7 @@ class _Builder:
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
         run.builtin = Builtins(run, self.events.floor)
+        self.sections = Sections(self.events)
 
     def build(self) -> System:
         """The whole system."""
@@ -122,17 +127,17 @@ class _Builder:
             symbols.evaluate_parameters()
             self.discretes.declare()
             symbols.attributes()
-        if self.flat.initial_algorithms:
-            with self._at(self.flat.initial_algorithms[0].span):
-                raise NotSupportedError("initial algorithms are not supported", hint="write initial equations")
         self._equations(self.flat.equations, system.equations)
+        self._sections(self.flat.algorithms, self.sections.equations, system.equations)
         self._equations(self.flat.initial_equations, system.initial_equations)
         self._parameter_values()
+        self._sections(self.flat.initial_algorithms, self.sections.initial_equations, system.initial_equations)
         self._when_actions()
         with self._at(None):
             taker = StartTaker(self.discretes, self.events.finish())
             system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
+        system.equations += self.discretes.extras
         self._assertions()
         system.events = self.events.completed(system.events)
         system.derivative = symbols.derivative
@@ -159,7 +164,17 @@ class _Builder:
                     self._choice(item, into, point)
             elif isinstance(item, FlatInvoke):
                 with self._at(item.span):
-                    raise NotSupportedError("a call for what it does is not supported", hint="call it for a value")
+                    self.run.value(item.call)  # what it asserts holds for the model
+
+    def _sections(
+        self,
+        sections: tuple[FlatAlgorithm, ...],
+        make: Callable[[FlatAlgorithm], list[Equation]],
+        into: list[Equation],
+    ) -> None:
+        for section in sections:
+            with self._at(section.span):
+                into += make(section)
 
     def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
         with self._at(item.span):
@@ -169,11 +184,6 @@ class _Builder:
                         self._append(self._residual(one), one, (*point, *inner), into)
                     elif isinstance(one, (FlatFor, FlatIf)):
                         self._equations((one,), into, (*point, *inner))
-                    else:
-                        raise NotSupportedError(
-                            "a loop over equations for discrete variables is not supported",
-                            hint="write the equation for the whole array",
-                        )
 
     def _choice(self, item: FlatIf, into: list[Equation], point: tuple[int, ...]) -> None:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
@@ -277,18 +287,16 @@ class _Builder:
 
     def _when_actions(self) -> None:
         """reinit, terminate and assertions in when-clauses."""
-        sections = (self.flat.equations, *(section.body for section in self.flat.algorithms))
-        for items in sections:
-            for item, under in framed(items):
-                if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
-                    with self._at(item.span):
-                        self.events.action(item, under)
+        for item, under in framed(self.flat.equations, self.run.over):
+            if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
+                with self._at(item.span):
+                    self.events.action(item, under)
 
     def _assertions(self) -> None:
         """Assertions that hold always, outside of when-clauses."""
         self.run.events = False
-        for item in self.flat.equations:
-            if isinstance(item, FlatAssert):
+        for item, under in framed(self.flat.equations, self.run.over):
+            if not under and isinstance(item, FlatAssert):
                 with self._at(item.span):
                     self._check(item)
 
@@ -310,7 +318,7 @@ class _Builder:
 
     def _finish(self) -> None:
         system, discretes = self.system, self.discretes
-        system.checks += self.calls.checks
+        system.checks += [*self.calls.checks, *self.sections.checks]
         unwanted, read = unread(system)
         seen: list[Refusal] = []
         for number in sorted(read):

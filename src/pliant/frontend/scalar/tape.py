@@ -9,22 +9,29 @@ from __future__ import annotations
 
 from pliant.frontend.flat.expressions import (
     LOGICAL,
+    NONE,
+    FlatArray,
     FlatBinary,
     FlatBuiltin,
     FlatChoice,
     FlatComprehension,
+    FlatField,
+    FlatIndex,
     FlatLiteral,
+    FlatRecord,
     FlatReduction,
+    FlatTuple,
     IteratorRef,
     LocalRef,
     TimeRef,
     VariableRef,
     operands,
 )
-from pliant.frontend.flat.model import FlatModel
+from pliant.frontend.flat.model import FlatAlgorithm, FlatAssign, FlatModel, expressions_of, walk
 from pliant.frontend.flat.types import Variability
 
-FUNCTION_BIT = 1  # in `depends`: inside a function; bit 1 + k: on iterator k
+FUNCTION_BIT = 1  # in `depends`: inside a function
+SECTION_BIT = 2  # on what an algorithm section has set so far; bit 2 + k: on iterator k
 PAST = frozenset({"pre", "previous", "der", "edge", "change"})  # of a variable
 _LEAVES = frozenset({FlatLiteral, VariableRef, TimeRef})
 
@@ -42,18 +49,52 @@ class Tape:
         self.strict: list[tuple[int, ...]] = []
         self.lazy: list[tuple[int, ...]] = []
         self.depends: list[int] = []  # 0: the same everywhere
-        roots = self._read()
+        roots = self._read(self._set_by_sections())
         self.quiet = set(self.reachable(roots))  # under noEvent and smooth
 
-    def _read(self) -> list[int]:
+    def targets(self, section: FlatAlgorithm) -> set[int]:
+        """Variables that an algorithm section sets."""
+        found: set[int] = set()
+        for item in walk(section.body):
+            stack = [item.target] if isinstance(item, FlatAssign) else []
+            while stack:
+                e = stack.pop()
+                if e == NONE:
+                    continue
+                node = self.nodes[e]
+                if isinstance(node, VariableRef):
+                    found.add(node.variable)
+                elif isinstance(node, (FlatIndex, FlatField)):
+                    stack.append(node.base)
+                elif isinstance(node, (FlatTuple, FlatArray)):
+                    stack.extend(node.elements)
+                elif isinstance(node, FlatRecord):
+                    stack.extend(node.fields)
+        return found
+
+    def _set_by_sections(self) -> set[int]:
+        """References in algorithm sections to what these set."""
+        found: set[int] = set()
+        for section in (*self.flat.algorithms, *self.flat.initial_algorithms):
+            targets = self.targets(section)
+            stack = [e for item in walk(section.body) for e in expressions_of(item) if e != NONE]
+            while stack:
+                e = stack.pop()
+                node = self.nodes[e]
+                if isinstance(node, VariableRef) and node.variable in targets:
+                    found.add(e)
+                stack.extend(operands(node))
+        return found
+
+    def _read(self, changing: set[int]) -> list[int]:
         strict, lazy, depends = self.strict.append, self.lazy.append, self.depends
         roots: list[int] = []
-        for node in self.nodes:
+        for number, node in enumerate(self.nodes):
             kind = node.__class__
             if kind in _LEAVES:
                 strict(())
                 lazy(())
-                depends.append(0)
+                depends.append(SECTION_BIT if number in changing else 0)
                 continue
             now: tuple[int, ...] = operands(node)
             later: tuple[int, ...] = ()
@@ -74,9 +115,9 @@ class Tape:
             elif kind is FlatComprehension or kind is FlatReduction:
                 now, later = (), now
                 for loop in node.loops:  # type: ignore[union-attr]
-                    mask &= ~(2 << loop.iterator)
+                    mask &= ~(4 << loop.iterator)
             elif kind is IteratorRef:
-                mask = 2 << node.number  # type: ignore[union-attr]
+                mask = 4 << node.number  # type: ignore[union-attr]
             elif kind is LocalRef:
                 mask = FUNCTION_BIT
             strict(now)
