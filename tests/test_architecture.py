@@ -31,6 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sources",),
     ("model",),
     ("loading",),
+    ("checking",),
     ("tour",),
     ("cli",),
 )

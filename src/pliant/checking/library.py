@@ -17,7 +17,7 @@ from typing import Any
 from pliant.arguments import as_path
 from pliant.calls import by_keyword
 from pliant.checking.examples import example_names, roots_of
-from pliant.checking.report import STAGES, LibraryReport, Row
+from pliant.checking.report import STAGES, LibraryReport, LibraryRow, fail
 from pliant.errors import ArgumentError
 from pliant.frontend.reading import check_frontend
 
@@ -31,7 +31,7 @@ def check_library(
     jobs: int | None = None,
     timeout: float = 150.0,
     frontend: str | None = None,
-    progress: Callable[[Row, int, int], object] | None = None,
+    progress: Callable[[LibraryRow, int, int], object] | None = None,
 ) -> LibraryReport:
     """Simulate the examples of a library and say how far each comes: read, sorted, started, simulated, as it should be.
 
@@ -43,8 +43,8 @@ def check_library(
     frontend   as in :func:`pliant.load`.
     progress   called with each row when it is done, how many are, and of how many.
 
-    A curve matches where it lies in a tube around the reference, .2 % of the time span wide on each side, or leaves it by
-    no more than 1 % (NRMSE).
+    A curve matches where it lies in a tube around the reference, .2 % of the time span wide on each side, or leaves it
+    by no more than 1 % (NRMSE).
     """
     root = as_path("the folder", folder)
     sources = {one.stem.split(" ")[0]: one for one in roots_of(root)}
@@ -59,7 +59,7 @@ def check_library(
     wanted = _names(names, root)
     tasks = [_task(name, sources, curves, chosen) for name in wanted]
     rows = _run_all(tasks, jobs or os.cpu_count() or 1, float(timeout), progress)
-    return LibraryReport(str(root), tuple(rows))
+    return LibraryReport(folder=str(root), rows=tuple(rows))
 
 
 def _names(names: Iterable[str] | None, root: Path) -> list[str]:
@@ -106,13 +106,13 @@ def _run_all(
     tasks: Sequence[dict[str, Any]],
     jobs: int,
     timeout: float,
-    progress: Callable[[Row, int, int], object] | None,
-) -> list[Row]:
+    progress: Callable[[LibraryRow, int, int], object] | None,
+) -> list[LibraryRow]:
     done = 0
     lock = threading.Lock()
     running: set[subprocess.Popen[str]] = set()
 
-    def one(task: dict[str, Any]) -> Row:
+    def one(task: dict[str, Any]) -> LibraryRow:
         nonlocal done
         row = _run(task, timeout, running)
         with lock:
@@ -133,7 +133,7 @@ def _run_all(
             raise
 
 
-def _run(task: dict[str, Any], timeout: float, running: set[subprocess.Popen[str]]) -> Row:
+def _run(task: dict[str, Any], timeout: float, running: set[subprocess.Popen[str]]) -> LibraryRow:
     begin = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "pliant.checking.worker"],
@@ -157,11 +157,11 @@ def _run(task: dict[str, Any], timeout: float, running: set[subprocess.Popen[str
         running.discard(process)
     row = _row(task, out)
     if late:
-        row.fail("Timeout: the example took too long", f"it did not end within {timeout:g} s")
+        fail(row, "Timeout: the example took too long", f"it did not end within {timeout:g} s")
         row.seconds = time.monotonic() - begin
     elif process.returncode != 0:
         last = err.strip().splitlines()[-1:] or ["no message"]
-        row.fail("Crash: the process died", f"the process ended with code {process.returncode}: {last[0]}")
+        fail(row, "Crash: the process died", f"the process ended with code {process.returncode}: {last[0]}")
     return row
 
 
@@ -176,9 +176,9 @@ def _kill(process: subprocess.Popen[str]) -> None:
         pass
 
 
-def _row(task: dict[str, Any], out: str) -> Row:
+def _row(task: dict[str, Any], out: str) -> LibraryRow:
     """What the answers of the process say."""
-    row = Row(task["name"])
+    row = LibraryRow(name=task["name"])
     for text in out.splitlines():
         try:
             line = json.loads(text)
@@ -187,7 +187,7 @@ def _row(task: dict[str, Any], out: str) -> Row:
         row.seconds = line.get("seconds", row.seconds)
         passed = line.get("passed")
         if passed is None:
-            row.fail(line["error_class"], line["error"], line["failed"])
+            fail(row, line["error_class"], line["error"], line["failed"])
             continue
         if passed in STAGES:
             setattr(row, passed, True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import json
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pliant.arguments import as_path
+from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError, OutputError
 from pliant.plain import plain
 
@@ -23,8 +25,9 @@ HEADINGS = {
 }
 
 
-@dataclass
-class Row:
+@by_keyword_class
+@dataclass(kw_only=True)
+class LibraryRow:
     """How far one example came. Stages: True passed, False failed, None not reached (match: or no reference)."""
 
     name: str
@@ -39,22 +42,24 @@ class Row:
     error_class: str = ""
     seconds: float = 0.0  # of CPU, without the C compiler; where time ran out, of the clock
 
-    def fail(self, error_class: str, error: str, stage: str = "") -> None:
-        """The first stage that was not passed failed; ``stage``: this one, those before it are passed."""
-        for one in STAGES:
-            if one == stage or (not stage and getattr(self, one) is None):
-                setattr(self, one, False)
-                break
-            setattr(self, one, True)
-        self.error, self.error_class = error, error_class
+
+def fail(row: LibraryRow, error_class: str, error: str, stage: str = "") -> None:
+    """The first stage that was not passed failed; ``stage``: this one, those before it are passed."""
+    for one in STAGES:
+        if one == stage or (not stage and getattr(row, one) is None):
+            setattr(row, one, False)
+            break
+        setattr(row, one, True)
+    row.error, row.error_class = error, error_class
 
 
-@dataclass
+@by_keyword_class
+@dataclass(kw_only=True)
 class LibraryReport:
     """Rows by example, in the order asked for."""
 
     folder: str
-    rows: tuple[Row, ...] = field(default_factory=tuple)
+    rows: tuple[LibraryRow, ...] = field(default_factory=tuple)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -119,46 +124,50 @@ class LibraryReport:
         for row in self.rows:
             stages = " ".join(f"{marks[getattr(row, one)]:>9}" for one in STAGES)
             size = "" if row.nrmse is None else f"{row.nrmse:.2g}"
-            lines.append(
-                f"{row.name:{width}} {stages} {size:>8} {row.seconds:8.1f}  {row.error.splitlines()[0] if row.error else ''}"
-            )
+            error = row.error.splitlines()[0] if row.error else ""
+            lines.append(f"{row.name:{width}} {stages} {size:>8} {row.seconds:8.1f}  {error}")
         counts = self.counts
         lines += ["", ", ".join(f"{HEADINGS.get(one, one)} {n}" for one, n in counts.items()), ""]
         lines += [f"{len(names):5d}  {kind}" for kind, names in self.failures.items()]
         return "\n".join(lines)
 
     def _page(self) -> str:
-        marks = {True: ("yes", "yes"), False: ("no", "no"), None: ("", "not")}
-        rows = []
-        for row in self.rows:
-            cells = "".join(f'<td class="{marks[v][1]}">{marks[v][0]}</td>' for v in (getattr(row, s) for s in STAGES))
-            size = "" if row.nrmse is None else f"{row.nrmse:.2g}"
-            text = html.escape(row.error)
-            rows.append(
-                f"<tr><td>{html.escape(row.name)}</td>{cells}<td>{size}</td><td>{html.escape(row.signal)}</td>"
-                f"<td>{row.seconds:.1f}</td><td>{text}</td></tr>"
-            )
-        kinds = "".join(
-            f"<tr><td>{len(names)}</td><td>{html.escape(kind)}</td><td>{html.escape(', '.join(names[:5]))}"
-            f"{' …' if len(names) > 5 else ''}</td></tr>"
-            for kind, names in self.failures.items()
-        )
-        packages = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{own['examples']}</td>"
-            + "".join(f"<td>{own[one]}</td>" for one in STAGES)
-            + "</tr>"
-            for name, own in {**self.packages, "all": self.counts}.items()
-        )
-        heads = "".join(f"<th>{HEADINGS[one]}</th>" for one in STAGES)
+        heads = [HEADINGS[one] for one in STAGES]
+        packages = {**self.packages, "all": self.counts}
+        counts = ([name, *(str(own[key]) for key in ("examples", *STAGES))] for name, own in packages.items())
+        failures = ([str(len(names)), kind, _some(names)] for kind, names in self.failures.items())
         title = html.escape(f"{self.folder}: examples")
-        return (
-            f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n<style>{_STYLE}</style>\n'
-            f"</head>\n<body>\n<h1>{title}</h1>\n<table><tr><th>package</th><th>examples</th>{heads}</tr>{packages}</table>\n"
-            f"<h2>Failures</h2>\n<table><tr><th>how many</th><th>what</th><th>where</th></tr>{kinds}</table>\n<h2>Examples</h2>\n"
-            f"<table><tr><th>example</th>{heads}<th>NRMSE</th><th>worst curve</th><th>seconds</th><th>error</th></tr>\n"
-            + "\n".join(rows)
-            + "\n</table>\n</body>\n</html>"
-        )
+        parts = [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>",
+            _table(["package", "examples", *heads], counts),
+            "<h2>Failures</h2>",
+            _table(["how many", "what", "where"], failures),
+            "<h2>Examples</h2>",
+            _table(["example", *heads, "NRMSE", "worst curve", "seconds", "error"], map(_cells, self.rows)),
+            "</body>\n</html>",
+        ]
+        return "\n".join(parts)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+
+
+def _cells(row: LibraryRow) -> list[str | bool | None]:
+    size = "" if row.nrmse is None else f"{row.nrmse:.2g}"
+    stages = (getattr(row, one) for one in STAGES)
+    return [row.name, *stages, size, row.signal, f"{row.seconds:.1f}", row.error]
+
+
+def _table(heads: list[str], rows: Iterable[Sequence[str | bool | None]]) -> str:
+    """Texts as they are, truth values as coloured words."""
+    marks = {True: '<td class="yes">yes</td>', False: '<td class="no">no</td>', None: '<td class="not"></td>'}
+    lines = ["<table><tr>" + "".join(f"<th>{one}</th>" for one in heads) + "</tr>"]
+    for row in rows:
+        cells = (f"<td>{html.escape(one)}</td>" if isinstance(one, str) else marks[one] for one in row)
+        lines.append("<tr>" + "".join(cells) + "</tr>")
+    return "\n".join([*lines, "</table>"])
 
 
 _STYLE = """

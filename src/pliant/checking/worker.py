@@ -43,11 +43,11 @@ def run(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for stage, found in _stages(task):
             yield {"passed": stage, "seconds": time.process_time() - begin, **found}
     except PliantError as error:
-        failed = "start" if isinstance(error, InitialValueError) else None
-        if isinstance(error, SolverError) and (error.time is None or error.result is None or len(error.result) < 2):
-            failed = "start"
+        failed = "start" if isinstance(error, InitialValueError) else ""
+        if isinstance(error, SolverError):
+            failed = "simulate" if error.result is not None and len(error.result) > 1 else "start"
         yield {
-            "failed": failed or "",
+            "failed": failed,
             "error": f"{type(error).__name__}: {error.message}",
             "error_class": error_class(type(error).__name__, error.message),
             "seconds": time.process_time() - begin,
