@@ -62,7 +62,10 @@ def source_set(version: str, parts: tuple[str, ...]) -> SourceSet:
     shell = [*SHELL, f"export_fmi{version[0]}"]
     headers = [*sorted((folder / "include").glob("*.h")), *sorted((folder / "src").glob("*.h"))]
     more = ["pl_export_plan.h"] if "unit" in parts else []
-    headers += [*(folder / "export" / name for name in ("pl_export.h", *more)), folder / "fmi" / f"pl_fmi{version[0]}.h"]
+    headers += [
+        *(folder / "export" / name for name in ("pl_export.h", *more)),
+        folder / "fmi" / f"pl_fmi{version[0]}.h",
+    ]
     if "sparse" not in parts:
         # lu_sparse_tree.c belongs to planning, and needs the first of them only
         kept = ("lu_sparse_private.h", "lu_sparse_scalar.h")

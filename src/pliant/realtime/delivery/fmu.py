@@ -140,8 +140,6 @@ def _variables(code: StepCode, known: Known) -> list[ExportedVariable]:
     for name, text in (*counters, ("pliant.n_steps", "steps taken")):
         place = n if name == "pliant.flags" else n + 1
         out.append(
-            ExportedVariable(
-                name, "Y", place, "local", "discrete", "calculated", type="integer", description=text
-            )
+            ExportedVariable(name, "Y", place, "local", "discrete", "calculated", type="integer", description=text)
         )
     return out
