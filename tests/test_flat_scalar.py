@@ -14,7 +14,6 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend.flat import FlatBuilder, check_flat
 from pliant.frontend.flat.expressions import NONE, FlatIndex, FlatLoop, FlatRange, FlatTuple, IteratorRef, LocalRef
 from pliant.frontend.flat.model import (
-    FlatAlgorithm,
     FlatAssign,
     FlatBranch,
     FlatEquation,
@@ -25,7 +24,6 @@ from pliant.frontend.flat.model import (
     FlatLocal,
     FlatVariable,
     FlatWhen,
-    FlatWhile,
 )
 from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, Variability
 from pliant.frontend.scalar.scalarize import scalarize
@@ -133,18 +131,8 @@ def test_statements_of_functions() -> None:
     ("change", "part"),
     [
         (
-            lambda b: b.algorithms.append(FlatAlgorithm((FlatWhile(late(b), (), AT),), AT)),
-            "how often a `while` loop runs",
-        ),
-        (
             lambda b: b.equations.append(FlatWhen((FlatBranch(late(b), (same(b, 0, 1.0),), AT),), AT)),
             "continuous variable, in a when-clause",
-        ),
-        (
-            lambda b: b.equations.append(
-                FlatEquation(b.ref(0), b.call(function(b, lambda own: (FlatWhile(late(b), ()),)), b.time()), span=AT)
-            ),
-            "how often a `while` loop runs",
         ),
     ],
 )

@@ -132,7 +132,7 @@ def _keep(given: list[str] | None) -> object:
 
 
 def _write(study: object, table: Path | None, page: Path | None, files: list[str]) -> None:
-    from pliant.batch.store import write_columns
+    from pliant.batch.folder.store import write_columns
     from pliant.batch.study import Study
 
     assert isinstance(study, Study)

@@ -67,8 +67,8 @@ class Builtins:
             "cat": lambda a: concatenate(
                 [promote(v, 1) for v in a[1:]], self.run.integer(a[0], "the dimension of cat") - 1
             ),
+            "Integer": lambda a: a[0],
             "noEvent": lambda a: a[0],
-            "Integer": lambda a: a[0],  # of an enumeration value: its ordinal, which it is already
             "smooth": lambda a: a[1],
             "homotopy": lambda a: map2(self.g, homotopy, a[0], a[1]),
             "semiLinear": self._semi_linear,

@@ -13,7 +13,8 @@ from itertools import count
 from math import prod
 
 from pliant.errors import NotSupportedError, PliantError
-from pliant.expr.build import binary, const, logical_and, logical_not, sub, value_of, var
+from pliant.expr.build import binary, const, logical_and, logical_not, value_of, var
+from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import (
     NONE,
     ClockInterval,
@@ -24,11 +25,10 @@ from pliant.frontend.flat.expressions import (
 )
 from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import BaseType, Variability
-from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
-from pliant.ir import Clock, Equation, Kept, Kind, Op, Refusal, Span, Variable
+from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
 
 _REFUSED = {
     "delay": "delay(...) is not supported",
@@ -46,6 +46,7 @@ class Discretes:
         self.reasons: dict[int, Refusal] = {}  # number of a symbol -> why it cannot be run
         self.specials: dict[str, int] = {}  # name -> node of a symbol that no variable of the model stands for
         self.kept: list[Kept] = []
+        self.functions: list[Function] = []  # those that are kept as calls
         self.clocks: dict[int, Clock] = {}
         self.initial = -1
         self.values: dict[int, Value] = {}
@@ -56,10 +57,6 @@ class Discretes:
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
         self.delays = count()
-        self.current: dict[int, Value] = {}  # in an algorithm section: what it has set so far
-        self.initial_values: dict[int, tuple[list[int], Span | None]] = {}  # from initial algorithms
-        self.extras: list[Equation] = []  # for variables that stand for expressions
-        self.stand_ins: dict[int, int] = {}  # such an expression -> its variable
 
     # ------------------------------------------------------------------------------------ who sets what
 
@@ -222,8 +219,8 @@ class Discretes:
 
     def variable(self, position: int, number: int) -> Value:
         """What an expression reads that names a variable."""
-        if position in self.current:
-            return self.current[position]
+        if position in self.run.assigned:
+            return self.run.assigned[position]
         if not is_discrete(self.flat.variables[position]):
             return self.symbols.value(position)
         return self.value(position) if self.early is None else self._stand_in(position, number)
@@ -251,41 +248,43 @@ class Discretes:
         shown = f"delay({next(self.delays)})" if name == "delay" else f"{name}()"
         return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
 
+    def _derivative(self, e: int) -> int:
+        """d/dt of an expression, by the chain rule."""
+        if self.g.nodes[e][0] == Op.VAR and self.symbols.variables[self.g.nodes[e][1]].kind == Kind.UNKNOWN:
+            return self.symbols.derivative_at(self.g.nodes[e][1])
+        return TimeDerivative(self.g, self.functions, self._slope)(e)
+
+    def _slope(self, number: int) -> int:
+        kind = self.symbols.variables[number].kind
+        if kind == Kind.UNKNOWN:
+            return self.symbols.derivative_at(number)
+        if kind in (Kind.DERIVATIVE, Kind.INPUT):
+            raise NotSupportedError(
+                f"the derivative of an expression over `{self.symbols.variables[number].name}` is not supported",
+                hint="introduce a variable: `v = expression`",
+            )
+        return const(self.g, 0.0)  # between events
+
     def _of(self, operand: int, whole: Callable[[int], Value], one: Callable[[int], int]) -> Value:
         """An operator on a variable, or on a part of one."""
         node = self.nodes[operand]
         if isinstance(node, VariableRef):
             return whole(node.variable)
-        current, self.current = self.current, {}  # the variable itself, not what a section has assigned to it
+        now, self.run.assigned = self.run.assigned, {}  # the variable itself is meant, also inside of an algorithm
         try:
-            value = self.run.value(operand)
+            return map1(one, self.run.value(operand))
         finally:
-            self.current = current
-        return map1(one, value)
+            self.run.assigned = now
 
     def _number(self, e: int) -> int:
         """The variable that a node is."""
         node = self.g.nodes[e]
         if node[0] != Op.VAR:
             raise NotSupportedError(
-                "pre(...) of an expression is not supported, only of a variable",
+                "der(...) or pre(...) of an expression is not supported, only of a variable",
                 hint="introduce a variable: `v = expression`",
             )
         return int(node[1])
-
-    def _derivative(self, e: int) -> int:
-        """der(e): of what does not move 0, of an expression that of a variable that stands for it."""
-        node = self.g.nodes[e]
-        if not self.run.masks.of(e) & ~PARAM:
-            return const(self.g, 0.0)
-        if node[0] == Op.VAR:
-            return self.symbols.derivative_at(int(node[1]))
-        known = self.stand_ins.get(e)
-        if known is None:
-            new = self.new_symbol(f"$of{len(self.stand_ins) + 1}", Kind.UNKNOWN, None)
-            known = self.stand_ins[e] = int(self.g.nodes[new][1])
-            self.extras.append(Equation(sub(self.g, new, e), None, "derivative"))
-        return self.symbols.derivative_at(known)
 
     def _past(self, operand: int) -> Value:
         def whole(position: int) -> Value:

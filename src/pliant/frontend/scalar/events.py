@@ -45,9 +45,20 @@ from pliant.expr.build import (
     variables_of,
 )
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, FlatLoop, VariableRef
+from pliant.frontend.flat.expressions import (
+    NONE,
+    ClockTick,
+    FlatArray,
+    FlatBuiltin,
+    FlatLiteral,
+    FlatLoop,
+    FlatTuple,
+    VariableRef,
+)
 from pliant.frontend.flat.model import (
+    FlatAlgorithm,
     FlatAssert,
+    FlatAssign,
     FlatEquation,
     FlatFor,
     FlatIf,
@@ -58,7 +69,7 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.values import scalars
+from pliant.frontend.scalar.values import Rec, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
@@ -80,6 +91,7 @@ class _How:
 
     under: tuple[_Frame, ...]
     span: Span | None
+    order: int | None = None  # of a statement in its algorithm section
     active: int = NONE  # whether everything around it says so, where that is known already
 
 
@@ -116,12 +128,10 @@ class EventBuilder:
         self.nodes = discretes.nodes
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
-        self.triggers: dict[
-            tuple[int, tuple[int, ...]], int
-        ] = {}  # condition, point of a loop -> node that is true when it rises
+        #: condition and point of a loop -> node that is true when it rises
+        self.triggers: dict[tuple[int, tuple[int, ...]], int] = {}
         self.floors: dict[int, int] = {}
-        #: variable with a memory -> what algorithm sections leave in it, scalar by scalar, and their place
-        self.given: dict[int, tuple[list[int], Span | None]] = {}
+        self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
 
     def finish(self) -> Events:
         """All memories, after the equations have been read."""
@@ -141,24 +151,40 @@ class EventBuilder:
 
     def _branches(self) -> dict[int, list[list[_Branch]]]:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
-        found: dict[int, list[list[_Branch]]] = {}
+        found: dict[int, list[list[_Branch]]] = dict(self.left)
         standing: list[_Row] = []
         for item, under in framed(self.flat.equations, self.run.over):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
-                self._equation(item, _How(under, item.span, self._at_point(under)), found, standing)
+                self._equation(item, _How(under, item.span, active=self._at_point(under)), found, standing)
             elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
                 raise NotSupportedError(
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
                     hint="write the equation for the whole array",
                 )
+        for k, section in enumerate(self.flat.algorithms):
+            if k not in self.run.tape.sections:
+                self._section(section, found, standing)
         self._solve_standing(found, standing)
+        for lists in found.values():
+            for own in lists:  # the last assignment in an algorithm section goes first
+                own.sort(key=lambda one: -(one.how.order or 0))
         return found
 
+    def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
+        """Assignments to discrete variables that do not read each other's new values."""
+        for order, (item, under) in enumerate(framed(section.body, self.run.over), 1):
+            if isinstance(item, FlatAssign):
+                self._equation(item, _How(under, item.span, order), found, standing)
+
+    def set_by_section(self, position: int, values: list[int], span: Span | None) -> None:
+        """What an algorithm section leaves of a discrete variable (sections.py)."""
+        self._add(self.left, position, range(len(values)), values, _How((), span))
+
     def _equation(
-        self, item: FlatEquation, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
     ) -> None:
         """What one equation or assignment for discrete variables sets."""
-        left, right = item.left, item.right
+        left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
         node = self.nodes[left]
         if isinstance(node, VariableRef) and self.flat.variables[node.variable].type.base is not BaseType.REAL:
             position = node.variable
@@ -166,11 +192,8 @@ class EventBuilder:
                 values = scalars(self.d.shaped(position, right))
                 self._add(found, position, range(len(values)), values, how)
             return
-        zero = self.nodes[right]
-        if isinstance(zero, FlatLiteral) and zero.value == 0 and not isinstance(node, VariableRef):
-            raise self._not_solved(how.span)
         pairs = self._sides(left, right)
-        if not how.under:
+        if not how.under and how.order is None:
             standing += [_Row(one, other, how) for one, other in pairs]
             return
         for target, value in pairs:
@@ -178,7 +201,12 @@ class EventBuilder:
 
     def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
         """Scalar by scalar both sides of an equation for discrete variables."""
-        targets, values = map(scalars, self.run.sides(left, right))
+        given: Any
+        target = self.nodes[left]  # of a call with several outputs those are taken that have a name
+        read, given = self.run.sides(left, right)
+        if isinstance(target, FlatTuple) and isinstance(given, list):
+            given = Rec([one for e, one in zip(target.elements, given, strict=False) if e != NONE])
+        targets, values = scalars(Rec(read) if isinstance(read, list) else read), scalars(given)
         return list(zip(targets, values * len(targets) if len(values) == 1 else values, strict=True))
 
     def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
@@ -251,25 +279,22 @@ class EventBuilder:
         before = scalars(self.d.before(position))
         starts = self._starts(position)
         clock = self.flat.variables[position].clock
-        given, place = self.given.get(position, ([], None))
         for k, own in enumerate(branches or [[] for _ in before]):
             number = self.symbols.base[position] + k
             value = before[k]
-            if given:
-                value = given[k] if clock == NONE else choose(self.g, self.d.tick(clock, place), given[k], value)
             for one in reversed(own):
                 if one.how.under:
                     active = self._active(one.how.under) if one.how.active == NONE else one.how.active
                     value = choose(self.g, active, one.value, value)
-                elif clock != NONE:
+                elif clock != NONE and one.how.order is None:
                     value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
                 else:
                     value = one.value
-            if not own and not given:
+            if not own:
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
-            span = place or (own[0].how.span if own else self.symbols.variables[number].span)
+            span = own[0].how.span if own else self.symbols.variables[number].span
             self.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
 
     def _starts(self, position: int) -> list[int]:
@@ -360,13 +385,12 @@ class EventBuilder:
     def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
         at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
-        is_warning = isinstance(item, FlatAssert) and not item.is_error
-        if is_warning or (at_end and not isinstance(item, FlatReinit)):
+        if at_end and not isinstance(item, FlatReinit):
             return  # nothing that the run depends on
         self.act(item, self._active(under))
 
     def act(self, item: FlatItem, active: int) -> None:
-        """The same where it is known when it happens."""
+        """The same where its condition is known."""
         if isinstance(item, FlatAssert) and not item.is_error:
             return
         if isinstance(item, FlatReinit):

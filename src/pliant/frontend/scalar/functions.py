@@ -16,12 +16,12 @@ from itertools import count
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
-from pliant.frontend.flat.expressions import LocalRef, VariableRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert
+from pliant.frontend.flat.expressions import LocalRef
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatWhile
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.statements import Frame
+from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 
@@ -29,33 +29,30 @@ MAX_DEPTH = 60
 External = Callable[[str, str, list[Value]], Value]
 
 
-class CallFrame(Frame):
-    """One call of a function: its locals."""
+class _Body(BodyRunner):
+    """The statements of a function in one call of it."""
 
     def __init__(self, calls: Calls, function: int) -> None:
-        super().__init__(calls.run, f"function `{calls.functions[function].name}`")
+        super().__init__(calls.run, calls.run.locals[function], calls.functions[function].name)
         self.calls, self.function = calls, function
 
-    def values(self) -> list[Value | None]:
-        """See Frame."""
-        return self.run.locals[self.function]
-
-    def set_values(self, values: list[Value | None]) -> None:
-        """See Frame."""
-        self.run.locals[self.function] = values
+    def place(self, e: int) -> int | None:
+        """The local variable."""
+        node = self.run.nodes[e]
+        return node.number if isinstance(node, LocalRef) else None
 
     def default(self, k: int) -> Value:
-        """See Frame."""
+        """Zeros of its size."""
         return self.calls.default(self.calls.functions[self.function].locals[k].type)
 
-    def define(self, node: LocalRef | VariableRef, value: Value) -> None:
-        """See Frame."""
-        assert isinstance(node, LocalRef)
-        self.calls._define(self.function, node.number, value)
+    def check(self, item: FlatAssert) -> None:
+        """Decided now, or while simulating."""
+        self.calls.assertion(item, self.name)
 
-    def assertion(self, item: FlatAssert) -> None:
-        """See Frame."""
-        self.calls.assertion(item, self.calls.functions[self.function].name)
+    def ended(self, condition: int, item: FlatWhile) -> None:
+        """A check of the model, where the arguments are its variables."""
+        if not self.calls.building and not self.run.guarded:
+            self.calls.checks.append(too_long(condition, item, self.name))
 
 
 class Calls:
@@ -96,7 +93,6 @@ class Calls:
             values = list(run.values)
             args = [a if self._is_real(function, k) else self._number(a) for k, a in enumerate(args)]
         is_first = function not in self.active
-        was_deciding, run.deciding = run.deciding, run.deciding or not is_first  # else a recursion would never end
         saved = run.locals[function]
         run.locals[function] = [*args, *([None] * (len(own.locals) - own.n_inputs))]
         self.active.add(function)
@@ -105,12 +101,11 @@ class Calls:
                 given = [run.value(e) for e in own.external.arguments]
                 return [self.external(own.external.symbol, own.name, given)]
             self._begin(function)
-            CallFrame(self, function).run_items(own.body)
+            _Body(self, function).items(own.body)
             outputs = range(own.n_inputs, own.n_inputs + own.n_outputs)
             return [self.local(function, k) for k in outputs]
         finally:
             self.depth -= 1
-            run.deciding = was_deciding
             run.locals[function] = saved
             if is_first:
                 self.active.discard(function)
@@ -120,21 +115,15 @@ class Calls:
     def _begin(self, function: int) -> None:
         """What locals hold at the start, where they say so."""
         own = self.functions[function]
+        body = _Body(self, function)
         for k, local in enumerate(own.locals[own.n_inputs :], own.n_inputs):
             if local.binding is not None:
-                self._define(function, k, self.run.value(local.binding))
+                body.define(k, self.run.value(local.binding))
 
     def local(self, function: int, k: int) -> Value:
         """What a local variable holds now."""
         found = self.run.locals[function][k]
         return self.default(self.functions[function].locals[k].type) if found is None else found
-
-    def _define(self, function: int, k: int, value: Value) -> None:
-        if isinstance(value, int) and self.run.locals[function][k] is None:  # a scalar assigned to a whole array
-            old = self.local(function, k)
-            if isinstance(old, Arr):
-                value = Arr(old.shape, [value] * len(old.flat))
-        self.run.locals[function][k] = value
 
     def _number(self, value: Value) -> Value:
         """Integer parameters that steer a recursion must be known, or it would never end."""

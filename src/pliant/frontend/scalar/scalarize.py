@@ -3,7 +3,6 @@
     tape       operands of expressions        interpret  their values, arrays and loops taken apart
     symbols    variables and parameters       discrete   what changes at events only
     functions  inlined, or kept with entries  externals  tables
-    statements of functions and sections      sections   algorithms of the model
     events     when-clauses                   renumber   drops what nothing reads
 
 Nothing is solved or sorted here. Constructs that pliant reads but cannot simulate become refusals of the system;
@@ -15,7 +14,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -24,7 +23,6 @@ from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import choose, sub, value_of, var, variables_of
 from pliant.frontend.flat.expressions import NONE, FlatLiteral, FlatTuple, VariableRef
 from pliant.frontend.flat.model import (
-    FlatAlgorithm,
     FlatAssert,
     FlatEquation,
     FlatFor,
@@ -44,11 +42,11 @@ from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.renumber import drop_unused, unread
-from pliant.frontend.scalar.sections import Sections
+from pliant.frontend.scalar.sections import AlgorithmSections
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
-from pliant.frontend.scalar.values import Arr, Rec, Value, map2, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, difference, scalars
 from pliant.ir import Check, Equation, Op, Refusal, Span, System
 
 _MAX_PASSES = 20
@@ -112,12 +110,13 @@ class _Builder:
         self.symbols = Symbols(run, forced, fold_parameters)
         self.discretes = Discretes(run, self.symbols)
         self.events = EventBuilder(self.discretes)
+        self.sections = AlgorithmSections(self.discretes, self.events)
         self.externals = Externals(run, self.symbols)
         self.calls = Calls(run, self.externals)
+        self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
         run.builtin = Builtins(run, self.events.floor)
-        self.sections = Sections(self.events)
 
     def build(self) -> System:
         """The whole system."""
@@ -127,17 +126,20 @@ class _Builder:
             symbols.evaluate_parameters()
             self.discretes.declare()
             symbols.attributes()
+        for k in sorted(self.tape.sections):
+            with self._at(self.flat.algorithms[k].span):
+                system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
-        self._sections(self.flat.algorithms, self.sections.equations, system.equations)
         self._equations(self.flat.initial_equations, system.initial_equations)
+        for section in self.flat.initial_algorithms:
+            with self._at(section.span):
+                system.initial_equations += self.sections.initial_equations(section)
         self._parameter_values()
-        self._sections(self.flat.initial_algorithms, self.sections.initial_equations, system.initial_equations)
         self._when_actions()
         with self._at(None):
             taker = StartTaker(self.discretes, self.events.finish())
             system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
-        system.equations += self.discretes.extras
         self._assertions()
         system.events = self.events.completed(system.events)
         system.derivative = symbols.derivative
@@ -164,17 +166,7 @@ class _Builder:
                     self._choice(item, into, point)
             elif isinstance(item, FlatInvoke):
                 with self._at(item.span):
-                    self.run.value(item.call)  # what it asserts holds for the model
-
-    def _sections(
-        self,
-        sections: tuple[FlatAlgorithm, ...],
-        make: Callable[[FlatAlgorithm], list[Equation]],
-        into: list[Equation],
-    ) -> None:
-        for section in sections:
-            with self._at(section.span):
-                into += make(section)
+                    self.run.value(item.call)  # its assertions are those of the model
 
     def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
         with self._at(item.span):
@@ -189,7 +181,7 @@ class _Builder:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
         run, undecided, last = self.run, [], item.otherwise
         for branch in item.branches:
-            condition = run.scalar(branch.condition)
+            condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)
             if known is None:
                 undecided.append((condition, self._rows(branch.body, point)))
@@ -224,12 +216,12 @@ class _Builder:
         target = self.nodes[item.left]
         if isinstance(target, FlatTuple):
             return self._outputs(target, other)
-        return map2(self.system.graph, sub, left, other)
+        return difference(self.system.graph, left, other)
 
     def _outputs(self, target: FlatTuple, found: Any) -> Value:
         """``(a, , b) = f(x)``, output by output; what is left out is not there."""
         pairs = [(self.run.value(e), one) for e, one in zip(target.elements, found, strict=False) if e != NONE]
-        return Rec([map2(self.system.graph, sub, a, b) for a, b in pairs])
+        return Rec([difference(self.system.graph, a, b) for a, b in pairs])
 
     def _parameter_values(self) -> None:
         """Initial equations of Integer, Boolean and enumeration parameters with fixed=false: `n = ...`."""
@@ -287,16 +279,18 @@ class _Builder:
 
     def _when_actions(self) -> None:
         """reinit, terminate and assertions in when-clauses."""
-        for item, under in framed(self.flat.equations, self.run.over):
-            if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
-                with self._at(item.span):
-                    self.events.action(item, under)
+        simple = (one.body for k, one in enumerate(self.flat.algorithms) if k not in self.tape.sections)
+        for items in (self.flat.equations, *simple):
+            for item, under in framed(items, self.run.over):
+                if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
+                    with self._at(item.span):
+                        self.events.action(item, under)
 
     def _assertions(self) -> None:
         """Assertions that hold always, outside of when-clauses."""
         self.run.events = False
-        for item, under in framed(self.flat.equations, self.run.over):
-            if not under and isinstance(item, FlatAssert):
+        for item in self.flat.equations:
+            if isinstance(item, FlatAssert):
                 with self._at(item.span):
                     self._check(item)
 
@@ -318,7 +312,8 @@ class _Builder:
 
     def _finish(self) -> None:
         system, discretes = self.system, self.discretes
-        system.checks += [*self.calls.checks, *self.sections.checks]
+        system.checks += self.sections.checks
+        system.checks += self.calls.checks
         unwanted, read = unread(system)
         seen: list[Refusal] = []
         for number in sorted(read):

@@ -1,162 +1,174 @@
-"""Algorithm sections of a model: their statements run on values, and what they leave behind is an equation.
+"""Algorithm sections that are more than assignments to discrete variables: run once, from values to values.
 
-    y := a; for k in 1:3 loop y := y + b[k]; end for;      y = a + b[1] + b[2] + b[3]
-    when c then n := pre(n) + 1; end when;                  n := if rise(c) then pre(n) + 1 else pre(n)
+    x := f(x0, others); ...    x = F(others)
 
-At the begin a variable that changes at events only holds pre(v), any other one its start value (specification 3.6,
-section 11.1.2). Within the section a name means what was assigned to it before. Initial algorithms leave initial
-equations.
+What changes at events only begins as ``pre(v)``, everything else at its start value (specification 3.6, section
+11.1.2). What a section leaves is the right side of one equation for each variable that it sets. A when-clause inside
+counts where its condition rises, and the variables it sets keep what they had otherwise.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from pliant.errors import NotSupportedError
-from pliant.expr.build import const, logical_and, logical_not, logical_or, sub, value_of, var
-from pliant.frontend.flat.expressions import LocalRef, VariableRef
-from pliant.frontend.flat.model import FlatAlgorithm, FlatAssert, FlatItem
-from pliant.frontend.scalar.dependence import PARAM
-from pliant.frontend.scalar.events import EventBuilder
-from pliant.frontend.scalar.statements import Frame
+from pliant.errors import ModelError
+from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
+from pliant.frontend.flat.expressions import VariableRef
+from pliant.frontend.flat.model import FlatAlgorithm, FlatAssert, FlatReinit, FlatTerminate, FlatWhen, FlatWhile
+from pliant.frontend.flat.types import BaseType
+from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
-from pliant.frontend.scalar.values import Arr, Value, scalars
+from pliant.frontend.scalar.tape import targets_of
+from pliant.frontend.scalar.values import Arr, Value, difference, scalars
 from pliant.ir import Check, Equation, Span
 
+if TYPE_CHECKING:
+    from pliant.frontend.scalar.discrete import Discretes
+    from pliant.frontend.scalar.events import EventBuilder
 
-class SectionFrame(Frame):
-    """One section: the variables that it sets."""
+Placed = Callable[[Span | None], object]
 
-    def __init__(self, events: EventBuilder, section: FlatAlgorithm, is_initial: bool) -> None:
-        super().__init__(events.run, "this algorithm section")
-        self.events, self.d, self.symbols = events, events.d, events.symbols
-        self.section, self.is_initial = section, is_initial
-        self.targets = sorted(events.run.tape.targets(section))
-        self.checks: list[Check] = []
 
-    def run_section(self) -> dict[int, Value]:
-        """The variables and what the section leaves in them."""
-        self.d.current = {position: self._first(position) for position in self.targets}
-        try:
-            self.run_items(self.section.body)
-            return self.d.current
-        finally:
-            self.d.current = {}
+class SectionRunner(BodyRunner):
+    """The statements of one section."""
 
-    def _first(self, position: int) -> Value:
-        own = self.run.tape.variables[position]
-        if self.symbols.is_text(position):
-            return ""
-        if is_discrete(own) and not self.is_initial:
-            return self.d.before(position)
-        shape = self.symbols.shape(position)
-        first = self.symbols.base.get(position)
-        if first is None:
-            raise NotSupportedError(f"`{own.name}` cannot be set by an algorithm", hint="write an equation")
-        n = 1
-        for size in shape:
-            n *= size
-        starts = [self.symbols.variables[k].start for k in range(first, first + n)]
-        flat = [const(self.g, 0.0) if e is None else e for e in starts]
-        return Arr(shape, list(flat)) if shape else flat[0]
+    def __init__(self, owner: AlgorithmSections, store: dict[int, Value | None], name: str) -> None:
+        super().__init__(owner.d.run, store, name)
+        self.owner = owner
+        self.in_when = False
 
-    # see Frame
-
-    def values(self) -> list[Value | None]:
-        """See Frame."""
-        return [self.d.current[one] for one in self.targets]
-
-    def set_values(self, values: list[Value | None]) -> None:
-        """See Frame."""
-        self.d.current = dict(zip(self.targets, values, strict=True))  # type: ignore[arg-type]
+    def place(self, e: int) -> int | None:
+        """The variable."""
+        node = self.run.nodes[e]
+        return node.variable if isinstance(node, VariableRef) else None
 
     def default(self, k: int) -> Value:
-        """See Frame."""
-        return self._first(self.targets[k])
+        """Every variable has a value from the start."""
+        raise AssertionError(k)
 
-    def define(self, node: LocalRef | VariableRef, value: Value) -> None:
-        """See Frame."""
-        assert isinstance(node, VariableRef)
-        old = self.d.current[node.variable]
-        if isinstance(old, Arr) and not isinstance(value, Arr):
-            value = Arr(old.shape, [value] * len(old.flat))
-        self.d.current[node.variable] = value
-
-    def _active(self) -> int:
-        active = const(self.g, 1.0)
-        for condition in self.under:
-            active = logical_and(self.g, active, condition)
-        return active
-
-    def assertion(self, item: FlatAssert) -> None:
-        """In a when-clause an action, elsewhere a check."""
-        active = self._active()
-        if self.in_when:
-            self.events.act(item, active)
-            return
-        holds = logical_or(self.g, logical_not(self.g, active), self.run.scalar(item.condition))
-        if value_of(self.g, holds) is None or not value_of(self.g, holds):
-            self.checks.append(Check(holds, str(self.run.value(item.message)), item.is_error, item.span))
-
-    def action(self, item: FlatItem) -> None:
-        """See Frame."""
-        self.events.act(item, self._active())
-
-    def rises(self, condition: int, span: Span | None) -> int:
-        """See Frame."""
-        return self.events.rise(condition, span)
-
-    def _when(self, item: Any) -> None:
-        self.in_when = True
-        try:
-            super()._when(item)
-        finally:
+    def when(self, item: FlatWhen) -> None:
+        """Every variable as the branch leaves it whose condition rises."""
+        g, events = self.g, self.owner.events
+        before = self.state()
+        results = []
+        none = const(g, 1.0)
+        for branch in item.branches:
+            rises = events.rise(branch.condition, branch.span)
+            active = logical_and(g, none, rises)
+            self.in_when = True
+            results.append((rises, self.after(branch.body, before, active)))
             self.in_when = False
+            none = logical_and(g, none, logical_not(g, rises))
+        found = before
+        for rises, other in reversed(results):
+            found = self.merged(rises, other, found)
+        self.restore(found)
 
-    in_when = False
+    def check(self, item: FlatAssert) -> None:
+        """Where the statement is reached its condition must hold."""
+        g = self.g
+        reached = logical_and(g, self.path, self.live)
+        if self.in_when:
+            self.owner.events.act(item, reached)
+            return
+        with paused_events(self.run):
+            holds = logical_or(g, logical_not(g, reached), self.run.scalar(item.condition))
+        known = value_of(g, holds)
+        if known:
+            return
+        message = str(self.run.value(item.message))
+        if known is None:
+            self.owner.checks.append(Check(holds, message, item.is_error, item.span))
+        elif item.is_error:
+            raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
+
+    def ended(self, condition: int, item: FlatWhile) -> None:
+        """A check of the model."""
+        self.owner.checks.append(too_long(condition, item, self.name))
+
+    def action(self, item: FlatReinit | FlatTerminate) -> None:
+        """reinit and terminate, where they are reached."""
+        self.owner.events.act(item, logical_and(self.g, self.path, self.live))
 
 
-class Sections:
-    """All algorithm sections of one model."""
+class AlgorithmSections:
+    """All sections of a model that are run."""
 
-    def __init__(self, events: EventBuilder) -> None:
-        self.events, self.d, self.symbols = events, events.d, events.symbols
-        self.run, self.g = events.run, events.g
+    def __init__(self, discretes: Discretes, events: EventBuilder) -> None:
+        self.d, self.events = discretes, events
         self.checks: list[Check] = []
 
     def equations(self, section: FlatAlgorithm) -> list[Equation]:
-        """Equations for what moves; what changes at events only goes to the events."""
-        frame = SectionFrame(self.events, section, is_initial=False)
+        """Equations for continuous variables; what the section leaves of others is given to the events."""
         found: list[Equation] = []
-        for position, value in frame.run_section().items():
-            own = self.run.tape.variables[position]
-            if self.symbols.is_text(position):
-                continue
-            if is_discrete(own):
-                self.events.given[position] = (scalars(value), section.span)
-                continue
-            for symbol, e in zip(scalars(self.symbols.value(position)), scalars(value), strict=True):
-                found.append(Equation(sub(self.g, symbol, e), section.span, "algorithm"))
-        self.checks += frame.checks
+        for v, value in self._results(section, is_initial=False):
+            own = self.d.flat.variables[v]
+            if self.d.symbols.is_text(v):
+                self.d.values[v] = value
+            elif is_discrete(own):
+                self.events.set_by_section(v, scalars(value), section.span)
+            else:
+                found += self._rows(self.d.symbols.value(v), value, section)
         return found
 
     def initial_equations(self, section: FlatAlgorithm) -> list[Equation]:
-        """Initial equations; values of parameters that are known are bindings."""
-        frame = SectionFrame(self.events, section, is_initial=True)
+        """One for each scalar that an initial algorithm sets."""
         found: list[Equation] = []
-        for position, value in frame.run_section().items():
-            own = self.run.tape.variables[position]
-            if self.symbols.is_text(position):
+        for v, value in self._results(section, is_initial=True):
+            own = self.d.flat.variables[v]
+            if self.d.symbols.is_text(v):
                 continue
-            if is_discrete(own):
-                self.d.initial_values[position] = (scalars(value), section.span)
-                continue
-            first = self.symbols.base[position]
-            for number, e in enumerate(scalars(value), first):
-                if is_parameter(own) and not self.run.masks.of(e) & ~PARAM:
-                    self.symbols.change(number, binding=e, initial=False)
-                    continue
-                residual = sub(self.g, var(self.g, number), e)
-                found.append(Equation(residual, section.span, "algorithm", target=number if is_parameter(own) else -1))
-        self.checks += frame.checks
+            target = self.d.value(v) if is_discrete(own) else self.d.symbols.value(v)
+            rows = self._rows(target, value, section)
+            if is_parameter(own) and own.type.base is not BaseType.REAL:
+                first = self.d.symbols.base[v]
+                rows = [replace(row, target=first + k) for k, row in enumerate(rows)]
+            found += rows
         return found
+
+    def _rows(self, target: Value, value: Value, section: FlatAlgorithm) -> list[Equation]:
+        rows = scalars(difference(self.d.g, target, value))
+        return [
+            Equation(row, section.span, "algorithm", (k,) if len(rows) > 1 else ()) for k, row in enumerate(rows, 1)
+        ]
+
+    def _results(self, section: FlatAlgorithm, *, is_initial: bool) -> list[tuple[int, Value]]:
+        targets = targets_of(self.d.run.tape, section)
+        store: dict[int, Value | None] = {v: self._start(v, is_initial=is_initial) for v in targets}
+        with self._assigned(store):
+            SectionRunner(self, store, section.path or self.d.run.tape.flat.name).items(section.body)
+        return [(v, store[v]) for v in targets]  # type: ignore[misc]
+
+    @contextmanager
+    def _assigned(self, store: dict[int, Value | None]) -> Iterator[None]:
+        run = self.d.run
+        before, run.assigned = run.assigned, store  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            run.assigned = before
+
+    def _start(self, v: int, *, is_initial: bool) -> Value:
+        """What a variable holds when the section begins."""
+        own, symbols = self.d.flat.variables[v], self.d.symbols
+        if symbols.is_text(v):
+            shape = symbols.shape(v)
+            text = self.d.run.value(own.start) if own.start is not None else ""
+            if not shape or isinstance(text, Arr):
+                return text
+            total = 1
+            for n in shape:
+                total *= n
+            return Arr(shape, [text] * total)
+        if is_discrete(own) and not is_initial:
+            return self.d.before(v)
+        first, shape = symbols.base[v], symbols.shape(v)
+        total = 1
+        for n in shape:
+            total *= n
+        starts = [symbols.variables[number].start for number in range(first, first + total)]
+        flat = [const(self.d.g, 0.0) if e is None else e for e in starts]
+        return Arr(shape, list(flat)) if shape else flat[0]

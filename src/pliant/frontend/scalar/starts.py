@@ -47,7 +47,7 @@ class StartTaker:
 
     def run(self, equations: list[Equation]) -> tuple[list[Equation], Events]:
         """The equations that are left, and the events with the start values of their memories."""
-        if not self.memory_of and not self._given() and not self.d.initial_values:
+        if not self.memory_of and not self._given():
             return equations, self.events
         left = [one.equation for one in self._assigned() if not self._assign(one)]
         reading = [one for one in equations if not self._reads(one).isdisjoint(self.memory_of)]
@@ -112,9 +112,6 @@ class StartTaker:
                         continue
                     own = var(self.g, memory.before)
                 found.append(_Assigned(memory, value, Equation(sub(self.g, own, value), item.span), is_before))
-        for position, (given, span) in self.d.initial_values.items():
-            for own, value in zip(scalars(self.d.value(position)), given, strict=True):
-                found.append(_Assigned(self._behind(own), value, Equation(sub(self.g, own, value), span), False))
         return found
 
     def _behind(self, e: int) -> Memory | None:

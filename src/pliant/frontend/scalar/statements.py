@@ -1,34 +1,19 @@
-"""Statements, run on values: every variable that they set has one value for what comes next.
+"""Statements, run on values: the body of a function, or an algorithm section.
 
-Where a condition is known, the branch that holds is run. Where it is not, all are, and each variable then has the
-value of the branch that holds. Two flags, expressions like the others, say whether the loop or the whole list was left
-(``break``, ``return``): while one of them is open, what follows counts only where it is false. Loops are written out,
-so how often they run must be known, or bounded: a ``while`` loop that may end after each of some rounds is as many
-branches, one inside of the other.
-
-A :class:`Frame` keeps the values. Functions have one for each call (functions.py), algorithm sections one for each
-section (sections.py).
+A condition that is known chooses its branch. Where it is not, all branches are run, and every variable is what the one
+that holds leaves. Loops are unrolled: how often they run must be known. After a `break` or `return` that may have
+happened, what follows only counts where it has not (specification 3.6, section 11.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pliant.errors import NotSupportedError
-from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import (
-    NONE,
-    WHOLE,
-    FlatArray,
-    FlatField,
-    FlatIndex,
-    FlatRecord,
-    FlatTuple,
-    LocalRef,
-    VariableRef,
-)
+from pliant.expr.build import choose, const, logical_and, logical_not, logical_or, value_of
+from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import (
     FlatAssert,
     FlatAssign,
@@ -46,298 +31,277 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.values import Arr, Rec, Value, describe
+from pliant.frontend.scalar.values import Arr, Rec, Value
+from pliant.ir import Check
 
-MOST_ROUNDS = 100_000
-MOST_OPEN_ROUNDS = 60  # of a loop whose end depends on values of the simulation
-State = tuple[list[Value | None], int, int]
+MAX_TURNS = 100_000
+OPEN_TURNS = 50  # of a loop whose end depends on what moves
+
+Store = Any  # a list or a dictionary: number of a variable -> value, or None before it has one
 
 
-class Frame:
-    """Values while statements run; what a variable is, and where assertions go, subclasses say."""
+class BodyRunner:
+    """Runs statements; what variables are, and what happens beside assignments, is said by those who inherit."""
 
-    def __init__(self, run: Interpreter, what: str) -> None:
-        self.run, self.g, self.what = run, run.g, what
-        self.false = const(run.g, 0.0)
-        self.left = self.returned = self.false  # the loop, the whole list
-        self.under: list[int] = []  # conditions that are not known, around what runs now
+    def __init__(self, run: Interpreter, store: Store, name: str) -> None:
+        self.run, self.g, self.store, self.name = run, run.g, store, name
+        self.never = const(run.g, 0.0)
+        self.broken = self.returned = self.never  # nodes: whether a break, or a return, has happened
+        self.path = const(run.g, 1.0)  # the conditions around, where they are not known
 
-    # what subclasses say
+    # ------------------------------------------------------------------------------------ for those who inherit
 
-    def values(self) -> list[Value | None]:
-        """Of all variables; None: not set yet."""
-        raise NotImplementedError
-
-    def set_values(self, values: list[Value | None]) -> None:
-        """Go back to such values."""
+    def place(self, e: int) -> int | None:
+        """The number of the variable that an expression is, if it is one."""
         raise NotImplementedError
 
     def default(self, k: int) -> Value:
         """What a variable holds that was not set."""
         raise NotImplementedError
 
-    def define(self, node: LocalRef | VariableRef, value: Value) -> None:
-        """Set a variable as a whole."""
+    def check(self, item: FlatAssert) -> None:
+        """An assertion."""
         raise NotImplementedError
 
-    def assertion(self, item: FlatAssert) -> None:
-        """An assertion, where it stands."""
+    def when(self, item: FlatWhen) -> None:
+        """A when-clause."""
+        raise self._refused("when")
+
+    def action(self, item: FlatReinit | FlatTerminate) -> None:
+        """reinit or terminate."""
+        raise self._refused(type(item).__name__.removeprefix("Flat").lower())
+
+    def ended(self, condition: int, item: FlatWhile) -> None:
+        """What must hold while simulating: a loop has ended within the turns that were written out."""
         raise NotImplementedError
 
-    def action(self, item: FlatItem) -> None:
-        """reinit and terminate."""
-        raise NotSupportedError(f"{self.what}: this statement cannot stand here", hint="put it into a when-clause")
+    # --------------------------------------------------------------------------------------------------- running
 
-    def rises(self, condition: int, span: Any) -> int:
-        """True where the condition of a when-clause becomes true."""
-        raise NotSupportedError(f"{self.what}: a when-clause cannot stand here", hint="put it into a model")
-
-    # running
-
-    def run_items(self, items: Sequence[FlatItem]) -> None:
+    def items(self, items: tuple[FlatItem, ...]) -> None:
         """Statements in order."""
-        for k, item in enumerate(items):
-            gone = logical_or(self.g, self.left, self.returned)
-            known = self.run.decided(gone)
-            if known is None:
-                self._rest(gone, items[k:])
+        for item in items:
+            live = self.live
+            if value_of(self.g, live) == 0.0:
                 return
-            if known:
-                return
-            self._one(item)
-
-    def _one(self, item: FlatItem) -> None:
-        match item:
-            case FlatAssign():
+            if isinstance(item, FlatAssign):
                 self._assign(item)
-            case FlatIf():
+            elif isinstance(item, FlatIf):
                 self._choose(item)
-            case FlatFor():
+            elif isinstance(item, FlatFor):
                 self._for(item)
-            case FlatWhile():
+            elif isinstance(item, FlatWhile):
                 self._while(item)
-            case FlatWhen():
-                self._when(item)
-            case FlatAssert():
-                self.assertion(item)
-            case FlatBreak():
-                self.left = const(self.g, 1.0)
-            case FlatReturn():
-                self.returned = const(self.g, 1.0)
-            case FlatInvoke():
+            elif isinstance(item, FlatAssert):
+                self.check(item)
+            elif isinstance(item, FlatBreak):
+                self.broken = logical_or(self.g, self.broken, live)
+            elif isinstance(item, FlatReturn):
+                self.returned = logical_or(self.g, self.returned, live)
+            elif isinstance(item, FlatWhen):
+                self.when(item)
+            elif isinstance(item, FlatInvoke):
                 self.run.value(item.call)
-            case FlatReinit() | FlatTerminate():
+            elif isinstance(item, (FlatReinit, FlatTerminate)):
                 self.action(item)
-            case _:
-                kind = type(item).__name__.removeprefix("Flat").lower()
-                raise NotSupportedError(
-                    f"{self.what}: a statement of kind `{kind}` is not supported",
-                    hint="write it with assignments, if and for",
-                )
+            else:
+                raise self._refused(type(item).__name__.removeprefix("Flat").lower())
 
-    def _state(self) -> State:
-        return list(self.values()), self.left, self.returned
+    def _refused(self, kind: str) -> NotSupportedError:
+        return NotSupportedError(
+            f"`{self.name}`: a statement of kind `{kind}` is not supported",
+            hint="write it with assignments, if, for and while",
+        )
 
-    def _set_state(self, state: State) -> None:
-        values, self.left, self.returned = state
-        self.set_values(list(values))
+    @property
+    def live(self) -> int:
+        """Whether the next statement is reached."""
+        return logical_not(self.g, logical_or(self.g, self.broken, self.returned))
 
-    def _after(self, condition: int, items: Sequence[FlatItem], before: State) -> State:
-        """The state after a branch; the state now is ``before`` again."""
-        self.under.append(condition)
-        try:
+    def _for(self, item: FlatFor) -> None:
+        before, self.broken = self.broken, self.never
+        for _ in self.run.over(item.loops):
+            self.items(item.body)
+            if value_of(self.g, self.live) == 0.0:
+                break
+        self.broken = before
+
+    def _while(self, item: FlatWhile) -> None:
+        before, self.broken = self.broken, self.never
+        for _ in range(MAX_TURNS):
+            condition = self.run.scalar(item.condition)
+            known = value_of(self.g, condition)
+            if known is None and not self.run.masks.of(condition) & ~PARAM:
+                known = self.run.number(condition, "how often a while-loop runs")
+            if known is None:
+                self._open_while(item)
+                break
+            if not known or value_of(self.g, self.live) == 0.0:
+                break
+            self.items(item.body)
+        else:
+            raise NotSupportedError(
+                f"`{self.name}`: a while-loop does not end within {MAX_TURNS} turns", hint="check its condition"
+            )
+        self.broken = before
+
+    def _open_while(self, item: FlatWhile) -> None:
+        """How often it runs is known while simulating: a limited number of turns, each where the condition holds."""
+        g = self.g
+        for _ in range(OPEN_TURNS):
+            condition = self.run.scalar(item.condition)
+            if value_of(g, logical_and(g, condition, self.live)) == 0.0:
+                return
+            self.broken = logical_or(g, self.broken, logical_and(g, self.live, logical_not(g, condition)))
+            path, self.path = self.path, logical_and(g, self.path, self.live)
             with self.run.under_condition():
-                self.run_items(items)
-            return self._state()
-        finally:
-            self.under.pop()
-            self._set_state(before)
-
-    def _merge(self, condition: int, a: State, b: State) -> State:
-        run, found = self.run, []
-        for k, (x, y) in enumerate(zip(a[0], b[0], strict=True)):
-            if x is y or (x.__class__ is int and x == y):
-                found.append(x)
-                continue
-            pair = (self.default(k) if one is None else one for one in (x, y))
-            found.append(run.select(condition, *pair))
-        flags = (run.select(condition, x, y) for x, y in zip(a[1:], b[1:], strict=True))
-        return found, *flags  # type: ignore[return-value]
-
-    def _rest(self, gone: int, items: Sequence[FlatItem]) -> None:
-        """What follows where the loop, or the list, may have been left."""
-        old = self._state()
-        self.left = self.returned = self.false
-        begin = self._state()
-        new = self._after(logical_not(self.g, gone), items, begin)
-        self._set_state(self._merge(gone, old, new))
+                self.items(item.body)
+            self.path = path
+        ended = logical_not(g, logical_and(g, self.run.scalar(item.condition), logical_and(g, self.path, self.live)))
+        self.ended(ended, item)
 
     def _choose(self, item: FlatIf) -> None:
         """The branch that is known to hold, or every variable as the one that holds leaves it."""
         run, undecided, last = self.run, [], item.otherwise
-        before = self._state()
-        open_now = const(self.g, 1.0)
         for branch in item.branches:
-            condition = run.scalar(branch.condition)
+            condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)
             if known is None:
-                here = logical_and(self.g, open_now, condition)
-                undecided.append((condition, self._after(here, branch.body, before)))
-                open_now = logical_and(self.g, open_now, logical_not(self.g, condition))
+                undecided.append((condition, branch.body))
             elif known:
                 last = branch.body
                 break
         if not undecided:
-            self.run_items(last)
+            self.items(last)
             return
-        found = self._after(open_now, last, before)
-        for condition, other in reversed(undecided):
-            found = self._merge(condition, other, found)
-        self._set_state(found)
+        before = self.state()
+        results = []
+        none = const(self.g, 1.0)  # no branch so far
+        for condition, body in undecided:
+            results.append((condition, self.after(body, before, logical_and(self.g, none, condition))))
+            none = logical_and(self.g, none, logical_not(self.g, condition))
+        found = self.after(last, before, none)
+        for condition, other in reversed(results):
+            found = self.merged(condition, other, found)
+        self.restore(found)
 
-    def _when(self, item: FlatWhen) -> None:
-        """The first branch whose condition becomes true."""
-        g, before = self.g, self._state()
-        found, open_now = [], const(g, 1.0)
-        for branch in item.branches:
-            rise = self.rises(branch.condition, branch.span)
-            here = logical_and(g, open_now, rise)
-            found.append((here, self._after(here, branch.body, before)))
-            open_now = logical_and(g, open_now, logical_not(g, rise))
-        state = before
-        for here, after in reversed(found):
-            state = self._merge(here, after, state)
-        self._set_state(state)
+    # ----------------------------------------------------------------------------------------- states of variables
 
-    def _for(self, item: FlatFor) -> None:
-        around = self.left
-        self.left = self.false
-        with closing(self.run.over(item.loops)) as points:  # type: ignore[type-var]
-            for _ in points:
-                self.run_items(item.body)
-                if value_of(self.g, logical_or(self.g, self.left, self.returned)):
-                    break
-        self.left = around
+    def state(self) -> tuple[Store, int, int]:
+        """Variables as they are, and whether a break or return has happened."""
+        return self.store.copy(), self.broken, self.returned
 
-    def _while(self, item: FlatWhile) -> None:
-        around = self.left
-        self.left = self.false
-        self._rounds(item, 0)
-        self.left = around
+    def restore(self, state: tuple[Store, int, int]) -> None:
+        """Put variables back."""
+        kept, self.broken, self.returned = state
+        if isinstance(self.store, list):
+            self.store[:] = kept
+        else:
+            self.store.clear()
+            self.store.update(kept)
 
-    def _rounds(self, item: FlatWhile, n_open: int) -> None:
-        """Rounds of a loop; ``n_open``: how many may have been left before. Each of those is a branch of its own."""
-        for _ in range(MOST_ROUNDS):
-            condition = self.run.scalar(item.condition)
-            known = value_of(self.g, condition)
-            if known is None and not self.run.masks.of(condition) & ~PARAM:
-                known = self.run.number(condition, "it decides how often a loop runs")
-            if known == 0.0:
-                return
-            if known is None:
-                before = self._state()
-                here = self._open_rounds(item, condition, n_open + 1, goes_on=True)
-                self._set_state(self._merge(condition, here, before))
-                return
-            self.run_items(item.body)
-            gone = logical_or(self.g, self.left, self.returned)
-            is_gone = value_of(self.g, gone)
-            if is_gone:
-                return
-            if is_gone is None:
-                old = self._state()
-                self.left = self.returned = self.false
-                new = self._open_rounds(item, logical_not(self.g, gone), n_open + 1, goes_on=False)
-                self._set_state(self._merge(gone, old, new))
-                return
-        raise self._endless()
-
-    def _open_rounds(self, item: FlatWhile, condition: int, n_open: int, *, goes_on: bool) -> State:
-        """The state after the rounds that follow where a condition holds that is not known."""
-        if n_open > MOST_OPEN_ROUNDS:
-            raise self._endless()
-        before = self._state()
-        self.under.append(condition)
+    def after(self, items: tuple[FlatItem, ...], before: tuple[Store, int, int], condition: int) -> Any:
+        """The state that statements under a condition leave; the one before them is there again."""
+        path, self.path = self.path, logical_and(self.g, self.path, condition)
         try:
             with self.run.under_condition():
-                if goes_on:
-                    self.run_items(item.body)
-                    gone = logical_or(self.g, self.left, self.returned)
-                    if value_of(self.g, gone) is None:
-                        old = self._state()
-                        self.left = self.returned = self.false
-                        new = self._open_rounds(item, logical_not(self.g, gone), n_open + 1, goes_on=False)
-                        return self._merge(gone, old, new)
-                    if value_of(self.g, gone):
-                        return self._state()
-                self._rounds(item, n_open)
-            return self._state()
+                self.items(items)
+            return self.state()
         finally:
-            self.under.pop()
-            self._set_state(before)
+            self.path = path
+            self.restore(before)
 
-    def _endless(self) -> NotSupportedError:
-        return NotSupportedError(
-            f"{self.what}: how often a `while` loop runs is known during the simulation only",
-            hint="write a `for` loop with a fixed number of rounds",
-        )
+    def merged(self, condition: int, a: tuple[Store, int, int], b: tuple[Store, int, int]) -> Any:
+        """The first state where the condition holds, else the second."""
+        store, other = a[0].copy(), b[0]
+        for k in range(len(store)) if isinstance(store, list) else store:
+            if store[k] is not other[k]:
+                pair = (self.default(k) if one is None else one for one in (store[k], other[k]))
+                store[k] = self.run.select(condition, *pair)
+        return store, choose(self.g, condition, a[1], b[1]), choose(self.g, condition, a[2], b[2])
 
-    # assignments
+    # ------------------------------------------------------------------------------------------------ assignments
 
     def _assign(self, item: FlatAssign) -> None:
         run = self.run
         target = run.nodes[item.target]
-        if not isinstance(target, FlatTuple):
+        if isinstance(target, FlatTuple):
+            source = run.nodes[item.value]
+            taken = [run.value(e) for e in source.elements] if isinstance(source, FlatTuple) else run.value(item.value)
+            assert isinstance(taken, list)
+            for e, value in zip(target.elements, taken, strict=False):
+                if e >= 0:
+                    self.assign(e, value)
+        else:
             self.assign(item.target, run.value(item.value))
-            return
-        source = run.nodes[item.value]
-        taken: Any = run.value(item.value)
-        if isinstance(source, FlatTuple):
-            taken = [run.value(e) for e in source.elements]
-        elif not isinstance(taken, list):
-            taken = [taken]
-        for e, value in zip(target.elements, taken, strict=False):
-            if e != NONE:
-                self.assign(e, value)
 
     def assign(self, e: int, value: Value) -> None:
         """Give a variable, or a part of one, a value."""
         node = self.run.nodes[e]
-        if isinstance(node, (LocalRef, VariableRef)):
-            self.define(node, value)
+        k = self.place(e)
+        if k is not None:
+            self.define(k, value)
         elif isinstance(node, FlatIndex):
             chosen: list[arrays.Subscript] = [
-                ("whole", 0) if s == WHOLE else ("index", self.run.value(s)) for s in node.subscripts
+                ("whole", 0) if s < 0 else ("index", self.run.value(s)) for s in node.subscripts
             ]
-            old = self.run.value(node.base)
-            self.assign(node.base, arrays.update(self.run, old, value, chosen))
+            self.assign(node.base, arrays.update(self.run, self.run.value(node.base), value, chosen))
         elif isinstance(node, FlatField):
-            self.assign(node.base, _with_field(self.run.value(node.base), node.number, value))
+            self.assign(node.base, with_field(self.run.value(node.base), node.number, value))
         elif isinstance(node, FlatRecord) and isinstance(value, Rec):
-            for part, inner in zip(node.fields, value.fields, strict=True):
-                self.assign(part, inner)
-        elif isinstance(node, FlatArray) and isinstance(value, Arr) and len(node.elements) == value.shape[0]:
-            for k, part in enumerate(node.elements, 1):
-                self.assign(part, arrays.pick(self.run, value, [("index", const(self.g, k))]))
+            for field, one in zip(node.fields, value.fields, strict=True):
+                self.assign(field, one)
+        elif isinstance(node, FlatArray):
+            for element, one in zip(node.elements, self._rows(value, len(node.elements)), strict=True):
+                self.assign(element, one)
         else:
-            raise NotSupportedError(
-                f"{self.what} assigns {describe(value)} to a part of a variable in a way that is not supported",
-                hint="assign the whole variable",
-            )
+            raise NotSupportedError(f"`{self.name}` assigns to something that is no variable", hint="name a variable")
+
+    def _rows(self, value: Value, size: int) -> Iterator[Value]:
+        if not isinstance(value, Arr):
+            return iter([value] * size)
+        places = (const(self.g, k) for k in range(1, size + 1))
+        return (arrays.pick(self.run, value, [("index", k)]) for k in places)
+
+    def define(self, k: int, value: Value) -> None:
+        """Give a variable a value, where the statement is reached; a scalar may stand for a whole array."""
+        old = self.store[k]
+        if not isinstance(value, Arr) and old is None:
+            first = self.default(k)
+            if isinstance(first, Arr):
+                value = Arr(first.shape, [value] * len(first.flat))
+        live = self.live
+        if value_of(self.g, live) is None:
+            value = self.run.select(live, value, self.default(k) if old is None else old)
+        self.store[k] = value
 
 
-def _with_field(base: Value, number: int, value: Value) -> Value:
-    """A record, or an array of records, with another field."""
-    if isinstance(base, Rec):
-        return Rec([value if k == number else one for k, one in enumerate(base.fields)])
-    assert isinstance(base, Arr)
-    n = len(base.flat)
-    if isinstance(value, Arr) and value.shape[: len(base.shape)] == base.shape:
-        width = len(value.flat) // n if n else 0
-        inner = value.shape[len(base.shape) :]
-        parts: list[Any] = (
-            [Arr(inner, value.flat[k * width : (k + 1) * width]) for k in range(n)] if inner else value.flat
-        )
-    else:
-        parts = [value] * n
-    return Arr(base.shape, [_with_field(one, number, part) for one, part in zip(base.flat, parts, strict=True)])
+def with_field(base: Value, number: int, value: Value) -> Value:
+    """A record, or an array of records, with another value of a field."""
+    if isinstance(base, Arr):
+        parts = value.flat if isinstance(value, Arr) else [value] * len(base.flat)
+        size = len(parts) // max(1, len(base.flat))
+        inner = value.shape[len(base.shape) :] if isinstance(value, Arr) else ()
+        rows = [
+            parts[k * size] if not inner else Arr(inner, parts[k * size : (k + 1) * size])
+            for k in range(len(base.flat))
+        ]
+        return Arr(base.shape, [with_field(a, number, b) for a, b in zip(base.flat, rows, strict=True)])
+    assert isinstance(base, Rec)
+    fields = list(base.fields)
+    fields[number] = value
+    return Rec(fields)
+
+
+@contextmanager
+def paused_events(run: Interpreter) -> Iterator[None]:
+    """Relations that are made here are looked at only: no events."""
+    before, run.events = run.events, False
+    try:
+        yield
+    finally:
+        run.events = before
+
+
+def too_long(condition: int, item: FlatWhile, name: str) -> Check:
+    """The check of a loop whose end is known while simulating."""
+    return Check(condition, f"`{name}`: a while-loop needs more than {OPEN_TURNS} turns", True, item.span)
