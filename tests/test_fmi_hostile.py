@@ -153,7 +153,7 @@ def test_the_host_dies_with_its_parent(thread: bool) -> None:
             break
         time.sleep(0.02)
     assert not alive(host)
-    from pliant.fmi.folders import sweep
+    from pliant.fmi.hosts.folders import sweep
 
     sweep(again=True)  # what the next process does
     assert folders(process.pid) == []
@@ -247,7 +247,7 @@ def test_a_process_that_left_its_group_does_not_outlive_a_killed_parent(tmp_path
     folder = Path(done.stdout.strip())
     assert folder.is_dir(), done.stderr
     assert marked(folder) != []
-    from pliant.fmi.folders import sweep
+    from pliant.fmi.hosts.folders import sweep
 
     sweep(again=True)
     assert not folder.exists()

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.batch.cases import Cases
-from pliant.batch.crews import CaseBlock, Crew, CrewGone, Others, Shipment, Threads, WorkerDied, died_twice
 from pliant.batch.order import Order
 from pliant.batch.progress import StudyProgress, StudyReporter
 from pliant.batch.study import Study
-from pliant.batch.work import BlockOutcome, timed_out
+from pliant.batch.workers.crews import CaseBlock, Crew, CrewGone, Others, Shipment, Threads, WorkerDied, died_twice
+from pliant.batch.workers.work import BlockOutcome, timed_out
 from pliant.errors import ArgumentError, CaseError, OutputError, PliantError, SimulationInterrupted
 
 LARGEST_BLOCK = 20_000
@@ -37,7 +37,7 @@ def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: i
     if executor == "threads":
         return Threads(model, order, count)
     if executor == "processes":
-        from pliant.batch.processes import Processes
+        from pliant.batch.workers.processes import Processes
 
         return Processes(Shipment.of(model, order), count, model, order)
     if isinstance(executor, Executor) or callable(getattr(executor, "submit", None)):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pliant.batch.cases import Cases
 from pliant.batch.order import Order
 from pliant.batch.results import result_of
-from pliant.batch.work import BlockOutcome, numbers_of, sendable
+from pliant.batch.workers.work import BlockOutcome, numbers_of, sendable
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import import_optional
 from pliant.errors import ArgumentError, CaseError

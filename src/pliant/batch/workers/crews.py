@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pliant.batch.cases import Cases
 from pliant.batch.order import Order
-from pliant.batch.work import BlockOutcome, run_block, run_remote
+from pliant.batch.workers.work import BlockOutcome, run_block, run_remote
 from pliant.errors import ArgumentError, CaseError, PliantError
 
 LOOK, NOBODY = 5.0, 60.0  # seconds between looks at the workers of Dask, and without any before all is given up
