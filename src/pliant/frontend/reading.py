@@ -9,7 +9,7 @@ from pliant.errors import ArgumentError
 from pliant.frontend.flat.model import FlatModel
 
 FRONTENDS = ("pliant", "rumoca")
-DEFAULT = "rumoca"
+DEFAULT = "pliant"
 
 
 def check_frontend(frontend: object) -> str:

@@ -18,6 +18,7 @@ from pliant.frontend.modelica.connections.expandable import expand, unused
 from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
+from pliant.frontend.modelica.flatten.clocks import solve_clocks
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.sections import as_equations
@@ -121,6 +122,7 @@ class _Flattening:
         self._connection_equations()
         self.variables.finish()
         self.variables.lock()
+        solve_clocks(self.builder)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),
