@@ -9,7 +9,7 @@ from pliant.errors import ArgumentError
 from pliant.frontend.flat.model import FlatModel
 
 FRONTENDS = ("pliant", "rumoca")
-DEFAULT = "pliant"
+DEFAULT = "rumoca"
 
 
 def check_frontend(frontend: object) -> str:
