@@ -125,6 +125,14 @@ class Sets:
             )
         if a.base != b.base:
             raise self._unequal(one, f"`{a.path}` is {a.base}, `{b.path}` is {b.base}")
+        if bool(a.causality) != bool(b.causality) and not any(_is_added(v) for v in (a, b)):
+            one_side, other = (a, b) if a.causality else (b, a)
+            raise self._unequal(
+                one, f"`{one_side.path}` is {one_side.causality}, `{other.path}` is neither input nor output"
+            )
+        if a.variability <= 1 and b.variability <= 1 and a.variability != b.variability:
+            words = ("a constant", "a parameter")
+            raise self._unequal(one, f"`{a.path}` is {words[a.variability]}, `{b.path}` is {words[b.variability]}")
         if a.variability <= 1 or b.variability <= 1:
             if a.variability > 1 or b.variability > 1:
                 raise self._unequal(one, f"`{a.path}` and `{b.path}`: only one of them is a parameter or constant")
@@ -296,6 +304,16 @@ class Sets:
     def _zero(self, var: Var, place: Any) -> None:
         e = self._member((var, place, False), var.node)
         self._append(e, self._zeros(e, var.node), "flow balance", var.node, var.parent.path)
+
+
+def _is_added(var: Var) -> bool:
+    """A member of an expandable connector, directly or in one of its members: its causality follows."""
+    inst: Any = var.parent
+    while inst is not None:
+        if inst.cls.kind == "expandable connector":
+            return True
+        inst = inst.parent
+    return False
 
 
 def constraint_of(thing: Inst | Var) -> ClassUse | None:

@@ -105,6 +105,7 @@ class _Flattening:
         self.insts: list[Inst] = []
         self.checked: set[Any] = set()
         self.vars: list[Var] = []
+        self.set_by_when: set[Var] = set()
 
     def run(self) -> FlatModel:
         self._check_class()
@@ -185,6 +186,18 @@ class _Flattening:
         self.sets.join()
         self.out.streams = Streams(self.out, self.sets)
         self._discrete()
+        for var in self.vars:
+            if var.variability == 2 and var not in self.set_by_when:
+                self._check_discrete(var)
+
+    def _check_discrete(self, var: Var) -> None:
+        """What is declared as discrete Real is set in a when-clause, not by its declaration (4.4.4)."""
+        binding = var.binding
+        if var.base != "Real" or var.node.variability != "discrete" or binding is None or var.cls.is_connector:
+            return
+        if isinstance(binding.value, (tree.RealLiteral, tree.IntegerLiteral)) and not var.causality:
+            text = f"`{var.path}` is a discrete Real, and no when-clause sets it"
+            raise problem(text, var.node, path=var.parent.path, rule="4.4.4", hint="remove `discrete`")
 
     def _discrete(self) -> None:
         """Real variables that when-clauses set change at events only."""
@@ -221,7 +234,16 @@ class _Flattening:
         except ModelError:
             return  # said again, with its place, when the equation is translated
         for var in _variables(thing):
+            if var.variability > 1:
+                self.set_by_when.add(var)
             var.variability = min(var.variability, 2)
+            owner: Any = var.parent
+            while owner is not None and owner is not inst:
+                if owner.cls.kind in ("model", "block") and len(ref.names) > 1:
+                    text = f"`{ref.text}` belongs to the {owner.cls.kind} `{owner.cls.name}` and cannot be set here"
+                    hint = "set it in the class that declares it"
+                    raise problem(text, ref, path=inst.path, rule="4.4.4", hint=hint)
+                owner = owner.parent
 
     # --------------------------------------------------------------------------------------------------- equations
 

@@ -32,6 +32,7 @@ from pliant.frontend.modelica.syntax.tree import (
     PROTECTED,
     REPLACEABLE,
     ClassDefinition,
+    Colon,
     Component,
     Enumeration,
     LongClass,
@@ -380,9 +381,17 @@ class Inst:
         if found is not ABSENT:
             wanted = self.world.component_class(node.type, self.scope(element.layer.number))
             check_subtype(found.cls, wanted, node, self.path)
-            if len(node.dimensions) + len(wanted.dims) != len(getattr(found, "shape", ())):
+            dims = [*((one, self.scope(element.layer.number)) for one in node.dimensions), *wanted.dims]
+            shape = getattr(found, "shape", ())
+            sizes = (
+                ()
+                if any(isinstance(one, Colon) for one, _ in dims)
+                else self.world.values.sizes(dims, None, node.name, node)
+            )
+            if len(dims) != len(shape) or (sizes and sizes != shape):
                 text = f"the outer `{node.name}` has other dimensions than the inner one"
-                raise problem(text, node, path=self.path, rule="5.4")
+                hint = f"the inner one has the sizes {list(shape)}"
+                raise problem(text, node, path=self.path, rule="5.4", hint=hint)
         return found
 
     def check_modifiers(self) -> None:
@@ -396,6 +405,11 @@ class Inst:
                 if element is None and name not in self.joined:
                     text = f"`{name}` is modified, but `{self.cls.name}` has no such element"
                     raise problem(text, template.node, path=self.path, rule="7.2", hint=nearest(name, elements))
+                declared = element.node if element is not None else None
+                if isinstance(declared, Component) and declared.prefixes & OUTER and not declared.prefixes & INNER:
+                    text = f"`{name}` of `{self.cls.name}` is outer and cannot be modified"
+                    hint = "modify the inner component"
+                    raise problem(text, template.node, path=self.path, rule="5.4", hint=hint)
                 if element is not None and element.is_protected:
                     text = f"`{name}` of `{self.cls.name}` is protected and cannot be modified"
                     raise problem(text, template.node, path=self.path, rule="4.1", hint="modify a public element")

@@ -51,6 +51,16 @@ def check_core(core: Core) -> None:
             clause = next((one for one in body.extends if one.base.names[-1] == base.name), definition)
             text = f"the {kind} `{core.entry.full_name}` extends the {base.kind} `{layer.entry.full_name}`"
             raise problem(text, clause, rule="7.1.3", hint=f"a {kind} may extend: {', '.join(sorted(allowed))}")
+        if base.kind == "operator record":
+            clause = next((one for one in body.extends if one.base.names[-1] == base.name), definition)
+            text = f"`{core.entry.full_name}` extends the operator record `{layer.entry.full_name}`"
+            hint = "declare it as a short class: operator record X = ..."
+            raise problem(text, clause, rule="4.7", hint=hint)
+    if core.table.primitive is not None and kind not in ("type", "connector", "class"):
+        base_name = core.table.primitive.entry.full_name
+        text = f"the {kind} `{core.entry.full_name}` extends `{base_name}`, which is a simple type"
+        if base_name != "ExternalObject":
+            raise problem(text, (*body.extends, definition)[0], rule="7.1.3", hint="declare it as a type")
     if kind.endswith(("record", "connector")) or kind == "type":
         _check_data(core, kind)
     elif kind == "package":
@@ -61,6 +71,11 @@ def check_core(core: Core) -> None:
         for one in body.elements:
             if isinstance(one, Component) or (isinstance(one, LongClass) and "function" not in one.kind):
                 raise problem("an operator may contain functions only", one, rule="14.1")
+            if isinstance(one, LongClass) and definition.name == "'constructor'":
+                outputs = [each for each in one.body.components if each.causality == "output"]
+                if len(outputs) > 1:
+                    text = f"the constructor `{one.name}` has {len(outputs)} outputs"
+                    raise problem(text, outputs[1], rule="14.3", hint="declare one output, of the operator record")
     if core.table.primitive is not None:
         for name, element in core.table.elements.items():
             if not element.is_class:
@@ -166,6 +181,8 @@ def check_connector(inst: Any, out: Any) -> None:
         if hasattr(thing, "elements"):
             stack.extend(thing.elements)
         elif hasattr(thing, "table"):
+            if thing.connection == "flow" and thing.cls.kind == "operator record":
+                _check_flow_record(thing)
             constraint = thing.class_member("equalityConstraint") if thing.cls.is_record else None
             if constraint is not None:
                 potentials += _residue(constraint, out)
@@ -180,7 +197,7 @@ def check_connector(inst: Any, out: Any) -> None:
                 potentials += _residue(constraint, out) if constraint is not None else 0
                 continue
             size = prod(thing.shape)
-            n_flows += thing.connection == "flow"
+            n_flows += size if thing.connection == "flow" else 0
             flows += size if thing.connection == "flow" else 0
             streams += size if thing.connection == "stream" else 0
             potentials += size if not thing.connection else 0
@@ -190,6 +207,24 @@ def check_connector(inst: Any, out: Any) -> None:
     if flows != potentials:
         text = f"the connector `{inst.cls.name}` has {flows} flows and {potentials} potentials"
         raise problem(text, inst.node, path=inst.path, rule="9.3.1", hint="declare as many of both")
+
+
+def _check_flow_record(inst: Any) -> None:
+    """An operator record that flows needs what a sum to zero is made of (14.4, 9.2)."""
+    for name, n_inputs, word in (("'+'", 2, "an addition"), ("'-'", 1, "a negation"), ("'0'", 0, "a zero")):
+        found = inst.class_member(name)
+        functions = [found] if found is not None and found.kind != "operator" else []
+        if found is not None and found.kind == "operator":
+            inner = found.instance
+            functions = [inner.class_member(key) for key, one in inner.table.elements.items() if one.is_class]
+        counts = [
+            sum(not one.is_class and one.node.causality == "input" for one in each.core.table.elements.values())  # type: ignore[union-attr]
+            for each in functions
+            if each is not None
+        ]
+        if n_inputs not in counts:
+            text = f"`{inst.cls.name}` is used as a flow, but has no operator {name}"
+            raise problem(text, inst.node, path=inst.path, rule="9.2", hint=f"declare {word}")
 
 
 def _residue(cls: ClassUse, out: Any) -> int:
@@ -205,6 +240,9 @@ def _residue(cls: ClassUse, out: Any) -> int:
 
 def check_subtype(new: ClassUse, constraint: ClassUse, node: Any, path: str) -> None:
     """A class that replaces another has at least the public elements of its constraint (6.4)."""
+    if len(new.dims) != len(constraint.dims):
+        text = f"`{new.name}` has {len(new.dims)} dimensions, `{constraint.name}` has {len(constraint.dims)}"
+        raise problem(text, node, path=path, rule="6.4", hint="give the type as many dimensions")
     if new.primitive is not None or constraint.primitive is not None:
         a, b = new.primitive, constraint.primitive
         if a is None or b is None or a.entry is not b.entry:

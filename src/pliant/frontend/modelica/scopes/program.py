@@ -178,6 +178,10 @@ class World:
             raise self._missing(names[0], ref, scope)
         for k, name in enumerate(names[1:], 1):
             if isinstance(found, Found):
+                if found.element.node.condition is not None:  # type: ignore[union-attr]
+                    text = f"`{'.'.join(names[:k])}` has a condition: nothing in it can be named but in connections"
+                    hint = "declare it without condition"
+                    raise problem(text, ref, path=scope.inst.path, rule="4.4.5", hint=hint)
                 found = found.inst.child(found.element.name)
                 if isinstance(found, Many):
                     text = f"`{'.'.join(names[:k])}` is an array: its classes cannot be named"
