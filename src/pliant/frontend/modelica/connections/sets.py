@@ -275,10 +275,22 @@ class Sets:
             is_source = var.causality == ("input" if is_outside else "output")
             if is_source and not var.is_protected and var.parent.cls.kind != "expandable connector":
                 sources.append(var)
+        self._check_open(group)
         if len(sources) > 1:
             one = self.origin[group[0]]
             text = f"`{sources[0].path}` and `{sources[1].path}` are connected, and both are sources of a signal"
             raise problem(text, one.node, path=one.inst.path, rule="9.3", hint="connect an output with inputs only")
+
+    def _check_open(self, group: list[Key]) -> None:
+        """What an expandable connector hands to inputs must come from somewhere (9.1.3)."""
+        added = [var for var, _, _ in group if var.name in var.parent.joined and var.parent.joined[var.name] is var]
+        others = [(var, out) for var, _, out in group if not _is_added(var)]
+        if not added or not others or any(_is_added(var) and var not in added for var, _, _ in group):
+            return
+        if all(var.causality == ("output" if is_outside else "input") for var, is_outside in others):
+            one = self.origin[group[0]]
+            text = f"`{added[0].path}` is read by inputs only: nothing gives it a value"
+            raise problem(text, one.node, path=one.inst.path, rule="9.1.3", hint="connect an output with it")
 
     def _balance(self, group: list[Key]) -> None:
         one = self.origin[group[0]]

@@ -18,6 +18,7 @@ from pliant.frontend.modelica.connections.expandable import expand, unused
 from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
+from pliant.frontend.modelica.flatten.balance import check_balance
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.sections import as_equations
@@ -112,6 +113,7 @@ class _Flattening:
         self._instantiate()
         self._connections()
         left_out = unused(self.sets, self.vars)
+        self.variables.left_out = left_out
         for var in self.vars:
             if var not in left_out:
                 self.variables.enter(var)
@@ -122,6 +124,7 @@ class _Flattening:
         self._connection_equations()
         self.variables.finish()
         self.variables.lock()
+        check_balance(self.builder, self.insts)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),
@@ -146,6 +149,7 @@ class _Flattening:
         while stack or self.world.added:
             thing = stack.pop() if stack else self.world.added.pop()
             if isinstance(thing, Var):
+                _check_alone(thing)
                 self.vars.append(thing)
                 continue
             if isinstance(thing, Many):
@@ -159,6 +163,7 @@ class _Flattening:
                 text = f"`{thing.path}` is of the class `{thing.cls.name}`, which is partial"
                 raise problem(text, thing.node, rule="4.7", hint="redeclare it with a class that is complete")
             self.insts.append(thing)
+            thing.check_redeclared()
             children = []
             for name, element in thing.table.elements.items():
                 if element.is_class:
@@ -319,6 +324,13 @@ def _source_digest(source: Source) -> bytes:
     if found is None:
         found = _digests[source] = hashlib.sha256(" ".join(source.text.split()).encode()).digest()
     return found
+
+
+def _check_alone(var: Var) -> None:
+    """A connector that is one variable must be a signal: alone it would be a potential without a flow (9.3.1)."""
+    if var.cls.kind == "connector" and not var.causality and not var.connection and not var.parent.cls.is_connector:
+        text = f"`{var.path}` is a connector without `input` or `output`: it has a potential and no flow"
+        raise problem(text, var.node, path=var.parent.path, rule="9.3.1", hint="write `input` or `output` before it")
 
 
 def _variables(thing: Any) -> Iterator[Var]:

@@ -66,7 +66,7 @@ class Statements:
         function = context.function
         if function is not None and target.names[0] in function.locals:
             element = function.inst.table.elements.get(target.names[0])
-            if element is not None and element.node.causality == "input":
+            if element is not None and function.inst.core.causality_of(target.names[0]) == "input":
                 text = f"the input `{target.names[0]}` cannot be assigned to"
                 raise problem(text, target, rule="12.2", hint="use a protected variable")
 

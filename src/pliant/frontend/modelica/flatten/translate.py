@@ -188,6 +188,10 @@ class Translator:
     def variable(self, var: Var, at: tree.Node, context: Context) -> int:
         """A variable of the model; constants of packages are their values."""
         if var.number < 0:
+            if var in self.variables.left_out:
+                text = f"`{_short(at.text)}` is not there: nothing is connected to it"
+                hint = "connect something to this member of the expandable connector"
+                raise problem(text, at, path=context.path, rule="9.1.3", hint=hint)
             if self.variables.is_inside(var):
                 self.variables.enter(var)
             else:

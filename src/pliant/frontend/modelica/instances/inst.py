@@ -224,21 +224,50 @@ class Inst:
         parent = change.scope.layer.entry
         entry = ClassEntry(new, parent, f"{parent.full_name}.{new.name}", parent.warnings)
         rest = tuple(one for one in mod if one.template.redeclare is None)
-        found = self.world.make_class(entry, change.scope, rest + self._constraint_mod(element), None)
-        self._check_constraint(element, found, redeclare)
+        changes = [one for one in mod if one.template.redeclare is not None]
+        found = self.world.make_class(entry, change.scope, rest + self._latest_mod(element, changes), None)
+        self._check_changes(element, changes, found)
         return found
 
-    def _check_constraint(self, element: ClassMember, new: ClassUse, node: Any) -> None:
-        """What replaces an element has at least what its constraint has (7.3.2)."""
+    def _latest_mod(self, element: ClassMember, changes: list[Bound]) -> Mod:
+        """Modifiers of the constraint that counts: of the last redeclaration that has one, else of the declaration."""
+        for one in changes:
+            constraint = one.template.redeclare.element.constraint  # type: ignore[union-attr]
+            if constraint is not None:
+                return bound(constraint.modification, one.scope)
+        return self._constraint_mod(element)
+
+    def _check_changes(self, element: ClassMember, changes: list[Bound], last: ClassUse) -> None:
+        """Each redeclaration fits the constraint that the one before leaves, and the one before is replaceable."""
+        constraint = self._constraint(element)
+        for place, one in enumerate(reversed(changes)):
+            redeclare = one.template.redeclare
+            assert redeclare is not None
+            new = redeclare.element
+            is_outermost = one is changes[0]
+            if is_outermost:
+                check_subtype(last, constraint, redeclare, self.path)
+            elif not new.prefixes & REPLACEABLE:
+                outer = changes[len(changes) - place - 2].template.redeclare
+                text = f"`{element.name}` is redeclared, but the redeclaration before is not replaceable"
+                hint = "write `redeclare replaceable` there"
+                raise problem(text, outer, path=self.path, rule="7.3", hint=hint)
+            if new.constraint is not None:
+                constraint = self.world.lookup_class(new.constraint.base, one.scope)
+
+    def _constraint(self, element: ClassMember) -> ClassUse:
+        """What whatever replaces a declaration must have."""
         declared: Any = element.node
         scope = self.scope(element.layer.number)
         if declared.constraint is not None:
-            old = self.world.lookup_class(declared.constraint.base, scope)
-        elif isinstance(declared, Component):
-            old = self.world.component_class(declared.type, scope)
-        else:
-            old = self._declared_class(element, ())
-        check_subtype(new, old, node, self.path)
+            return self.world.lookup_class(declared.constraint.base, scope)
+        if isinstance(declared, Component):
+            return self.world.component_class(declared.type, scope)
+        return self._declared_class(element, ())
+
+    def _check_constraint(self, element: ClassMember, new: ClassUse, node: Any) -> None:
+        """What replaces an element has at least what its constraint has (7.3.2)."""
+        check_subtype(new, self._constraint(element), node, self.path)
 
     def _outer_class(self, element: ClassMember) -> ClassUse:
         above = self.parent
@@ -300,9 +329,10 @@ class Inst:
             if node.prefixes & FINAL:
                 raise problem(f"`{element.name}` is final and cannot be redeclared", redeclare, rule="7.3")
             check_replaceable(element, redeclare, self.path)
-            self._check_constraint(element, self.world.component_class(new.type, change.scope), redeclare)
+            changes = [one for one in mod if one.template.redeclare is not None]
+            self._check_changes(element, changes, self.world.component_class(new.type, change.scope))
             rest = tuple(one for one in mod if one is not change)
-            mod = rest + bound(new.modification, change.scope) + self._constraint_mod(element)
+            mod = rest + bound(new.modification, change.scope) + self._latest_mod(element, changes)
             type_scope = change.scope
             return self._made(element, new, node, type_scope, mod)
         if node.prefixes & FINAL:
@@ -311,6 +341,8 @@ class Inst:
                     text = f"`{element.name}` is final and cannot be modified"
                     raise problem(text, one.template.node, path=self.path, rule="7.2.6", hint="remove the modifier")
         mod += bound(node.modification, scope)
+        if node.constraint is not None:
+            mod += bound(node.constraint.modification, scope)
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
             _check_visibility(element)
@@ -330,7 +362,12 @@ class Inst:
         cls = world.component_class(node.type, scope)
         check_prefixes(node, cls, self, self.path)
         if node.constraint is not None:
-            check_subtype(cls, world.lookup_class(node.constraint.base, scope), node, self.path)
+            constraint = world.lookup_class(node.constraint.base, scope)
+            check_subtype(cls, constraint, node, self.path)
+            if len(cls.dims) != len(constraint.dims):
+                text = f"`{cls.name}` has {len(cls.dims)} dimensions, `{constraint.name}` has {len(constraint.dims)}"
+                hint = "give the type as many dimensions"
+                raise problem(text, node, path=self.path, rule="7.3.2", hint=hint)
         if len(mod) > 1:
             _check_final(element, mod, self)
         shape_of = node.dimensions or (old.dimensions if old is not node else ())
@@ -393,6 +430,12 @@ class Inst:
                 hint = f"the inner one has the sizes {list(shape)}"
                 raise problem(text, node, path=self.path, rule="5.4", hint=hint)
         return found
+
+    def check_redeclared(self) -> None:
+        """Classes that are redeclared fit their constraints, also those that nothing is made of."""
+        for name, element in self.core.table.elements.items():
+            if element.is_class and redeclaration_of(self.mod_of(element)) is not None:
+                self.class_member(name)
 
     def check_modifiers(self) -> None:
         """Every modifier names something that is there (7.2)."""

@@ -125,7 +125,7 @@ def _check_function(core: Core) -> None:
             if one.prefixes & (INNER | OUTER):
                 raise problem("a function cannot have inner or outer components", one, rule="12.2")
             is_private = one.prefixes & PROTECTED or one.variability in ("constant", "parameter")
-            if not one.causality and not is_private:
+            if not one.causality and not is_private and not core.causality_of(one.name):
                 text = f"`{one.name}` of the function is public, and neither input nor output"
                 raise problem(text, one, rule="12.2", hint="write `protected` before it")
     if sections > 1:
@@ -240,9 +240,6 @@ def _residue(cls: ClassUse, out: Any) -> int:
 
 def check_subtype(new: ClassUse, constraint: ClassUse, node: Any, path: str) -> None:
     """A class that replaces another has at least the public elements of its constraint (6.4)."""
-    if len(new.dims) != len(constraint.dims):
-        text = f"`{new.name}` has {len(new.dims)} dimensions, `{constraint.name}` has {len(constraint.dims)}"
-        raise problem(text, node, path=path, rule="6.4", hint="give the type as many dimensions")
     if new.primitive is not None or constraint.primitive is not None:
         a, b = new.primitive, constraint.primitive
         if a is None or b is None or a.entry is not b.entry:
