@@ -77,7 +77,7 @@ def test_fmus_that_hang_or_crash_end_their_cases_only(phase: str, kind: str, ver
 
 
 def test_threads_whose_case_hangs_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.batch.threads.GRACE", 0.2)
+    monkeypatch.setattr("pliant.batch.workers.threads.GRACE", 0.2)
     file = tmp_path / "hostile.c"
     file.write_text(
         HOSTILE.replace("p == 60", "p == 60 && t < 0.7").replace(
@@ -109,8 +109,9 @@ def keep(result):
 cases = pliant.design.grid({{"k": [1.0, 5.0, 2.0]}})
 if sys.argv[1] == "interrupt":
     print("ready", flush=True)
+limit = 0.3 if sys.argv[1] == "late" else None
 try:
-    study = model.simulate_many(cases, stop=1.0, keep=keep, workers=1, case_timeout=0.3 if sys.argv[1] == "late" else None)
+    study = model.simulate_many(cases, stop=1.0, keep=keep, workers=1, case_timeout=limit)
 except pliant.SimulationInterrupted as error:
     study = error.result
 print(sorted(study.failures), study.n_done, study.stats.seconds > 0)

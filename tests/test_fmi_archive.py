@@ -17,8 +17,9 @@ import pytest
 from support_fmi import DECAY2, DECAY3, fmu_file, packed
 
 from pliant.errors import ArgumentError, FmuError
-from pliant.fmi import archive, folders
+from pliant.fmi import archive
 from pliant.fmi.archive import FmuArchive
+from pliant.fmi.hosts import folders
 from pliant.fmi.info import Contents, choose_kind, open_fmu
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.platforms import this_platform

@@ -153,7 +153,7 @@ def test_the_host_dies_with_its_parent(thread: bool) -> None:
             break
         time.sleep(0.02)
     assert not alive(host)
-    from pliant.fmi.folders import sweep
+    from pliant.fmi.hosts.folders import sweep
 
     sweep(again=True)  # what the next process does
     assert folders(process.pid) == []

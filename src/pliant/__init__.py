@@ -45,7 +45,7 @@ from pliant.errors import (
 
 if TYPE_CHECKING:
     from pliant.batch import design
-    from pliant.batch.open import open_study
+    from pliant.batch.folder.open import open_study
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
     from pliant.cosim.coupling import Coupling
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 # Where names come from that are loaded when they are first used. `import pliant` is then as cheap as its errors, and a
 # program pays for what it uses; above is the same for type checkers, and a test compares.
 _LATER = {
-    "pliant.batch.open": ("open_study",),
+    "pliant.batch.folder.open": ("open_study",),
     "pliant.batch.progress": ("StudyProgress",),
     "pliant.batch.study": ("Study",),
     "pliant.cosim.coupling": ("Coupling",),

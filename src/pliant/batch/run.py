@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.batch.cases import Cases
-from pliant.batch.crews import CaseBlock, Crew, CrewGone, Others, Shipment, WorkerDied, died_twice, executor_of
 from pliant.batch.order import Order
 from pliant.batch.progress import StudyProgress, StudyReporter
 from pliant.batch.study import Study
-from pliant.batch.work import BlockOutcome, timed_out
+from pliant.batch.workers.crews import CaseBlock, Crew, CrewGone, Others, Shipment, WorkerDied, died_twice, executor_of
+from pliant.batch.workers.work import BlockOutcome, timed_out
 from pliant.errors import ArgumentError, CaseError, OutputError, PliantError, SimulationInterrupted
 
 LARGEST_BLOCK = 20_000
@@ -35,11 +35,11 @@ def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: i
     if executor is None:
         executor = "threads" if numeric.fits_threads else "processes"
     if executor == "threads":
-        from pliant.batch.threads import Threads
+        from pliant.batch.workers.threads import Threads
 
         return Threads(model, order, count)
     if executor == "processes":
-        from pliant.batch.processes import Processes
+        from pliant.batch.workers.processes import Processes
 
         return Processes(Shipment.of(model, order), count, model, order)
     others = executor_of(executor)
@@ -144,6 +144,7 @@ class StudyLoop:
             seconds = float(outcome.seconds.sum()) / max(len(block.indices), 1)
             self.case_seconds = seconds if self.case_seconds is None else 0.5 * (self.case_seconds + seconds)
             self.study._add(outcome)
+        self.study._look()
         self._give_up()
 
     def _give_up(self) -> None:

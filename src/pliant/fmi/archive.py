@@ -19,11 +19,11 @@ from typing import BinaryIO, cast
 
 from pliant.errors import FmuError
 from pliant.fmi.description import FmuDescription, FmuFinding
-from pliant.fmi.folders import OwnedFolder
+from pliant.fmi.hosts.folders import OwnedFolder
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.platforms import folders_of
-from pliant.fmi.read import LARGEST, read_description
-from pliant.fmi.xml import FILE, shortened
+from pliant.fmi.reading.read import LARGEST, read_description
+from pliant.fmi.reading.xml import FILE, shortened
 
 MOST_ENTRIES = 100_000
 LARGEST_DIRECTORY = 2**26  # bytes of the list of entries

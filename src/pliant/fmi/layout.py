@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.errors import FmuError
-from pliant.fmi import binding
 from pliant.fmi.description import BASE_TYPES, FmuDescription, FmuInterface, FmuVariable, element_names, reference_space
+from pliant.fmi.hosts import binding
 from pliant.fmi.options import FmuOptions
 
 Rows = NDArray[np.int32]

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from pliant.errors import FmuError
-from pliant.fmi import read2, read3
 from pliant.fmi.description import FmuDescription, FmuInterface, FmuType, FmuUnit
-from pliant.fmi.parts import known_units, read_categories, read_experiment, read_units
-from pliant.fmi.structure import MOST_INDICATORS, StructureReader, relate
-from pliant.fmi.validate import check_variables, judged_interfaces, with_derivatives
-from pliant.fmi.values import Attributes, Findings
-from pliant.fmi.xml import NotUtf8, Stream, XmlElement, read_xml, refused, shortened
+from pliant.fmi.reading import read2, read3
+from pliant.fmi.reading.parts import known_units, read_categories, read_experiment, read_units
+from pliant.fmi.reading.structure import MOST_INDICATORS, StructureReader, relate
+from pliant.fmi.reading.validate import check_variables, judged_interfaces, with_derivatives
+from pliant.fmi.reading.values import Attributes, Findings
+from pliant.fmi.reading.xml import NotUtf8, Stream, XmlElement, read_xml, refused, shortened
 
 CHUNK = 2**18
 LARGEST = 2**29  # bytes of the text

@@ -6,11 +6,11 @@ from typing import Any
 
 from pliant.errors import FmuError
 from pliant.fmi.description import FmuInterface, FmuType
-from pliant.fmi.parts import add_type, read_type
-from pliant.fmi.structure import RawUnknown, StructureReader
-from pliant.fmi.values import REPAIR, Attributes, Findings, as_float, as_int, as_start
-from pliant.fmi.variables import VariableReader
-from pliant.fmi.xml import XmlElement, refused, shortened
+from pliant.fmi.reading.parts import add_type, read_type
+from pliant.fmi.reading.structure import RawUnknown, StructureReader
+from pliant.fmi.reading.values import REPAIR, Attributes, Findings, as_float, as_int, as_start
+from pliant.fmi.reading.variables import VariableReader
+from pliant.fmi.reading.xml import XmlElement, refused, shortened
 
 TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "String": "String", "Enumeration": "Enumeration"}
 GROUPS = {

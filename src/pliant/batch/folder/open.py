@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.arguments import as_path
 from pliant.batch.cases import Case
-from pliant.batch.store import FolderKeeping, read_manifest, variable_name
+from pliant.batch.folder.store import FolderKeeping, read_manifest, variable_name
 from pliant.batch.study import Study
 from pliant.calls import by_keyword
 from pliant.errors import ArgumentError

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pliant.fmi.description import FmuInterface, FmuType, FmuVariable
-from pliant.fmi.values import REPAIR, Findings
-from pliant.fmi.variables import VariableReader
-from pliant.fmi.xml import refused, shortened
+from pliant.fmi.reading.values import REPAIR, Findings
+from pliant.fmi.reading.variables import VariableReader
+from pliant.fmi.reading.xml import refused, shortened
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 SAFE = re.compile(r"[^/\\\x00-\x1f]{1,200}\Z")

@@ -1,5 +1,5 @@
-"""Who simulates blocks of cases: threads of this process (threads.py), processes of its own (processes.py), or anybody's
-Executor.
+"""Who simulates blocks of cases: threads of this process (threads.py), processes of its own (processes.py),
+or anybody's Executor.
 
 A crew is given blocks and gives back futures. Blocks whose worker died come back as ``WorkerDied``.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pliant.batch.cases import Cases
 from pliant.batch.order import Order
-from pliant.batch.work import BlockOutcome, run_remote
+from pliant.batch.workers.work import BlockOutcome, run_remote
 from pliant.errors import ArgumentError, CaseError, PliantError
 
 GRACE = 2.0  # seconds beyond its time-out after which a case is taken for stuck
@@ -29,8 +29,8 @@ DIED_HINT = "simulate the case alone, with options={'process': 'child'}, to see 
 
 
 class WorkerDied(Exception):
-    """A worker did not come back. ``place``: the case in its block that it was at, if that is known; ``stuck``: it did not
-    die, but was given up because it did not answer.
+    """A worker did not come back. ``place``: the case in its block that it was at, if that is known; ``stuck``: it was
+    given up because it did not answer.
     """
 
     def __init__(self, why: str, place: int | None = None, *, stuck: bool = False) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pliant.fmi.description import Causality, FmuFinding, FmuValue, Initial, Variability
-from pliant.fmi.xml import XmlElement, refused, shortened
+from pliant.fmi.reading.xml import XmlElement, refused, shortened
 
 MOST_ALIKE = 5  # warnings of one kind that are listed one by one
 LARGEST_REFERENCE = 2**32 - 1

@@ -7,7 +7,7 @@ import threading
 import weakref
 
 from pliant.errors import FmuError
-from pliant.fmi.host import FmuHost, HostSettings
+from pliant.fmi.hosts.host import FmuHost, HostSettings
 
 #: hosts that are kept ready
 MOST_FREE = 4

@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 from pliant.fmi.description import BASE_TYPES, FmuAlias, FmuDimension, FmuInterface, FmuType, FmuVariable
-from pliant.fmi.parts import add_type, read_type
-from pliant.fmi.structure import StructureReader
-from pliant.fmi.values import (
+from pliant.fmi.reading.parts import add_type, read_type
+from pliant.fmi.reading.structure import StructureReader
+from pliant.fmi.reading.values import (
     REPAIR,
     Attributes,
     Findings,
@@ -18,8 +18,8 @@ from pliant.fmi.values import (
     reference_of,
     references_of,
 )
-from pliant.fmi.variables import REALS, Template, VariableReader
-from pliant.fmi.xml import SKIPPED, XmlElement, refused, shortened
+from pliant.fmi.reading.variables import REALS, Template, VariableReader
+from pliant.fmi.reading.xml import SKIPPED, XmlElement, refused, shortened
 
 MOST_ELEMENTS = 10**7  # of all arrays together
 LISTS = {

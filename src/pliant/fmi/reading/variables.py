@@ -10,7 +10,7 @@ from typing import Any
 
 from pliant.errors import FmuError
 from pliant.fmi.description import FmuType, FmuVariable
-from pliant.fmi.values import (
+from pliant.fmi.reading.values import (
     REPAIR,
     Findings,
     Ranged,
@@ -21,7 +21,7 @@ from pliant.fmi.values import (
     reference_of,
     role_of,
 )
-from pliant.fmi.xml import Stream, refused, shortened
+from pliant.fmi.reading.xml import Stream, refused, shortened
 
 #: fields of FmuVariable from `unit` to `reinit` where nothing is given, but for the description; see `_described`
 NOTHING: tuple[Any, ...] = ("", "", None, None, None, "", "", False, False, False)

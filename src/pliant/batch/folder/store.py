@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from pliant import errors
 from pliant.batch.cases import Cases
-from pliant.batch.lock import FolderLock
+from pliant.batch.folder.lock import FolderLock
+from pliant.batch.folder.runs import describe, facts_of, runs_table
 from pliant.batch.order import Order
 from pliant.batch.results import manifest_of, with_model
-from pliant.batch.runs import describe, facts_of, runs_table
 from pliant.batch.study import final_names, final_values
-from pliant.batch.work import BlockOutcome, numbers_of
+from pliant.batch.workers.work import BlockOutcome, numbers_of
 from pliant.errors import ArgumentError, CaseError, OutputError, PliantError
 from pliant.solve.results.result import Result
 from pliant.version import pliant_version
@@ -137,7 +137,12 @@ class FolderKeeping:
         for place in outcome.errors:
             self.is_failed[outcome.indices[place]] = True
         self.waiting_rows += len(outcome.indices) * (500 if self.has_curves else 1)
-        if time.monotonic() - self.flushed > FLUSH_SECONDS or self.waiting_rows > FLUSH_ROWS:
+        self.look()
+
+    def look(self) -> None:
+        """Write what is waiting, if it has waited for long or is much: also while nothing new arrives."""
+        is_late = bool(self.waiting) and time.monotonic() - self.flushed > FLUSH_SECONDS
+        if is_late or self.waiting_rows > FLUSH_ROWS:
             self.finish()
 
     @property

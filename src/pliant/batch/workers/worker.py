@@ -1,4 +1,4 @@
-"""The program of a worker process: ``python -m pliant.batch.worker ADDRESS``, which crew `Processes` starts.
+"""The program of a worker process: ``python -m pliant.batch.workers.worker ADDRESS``, which crew `Processes` starts.
 
 It gets model and order, then blocks, and sends back what became of them; while a block runs it sends signs of life with
 the case that it is at. It ends when the connection does.
@@ -16,7 +16,7 @@ from multiprocessing.connection import Client, Connection
 from typing import Any
 
 from pliant.batch.order import Order
-from pliant.batch.work import BlockOutcome, run_block, sendable
+from pliant.batch.workers.work import BlockOutcome, run_block, sendable
 
 SIGNS_PER_SECOND = 10.0
 KEY = "PLIANT_WORKER_KEY"

@@ -15,11 +15,11 @@ from concurrent.futures import Future
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
-from pliant.batch.crews import GRACE, CaseBlock, Crew, CrewGone, Shipment, WorkerDied
-from pliant.batch.forked import Forked, can_fork, fork_worker
 from pliant.batch.order import Order
-from pliant.batch.work import BlockOutcome
-from pliant.batch.worker import KEY
+from pliant.batch.workers.crews import GRACE, CaseBlock, Crew, CrewGone, Shipment, WorkerDied
+from pliant.batch.workers.forked import Forked, can_fork, fork_worker
+from pliant.batch.workers.work import BlockOutcome
+from pliant.batch.workers.worker import KEY
 from pliant.errors import CaseError
 
 START_SECONDS = 120.0  # a worker that does not answer by then is none
@@ -146,7 +146,7 @@ class Member:
             text = address if isinstance(address, str) else f"tcp:{address[0]}:{address[1]}"
             environment = os.environ | {KEY: key.hex()} | dict.fromkeys(THREADS, "1")
             environment["PYTHONPATH"] = os.pathsep.join(one for one in sys.path if one)
-            process = subprocess.Popen([sys.executable, "-m", "pliant.batch.worker", text], env=environment)
+            process = subprocess.Popen([sys.executable, "-m", "pliant.batch.workers.worker", text], env=environment)
             self.process = process
             connection = _accepted(listener, process)
         connection.send((_main_of(self.crew.shipment), self.crew.shipment.model, self.crew.shipment.order))

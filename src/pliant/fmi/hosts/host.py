@@ -13,9 +13,9 @@ from functools import cache
 from typing import NoReturn
 
 from pliant.errors import FmuCrashError, FmuError, FmuTimeoutError
-from pliant.fmi import binding
-from pliant.fmi.folders import OwnedFolder
-from pliant.fmi.process import HostProcess
+from pliant.fmi.hosts import binding
+from pliant.fmi.hosts.folders import OwnedFolder
+from pliant.fmi.hosts.process import HostProcess
 from pliant.solve.binding import runtime
 from pliant.solve.run.child import program
 from pliant.solve.run.remote import ANSWERED, HEAD, MESSAGES, REFUSED

@@ -1,7 +1,7 @@
 """Threads of this process: the step loop does not hold Python's lock, so they share all cores.
 
-A thread cannot be ended from outside. One whose case hangs inside a single evaluation is given up: its case is an error,
-another thread takes its place, and it ends with the program.
+A thread cannot be ended from outside. One whose case hangs inside a single evaluation is given up: its case is an
+error, another thread takes its place, and it ends with the program.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from pliant.batch.crews import GRACE, CaseBlock, Crew, CrewGone, WorkerDied
 from pliant.batch.order import Order
-from pliant.batch.work import BlockOutcome, run_block
+from pliant.batch.workers.crews import GRACE, CaseBlock, Crew, CrewGone, WorkerDied
+from pliant.batch.workers.work import BlockOutcome, run_block
 
 Task = tuple[CaseBlock, "Future[BlockOutcome]"]
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from pliant.batch.order import Order
-from pliant.batch.worker import work
+from pliant.batch.workers.worker import work
 
 
 def can_fork() -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from pliant.batch.cases import Cases
 from pliant.batch.order import Order
 from pliant.batch.results import columnar_stats
-from pliant.batch.work import BlockOutcome
+from pliant.batch.workers.work import BlockOutcome
 from pliant.solve.options import check_parameters
 from pliant.solve.results.result import Result, Stats
 from pliant.solve.results.stored import events_from_json, events_to_json, infos_from_json, infos_to_json

@@ -11,9 +11,9 @@ import numpy as np
 
 from pliant.arguments import Vector
 from pliant.errors import FmuError, PliantError
-from pliant.fmi import binding
-from pliant.fmi.host import FmuHost, Message
-from pliant.fmi.pool import HostPool
+from pliant.fmi.hosts import binding
+from pliant.fmi.hosts.host import FmuHost, Message
+from pliant.fmi.hosts.pool import HostPool
 from pliant.solve.models.numeric import Instance
 from pliant.solve.run.remote import PARAMETERS, REFUSED, START_VALUES, STARTS, TEXTS, X_GIVEN, X, packed
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pliant.fmi.description import FmuStructure, FmuUnknown, FmuVariable
-from pliant.fmi.values import REPAIR, Findings, as_int
-from pliant.fmi.xml import Stream, refused, shortened
+from pliant.fmi.reading.values import REPAIR, Findings, as_int
+from pliant.fmi.reading.xml import Stream, refused, shortened
 
 LISTS = ("outputs", "derivatives", "discrete_states", "initial_unknowns", "event_indicators")
 KINDS = frozenset({"dependent", "constant", "fixed", "tunable", "discrete"})

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 
 from pliant.fmi.description import FmuCategory, FmuDisplayUnit, FmuExperiment, FmuItem, FmuType, FmuUnit
-from pliant.fmi.values import Attributes, Findings, Ranged, as_float, as_int, checked_range
-from pliant.fmi.xml import XmlElement, refused
+from pliant.fmi.reading.values import Attributes, Findings, Ranged, as_float, as_int, checked_range
+from pliant.fmi.reading.xml import XmlElement, refused
 
 BASE_UNITS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 

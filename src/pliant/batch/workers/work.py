@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.batch.cases import Case, Cases, CaseTable
-from pliant.batch.fast import Columnar, fast_block
 from pliant.batch.order import Order
 from pliant.batch.results import result_of
+from pliant.batch.workers.fast import Columnar, fast_block
 from pliant.errors import ArgumentError, CaseError, SimulationTimeout
 
 if TYPE_CHECKING:
