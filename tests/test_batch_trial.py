@@ -184,8 +184,12 @@ def test_ctrl_c_of_the_command_writes_what_is_done(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as program:
-        while program.poll() is None and not list(tmp_path.glob("s/final/*.parquet")):
+        end = time.monotonic() + 60.0
+        while program.poll() is None and not list(tmp_path.glob("s/final/*.parquet")) and time.monotonic() < end:
             time.sleep(0.05)
+        time.sleep(0.1)
+        # the third case never ends: what is done before is written all the same
+        assert sum(len(pd.read_parquet(one)) for one in tmp_path.glob("s/final/*.parquet")) == 2
         program.send_signal(signal.SIGINT)
         _, told = program.communicate(timeout=60)
     assert program.returncode == 130, told
