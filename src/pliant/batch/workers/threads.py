@@ -74,7 +74,7 @@ class ThreadMember:
             return 0.0 if self.future is None else time.monotonic() - self.since
 
     def give_up(self, why: str) -> bool:
-        """Its block is somebody else's from now on; False: it has ended meanwhile."""
+        """Its block has failed, and what it still does is not used; False: it has ended meanwhile."""
         with self.lock:
             if self.future is None:
                 return False
