@@ -32,6 +32,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sources",),
     ("model",),
     ("loading",),
+    ("checking",),
     ("tour",),
     ("cli",),
 )

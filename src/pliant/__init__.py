@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from pliant.batch.folder.open import open_study
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.checking.library import check_library
+    from pliant.checking.report import LibraryReport, LibraryRow
     from pliant.cosim.coupling import Coupling
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
@@ -86,6 +88,8 @@ _LATER = {
     "pliant.batch.folder.open": ("open_study",),
     "pliant.batch.progress": ("StudyProgress",),
     "pliant.batch.study": ("Study",),
+    "pliant.checking.library": ("check_library",),
+    "pliant.checking.report": ("LibraryReport", "LibraryRow"),
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
@@ -164,6 +168,8 @@ __all__ = [
     "FmuTimeoutError",
     "InitialValueError",
     "Jacobian",
+    "LibraryReport",
+    "LibraryRow",
     "Linearization",
     "Model",
     "ModelError",
@@ -207,6 +213,7 @@ __all__ = [
     "UnknownNameError",
     "VariableInfo",
     "VersionError",
+    "check_library",
     "criteria",
     "design",
     "inspect",
