@@ -22,7 +22,13 @@ from pliant.frontend.modelica.instances.mods import (
     redeclaration_of,
     value_of,
 )
-from pliant.frontend.modelica.instances.rules import check_prefixes, check_replaceable, check_subtype
+from pliant.frontend.modelica.instances.rules import (
+    check_final,
+    check_prefixes,
+    check_replaceable,
+    check_subtype,
+    check_visibility,
+)
 from pliant.frontend.modelica.library.entries import ClassEntry
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.syntax.tree import (
@@ -180,7 +186,7 @@ class Inst:
         node = element.node
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
-            _check_visibility(element)
+            check_visibility(element)
             if isinstance(node, LongClass) and node.is_extension:
                 original = self._declared_class(element.original, self.chain_mod(element.original))
             else:
@@ -265,10 +271,6 @@ class Inst:
             return self.world.component_class(declared.type, scope)
         return self._declared_class(element, ())
 
-    def _check_constraint(self, element: ClassMember, new: ClassUse, node: Any) -> None:
-        """What replaces an element has at least what its constraint has (7.3.2)."""
-        check_subtype(new, self._constraint(element), node, self.path)
-
     def _outer_class(self, element: ClassMember) -> ClassUse:
         above = self.parent
         while above is not None:
@@ -345,8 +347,9 @@ class Inst:
             mod += bound(node.constraint.modification, scope)
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
-            _check_visibility(element)
-            self._check_constraint(element.original, self.world.component_class(node.type, scope), node)
+            check_visibility(element)
+            cls = self.world.component_class(node.type, scope)
+            check_subtype(cls, self._constraint(element.original), node, self.path)
             mod += self.chain_mod(element.original) + self._constraint_mod(element.original)
             return self._made(element, node, element.original.node, scope, mod)
         return self._made(element, node, node, scope, mod)
@@ -369,7 +372,7 @@ class Inst:
                 hint = "give the type as many dimensions"
                 raise problem(text, node, path=self.path, rule="7.3.2", hint=hint)
         if len(mod) > 1:
-            _check_final(element, mod, self)
+            check_final(element, mod, self)
         shape_of = node.dimensions or (old.dimensions if old is not node else ())
         dims = [(one, scope) for one in shape_of] + list(cls.dims)
         primitive = cls.primitive
@@ -586,14 +589,6 @@ class Many:
         return self.elements[place]
 
 
-def _check_visibility(element: ClassMember) -> None:
-    """A public element stays public when it is redeclared (7.3)."""
-    original = element.original
-    if original is not None and element.is_protected and not original.is_protected:
-        text = f"`{element.name}` is public and redeclared as protected"
-        raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
-
-
 def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, old: Any, cls: ClassUse) -> None:
     made.element, made.node = element, node
     made.is_protected = element.is_protected or bool(node.prefixes & PROTECTED) or parent.is_protected
@@ -603,14 +598,3 @@ def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, ol
     )
     made.causality = node.causality or old.causality or cls.causality or parent.causality
     made.connection = node.connection or old.connection or parent.connection
-
-
-def _check_final(element: ClassMember, mod: Mod, inst: Inst) -> None:
-    """A final modifier or declaration cannot be modified from further outside (7.2.6)."""
-    for place in range(1, len(mod)):
-        template = mod[place].template
-        if template.final and template.value is not None and not mod[place].fields:
-            for outer in mod[:place]:
-                if outer.template.value is not None and not outer.fields and outer.template is not template:
-                    text = f"`{element.name}` is final and cannot be modified"
-                    raise problem(text, outer.template.node, path=inst.path, rule="7.2.6", hint="remove the modifier")

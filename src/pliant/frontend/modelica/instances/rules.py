@@ -8,7 +8,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from pliant.frontend.modelica.instances.classes import ClassUse, Core
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse, Core
+from pliant.frontend.modelica.instances.mods import Mod
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
@@ -254,3 +255,22 @@ def check_subtype(new: ClassUse, constraint: ClassUse, node: Any, path: str) -> 
         if other is None or other.is_class != element.is_class:
             text = f"`{new.name}` cannot replace `{constraint.name}`: it has no `{name}`"
             raise problem(text, node, path=path, rule="6.4", hint="extend the class that it replaces")
+
+
+def check_visibility(element: ClassMember) -> None:
+    """A public element stays public when it is redeclared (7.3)."""
+    original = element.original
+    if original is not None and element.is_protected and not original.is_protected:
+        text = f"`{element.name}` is public and redeclared as protected"
+        raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
+
+
+def check_final(element: ClassMember, mod: Mod, inst: Any) -> None:
+    """A final modifier or declaration cannot be modified from further outside (7.2.6)."""
+    for place in range(1, len(mod)):
+        template = mod[place].template
+        if template.final and template.value is not None and not mod[place].fields:
+            for outer in mod[:place]:
+                if outer.template.value is not None and not outer.fields and outer.template is not template:
+                    text = f"`{element.name}` is final and cannot be modified"
+                    raise problem(text, outer.template.node, path=inst.path, rule="7.2.6", hint="remove the modifier")
