@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.errors import ModelError
 from pliant.frontend.flat.expressions import NONE, FlatRecord, LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction, FlatItem, FlatLocal, InverseRule
-from pliant.frontend.flat.types import BaseType, Shape, Type
+from pliant.frontend.flat.types import BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.inst import Var
@@ -124,8 +124,13 @@ class Functions:
                 value = self._default(cls, elements[name], {**given, **operands}, node, context)
             if isinstance(value, FunctionValue):
                 functional[name] = value
-            else:
-                operands[name] = value
+                continue
+            operands[name] = value
+            declared = elements[name].node.variability  # type: ignore[union-attr]
+            most = {"constant": Variability.CONSTANT, "parameter": Variability.PARAMETER}.get(declared)
+            if most is not None and context.function is None and self.builder.variability(value) > most:
+                text = f"the input `{name}` of `{cls.name}` is a {declared}, the argument changes"
+                raise problem(text, node, path=context.path, rule="12.4.1", hint=f"give it a {declared}")
         sizing = self._sizing(cls)
         known = {}
         for name in sizing:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from pliant.errors import ModelError
 from pliant.frontend.flat.build import FlatBuilder
 from pliant.frontend.flat.model import Experiment, FlatAlgorithm, FlatModel, SourceFile
+from pliant.frontend.flat.shapes import TypeMismatch
 from pliant.frontend.modelica.connections.collect import Collector
 from pliant.frontend.modelica.connections.expandable import expand, unused
 from pliant.frontend.modelica.connections.graph import RootGraph
@@ -30,7 +31,7 @@ from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
-from pliant.frontend.modelica.problems import nearest, problem
+from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.scopes.program import World
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.source import Source
@@ -38,10 +39,14 @@ from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import NotKnown
 
 RECURSION = 9000
+UNEXPECTED = (TypeMismatch, ArithmeticError, LookupError, AttributeError, TypeError, ValueError, AssertionError)
 
 
-def flatten(source: str | Path, name: str = "", path: Any = None) -> FlatModel:
-    """The model ``name`` of a text, a file or a folder; libraries are those of ``path``, else of MODELICAPATH."""
+def flatten(source: str | Path, name: str = "", path: Any = None, *, balanced: bool = True) -> FlatModel:
+    """The model ``name`` of a text, a file or a folder; libraries are those of ``path``, else of MODELICAPATH.
+
+    ``balanced``: as many equations as unknowns are asked for, as a simulation needs them.
+    """
     if name and isinstance(source, str) and not source.strip():
         warnings: list[str] = []
         root = ClassRoot(LibraryPath(given_path(path), warnings), warnings)
@@ -51,19 +56,39 @@ def flatten(source: str | Path, name: str = "", path: Any = None) -> FlatModel:
         if root.default is None:
             raise problem("the text holds no class", None, hint="write `model M ... end M;`")
         name = root.default.full_name
-    return flatten_class(World(root), name)
+    return flatten_class(World(root), name, balanced=balanced)
 
 
-def flatten_class(world: World, name: str) -> FlatModel:
+def flatten_class(world: World, name: str, *, balanced: bool = True) -> FlatModel:
     """A model by its full name."""
     with deep_recursion():
         try:
-            return _Flattening(world, _find(world, name), name).run()
+            return _Flattening(world, _find(world, name), name).run(balanced=balanced)
         except RecursionError:
             text = f"`{name}` is nested too deeply, or something in it is defined by itself"
-            raise problem(text, None, hint="look for classes, functions or parameters that need themselves") from None
+            hint = "look for classes, functions or parameters that need themselves"
+            raise problem(text, _definition_of(world, name), hint=hint) from None
+        except (
+            TypeMismatch,
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            TypeError,
+            ValueError,
+            AssertionError,
+        ) as error:
+            text = f"`{name}` has a form that is not handled ({type(error).__name__}: {error})"
+            raise unsupported(text, _definition_of(world, name), hint="simplify the model, and report it") from error
         except NotKnown as unknown:
             raise problem(f"a value is needed that is not known: {unknown.message}", unknown.node) from None
+
+
+def _definition_of(world: World, name: str) -> tree.Node | None:
+    """The class, where it is found: the place of faults that have none of their own."""
+    try:
+        return _find(world, name).core.entry.definition
+    except (ModelError, RecursionError):
+        return None
 
 
 @contextmanager
@@ -108,7 +133,7 @@ class _Flattening:
         self.vars: list[Var] = []
         self.set_by_when: set[Var] = set()
 
-    def run(self) -> FlatModel:
+    def run(self, *, balanced: bool = True) -> FlatModel:
         self._check_class()
         self._instantiate()
         self._connections()
@@ -124,7 +149,8 @@ class _Flattening:
         self._connection_equations()
         self.variables.finish()
         self.variables.lock()
-        check_balance(self.builder, self.insts)
+        if balanced:
+            check_balance(self.builder, self.insts)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),

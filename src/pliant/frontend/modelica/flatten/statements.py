@@ -198,7 +198,12 @@ def call_item(out: Translator, call: Any, at: tree.Node, context: Context) -> Fl
             _check_state(out, arguments[0], context)
         if len(arguments) != 2:
             raise problem("`reinit` needs a state and a value", at, path=context.path, rule="8.3.6")
-        return FlatReinit(out.expr(arguments[0], context), out.expr(arguments[1], context), span, context.path)
+        state, value = out.expr(arguments[0], context), out.expr(arguments[1], context)
+        try:
+            unified(out.type(state), out.type(value), f"`{arguments[0].text}` and its new value")
+        except TypeMismatch as mismatch:
+            raise problem(str(mismatch), at, path=context.path, rule="8.3.6") from None
+        return FlatReinit(state, value, span, context.path)
     return FlatInvoke(out.calls.call(call, context, is_whole=True), span, context.path)
 
 

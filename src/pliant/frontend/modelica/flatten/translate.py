@@ -230,6 +230,8 @@ class Translator:
                 e = self.builder.add(LocalRef(function.number, function.locals[first]), self.span(ref))
                 return self.parts(e, ref, context)
             if first == "time" and len(ref.names) == 1:
+                if ref.subscripts and ref.subscripts[0]:
+                    raise problem("`time` is a scalar and has no elements", ref, path=context.path, rule="10.5")
                 kind = context.scope.layer.entry.definition.kind
                 if kind.endswith(("record", "function", "connector")) or kind in ("package", "type"):
                     text = f"`time` cannot be used in a {kind}: only models and blocks have it"
@@ -245,6 +247,8 @@ class Translator:
         if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
             text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
             raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
+        if isinstance(thing, EnumValue) and any(ref.subscripts):
+            raise problem(f"`{ref.text}`: a value of an enumeration has no elements", ref, rule="10.5")
         e = self.thing(thing, ref, context)
         if not rest:
             return e
@@ -433,8 +437,17 @@ def _if(self: Translator, node: tree.If, context: Context) -> int:
 def _range(self: Translator, node: tree.Range, context: Context) -> int:
     first, last = self.expr(node.first, context), self.expr(node.last, context)
     step = NONE if node.step is None else self.expr(node.step, context)
+    if (
+        BaseType.STRING in (self.type(first).base, self.type(last).base)
+        or self.type(first).shape
+        or self.type(last).shape
+    ):
+        text = f"`{_short(node.text)}`: the ends of a range are scalars: numbers, truth values or of an enumeration"
+        raise problem(text, node, path=context.path, rule="10.4.3")
     if self.type(first).base not in (BaseType.REAL, BaseType.INTEGER):
         value = self.values.needed(node, context.scope, "a range", context.known)
+        if not len(value):
+            return self.builder.add(FlatArray(()), self.span(node), self.type(first).sized((0,)))
         return self.literal(value, node)
     if (
         None in self.builder.infer(FlatRange(first, step, last)).shape
@@ -482,15 +495,16 @@ def _end(self: Translator, node: tree.End, context: Context) -> int:
 
 
 def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
+    indices = node.indices[::-1]  # {f for i in u, j in v} is {{f for i in u} for j in v} (10.4.1.2)
     if context.function is None and must_unroll(self, node.value, node.indices, context):
-        contexts = self.ranges.unrolled(node.indices, context, node.value)
+        contexts = self.ranges.unrolled(indices, context, node.value)
         items = [self.expr(node.value, one) for one in contexts]
         shape = []
-        for index in node.indices:
+        for index in indices:
             shape.append(len({repr(one.env[index.name]) for one in contexts}))
         return self.nested(items, ThingGroup(tuple(shape), items), node, context)
     loops, inner = [], context
-    for index in node.indices:
+    for index in indices:
         loop, inner = self.ranges.loop(index, inner, node.value)
         loops.append(loop)
     body = self.expr(node.value, inner)

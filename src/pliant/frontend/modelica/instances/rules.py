@@ -98,6 +98,9 @@ def _check_data(core: Core, kind: str) -> None:
             raise problem(f"a {kind} cannot have inner or outer components", one, rule="4.7")
         if one.prefixes & PROTECTED:
             raise problem(f"a {kind} cannot have protected components", one, rule="4.7")
+        if kind == "expandable connector" and one.connection == "flow":
+            text = f"`{one.name}` is a flow: an expandable connector cannot have flow components"
+            raise problem(text, one, rule="9.1.3", hint="put it into a connector inside of the expandable one")
         if kind.endswith("record") and one.connection:
             raise problem(f"a {kind} cannot have {one.connection} components", one, rule="4.7")
 

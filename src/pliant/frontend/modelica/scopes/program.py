@@ -86,6 +86,13 @@ class World:
         own = bound(definition.modification, where)
         total = mod + own + base.mod
         dims = (*((one, where) for one in definition.dimensions), *base.own_dims)
+        if (
+            definition.kind == "type"
+            and base.primitive is None
+            and base.kind in ("model", "block", "package", "function")
+        ):
+            text = f"`{definition.name}` is a type, `{base.name}` is a {base.kind}"
+            raise problem(text, definition, rule="4.7", hint=f"write `{base.kind} {definition.name} = ...`")
         kind = definition.kind if definition.kind != "class" or "function" in base.kind else base.kind
         if kind == "type":
             kind = base.kind
