@@ -238,6 +238,7 @@ SUB_ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("code",),
         ("stages",),
         ("simulate", "delivery", "report", "plot"),
+        ("target",),
         ("plan",),
         ("build",),
     ),
