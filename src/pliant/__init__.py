@@ -45,9 +45,11 @@ from pliant.errors import (
 
 if TYPE_CHECKING:
     from pliant.batch import design
-    from pliant.batch.open import open_study
+    from pliant.batch.folder.open import open_study
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.checking.library import check_library
+    from pliant.checking.report import LibraryReport, LibraryRow
     from pliant.cosim.coupling import Coupling
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
@@ -84,9 +86,11 @@ if TYPE_CHECKING:
 # Where names come from that are loaded when they are first used. `import pliant` is then as cheap as its errors, and a
 # program pays for what it uses; above is the same for type checkers, and a test compares.
 _LATER = {
-    "pliant.batch.open": ("open_study",),
+    "pliant.batch.folder.open": ("open_study",),
     "pliant.batch.progress": ("StudyProgress",),
     "pliant.batch.study": ("Study",),
+    "pliant.checking.library": ("check_library",),
+    "pliant.checking.report": ("LibraryReport", "LibraryRow"),
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
@@ -166,6 +170,8 @@ __all__ = [
     "FmuTimeoutError",
     "InitialValueError",
     "Jacobian",
+    "LibraryReport",
+    "LibraryRow",
     "Linearization",
     "Model",
     "ModelError",
@@ -210,6 +216,7 @@ __all__ = [
     "UnknownNameError",
     "VariableInfo",
     "VersionError",
+    "check_library",
     "criteria",
     "design",
     "inspect",

@@ -18,6 +18,7 @@ from pliant.cli.arguments import (
     AsJson,
     Fold,
     Form,
+    Frontend,
     Input,
     LibraryPath,
     Name,
@@ -94,6 +95,7 @@ def realtime(
     baselines: Compare = False,
     name: Name = None,
     path: LibraryPath = None,
+    frontend: Frontend = None,
     tear: Tear = None,
     form: Form = "auto",
     tearing: Tearing = "max-causal",
@@ -108,7 +110,7 @@ def realtime(
     report = Report(as_json)
     with report.errors():
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
-        model = pliant.load(file, name=name, path=path, tear=tear, options=chosen)
+        model = pliant.load(file, name=name, path=path, frontend=frontend, tear=tear, options=chosen)
         report.model = model.name
         options: dict[str, Any] = {key: literal(text) for key, text in pairs("--option", option)}
         plan = model.realtime(

@@ -20,12 +20,12 @@ from pliant.fmi.archive import UnpackedFmu
 from pliant.fmi.cosimulation import CosimSimulation
 from pliant.fmi.described import FmuVariables, numbered
 from pliant.fmi.description import FmuVariable, element_names
-from pliant.fmi.host import HostSettings
+from pliant.fmi.hosts.host import HostSettings
+from pliant.fmi.hosts.instance import FmuInstance
+from pliant.fmi.hosts.pool import HostPool
 from pliant.fmi.info import FmuInfo
-from pliant.fmi.instance import FmuInstance
 from pliant.fmi.layout import FmuLayout, host_table, n_roots, unit_table
 from pliant.fmi.options import FmuOptions
-from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
 from pliant.fmi.simulation import FmuSimulation, FmuStart
 from pliant.solve.binding import runtime
@@ -136,6 +136,7 @@ class FmuModel(NumericModel):
             HostSettings(
                 name=self.fmu.name,
                 binary=loaded.binary,
+                workplace=str(loaded.unpacked.workplace),
                 table=table,
                 call_timeout=loaded.options.call_timeout,
                 memory_limit=loaded.options.memory_limit,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -323,6 +323,29 @@ class Plan(Stamped):
         from pliant.realtime.delivery.write import write_plan
 
         return write_plan(self, directory, overwrite=overwrite)
+
+    @by_keyword
+    def export_fmu(
+        self,
+        path: str | Path,
+        *,
+        version: str = "3.0",
+        platforms: Sequence[str] | None = None,
+        sources: bool = True,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the step as an FMU for co-simulation, and return its path.
+
+        version    of FMI: "3.0" or "2.0"
+        platforms  e.g. ["x86_64-linux", "x86_64-windows"]; None: this machine. Others need the package ziglang.
+        sources    with all C files; overwrite: an FMU of that name is replaced
+
+        Communication steps are whole numbers of the plan's step. Inputs hold through a communication step, and clocks
+        at its end see those that the importer sets there.
+        """
+        from pliant.realtime.delivery.fmu import export_plan
+
+        return export_plan(self, path, version, platforms, sources, overwrite)
 
     @by_keyword
     def measure(
