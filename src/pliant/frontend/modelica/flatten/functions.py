@@ -177,7 +177,7 @@ class Functions:
         inputs = set(self.input_names(cls))
         found: set[str] = set()
         for element in cls.core.table.elements.values():
-            if element.is_class or element.node.causality == "input":  # type: ignore[union-attr]
+            if element.is_class or cls.core.causality_of(element.name) == "input":
                 continue
             for expr in element.node.dimensions:  # type: ignore[union-attr]
                 sized: set[int] = set()
@@ -263,11 +263,7 @@ class Functions:
                 locals_.append(FlatLocal(local, self.out.type(e)))
                 inner[k] = (len(locals_) - 1, self.out.type(e))
             function.functional[name] = FunctionValue(one.cls, inner)
-        return [
-            name
-            for name, one in elements.items()
-            if not one.is_class and one.node.causality == "output"  # type: ignore[union-attr]
-        ]
+        return [name for name, one in elements.items() if not one.is_class and cls.core.causality_of(name) == "output"]
 
     def _declare_others(
         self, cls: ClassUse, outputs: list[str], function: FunctionContext, locals_: list[FlatLocal], context: Context

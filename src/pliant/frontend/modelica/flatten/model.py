@@ -18,6 +18,7 @@ from pliant.frontend.modelica.connections.expandable import expand, unused
 from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
+from pliant.frontend.modelica.flatten.balance import check_balance
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.sections import as_equations
@@ -105,12 +106,14 @@ class _Flattening:
         self.insts: list[Inst] = []
         self.checked: set[Any] = set()
         self.vars: list[Var] = []
+        self.set_by_when: set[Var] = set()
 
     def run(self) -> FlatModel:
         self._check_class()
         self._instantiate()
         self._connections()
         left_out = unused(self.sets, self.vars)
+        self.variables.left_out = left_out
         for var in self.vars:
             if var not in left_out:
                 self.variables.enter(var)
@@ -121,6 +124,7 @@ class _Flattening:
         self._connection_equations()
         self.variables.finish()
         self.variables.lock()
+        check_balance(self.builder, self.insts)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),
@@ -145,6 +149,7 @@ class _Flattening:
         while stack or self.world.added:
             thing = stack.pop() if stack else self.world.added.pop()
             if isinstance(thing, Var):
+                _check_alone(thing)
                 self.vars.append(thing)
                 continue
             if isinstance(thing, Many):
@@ -158,6 +163,7 @@ class _Flattening:
                 text = f"`{thing.path}` is of the class `{thing.cls.name}`, which is partial"
                 raise problem(text, thing.node, rule="4.7", hint="redeclare it with a class that is complete")
             self.insts.append(thing)
+            thing.check_redeclared()
             children = []
             for name, element in thing.table.elements.items():
                 if element.is_class:
@@ -185,6 +191,18 @@ class _Flattening:
         self.sets.join()
         self.out.streams = Streams(self.out, self.sets)
         self._discrete()
+        for var in self.vars:
+            if var.variability == 2 and var not in self.set_by_when:
+                self._check_discrete(var)
+
+    def _check_discrete(self, var: Var) -> None:
+        """What is declared as discrete Real is set in a when-clause, not by its declaration (4.4.4)."""
+        binding = var.binding
+        if var.base != "Real" or var.node.variability != "discrete" or binding is None or var.cls.is_connector:
+            return
+        if isinstance(binding.value, (tree.RealLiteral, tree.IntegerLiteral)) and not var.causality:
+            text = f"`{var.path}` is a discrete Real, and no when-clause sets it"
+            raise problem(text, var.node, path=var.parent.path, rule="4.4.4", hint="remove `discrete`")
 
     def _discrete(self) -> None:
         """Real variables that when-clauses set change at events only."""
@@ -221,7 +239,16 @@ class _Flattening:
         except ModelError:
             return  # said again, with its place, when the equation is translated
         for var in _variables(thing):
+            if var.variability > 1:
+                self.set_by_when.add(var)
             var.variability = min(var.variability, 2)
+            owner: Any = var.parent
+            while owner is not None and owner is not inst:
+                if owner.cls.kind in ("model", "block") and len(ref.names) > 1:
+                    text = f"`{ref.text}` belongs to the {owner.cls.kind} `{owner.cls.name}` and cannot be set here"
+                    hint = "set it in the class that declares it"
+                    raise problem(text, ref, path=inst.path, rule="4.4.4", hint=hint)
+                owner = owner.parent
 
     # --------------------------------------------------------------------------------------------------- equations
 
@@ -297,6 +324,13 @@ def _source_digest(source: Source) -> bytes:
     if found is None:
         found = _digests[source] = hashlib.sha256(" ".join(source.text.split()).encode()).digest()
     return found
+
+
+def _check_alone(var: Var) -> None:
+    """A connector that is one variable must be a signal: alone it would be a potential without a flow (9.3.1)."""
+    if var.cls.kind == "connector" and not var.causality and not var.connection and not var.parent.cls.is_connector:
+        text = f"`{var.path}` is a connector without `input` or `output`: it has a potential and no flow"
+        raise problem(text, var.node, path=var.parent.path, rule="9.3.1", hint="write `input` or `output` before it")
 
 
 def _variables(thing: Any) -> Iterator[Var]:

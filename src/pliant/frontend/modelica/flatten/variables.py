@@ -37,6 +37,7 @@ class Variables:
         self.out, self.builder, self.values = translator, translator.builder, translator.values
         self.root = root
         self.entered: list[Var] = []
+        self.left_out: set[Var] = set()  # members of expandable connectors that are not there
         self.done: set[int] = set()
         self.place = 0
         self.equations = EquationTranslator(translator)
