@@ -17,6 +17,7 @@ import against_cvode
 import batch
 import export
 import fmi
+import frontend
 import generated_code
 import heat
 import increments_figures
@@ -379,6 +380,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
+    "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }
