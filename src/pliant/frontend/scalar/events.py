@@ -45,7 +45,15 @@ from pliant.expr.build import (
     variables_of,
 )
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, VariableRef
+from pliant.frontend.flat.expressions import (
+    NONE,
+    ClockTick,
+    FlatArray,
+    FlatBuiltin,
+    FlatLiteral,
+    FlatTuple,
+    VariableRef,
+)
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
@@ -59,8 +67,7 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.symbols import is_discrete
-from pliant.frontend.scalar.values import scalars
+from pliant.frontend.scalar.values import Rec, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
@@ -120,6 +127,7 @@ class EventBuilder:
         self.actions: list[Action] = []
         self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
         self.floors: dict[int, int] = {}
+        self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
 
     def finish(self) -> Events:
         """All memories, after the equations have been read."""
@@ -139,7 +147,7 @@ class EventBuilder:
 
     def _branches(self) -> dict[int, list[list[_Branch]]]:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
-        found: dict[int, list[list[_Branch]]] = {}
+        found: dict[int, list[list[_Branch]]] = dict(self.left)
         standing: list[_Row] = []
         for item, under in framed(self.flat.equations):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
@@ -149,8 +157,9 @@ class EventBuilder:
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
                     hint="write the equation for the whole array",
                 )
-        for section in self.flat.algorithms:
-            self._section(section, found, standing)
+        for k, section in enumerate(self.flat.algorithms):
+            if k not in self.run.tape.sections:
+                self._section(section, found, standing)
         self._solve_standing(found, standing)
         for lists in found.values():
             for own in lists:  # the last assignment in an algorithm section goes first
@@ -159,23 +168,13 @@ class EventBuilder:
 
     def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
         """Assignments to discrete variables that do not read each other's new values."""
-        items = list(framed(section.body))
-        targets = {v for item, _ in items if isinstance(item, FlatAssign) for v in self.run.tape.reads(item.target)}
-        for order, (item, under) in enumerate(items, 1):
-            if isinstance(item, _ACTIONS):
-                continue
-            conditions = [frame.condition for frame in under if frame.condition != NONE] if len(targets) > 1 else []
-            read = [v for e in conditions for v in self.run.tape.reads(e)]
+        for order, (item, under) in enumerate(framed(section.body), 1):
             if isinstance(item, FlatAssign):
-                read += self.run.tape.reads(item.value)
-            is_known = isinstance(item, FlatAssign) and all(is_discrete(self.flat.variables[v]) for v in targets)
-            if not isinstance(item, FlatAssign) or not is_known or not targets.isdisjoint(read):
-                raise NotSupportedError(
-                    f"{item.span or section.span}: this algorithm section is not supported: it has a loop, sets a "
-                    "continuous variable, or reads what it sets",
-                    hint="write equations, or put the statements into a function",
-                )
-            self._equation(item, _How(under, item.span, order), found, standing)
+                self._equation(item, _How(under, item.span, order), found, standing)
+
+    def set_by_section(self, position: int, values: list[int], span: Span | None) -> None:
+        """What an algorithm section leaves of a discrete variable (sections.py)."""
+        self._add(self.left, position, range(len(values)), values, _How((), span))
 
     def _equation(
         self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
@@ -189,9 +188,6 @@ class EventBuilder:
                 values = scalars(self.d.shaped(position, right))
                 self._add(found, position, range(len(values)), values, how)
             return
-        zero = self.nodes[right]
-        if isinstance(zero, FlatLiteral) and zero.value == 0 and not isinstance(node, VariableRef):
-            raise self._not_solved(how.span)
         pairs = self._sides(left, right)
         if not how.under and how.order is None:
             standing += [_Row(one, other, how) for one, other in pairs]
@@ -201,7 +197,12 @@ class EventBuilder:
 
     def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
         """Scalar by scalar both sides of an equation for discrete variables."""
-        targets, values = map(scalars, self.run.sides(left, right))
+        given: Any
+        target = self.nodes[left]  # of a call with several outputs those are taken that have a name
+        read, given = self.run.sides(left, right)
+        if isinstance(target, FlatTuple) and isinstance(given, list):
+            given = Rec([one for e, one in zip(target.elements, given, strict=False) if e != NONE])
+        targets, values = scalars(Rec(read) if isinstance(read, list) else read), scalars(given)
         return list(zip(targets, values * len(targets) if len(values) == 1 else values, strict=True))
 
     def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
@@ -312,9 +313,9 @@ class EventBuilder:
         return active
 
     def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
-        return self._rise(condition, span) if is_when else self.run.scalar(condition)
+        return self.rise(condition, span) if is_when else self.run.scalar(condition)
 
-    def _rise(self, which: int, span: Span | None) -> int:
+    def rise(self, which: int, span: Span | None) -> int:
         """True in the round of an event in which a condition becomes true."""
         known = self.triggers.get(which)
         if known is not None:
@@ -325,9 +326,9 @@ class EventBuilder:
             known = self.run.scalar(which)
         elif isinstance(node, FlatArray):
             spans = self.run.tape.spans
-            known = self._rise(node.elements[0], spans[node.elements[0]])
+            known = self.rise(node.elements[0], spans[node.elements[0]])
             for one in node.elements[1:]:
-                known = logical_or(g, known, self._rise(one, spans[one]))
+                known = logical_or(g, known, self.rise(one, spans[one]))
         else:
             condition = self.run.scalar(which)
             now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
@@ -372,10 +373,14 @@ class EventBuilder:
     def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
         at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
-        is_warning = isinstance(item, FlatAssert) and not item.is_error
-        if is_warning or (at_end and not isinstance(item, FlatReinit)):
+        if at_end and not isinstance(item, FlatReinit):
             return  # nothing that the run depends on
-        active = self._active(under)
+        self.act(item, self._active(under))
+
+    def act(self, item: FlatItem, active: int) -> None:
+        """The same where its condition is known."""
+        if isinstance(item, FlatAssert) and not item.is_error:
+            return
         if isinstance(item, FlatReinit):
             states = scalars(self.run.value(item.state))
             values = scalars(self.run.value(item.value))

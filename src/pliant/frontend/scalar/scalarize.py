@@ -42,10 +42,11 @@ from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.renumber import drop_unused, unread
+from pliant.frontend.scalar.sections import AlgorithmSections
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
-from pliant.frontend.scalar.values import Arr, Rec, Value, map2, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, difference, scalars
 from pliant.ir import Check, Equation, Op, Refusal, Span, System
 
 _MAX_PASSES = 20
@@ -108,8 +109,10 @@ class _Builder:
         self.symbols = Symbols(run, forced, fold_parameters)
         self.discretes = Discretes(run, self.symbols)
         self.events = EventBuilder(self.discretes)
+        self.sections = AlgorithmSections(self.discretes, self.events)
         self.externals = Externals(run, self.symbols)
         self.calls = Calls(run, self.externals)
+        self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
         run.builtin = Builtins(run, self.events.floor)
@@ -122,11 +125,14 @@ class _Builder:
             symbols.evaluate_parameters()
             self.discretes.declare()
             symbols.attributes()
-        if self.flat.initial_algorithms:
-            with self._at(self.flat.initial_algorithms[0].span):
-                raise NotSupportedError("initial algorithms are not supported", hint="write initial equations")
+        for k in sorted(self.tape.sections):
+            with self._at(self.flat.algorithms[k].span):
+                system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
         self._equations(self.flat.initial_equations, system.initial_equations)
+        for section in self.flat.initial_algorithms:
+            with self._at(section.span):
+                system.initial_equations += self.sections.initial_equations(section)
         self._parameter_values()
         self._when_actions()
         with self._at(None):
@@ -159,7 +165,7 @@ class _Builder:
                     self._choice(item, into, point)
             elif isinstance(item, FlatInvoke):
                 with self._at(item.span):
-                    raise NotSupportedError("a call for what it does is not supported", hint="call it for a value")
+                    self.run.value(item.call)  # its assertions are those of the model
 
     def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
         with self._at(item.span):
@@ -179,7 +185,7 @@ class _Builder:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
         run, undecided, last = self.run, [], item.otherwise
         for branch in item.branches:
-            condition = run.scalar(branch.condition)
+            condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)
             if known is None:
                 undecided.append((condition, self._rows(branch.body, point)))
@@ -214,12 +220,12 @@ class _Builder:
         target = self.nodes[item.left]
         if isinstance(target, FlatTuple):
             return self._outputs(target, other)
-        return map2(self.system.graph, sub, left, other)
+        return difference(self.system.graph, left, other)
 
     def _outputs(self, target: FlatTuple, found: Any) -> Value:
         """``(a, , b) = f(x)``, output by output; what is left out is not there."""
         pairs = [(self.run.value(e), one) for e, one in zip(target.elements, found, strict=False) if e != NONE]
-        return Rec([map2(self.system.graph, sub, a, b) for a, b in pairs])
+        return Rec([difference(self.system.graph, a, b) for a, b in pairs])
 
     def _parameter_values(self) -> None:
         """Initial equations of Integer, Boolean and enumeration parameters with fixed=false: `n = ...`."""
@@ -277,8 +283,8 @@ class _Builder:
 
     def _when_actions(self) -> None:
         """reinit, terminate and assertions in when-clauses."""
-        sections = (self.flat.equations, *(section.body for section in self.flat.algorithms))
-        for items in sections:
+        simple = (one.body for k, one in enumerate(self.flat.algorithms) if k not in self.tape.sections)
+        for items in (self.flat.equations, *simple):
             for item, under in framed(items):
                 if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
                     with self._at(item.span):
@@ -310,6 +316,7 @@ class _Builder:
 
     def _finish(self) -> None:
         system, discretes = self.system, self.discretes
+        system.checks += self.sections.checks
         system.checks += self.calls.checks
         unwanted, read = unread(system)
         seen: list[Refusal] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pliant.errors import ModelError
 from pliant.frontend.flat.builtins import BUILTINS
 from pliant.frontend.flat.expressions import (
     NONE,
@@ -61,7 +62,7 @@ class CallTranslator:
         values.only_constants += 1
         try:
             found = values.value(expr, context.scope, context.known)
-        except NotKnown:
+        except (NotKnown, ModelError):  # what is wrong is said where the condition is translated
             return None
         finally:
             values.only_constants -= 1

@@ -122,19 +122,19 @@ class EquationTranslator:
         found: list[FlatItem]
         if must_unroll(self.out, one.equations, one.indices, context):
             found = []
-            for inner in self.out.unrolled(one.indices, context, one.equations):
+            for inner in self.out.ranges.unrolled(one.indices, context, one.equations):
                 found += self.items(one.equations, inner)
             return found
         loops, inner = [], context
         for index in one.indices:
-            loop, inner = self.out.loop(index, inner, one.equations)
+            loop, inner = self.out.ranges.loop(index, inner, one.equations)
             loops.append(loop)
         if any(self.out.type(loop.range).shape == (0,) for loop in loops):
             return []
         body = tuple(self.items(one.equations, inner))
         if any(item.variability is Variability.DISCRETE for item in body if isinstance(item, FlatEquation)):
             found = []  # what changes at events is one equation for each element
-            for inner in self.out.unrolled(one.indices, context, one.equations):
+            for inner in self.out.ranges.unrolled(one.indices, context, one.equations):
                 found += self.items(one.equations, inner)
             return found
         return [FlatFor(tuple(loops), body, self.out.span(one), context.path)]

@@ -330,12 +330,12 @@ class Functions:
             return None
         values = self.out.values
         found = (
-            values._enumeration_size(expr, scope)
+            values.index_values(expr, scope)
             if isinstance(expr, tree.Reference) and expr.names[0] not in function.locals
             else None
         )
         if found is not None:
-            return found
+            return len(found)
         try:
             value = values.value(expr, scope, function.known if scope.inst is inst else None)
         except NotKnown:

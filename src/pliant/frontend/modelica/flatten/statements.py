@@ -120,12 +120,12 @@ class Statements:
     def _for(self, one: tree.ForStatement, context: Context) -> list[FlatItem]:
         if context.function is None and must_unroll(self.out, one.statements, one.indices, context):
             found: list[FlatItem] = []
-            for inner in self.out.unrolled(one.indices, context, one.statements):
+            for inner in self.out.ranges.unrolled(one.indices, context, one.statements):
                 found += self.items(one.statements, inner)
             return found
         loops, inner = [], context
         for index in one.indices:
-            loop, inner = self.out.loop(index, inner, one.statements)
+            loop, inner = self.out.ranges.loop(index, inner, one.statements)
             loops.append(loop)
         return [FlatFor(tuple(loops), tuple(self.items(one.statements, inner)), self.out.span(one), context.path)]
 

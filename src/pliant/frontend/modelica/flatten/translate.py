@@ -23,7 +23,6 @@ from pliant.frontend.flat.expressions import (
     FlatField,
     FlatIndex,
     FlatLiteral,
-    FlatLoop,
     FlatRange,
     FlatRecord,
     FlatReduction,
@@ -39,6 +38,7 @@ from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
 from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.ranges import LoopRanges
 from pliant.frontend.modelica.flatten.types import Types, field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
@@ -63,6 +63,7 @@ class Translator:
         self.types = Types(builder)
         self.functions = Functions(self)
         self.calls = CallTranslator(self)
+        self.ranges = LoopRanges(self)
         self.nesting = 0  # branches of if and when around
         self.streams: Any = None  # what inStream and actualStream stand for, set when connections are known
         self.variables: Any = None  # enters variables that are read before they were met
@@ -291,6 +292,8 @@ class Translator:
                     context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
                 )
             place = self.expr(one, inner)
+            if self.type(place).base is BaseType.BOOLEAN:
+                place = self._counted(place, one, context)
             self._check_place(place, size, one, context)
             places.append(place)
         node = self.builder.nodes[e]
@@ -299,6 +302,18 @@ class Translator:
             if found is not None:
                 return found
         return self.add(FlatIndex(e, tuple(places)), at, context)
+
+    def _counted(self, place: int, at: tree.Node, context: Context) -> int:
+        """Places for `false` and `true`: 1 and 2."""
+        node, span = self.builder.nodes[place], self.span(at)
+        if isinstance(node, FlatLiteral):
+            return self.builder.literal(2 if node.value else 1, span)
+        if isinstance(node, FlatArray):
+            parts = tuple(self._counted(e, at, context) for e in node.elements)
+            return self.builder.add(FlatArray(parts), span, INTEGER.sized(self.type(place).shape))
+        if self.type(place).shape:
+            return place
+        return self.add(FlatChoice((place, self.builder.literal(2, span), self.builder.literal(1, span))), at, context)
 
     def _check_place(self, place: int, size: int | None, at: tree.Node, context: Context) -> None:
         node = self.builder.nodes[place]
@@ -322,90 +337,6 @@ class Translator:
                 return None
             e = node.elements[at - 1]
         return e
-
-    # ------------------------------------------------------------------------------------------------------ loops
-
-    def loop(self, index: tree.ForIndex, context: Context, body: Any) -> tuple[FlatLoop, Context]:
-        """A loop that stays one."""
-        if index.values is None:
-            e = self._implied(index, context, body)
-        else:
-            cls = None
-            if isinstance(index.values, tree.Reference) and index.values.names[0] not in context.loops:
-                function = context.function
-                if function is None or index.values.names[0] not in function.locals:
-                    cls = self.values.resolver.try_class(index.values, context.scope)
-            if cls is not None:
-                e = self.literal(np.array(self.values.iteration(index, context.scope, None), dtype=object), index)
-            else:
-                e = self.expr(index.values, context)
-        of = self.type(e)
-        if len(of.shape) != 1:
-            raise problem("a loop needs a vector to run over", index, path=context.path, rule="11.2.2")
-        number = self.builder.iterator(index.name, of.element)
-        return FlatLoop(number, e), context.with_loop(index.name, number)
-
-    def _implied(self, index: tree.ForIndex, context: Context, body: Any) -> int:
-        """`for i loop`: the range follows from an array that i is a subscript of (11.2.2.1)."""
-        from pliant.frontend.modelica.syntax.walk import walk
-
-        for part in body if isinstance(body, tuple) else (body,):
-            for one in walk(part):
-                if not isinstance(one, tree.Reference) or not one.subscripts:
-                    continue
-                for k, given in enumerate(one.subscripts):
-                    for axis, place in enumerate(given):
-                        if isinstance(place, tree.Reference) and place.names == (index.name,):
-                            short = tree.Reference(
-                                one.source,
-                                one.start,
-                                one.end,
-                                one.names[: k + 1],
-                                (*one.subscripts[:k], ()) if k else (),
-                                one.rooted,
-                            )
-                            return self._range_of(short, axis, index, context)
-        raise problem(f"the range of `{index.name}` does not follow from its use", index, rule="11.2.2.1")
-
-    def _range_of(self, ref: tree.Reference, axis: int, index: tree.ForIndex, context: Context) -> int:
-        span = self.span(index)
-        shape: Any = None
-        if context.function is None:
-            thing, _ = self.values.resolver.resolve(ref, context.scope, context.known)
-            shape = thing.shape
-            size = shape[axis]
-        else:
-            size = self.type(self.expr(ref, context)).shape[axis]
-        one = self.builder.literal(1, span)
-        if size is None:
-            e = self.expr(ref, context)
-            last = self.add(FlatBuiltin("size", (e, self.builder.literal(axis + 1, span))), index, context)
-        else:
-            last = self.builder.literal(size, span)
-        return self.add(FlatRange(one, NONE, last), index, context)
-
-    def unrolled(self, indices: Sequence[tree.ForIndex], context: Context, body: Any) -> list[Context]:
-        """Contexts for all values of loop variables, the last index running first."""
-        found = [context]
-        for index in indices:
-            more = []
-            for one in found:
-                reason = f"the range of the loop over `{index.name}`"
-                self.values.reasons.append(reason)
-                try:
-                    if index.values is None:
-                        e = self._implied(index, one, body)
-                        items: list[Any] = list(range(1, (self.type(e).shape[0] or 0) + 1))
-                    else:
-                        items = self.values.iteration(index, one.scope, one.known)
-                except NotKnown as unknown:
-                    text = f"{reason} is not known: {unknown.message}"
-                    raise problem(text, index, path=context.path, rule="8.3.2") from None
-                finally:
-                    self.values.reasons.pop()
-                more += [one.with_env(**{index.name: item}) for item in items]
-            found = more
-        return found
 
 
 def _short(text: str) -> str:
@@ -528,7 +459,7 @@ def _end(self: Translator, node: tree.End, context: Context) -> int:
 
 def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
     if context.function is None and must_unroll(self, node.value, node.indices, context):
-        contexts = self.unrolled(node.indices, context, node.value)
+        contexts = self.ranges.unrolled(node.indices, context, node.value)
         items = [self.expr(node.value, one) for one in contexts]
         shape = []
         for index in node.indices:
@@ -536,7 +467,7 @@ def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Con
         return self.nested(items, ThingGroup(tuple(shape), items), node, context)
     loops, inner = [], context
     for index in node.indices:
-        loop, inner = self.loop(index, inner, node.value)
+        loop, inner = self.ranges.loop(index, inner, node.value)
         loops.append(loop)
     body = self.expr(node.value, inner)
     return self.add(FlatComprehension(body, tuple(loops)), node, context)
@@ -548,7 +479,7 @@ def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> 
         made = tree.ArrayComprehension(node.source, node.start, node.end, node.value, node.indices)
         return _comprehension(self, made, context)
     if context.function is None and must_unroll(self, node.value, node.indices, context):
-        items = [self.expr(node.value, one) for one in self.unrolled(node.indices, context, node.value)]
+        items = [self.expr(node.value, one) for one in self.ranges.unrolled(node.indices, context, node.value)]
         if not items:
             empty = {"sum": 0, "product": 1, "min": 1e308, "max": -1e308}.get(name, 0)
             return self.builder.literal(empty, self.span(node))
@@ -565,7 +496,7 @@ def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> 
         return self.add(FlatBuiltin(name, (self.add(FlatArray(tuple(items)), node, context),)), node, context)
     loops, inner = [], context
     for index in node.indices:
-        loop, inner = self.loop(index, inner, node.value)
+        loop, inner = self.ranges.loop(index, inner, node.value)
         loops.append(loop)
     body = self.expr(node.value, inner)
     return self.add(FlatReduction(name, body, tuple(loops)), node, context)
