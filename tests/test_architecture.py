@@ -32,6 +32,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("sources",),
     ("model",),
     ("loading",),
+    ("checking",),
     ("tour",),
     ("cli",),
 )
@@ -245,6 +246,7 @@ SUB_ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("code",),
         ("stages",),
         ("simulate", "delivery", "report", "plot"),
+        ("target",),
         ("plan",),
         ("build",),
     ),

@@ -145,12 +145,26 @@ def test_links_and_special_files(tmp_path: Path, kind: int, words: str) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_files_that_come_twice_or_are_folders_too(tmp_path: Path) -> None:
     path = tmp_path / "twice.fmu"
-    for names, words in ((("a", "a"), "twice"), (("a", "a/b"), "a file and a folder"), (("./a", "a"), "twice")):
+
+    def packed(*names: str, contents: tuple[str, str] = ("x", "y")) -> Path:
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("modelDescription.xml", DECAY2)
-            for name in names:
-                file.writestr(name, "x")
-        assert words in refusal(path)
+            for name, content in zip(names, contents, strict=True):
+                file.writestr(name, content)
+        return path
+
+    for names, words in (
+        (("resources/a", "resources/a"), "twice, with different content"),
+        (("./binaries/a", "binaries/a"), "twice, with different content"),
+        (("a", "a/b"), "a file and a folder"),
+    ):
+        assert words in refusal(packed(*names))
+    # copies, and files that nobody reads: Reference-FMUs are packed like this
+    assert (
+        "is in the archive twice"
+        in opened(packed("resources/a", "./resources/a", contents=("x", "x"))).findings[0].text
+    )
+    assert "is in the archive twice" in opened(packed("extra/a", "extra/a")).findings[0].text
 
 
 def test_names_that_differ_in_capitals_are_found(tmp_path: Path) -> None:

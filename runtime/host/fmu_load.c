@@ -165,7 +165,13 @@ static void *open_library(const char *path, char *words, size_t room) {
 #else
     void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *why = found ? NULL : dlerror();
-    if (!found) snprintf(words, room, "%s", why ? why : "dlopen gives no reason");
+    if (!found) {
+        snprintf(words, room, "%s", why ? why : "dlopen gives no reason");
+        if (strstr(words, "undefined symbol")) {
+            open_usual();
+            found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        }
+    }
 #endif
     return found;
 }
@@ -185,7 +191,6 @@ const char *pl_fmu_load(pl_fmu *f) {
     char why[1500];
     limit_memory(f->head->memory_limit);
     f->box->call = PL_CALL_LOAD;
-    open_usual();
     f->library = open_library(f->text[PL_FMU_BINARY], why, sizeof why);
     f->box->call = -f->box->call;
     if (!f->library) {

@@ -136,6 +136,7 @@ class FmuModel(NumericModel):
             HostSettings(
                 name=self.fmu.name,
                 binary=loaded.binary,
+                workplace=str(loaded.unpacked.workplace),
                 table=table,
                 call_timeout=loaded.options.call_timeout,
                 memory_limit=loaded.options.memory_limit,

@@ -51,6 +51,7 @@ from pliant.frontend.flat.expressions import (
     FlatArray,
     FlatBuiltin,
     FlatLiteral,
+    FlatLoop,
     FlatTuple,
     VariableRef,
 )
@@ -59,6 +60,7 @@ from pliant.frontend.flat.model import (
     FlatAssert,
     FlatAssign,
     FlatEquation,
+    FlatFor,
     FlatIf,
     FlatItem,
     FlatReinit,
@@ -90,6 +92,7 @@ class _How:
     under: tuple[_Frame, ...]
     span: Span | None
     order: int | None = None  # of a statement in its algorithm section
+    active: int = NONE  # whether everything around it says so, where that is known already
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ class EventBuilder:
         self.nodes = discretes.nodes
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
-        self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
+        #: condition and point of a loop -> node that is true when it rises
+        self.triggers: dict[tuple[int, tuple[int, ...]], int] = {}
         self.floors: dict[int, int] = {}
         self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
 
@@ -149,9 +153,9 @@ class EventBuilder:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
         found: dict[int, list[list[_Branch]]] = dict(self.left)
         standing: list[_Row] = []
-        for item, under in framed(self.flat.equations):
+        for item, under in framed(self.flat.equations, self.run.over):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
-                self._equation(item, _How(under, item.span), found, standing)
+                self._equation(item, _How(under, item.span, active=self._at_point(under)), found, standing)
             elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
                 raise NotSupportedError(
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
@@ -168,7 +172,7 @@ class EventBuilder:
 
     def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
         """Assignments to discrete variables that do not read each other's new values."""
-        for order, (item, under) in enumerate(framed(section.body), 1):
+        for order, (item, under) in enumerate(framed(section.body, self.run.over), 1):
             if isinstance(item, FlatAssign):
                 self._equation(item, _How(under, item.span, order), found, standing)
 
@@ -280,7 +284,8 @@ class EventBuilder:
             value = before[k]
             for one in reversed(own):
                 if one.how.under:
-                    value = choose(self.g, self._active(one.how.under), one.value, value)
+                    active = self._active(one.how.under) if one.how.active == NONE else one.how.active
+                    value = choose(self.g, active, one.value, value)
                 elif clock != NONE and one.how.order is None:
                     value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
                 else:
@@ -312,12 +317,19 @@ class EventBuilder:
                 active = logical_and(self.g, active, never)
         return active
 
+    def _at_point(self, under: tuple[_Frame, ...]) -> int:
+        """Activation of conditions that depend on the variable of a loop: asked for while it has its value."""
+        conditions = [e for frame in under for e in (frame.condition, *(b for b, _ in frame.before)) if e != NONE]
+        depends = self.run.tape.depends
+        return self._active(under) if any(depends[e] >> 2 for e in conditions) else NONE
+
     def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
         return self.rise(condition, span) if is_when else self.run.scalar(condition)
 
     def rise(self, which: int, span: Span | None) -> int:
         """True in the round of an event in which a condition becomes true."""
-        known = self.triggers.get(which)
+        point = tuple(self.run.points) if self.run.tape.depends[which] >> 2 else ()  # in a loop, one each
+        known = self.triggers.get((which, point))
         if known is not None:
             return known
         node, g = self.nodes[which], self.g
@@ -335,7 +347,7 @@ class EventBuilder:
             known = logical_and(g, now, logical_not(g, before))
             if self.d.initial not in variables_of(g, condition):
                 known = logical_and(g, known, logical_not(g, self.d.is_initial()))
-        self.triggers[which] = known
+        self.triggers[which, point] = known
         return known
 
     def _memory(self, name: str, expression: int, start: int, span: Span | None) -> tuple[int, int]:
@@ -402,21 +414,32 @@ class EventBuilder:
         return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)
 
 
-def framed(items: tuple[FlatItem, ...]) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
-    """Items inside of when and if, in order, with the conditions around them; other items as they are."""
-    stack: list[tuple[FlatItem, tuple[_Frame, ...]]] = [(item, ()) for item in reversed(items)]
-    while stack:
-        item, under = stack.pop()
+def framed(
+    items: tuple[FlatItem, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    """Items inside of when, if and for, in order, with the conditions around them, and once for each point of a loop.
+
+    What an item means at a point must be asked for before the next one is taken.
+    """
+    return _framed(items, (), over)
+
+
+def _framed(
+    items: tuple[FlatItem, ...], under: tuple[_Frame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    for item in items:
+        if isinstance(item, FlatFor):
+            for _ in over(item.loops):
+                yield from _framed(item.body, under, over)
+            continue
         if not isinstance(item, (FlatWhen, FlatIf)):
             yield item, under
             continue
-        inner: list[tuple[FlatItem, tuple[_Frame, ...]]] = []
         before: tuple[tuple[int, Span | None], ...] = ()
         for branch in item.branches:
             frame = _Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
-            inner += [(one, (*under, frame)) for one in branch.body]
+            yield from _framed(branch.body, (*under, frame), over)
             before = (*before, (branch.condition, branch.span))
         if isinstance(item, FlatIf):
             frame = _Frame(NONE, item.span, False, before)
-            inner += [(one, (*under, frame)) for one in item.otherwise]
-        stack.extend(reversed(inner))
+            yield from _framed(item.otherwise, (*under, frame), over)

@@ -73,6 +73,7 @@ def _scalarize(flat: FlatModel, fold_parameters: bool) -> System:
         system = builder.build()
         new = {k: why for k, why in builder.symbols.new_forced.items() if k not in forced}
         if not new:
+            system.experiment = (flat.experiment.start, flat.experiment.stop, flat.experiment.interval)
             system.digest = hashlib.sha256(f"{fold_parameters} {flat.digest}".encode()).hexdigest()
             return system
         forced = _with_sources(tape, forced | new)  # sizes or indices use these: read again with their values
@@ -175,11 +176,6 @@ class _Builder:
                         self._append(self._residual(one), one, (*point, *inner), into)
                     elif isinstance(one, (FlatFor, FlatIf)):
                         self._equations((one,), into, (*point, *inner))
-                    else:
-                        raise NotSupportedError(
-                            "a loop over equations for discrete variables is not supported",
-                            hint="write the equation for the whole array",
-                        )
 
     def _choice(self, item: FlatIf, into: list[Equation], point: tuple[int, ...]) -> None:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
@@ -285,7 +281,7 @@ class _Builder:
         """reinit, terminate and assertions in when-clauses."""
         simple = (one.body for k, one in enumerate(self.flat.algorithms) if k not in self.tape.sections)
         for items in (self.flat.equations, *simple):
-            for item, under in framed(items):
+            for item, under in framed(items, self.run.over):
                 if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
                     with self._at(item.span):
                         self.events.action(item, under)
