@@ -20,6 +20,7 @@ import fmi
 import generated_code
 import heat
 import increments_figures
+import interface_figures
 import jumps_figures
 import msl
 import numpy as np
@@ -380,6 +381,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
+    "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }
 
