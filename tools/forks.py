@@ -63,9 +63,9 @@ class Forks:
 
     def close(self) -> None:
         """End the process that forks."""
-        if self.server is not None and self.server.stdin is not None:
-            self.server.stdin.close()
-            self.server.wait()
+        if self.server is not None:
+            with self.server:  # closes its pipes and waits
+                pass
         self.server = None
 
 
