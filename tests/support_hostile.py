@@ -178,6 +178,8 @@ def numbers(version: str) -> Iterator[Hostile]:
         yield at_phase("NOMINALS", act, version, SOLVER, runs=True)
     yield at_phase("NOMINALS", "NEGATIVE", version, SOLVER, runs=True)
     yield at_phase("EVENT", "AGAIN", version, SOLVER)
+    yield at_phase("EVENT", "NOW", version, SOLVER)
+    yield at_phase("EVENT", "SOON", version, SOLVER)
     yield at_phase("EVENT", "PAST", version, SOLVER, runs=True)
     yield at_phase("EVENT", "NAN", version, SOLVER, runs=True)
 

@@ -246,6 +246,7 @@ SUB_ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("code",),
         ("stages",),
         ("simulate", "delivery", "report", "plot"),
+        ("target",),
         ("plan",),
         ("build",),
     ),

@@ -425,3 +425,22 @@ def test_a_small_fmu_is_opened_and_unpacked_at_once(tmp_path: Path) -> None:
         return seconds
 
     assert min(once() for _ in range(20)) < 5e-3  # about 1e-3
+
+
+def test_without_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(FmuError, match="there can be no temporary folder for the FMU"):
+        opened(fmu_file(tmp_path)).unpack("x86_64-linux")
+
+
+def test_space_that_ends_in_the_midst_of_a_file(tmp_path: Path) -> None:
+    """The system writes a part then, and raises no error: with a limit on sizes it does the same."""
+    path = fmu_file(tmp_path, **{"resources/large": "x" * 50_000})
+    text = (
+        "import resource, signal\nfrom pathlib import Path\nfrom pliant.fmi.archive import FmuArchive\n"
+        "from pliant import FmuOptions\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+        f"FmuArchive(Path({str(path)!r}), FmuOptions()).unpack('x86_64-linux')"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert "the archive cannot be unpacked" in done.stderr

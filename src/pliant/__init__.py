@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
     from pliant.realtime.scenario import Scenario
     from pliant.realtime.sparsing import criteria
+    from pliant.realtime.target.report import TargetReport
     from pliant.solve.models.function import Root
     from pliant.solve.options import SolverOptions
     from pliant.solve.progress import Progress
@@ -107,6 +108,7 @@ _LATER = {
     "pliant.realtime.options": ("RealtimeOptions",),
     "pliant.realtime.plan": ("Plan",),
     "pliant.realtime.scenario": ("Scenario",),
+    "pliant.realtime.target.report": ("TargetReport",),
     "pliant.solve.models.function": ("Root",),
     "pliant.solve.options": ("SolverOptions",),
     "pliant.solve.progress": ("Progress",),
@@ -209,6 +211,7 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "TargetReport",
     "Timing",
     "UnknownNameError",
     "VariableInfo",

@@ -141,7 +141,9 @@ class FmuArchive:
                 while chunk := source.read(CHUNK):
                     total += len(chunk)
                     self._check_size(total)
-                    file.write(chunk)
+                    rest = memoryview(chunk)
+                    while rest:  # where there is not enough space a part is written, and no error raised
+                        rest = rest[file.write(rest) :]
 
     def _check_size(self, size: int) -> None:
         if size > self.options.unpacked_limit:

@@ -10,12 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import FmuError
-from pliant.fmi.description import BASE_TYPES, FmuDescription, FmuInterface, FmuVariable, element_names, reference_space
+from pliant.errors import ArgumentError, FmuError
+from pliant.fmi.description import (
+    BASE_TYPES,
+    MOST_ELEMENTS,
+    FmuDescription,
+    FmuInterface,
+    FmuVariable,
+    element_names,
+    reference_space,
+)
 from pliant.fmi.hosts import binding
 from pliant.fmi.options import FmuOptions
 
@@ -74,9 +83,20 @@ class FmuLayout:
         self.vectors = {name: Vector() for name in VECTORS}
         self.constants: list[int] = []  # places of variables that never change
         self.aliases: dict[str, tuple[str, int]] = {}
+        self._check_sizes()
         self._fill()
 
     # -------------------------------------------------------------------------------------------- the vectors
+
+    def _check_sizes(self) -> None:
+        """Structural parameters can ask for any number of elements."""
+        variables = self.description.variables
+        if self.sizes and sum(prod(self.shape(k)) for k, one in enumerate(variables) if one.dimensions) > MOST_ELEMENTS:
+            shown = ", ".join(f"{variables[place].name} = {size}" for place, size in self.sizes.items())
+            raise ArgumentError(
+                f"with {shown} arrays have more than {MOST_ELEMENTS} elements in all",
+                hint="smaller structural parameters",
+            )
 
     def size(self, place: int) -> int:
         """Elements of a variable."""

@@ -58,7 +58,9 @@ enum {
     ACT_INFINITE,
     ACT_NEGATIVE,
     ACT_AGAIN, /* event: never done */
-    ACT_PAST   /* event: the next event is before now */
+    ACT_PAST,  /* event: the next event is before now */
+    ACT_NOW,   /* event: the next event is now */
+    ACT_SOON   /* event: the next event is as soon as can be told apart */
 };
 
 /* One binary serves all: phase and act stand after a mark in its data, and the tests write them there. */

@@ -19,6 +19,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from pliant.errors import FmuError
+
 PREFIX = "pliant-fmu"
 #: name of the environment variable by which processes that a host has started are found: the folder of the host
 MARK = "PLIANT_FMU_HOST"
@@ -33,7 +35,10 @@ class OwnedFolder:
     def __init__(self) -> None:
         sweep()
         owner = os.getpid()
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"))
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"))
+        except OSError as error:
+            raise _no_place(error) from None
         self._finalizer = weakref.finalize(self, _remove, str(self.path), owner)
 
     def close(self) -> None:
@@ -46,7 +51,10 @@ class HostFolder:
 
     def __init__(self, place: str) -> None:
         self.path = os.path.join(place, f"host-{os.getpid()}-{next(_numbers)}")
-        os.mkdir(self.path, 0o700)
+        try:
+            os.mkdir(self.path, 0o700)
+        except OSError as error:
+            raise _no_place(error) from None
 
     def close(self) -> None:
         """Remove it with all that is in it; more than once does no harm."""
@@ -54,6 +62,13 @@ class HostFolder:
             os.rmdir(self.path)  # mostly it is empty
         except OSError:
             remove_folder(self.path)
+
+
+def _no_place(error: OSError) -> FmuError:
+    return FmuError(
+        f"there can be no temporary folder for the FMU: {error}",
+        hint="check permissions and free space; TMPDIR names another temporary folder",
+    )
 
 
 def _remove(folder: str, owner: int) -> None:

@@ -82,7 +82,7 @@ class FmuHost:
         if kind == REFUSED:
             raise FmuError(
                 f"{self.settings.name}: {content.decode(errors='replace')}",
-                hint="ask the maker of the FMU for a binary that runs on this system",
+                hint=self._memory_hint("ask the maker of the FMU for a binary that runs on this system"),
             )
 
     # ---------------------------------------------------------------------------------------------- talking

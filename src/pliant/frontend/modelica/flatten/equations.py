@@ -53,6 +53,10 @@ class EquationTranslator:
             most = max(out.builder.variability(left), out.builder.variability(right))
             variability = max(most, Variability.DISCRETE)
             if all(of.base not in (BaseType.REAL, BaseType.RECORD, BaseType.TUPLE) for of in (a, b)):
+                if most is Variability.CONTINUOUS and BaseType.STRING not in (a.base, b.base):
+                    text = f"`{_short(at.text)}`: something discrete equals what may change between events"
+                    hint = "make it in a when-clause, or as a Real"
+                    raise problem(text, at, path=context.path, rule="3.8.5", hint=hint)
                 variability = Variability.DISCRETE
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
 

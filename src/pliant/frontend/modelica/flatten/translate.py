@@ -32,7 +32,7 @@ from pliant.frontend.flat.expressions import (
     LocalRef,
     VariableRef,
 )
-from pliant.frontend.flat.shapes import TypeMismatch
+from pliant.frontend.flat.shapes import TypeMismatch, described
 from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
 from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
@@ -188,6 +188,10 @@ class Translator:
     def variable(self, var: Var, at: tree.Node, context: Context) -> int:
         """A variable of the model; constants of packages are their values."""
         if var.number < 0:
+            if var in self.variables.left_out:
+                text = f"`{_short(at.text)}` is not there: nothing is connected to it"
+                hint = "connect something to this member of the expandable connector"
+                raise problem(text, at, path=context.path, rule="9.1.3", hint=hint)
             if self.variables.is_inside(var):
                 self.variables.enter(var)
             else:
@@ -226,6 +230,12 @@ class Translator:
                 e = self.builder.add(LocalRef(function.number, function.locals[first]), self.span(ref))
                 return self.parts(e, ref, context)
             if first == "time" and len(ref.names) == 1:
+                if ref.subscripts and ref.subscripts[0]:
+                    raise problem("`time` is a scalar and has no elements", ref, path=context.path, rule="10.5")
+                kind = context.scope.layer.entry.definition.kind
+                if kind.endswith(("record", "function", "connector")) or kind in ("package", "type"):
+                    text = f"`time` cannot be used in a {kind}: only models and blocks have it"
+                    raise problem(text, ref, path=context.path, rule="3.6.7", hint="pass it as an input or modifier")
                 return self.builder.time(self.span(ref))
         try:
             thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
@@ -237,8 +247,12 @@ class Translator:
         if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
             text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
             raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
+        if isinstance(thing, EnumValue) and any(ref.subscripts):
+            raise problem(f"`{ref.text}`: a value of an enumeration has no elements", ref, rule="10.5")
         e = self.thing(thing, ref, context)
-        return self.subscripted(e, rest, ref, context) if rest else e
+        if not rest:
+            return e
+        return self.subscripted(e, rest, ref, context, thing.dims if isinstance(thing, Var) else ())
 
     def _varying(self, ref: tree.Reference, context: Context) -> int:
         """An array of components with a subscript that is not known here: the array is written out and indexed."""
@@ -271,8 +285,10 @@ class Translator:
                 e = self.subscripted(e, ref.subscripts[k], ref, context)
         return e
 
-    def subscripted(self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context) -> int:
-        """`e[given]`, literal subscripts of arrays that are written out resolved."""
+    def subscripted(
+        self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context, dims: Sequence[Any] = ()
+    ) -> int:
+        """`e[given]`, literal subscripts of arrays that are written out resolved; ``dims`` as they are declared."""
         shape = self.type(e).shape
         if len(given) > len(shape):
             text = f"`{_short(at.text)}`: {len(given)} subscripts, the array has {len(shape)} dimensions"
@@ -292,6 +308,8 @@ class Translator:
                     context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
                 )
             place = self.expr(one, inner)
+            if axis < len(dims):
+                self._check_index_type(place, dims[axis], one, context)
             if self.type(place).base is BaseType.BOOLEAN:
                 place = self._counted(place, one, context)
             self._check_place(place, size, one, context)
@@ -302,6 +320,16 @@ class Translator:
             if found is not None:
                 return found
         return self.add(FlatIndex(e, tuple(places)), at, context)
+
+    def _check_index_type(self, place: int, dim: Any, at: tree.Node, context: Context) -> None:
+        """A dimension that is declared by a type has subscripts of this type."""
+        values = self.values.index_values(*dim)
+        if not values:
+            return
+        wanted, given = self.types.of_value(values[0]), self.type(place).element
+        if wanted != given and BaseType.CLOCK is not given.base:
+            text = f"the subscript `{_short(at.text)}` is {described(given)}, the dimension has {described(wanted)}"
+            raise problem(text, at, path=context.path, rule="10.5", hint=f"use a value of `{dim[0].text}`")
 
     def _counted(self, place: int, at: tree.Node, context: Context) -> int:
         """Places for `false` and `true`: 1 and 2."""
@@ -409,8 +437,17 @@ def _if(self: Translator, node: tree.If, context: Context) -> int:
 def _range(self: Translator, node: tree.Range, context: Context) -> int:
     first, last = self.expr(node.first, context), self.expr(node.last, context)
     step = NONE if node.step is None else self.expr(node.step, context)
+    if (
+        BaseType.STRING in (self.type(first).base, self.type(last).base)
+        or self.type(first).shape
+        or self.type(last).shape
+    ):
+        text = f"`{_short(node.text)}`: the ends of a range are scalars: numbers, truth values or of an enumeration"
+        raise problem(text, node, path=context.path, rule="10.4.3")
     if self.type(first).base not in (BaseType.REAL, BaseType.INTEGER):
         value = self.values.needed(node, context.scope, "a range", context.known)
+        if not len(value):
+            return self.builder.add(FlatArray(()), self.span(node), self.type(first).sized((0,)))
         return self.literal(value, node)
     if (
         None in self.builder.infer(FlatRange(first, step, last)).shape
@@ -458,15 +495,16 @@ def _end(self: Translator, node: tree.End, context: Context) -> int:
 
 
 def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
+    indices = node.indices[::-1]  # {f for i in u, j in v} is {{f for i in u} for j in v} (10.4.1.2)
     if context.function is None and must_unroll(self, node.value, node.indices, context):
-        contexts = self.ranges.unrolled(node.indices, context, node.value)
+        contexts = self.ranges.unrolled(indices, context, node.value)
         items = [self.expr(node.value, one) for one in contexts]
         shape = []
-        for index in node.indices:
+        for index in indices:
             shape.append(len({repr(one.env[index.name]) for one in contexts}))
         return self.nested(items, ThingGroup(tuple(shape), items), node, context)
     loops, inner = [], context
-    for index in node.indices:
+    for index in indices:
         loop, inner = self.ranges.loop(index, inner, node.value)
         loops.append(loop)
     body = self.expr(node.value, inner)

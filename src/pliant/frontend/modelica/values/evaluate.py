@@ -454,7 +454,7 @@ def _tuple(self: Values, expr: tree.Tuple, scope: Scope, env: Env | None) -> Val
 
 
 def _comprehension(self: Values, expr: tree.ArrayComprehension, scope: Scope, env: Env | None) -> Value:
-    values, shape = iterated(self, expr.value, expr.indices, scope, env)
+    values, shape = iterated(self, expr.value, expr.indices[::-1], scope, env)  # the last iterator is the outermost
     return stacked(values, shape)
 
 
