@@ -50,7 +50,7 @@ class Standing:
 
 
 class SavedFmu:
-    """A saved state; the host is told when nobody needs it any more."""
+    """A saved state; it is freed in the host together with this object."""
 
     def __init__(self, part: FmuPart, slot: int, at: Standing) -> None:
         self.part, self.instance, self.slot, self.at = part, part.instance, slot, at

@@ -264,6 +264,8 @@ class Variables:
             own = leaf.binding
             if own is None or own.template is not binding.template or leaf.variability <= 1 or leaf.number < 0:
                 return False
+            if leaf.base != "Real":
+                return False  # what changes at events only is determined by an equation of its own
         context = Context(binding.scope)
         left = self.out.record(owner, owner.node, context)
         right = self.out.of_bound(Bound(binding.template, binding.scope, binding.index))
