@@ -20,6 +20,7 @@ from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
 from pliant.frontend.modelica.flatten.balance import check_balance
+from pliant.frontend.modelica.flatten.clocks import solve_clocks
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.sections import as_equations
@@ -151,6 +152,7 @@ class _Flattening:
         self.variables.lock()
         if balanced:
             check_balance(self.builder, self.insts)
+        solve_clocks(self.builder)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),
