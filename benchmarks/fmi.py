@@ -28,8 +28,8 @@ from fmu_peers import CALLS, END, POINTS, RTOL, STOP, FmpyRunner, cpu_seconds, l
 from peers import ROOT
 
 import pliant
-from pliant.fmi.host import FmuHost
-from pliant.fmi.instance import FmuInstance
+from pliant.fmi.hosts.host import FmuHost
+from pliant.fmi.hosts.instance import FmuInstance
 from pliant.solve.binding import runtime
 from pliant.solve.run.operating import Point
 

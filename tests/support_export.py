@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import fmpy
 import numpy as np
+from fmpy.fmi2 import FMU2Slave, fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
 
 import pliant
 
@@ -125,3 +127,23 @@ def largest_error(result: pliant.Result, found: Any, names: list[str]) -> float:
         size = max(np.ptp(here), 1e-6 * np.abs(here).max(), 1e-9)
         worst = max(worst, float(np.abs(here - there).max() / size))
     return worst
+
+
+def slave(path: Path, said: list[str] | None = None) -> tuple[FMU2Slave, dict[str, int]]:
+    def log(*words: Any) -> None:
+        if said is not None:
+            said.append(words[-1].decode())
+
+    description = fmpy.read_model_description(str(path))
+    one = FMU2Slave(
+        guid=description.guid,
+        unzipDirectory=str(unpacked(path)),
+        modelIdentifier=description.coSimulation.modelIdentifier,
+    )
+    callbacks = None
+    if said is not None:
+        one.kept = fmi2CallbackLoggerTYPE(log)
+        callbacks = fmi2CallbackFunctions()
+        callbacks.logger = one.kept
+    one.instantiate(callbacks=callbacks)
+    return one, {v.name: v.valueReference for v in description.modelVariables}

@@ -333,8 +333,8 @@ def test_a_cluster_that_loses_all_its_workers(
     loop: pliant.Model, adaptive: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Shrinking, "__module__", "distributed.cfexecutor")
-    monkeypatch.setattr("pliant.batch.crews.LOOK", 0.01)
-    monkeypatch.setattr("pliant.batch.crews.NOBODY", 0.05)
+    monkeypatch.setattr("pliant.batch.workers.crews.LOOK", 0.01)
+    monkeypatch.setattr("pliant.batch.workers.crews.NOBODY", 0.05)
     executor = Shrinking(adaptive)
     if adaptive:  # others may be on their way
         assert loop.simulate_many(pliant.design.grid({"p": [1.0, 2.0]}), stop=1.0, executor=executor).complete

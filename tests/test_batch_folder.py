@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import pliant
-from pliant.batch import store
+from pliant.batch.folder import store
 
 DRIVE = """
 model Drive
@@ -233,7 +233,7 @@ def test_what_describes_a_study_is_written_again(name: str, tmp_path: Path) -> N
 
 WRITER = """
 import sys, time, pliant
-from pliant.batch.lock import FolderLock
+from pliant.batch.folder.lock import FolderLock
 lock = FolderLock(__import__("pathlib").Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)

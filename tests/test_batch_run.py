@@ -181,7 +181,7 @@ const pl_model pliant_model = {.abi = PL_ABI, .n_x = 1, .n_p = 1, .memory_size =
 def test_a_crash_a_case_without_end_and_an_error_stay_in_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pliant.batch.processes.GRACE", 0.5)
+    monkeypatch.setattr("pliant.batch.workers.processes.GRACE", 0.5)
     file = tmp_path / "hostile.c"
     file.write_text(HOSTILE)
     model = pliant.native(file)
@@ -269,10 +269,13 @@ def test_ctrl_c_keeps_what_is_done(executor: str, tmp_path: Path) -> None:
         """)
     )
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline().strip() == "going"
-    process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "going"
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert "kept True" in rest
 
 

@@ -13,7 +13,7 @@ import pytest
 from fmpy.fmi2 import FMU2Model, FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 from fmpy.validation import validate_fmu
-from support_export import STOPS, TEXTS, exported, largest_error, model, token_of, unpacked
+from support_export import STOPS, TEXTS, exported, largest_error, model, slave, token_of, unpacked
 
 import pliant
 
@@ -97,28 +97,6 @@ def test_sources_build_elsewhere(tmp_path: Path) -> None:
     found = fmpy.simulate_fmu(str(folder), stop_time=0.5, output=["T"])
     again = fmpy.simulate_fmu(str(unpacked(exported("hybrid", "3.0"))), stop_time=0.5, output=["T"])
     assert np.abs(found["T"] - again["T"]).max() < 1e-9
-
-
-def slave(path: Path, said: list[str] | None = None) -> tuple[FMU2Slave, dict[str, int]]:
-    def log(*words: Any) -> None:
-        if said is not None:
-            said.append(words[-1].decode())
-
-    description = fmpy.read_model_description(str(path))
-    one = FMU2Slave(
-        guid=description.guid,
-        unzipDirectory=str(unpacked(path)),
-        modelIdentifier=description.coSimulation.modelIdentifier,
-    )
-    callbacks = None
-    if said is not None:
-        from fmpy.fmi2 import fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
-
-        one.kept = fmi2CallbackLoggerTYPE(log)
-        callbacks = fmi2CallbackFunctions()
-        callbacks.logger = one.kept
-    one.instantiate(callbacks=callbacks)
-    return one, {v.name: v.valueReference for v in description.modelVariables}
 
 
 def started(path: Path, said: list[str] | None = None) -> tuple[FMU2Slave, dict[str, int]]:

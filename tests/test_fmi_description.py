@@ -14,9 +14,9 @@ from support_fmi import DECAY2, DECAY3
 from pliant.errors import ArgumentError, FmuError
 from pliant.fmi.description import FmuDescription, FmuUnknown, element_names
 from pliant.fmi.options import FmuOptions, fmu_options
-from pliant.fmi.read import read_description
-from pliant.fmi.values import INITIAL, Role, role_of
-from pliant.fmi.xml import DEEPEST
+from pliant.fmi.reading.read import read_description
+from pliant.fmi.reading.values import INITIAL, Role, role_of
+from pliant.fmi.reading.xml import DEEPEST
 
 
 def changed(text: str, *pairs: tuple[str, str]) -> FmuDescription:
@@ -386,7 +386,7 @@ def test_options() -> None:
 
 LARGE = """
 import resource, sys, time
-from pliant.fmi.read import read_description
+from pliant.fmi.reading.read import read_description
 line = ('<ScalarVariable name="part[{0}].signal" valueReference="{0}" causality="local">'
     '<Real unit="m" start="{0}.5"/></ScalarVariable>\\n')
 text = ('<fmiModelDescription fmiVersion="2.0" modelName="M" guid="1"><ModelExchange modelIdentifier="M"/>'

@@ -88,6 +88,12 @@ static void end_inputs(pl_exported_instance *c, pl_real span) {
     }
 }
 
+/* A step of fixed size fits into a communication step a whole number of times. */
+static int fits(const pl_exported_instance *c, pl_real step) {
+    pl_real times = step / c->table->step;
+    return fabs(times - floor(times + 0.5)) <= 1e-6 * fmax(1.0, times) && times > 0.5;
+}
+
 static int refused(pl_exported_instance *c, pl_real t, pl_real step) {
     pl_real room = NEAR * fmax(fabs(step), 1e-3 * fabs(c->now.t));
     if (!(fabs(t) < HUGE_VAL) || !(step > 0.0 && step < HUGE_VAL) || !(t + step > t))
@@ -100,6 +106,10 @@ static int refused(pl_exported_instance *c, pl_real t, pl_real step) {
         return pl_exported_say(c, PL_ERROR,
                                "a communication step to t = %.15g leads past the stop time %.15g", t + step,
                                c->now.stop);
+    if (c->table->unit && !fits(c, step))
+        return pl_exported_say(c, PL_ERROR,
+                               "a communication step of size %.15g is no multiple of the fixed step %.15g", step,
+                               c->table->step);
     if (c->now.ended) {
         return pl_exported_say(c, PL_ERROR, "the model has ended the simulation at t = %.15g", c->now.t);
     }

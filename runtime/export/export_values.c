@@ -8,6 +8,7 @@
 const char *pl_exported_name_of(const pl_exported_instance *c, const pl_export_variable *v) {
     const pl_model *m = c->table->model;
     const char *const *name = NULL;
+    if (c->table->name) return c->table->name[v - c->table->variable];
     if (m && (v->at == PL_AT_X || v->at == PL_AT_SLOPE)) name = m->x_name;
     if (m && v->at == PL_AT_U) name = m->u_name;
     if (m && v->at == PL_AT_P) name = m->p_name;
@@ -96,8 +97,14 @@ static int outputs(pl_exported_instance *c) {
     void *self = c->sim->problem.self;
     if (c->fresh & PL_FRESH_Y || c->n_y == 0) return PL_FINE;
     if (table->model && pl_exported_algebraic(c) != PL_FINE) return refusal(c);
-    pl_status status = table->model ? table->model->outputs(self, c->now.t, c->x, c->u, c->n_y, NULL, c->y)
-                                    : table->unit->outputs(self, c->now.t, c->n_y, NULL, c->y);
+    pl_status status = PL_OK;
+    if (table->model) {
+        status = table->model->outputs(self, c->now.t, c->x, c->u, c->n_y, NULL, c->y);
+    } else {
+        if (c->now.inputs_new && table->unit->inputs)
+            status = table->unit->inputs(self, c->now.t, 0, c->u);
+        if (status == PL_OK) status = table->unit->outputs(self, c->now.t, c->n_y, NULL, c->y);
+    }
     if (status != PL_OK) return not_evaluated(c, status, "the variables");
     c->fresh |= PL_FRESH_Y;
     return PL_FINE;

@@ -61,6 +61,7 @@ typedef struct pl_export_table {
     int steps;    /* 1: co-simulation is */
     int n_variables;
     const pl_export_variable *variable; /* by value reference */
+    const char *const *name;            /* of a unit: by value reference, too */
     const pl_real *constant;
     int n_indicators;
     const int *indicator; /* root functions that importers look at */

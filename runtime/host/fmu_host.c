@@ -244,6 +244,8 @@ static int serve(pl_child *c, int64_t request, int64_t size) {
 static void die_with(int parent) {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER,
+          1); /* what the FMU starts stays below this process: the parent finds it there */
 #endif
     if (parent > 0 && (int)getppid() != parent) _exit(5);
 }

@@ -45,9 +45,11 @@ from pliant.errors import (
 
 if TYPE_CHECKING:
     from pliant.batch import design
-    from pliant.batch.open import open_study
+    from pliant.batch.folder.open import open_study
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.checking.library import check_library
+    from pliant.checking.report import LibraryReport, LibraryRow
     from pliant.cosim.coupling import Coupling
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
     from pliant.realtime.scenario import Scenario
     from pliant.realtime.sparsing import criteria
+    from pliant.realtime.target.report import TargetReport
     from pliant.solve.models.function import Root
     from pliant.solve.options import SolverOptions
     from pliant.solve.progress import Progress
@@ -83,9 +86,11 @@ if TYPE_CHECKING:
 # Where names come from that are loaded when they are first used. `import pliant` is then as cheap as its errors, and a
 # program pays for what it uses; above is the same for type checkers, and a test compares.
 _LATER = {
-    "pliant.batch.open": ("open_study",),
+    "pliant.batch.folder.open": ("open_study",),
     "pliant.batch.progress": ("StudyProgress",),
     "pliant.batch.study": ("Study",),
+    "pliant.checking.library": ("check_library",),
+    "pliant.checking.report": ("LibraryReport", "LibraryRow"),
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
@@ -103,6 +108,7 @@ _LATER = {
     "pliant.realtime.options": ("RealtimeOptions",),
     "pliant.realtime.plan": ("Plan",),
     "pliant.realtime.scenario": ("Scenario",),
+    "pliant.realtime.target.report": ("TargetReport",),
     "pliant.solve.models.function": ("Root",),
     "pliant.solve.options": ("SolverOptions",),
     "pliant.solve.progress": ("Progress",),
@@ -164,6 +170,8 @@ __all__ = [
     "FmuTimeoutError",
     "InitialValueError",
     "Jacobian",
+    "LibraryReport",
+    "LibraryRow",
     "Linearization",
     "Model",
     "ModelError",
@@ -203,10 +211,12 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "TargetReport",
     "Timing",
     "UnknownNameError",
     "VariableInfo",
     "VersionError",
+    "check_library",
     "criteria",
     "design",
     "inspect",

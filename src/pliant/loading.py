@@ -80,6 +80,7 @@ def load(
     tear: Sequence[str] | None = None,
     options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
     kind: str | None = None,
+    frontend: str | None = None,
 ) -> Model:
     """Load a model: a Modelica file, directory or text, an FMU, or a C file (see :func:`native`).
 
@@ -90,6 +91,7 @@ def load(
     tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
     options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``; for an FMU :class:`pliant.FmuOptions`.
     kind     of an FMU: "model-exchange" or "co-simulation"; None: the first of these that it offers.
+    frontend what reads Modelica: "pliant", or the package "rumoca"; None: the usual one.
 
     >>> import pliant
     >>> model = pliant.load('''
@@ -106,9 +108,9 @@ def load(
     check_source(source, name)
     text = str(source)
     if is_fmu(source):
-        if name is not None or path is not None or tear is not None:
+        if name is not None or path is not None or tear is not None or frontend is not None:
             raise ArgumentError(
-                f"{text}: name, path and tear are for Modelica models", hint="leave them out for an FMU"
+                f"{text}: name, path, tear and frontend are for Modelica models", hint="leave them out for an FMU"
             )
         from pliant.fmi.load import load_fmu
 
@@ -116,13 +118,14 @@ def load(
     if kind is not None:
         raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")
     if is_modelica(source):
-        return load_modelica(source, name, path, tear, options)  # type: ignore[arg-type]
+        return load_modelica(source, name, path, tear, options, frontend)  # type: ignore[arg-type]
     if not text or not Path(text).exists():
         raise ModelError(f"there is no file {text}" if text else "the source is empty", hint=source_hint(text, name))
     if text.endswith(".c"):
-        if name is not None or path is not None or tear is not None or options is not None:
+        if any(one is not None for one in (name, path, tear, options, frontend)):
             raise ArgumentError(
-                f"{text}: name, path, tear and options are for Modelica models", hint="leave them out for a C file"
+                f"{text}: name, path, tear, options and frontend are for Modelica models",
+                hint="leave them out for a C file",
             )
         return native(text)
     raise ArgumentError(f"{text}: this kind of file is not supported", hint="give a .mo or a .c file")
@@ -136,6 +139,7 @@ def inspect(
     path: Sequence[str | Path] | None = None,
     tear: Sequence[str] | None = None,
     options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
+    frontend: str | None = None,
 ) -> Structure | FmuReport:
     """The structure of a Modelica model, or what is in an FMU, without making a simulation of it.
 
@@ -149,8 +153,10 @@ def inspect(
     """
     check_source(source, name)
     if is_fmu(source):
-        if name is not None or path is not None or tear is not None:
-            raise ArgumentError(f"{source}: name, path and tear are for Modelica models", hint="leave them out")
+        if name is not None or path is not None or tear is not None or frontend is not None:
+            raise ArgumentError(
+                f"{source}: name, path, tear and frontend are for Modelica models", hint="leave them out"
+            )
         from pliant.fmi.options import fmu_options
         from pliant.fmi.report import inspect_fmu
 
@@ -166,7 +172,7 @@ def inspect(
             hint="give a .mo file, the folder of a package, a text, or an FMU",
         )
     chosen = structure_options(options)
-    return Structure(sorted_model(source, name, path, tear, chosen), form=chosen.form)
+    return Structure(sorted_model(source, name, path, tear, chosen, frontend), form=chosen.form)
 
 
 def load_modelica(
@@ -175,9 +181,10 @@ def load_modelica(
     path: Sequence[str | Path] | None,
     tear: Sequence[str] | None,
     options: Mapping[str, Any] | StructureOptions | None,
+    frontend: str | None = None,
 ) -> Model:
     """Modelica text through all packages: front end, structure, code, compiler."""
     chosen = structure_options(options)
-    found = sorted_model(source, name, path, tear, chosen)
+    found = sorted_model(source, name, path, tear, chosen, frontend)
     numeric = GeneratedModel.compile(generate(found, chosen.form), found.system.digest)
     return Model(numeric, structure=Structure(found, form=chosen.form))

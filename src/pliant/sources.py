@@ -10,7 +10,7 @@ from typing import Any
 from pliant.arguments import as_names
 from pliant.errors import ArgumentError
 from pliant.frontend.classes import is_text
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.structure.options import StructureOptions
@@ -54,8 +54,10 @@ def sorted_model(
     path: Sequence[str | Path] | None,
     tear: Sequence[str] | None,
     options: StructureOptions,
+    frontend: str | None = None,
 ) -> SortedSystem:
     """Modelica text through the symbolic packages: front end, structure."""
     torn = [] if tear is None else as_names("tear", tear)
-    system = scalarize(read(source, name, path), fold_parameters=options.fold_parameters)
+    flat = read_flat(source, name, path, frontend)
+    system = scalarize(flat, fold_parameters=options.fold_parameters)
     return sort_system(system, options, torn)

@@ -34,10 +34,10 @@ from pliant.fmi.description import (
     FmuUnknown,
     FmuVariable,
 )
-from pliant.fmi.parts import BASE_UNITS
-from pliant.fmi.read import read_description
+from pliant.fmi.reading.parts import BASE_UNITS
+from pliant.fmi.reading.read import read_description
+from pliant.fmi.reading.values import LIMITS
 from pliant.fmi.report import FmuReport
-from pliant.fmi.values import LIMITS
 
 LETTERS = [*"abcxyzABC019_.[],;:'\"`|\\/ ()<>&", "\n", "\t", "ä", "λ", "温", "🙂", "der(", "-", "="]
 KINDS = ("dependent", "constant", "fixed", "tunable", "discrete")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.batch.cases import Case
-from pliant.batch.fast import Columnar
 from pliant.batch.order import Order
+from pliant.batch.workers.fast import Columnar
 from pliant.solve.binding import runtime
 from pliant.solve.options import check_parameters
 from pliant.solve.results.manifest import make_manifest

@@ -43,7 +43,7 @@ def simulate_many(
     study = Study(found, keeping=keeping, workers=0, model_name=model.name)
     try:
         if save is not None:
-            from pliant.batch.store import FolderKeeping
+            from pliant.batch.folder.store import FolderKeeping
 
             keeping = FolderKeeping.begin(as_path("save", save), model, found, order)
         indices = keeping.missing()

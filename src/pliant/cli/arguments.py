@@ -63,6 +63,9 @@ Option = Annotated[list[str] | None, typer.Option(help="Solver option, as name=v
 Kind = Annotated[
     str | None, typer.Option(help="FMU: model-exchange or co-simulation; default: the first that it offers.")
 ]
+Frontend = Annotated[
+    str | None, typer.Option(help="What reads Modelica: pliant, or the package rumoca; default: the usual one.")
+]
 FmuOption = Annotated[
     list[str] | None, typer.Option(help="FMU: option, as name=value, e.g. call_timeout=60. Repeatable.")
 ]
@@ -194,6 +197,7 @@ def load_model(
     tear: list[str] | None = None,
     kind: str | None = None,
     fmu_option: list[str] | None = None,
+    frontend: str | None = None,
 ) -> pliant.Model:
     """A Modelica file or folder, an FMU, or a C file with its macros."""
     from pliant.sources import is_fmu  # brings the front end along
@@ -205,11 +209,11 @@ def load_model(
                 hint="leave them out; parameters: --param name=value",
             )
         chosen = {key: literal(text) for key, text in pairs("--fmu-option", fmu_option)}
-        return pliant.load(file, name=name, path=path, tear=tear, kind=kind, options=chosen or None)
+        return pliant.load(file, name=name, path=path, tear=tear, kind=kind, options=chosen or None, frontend=frontend)
     if kind or fmu_option:
         raise pliant.ArgumentError(f"{file} is no FMU", hint="--kind and --fmu-option are for .fmu files")
-    if file.suffix == ".c" and not (name or path or tear or options):
+    if file.suffix == ".c" and not (name or path or tear or options or frontend):
         return pliant.native(file, defines=dict(pairs("--define", define)))
     if define:
         raise pliant.ArgumentError("--define: macros are for C files", hint="parameters: --param name=value")
-    return pliant.load(file, name=name, path=path, tear=tear, options=options)
+    return pliant.load(file, name=name, path=path, tear=tear, options=options, frontend=frontend)

@@ -10,7 +10,7 @@ import typer
 import pliant
 from pliant.cli.answer import Report
 from pliant.cli.app import app
-from pliant.cli.arguments import AsJson, LibraryPath, Name, Tear, Tearing, structure_options
+from pliant.cli.arguments import AsJson, Frontend, LibraryPath, Name, Tear, Tearing, structure_options
 
 
 @app.command(short_help="Write a Modelica model as an FMU, with its solver inside.")
@@ -32,6 +32,7 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an FMU of that name.")] = False,
     name: Name = None,
     path: LibraryPath = None,
+    frontend: Frontend = None,
     tear: Tear = None,
     tearing: Tearing = "max-causal",
     as_json: AsJson = False,
@@ -43,7 +44,7 @@ def export(
     report = Report(as_json)
     with report.errors():
         chosen = structure_options("auto", tearing, False, False)
-        model = pliant.load(file, name=name, path=path, tear=tear, options=chosen)
+        model = pliant.load(file, name=name, path=path, frontend=frontend, tear=tear, options=chosen)
         made = model.export_fmu(
             output,
             version=fmi,

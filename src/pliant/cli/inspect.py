@@ -10,7 +10,18 @@ import typer
 import pliant
 from pliant.cli.answer import Report
 from pliant.cli.app import app
-from pliant.cli.arguments import AsJson, Fold, Form, LibraryPath, Name, NoAliases, Tear, Tearing, structure_options
+from pliant.cli.arguments import (
+    AsJson,
+    Fold,
+    Form,
+    Frontend,
+    LibraryPath,
+    Name,
+    NoAliases,
+    Tear,
+    Tearing,
+    structure_options,
+)
 
 
 @app.command(short_help="Show the structure of a Modelica model, or what is in an FMU.")
@@ -19,6 +30,7 @@ def inspect(
     *,
     name: Name = None,
     path: LibraryPath = None,
+    frontend: Frontend = None,
     tear: Tear = None,
     form: Form = "auto",
     tearing: Tearing = "max-causal",
@@ -36,7 +48,7 @@ def inspect(
     report = Report(as_json)
     with report.errors():
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
-        structure = pliant.inspect(file, name=name, path=path, tear=tear, options=chosen)
+        structure = pliant.inspect(file, name=name, path=path, frontend=frontend, tear=tear, options=chosen)
         if html is not None:
             report.files.append(str(structure.write_page(html)))
         report.tell(structure)

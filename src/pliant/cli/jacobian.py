@@ -15,6 +15,7 @@ from pliant.cli.arguments import (
     Define,
     File,
     Form,
+    Frontend,
     Input,
     LibraryPath,
     Name,
@@ -45,6 +46,7 @@ def jacobian(
     define: Define = None,
     name: Name = None,
     path: LibraryPath = None,
+    frontend: Frontend = None,
     form: Form = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +57,7 @@ def jacobian(
     report = Report(as_json)
     with report.errors():
         chosen = structure_options(form, "max-causal", False, False)
-        model = load_model(file, define, chosen, name=name, path=path)
+        model = load_model(file, define, chosen, name=name, path=path, frontend=frontend)
         given: dict[str, Any] = {
             "inputs": inputs(model, input_),
             "parameters": dict(numbers("--param", param)),

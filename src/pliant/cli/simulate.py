@@ -14,6 +14,7 @@ from pliant.cli.arguments import (
     FmuOption,
     Fold,
     Form,
+    Frontend,
     Input,
     Kind,
     LibraryPath,
@@ -72,6 +73,7 @@ def simulate(
     timeout: Timeout = None,
     name: Name = None,
     path: LibraryPath = None,
+    frontend: Frontend = None,
     tear: Tear = None,
     form: Form = "auto",
     tearing: Tearing = "max-causal",
@@ -90,7 +92,9 @@ def simulate(
         report.check_files(save, plot_file, explain_plot)
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
         shown = listed_names("--plot", plot)
-        model = load_model(file, define, chosen, name=name, path=path, tear=tear, kind=kind, fmu_option=fmu_option)
+        model = load_model(
+            file, define, chosen, name=name, path=path, frontend=frontend, tear=tear, kind=kind, fmu_option=fmu_option
+        )
         report.model = model.name
         result = model.simulate(
             stop=stop,

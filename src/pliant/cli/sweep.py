@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from pliant.cli.arguments import (
     Define,
     File,
     Form,
+    Frontend,
     Input,
     LibraryPath,
     Method,
@@ -74,6 +75,7 @@ def sweep(
     report_file: Annotated[Path | None, typer.Option("--report", help="Write a page about the study: .html.")] = None,
     name: Name = None,
     path: LibraryPath = None,
+    frontend: Frontend = None,
     form: Form = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -88,7 +90,9 @@ def sweep(
         for file_out in (table, report_file):  # said before hours of work
             if file_out is not None and not file_out.parent.is_dir():
                 raise OutputError(f"{file_out}: there is no folder {file_out.parent}", hint="make it first")
-        model = load_model(file, define, structure_options(form, "max-causal", False, False), name=name, path=path)
+        model = load_model(
+            file, define, structure_options(form, "max-causal", False, False), name=name, path=path, frontend=frontend
+        )
         report.model = model.name
         try:
             study = model.simulate_many(
@@ -112,6 +116,9 @@ def sweep(
                 options={name: literal(text) for name, text in pairs("--option", option)},
             )
         except (CaseError, OutputError, SimulationInterrupted) as error:
+            so_far: Any = error.result
+            if isinstance(error, SimulationInterrupted) and so_far is not None and so_far.n_done:
+                _write(so_far, table, report_file, report.files)
             error.result = None  # not a Result: its folder keeps it
             raise
         _write(study, table, report_file, report.files)
@@ -124,11 +131,11 @@ def _keep(given: list[str] | None) -> object:
     """Final values where nothing is said: curves of thousands of cases are many."""
     if not given or given == ["final"]:
         return "final"
-    return None if given == ["all"] else given
+    return None if "all" in given else given
 
 
 def _write(study: object, table: Path | None, page: Path | None, files: list[str]) -> None:
-    from pliant.batch.store import write_columns
+    from pliant.batch.folder.store import write_columns
     from pliant.batch.study import Study
 
     assert isinstance(study, Study)

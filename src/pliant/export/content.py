@@ -31,12 +31,14 @@ class FmuContent:
     exchange: bool
     steps: bool
     tool: str
-    rtol: float
+    rtol: float | None  # None: the step is fixed
     variables: tuple[ExportedVariable, ...]
     indicators: tuple[int, ...]  # root functions that importers look at
     sources: tuple[str, ...] = ()  # files to be compiled
     definitions: tuple[tuple[str, str], ...] = ()
     fixed_step: float | None = None  # of a real-time step
+    start: float | None = None  # of the run that the model suggests
+    stop: float | None = None
     derivatives: bool = True  # along a direction
     events: bool = True  # FMI 3: event mode in co-simulation
     between: bool = True  # FMI 3: intermediate update
@@ -47,6 +49,18 @@ class FmuContent:
     def reference(self) -> dict[str, int]:
         """Value reference of each variable."""
         return {one.name: k for k, one in enumerate(self.variables)}
+
+    @property
+    def experiment(self) -> dict[str, str]:
+        """What importers do if nobody says more."""
+        return attributes(
+            [
+                ("startTime", self.start),
+                ("stopTime", self.stop),
+                ("tolerance", self.rtol),
+                ("stepSize", self.fixed_step),
+            ]
+        )
 
     @property
     def states(self) -> list[ExportedVariable]:

@@ -41,7 +41,7 @@ class Description2:
         categories = ET.SubElement(root, "LogCategories")
         for name, words in CATEGORIES.items():
             ET.SubElement(categories, "Category", {"name": name, "description": words})
-        ET.SubElement(root, "DefaultExperiment", attributes([("tolerance", c.rtol), ("stepSize", c.fixed_step)]))
+        ET.SubElement(root, "DefaultExperiment", c.experiment)
         variables = ET.SubElement(root, "ModelVariables")
         self._number()
         for reference, one in enumerate(c.variables):
@@ -63,7 +63,7 @@ class Description2:
             more: list[tuple[str, object]] = []
             if kind == "CoSimulation":
                 more = [
-                    ("canHandleVariableCommunicationStepSize", True),
+                    ("canHandleVariableCommunicationStepSize", c.fixed_step is None),
                     ("canInterpolateInputs", c.input_degree > 0),
                     ("maxOutputDerivativeOrder", 0),
                 ]

@@ -35,7 +35,7 @@ class Description3:
         categories = ET.SubElement(root, "LogCategories")
         for name, words in CATEGORIES.items():
             ET.SubElement(categories, "Category", {"name": name, "description": words})
-        ET.SubElement(root, "DefaultExperiment", attributes([("tolerance", c.rtol), ("stepSize", c.fixed_step)]))
+        ET.SubElement(root, "DefaultExperiment", c.experiment)
         variables = ET.SubElement(root, "ModelVariables")
         for reference, one in enumerate(c.variables):
             self._variable(variables, reference, one)
@@ -54,7 +54,7 @@ class Description3:
             ET.SubElement(root, "ModelExchange", attributes([*common, ("needsCompletedIntegratorStep", True)]))
         if c.steps:
             more: list[tuple[str, object]] = [
-                ("canHandleVariableCommunicationStepSize", True),
+                ("canHandleVariableCommunicationStepSize", c.fixed_step is None),
                 ("providesIntermediateUpdate", c.between),
                 ("mightReturnEarlyFromDoStep", c.between),
                 ("canReturnEarlyAfterIntermediateUpdate", c.between),

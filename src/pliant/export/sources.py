@@ -61,7 +61,11 @@ def source_set(version: str, parts: tuple[str, ...]) -> SourceSet:
     names = sorted({*CORE, *(name for part in parts for name in PARTS[part])})
     shell = [*SHELL, f"export_fmi{version[0]}"]
     headers = [*sorted((folder / "include").glob("*.h")), *sorted((folder / "src").glob("*.h"))]
-    headers += [folder / "export" / "pl_export.h", folder / "fmi" / f"pl_fmi{version[0]}.h"]
+    more = ["pl_export_plan.h"] if "unit" in parts else []
+    headers += [
+        *(folder / "export" / name for name in ("pl_export.h", *more)),
+        folder / "fmi" / f"pl_fmi{version[0]}.h",
+    ]
     if "sparse" not in parts:
         # lu_sparse_tree.c belongs to planning, and needs the first of them only
         kept = ("lu_sparse_private.h", "lu_sparse_scalar.h")

@@ -49,10 +49,24 @@ DEPENDENT = """static pl_status exported_dependents(void *self, pl_real *value) 
 """
 
 
+def unit_file(text: str, content: FmuContent) -> str:
+    """The text of something that steps itself, a ``plan_unit``, with its table."""
+    names = ", ".join(c_string(one.name) for one in content.variables)
+    fields = [
+        ".engine = &pl_unit_engine",
+        ".unit = &plan_unit",
+        f".step = {content.fixed_step!r}",
+        ".name = exported_name",
+        *_common(content),
+    ]
+    array = f"static const char *const exported_name[] = {{{names}}};\n"
+    return f'#include "pl_export.h"\n\n{text}\n{_arrays(content)}{array}\n{_table(fields)}'
+
+
 def _common(content: FmuContent) -> list[str]:
     return [
         f".token = {c_string(content.token)}",
-        f".rtol = {content.rtol!r}",
+        f".rtol = {content.rtol or 0.0!r}",
         f".exchange = {int(content.exchange)}",
         f".steps = {int(content.steps)}",
         f".n_variables = {len(content.variables)}",

@@ -9,6 +9,7 @@ from pliant.expr.signed import signed_variable
 from pliant.ir import Kind
 from pliant.solve.binding import runtime
 from pliant.solve.models.feedthrough import TIME, Dependencies
+from pliant.solve.models.known import Known
 from pliant.solve.models.portable import Portable
 from pliant.solve.names import is_hidden
 from pliant.solve.results.result import VariableInfo
@@ -72,6 +73,28 @@ class ExportedVariable:
     main: bool = True  # the variable that the place is named after
 
 
+def described(known: Known, name: str, at: str, index: int, shown: str = "", **more: object) -> ExportedVariable:
+    """A variable with everything that is declared of its name; ``shown``: what importers call it."""
+    info = known.variables.get(name) or VariableInfo(name, kind="algebraic")
+    kind = "integer" if info.type == "enumeration" and not info.literals else info.type
+    numeric = kind in ("real", "integer")
+    one = ExportedVariable(
+        shown or name,
+        at,
+        index,
+        "local",
+        "continuous",
+        type=kind,
+        unit=info.unit if kind == "real" else "",
+        nominal=abs(info.nominal) if kind == "real" and info.nominal else None,
+        min=info.min if numeric else None,
+        max=info.max if numeric else None,
+        description=info.description,
+        literals=info.literals,
+    )
+    return replace(one, **more)  # type: ignore[arg-type]
+
+
 @dataclass
 class ExportCollector:
     """Goes through the vectors of a model."""
@@ -115,24 +138,7 @@ class ExportCollector:
 
     def _described(self, name: str, at: str, index: int, **more: object) -> ExportedVariable:
         """With everything that is declared of a name."""
-        info = self._info(name)
-        kind = "integer" if info.type == "enumeration" and not info.literals else info.type
-        numeric = kind in ("real", "integer")
-        one = ExportedVariable(
-            self.shown(name),
-            at,
-            index,
-            "local",
-            "continuous",
-            type=kind,
-            unit=info.unit if kind == "real" else "",
-            nominal=abs(info.nominal) if kind == "real" and info.nominal else None,
-            min=info.min if numeric else None,
-            max=info.max if numeric else None,
-            description=info.description,
-            literals=info.literals,
-        )
-        return replace(one, **more)  # type: ignore[arg-type]
+        return described(self.known, name, at, index, self.shown(name), **more)
 
     def _names(self, numbers: frozenset[int]) -> frozenset[str]:
         variables = self.program.variables

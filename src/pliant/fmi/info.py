@@ -13,7 +13,7 @@ from pliant.fmi.archive import FmuArchive
 from pliant.fmi.description import FmuDescription, FmuExperiment, FmuFinding, FmuInterface
 from pliant.fmi.options import FmuOptions
 from pliant.fmi.platforms import folders_of, platforms_in, suffix_of, this_platform
-from pliant.fmi.xml import shortened
+from pliant.fmi.reading.xml import shortened
 from pliant.pickled import Stamped
 from pliant.plain import plain
 

@@ -20,12 +20,12 @@ from pliant.fmi.archive import UnpackedFmu
 from pliant.fmi.cosimulation import CosimSimulation
 from pliant.fmi.described import FmuVariables, numbered
 from pliant.fmi.description import FmuVariable, element_names
-from pliant.fmi.host import HostSettings
+from pliant.fmi.hosts.host import HostSettings
+from pliant.fmi.hosts.instance import FmuInstance
+from pliant.fmi.hosts.pool import HostPool
 from pliant.fmi.info import FmuInfo
-from pliant.fmi.instance import FmuInstance
 from pliant.fmi.layout import FmuLayout, host_table, n_roots, unit_table
 from pliant.fmi.options import FmuOptions
-from pliant.fmi.pool import HostPool
 from pliant.fmi.settable import Settable
 from pliant.fmi.simulation import FmuSimulation, FmuStart
 from pliant.solve.binding import runtime
@@ -131,11 +131,17 @@ class FmuModel(NumericModel):
         resources = loaded.unpacked.resources
         path = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
         place = resources.as_uri() if description.major == 2 else path
-        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
+        table = host_table(
+            self.layout,
+            loaded.options,
+            (loaded.binary, self.layout.interface.model_identifier, place),
+            unit_table(self.layout),
+        )
         return HostPool(
             HostSettings(
                 name=self.fmu.name,
                 binary=loaded.binary,
+                workplace=str(loaded.unpacked.workplace),
                 table=table,
                 call_timeout=loaded.options.call_timeout,
                 memory_limit=loaded.options.memory_limit,

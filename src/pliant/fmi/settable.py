@@ -12,7 +12,7 @@ import numpy as np
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.fmi.description import FmuVariable
 from pliant.fmi.layout import FmuLayout
-from pliant.fmi.values import LIMITS
+from pliant.fmi.reading.values import LIMITS
 from pliant.solve.names import suggestion
 
 WHAT = {"parameters": "parameter", "start_values": "variable with a start value"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import FmuError, ModelEvaluationError, PliantError
-from pliant.fmi.host import Message
-from pliant.fmi.instance import FmuInstance
+from pliant.fmi.hosts.host import Message
+from pliant.fmi.hosts.instance import FmuInstance
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.run.remote import MAX, MIN, NOMINAL, PATTERN_ROW, PATTERN_START, RemoteSimulation
@@ -114,7 +114,7 @@ class FmuSimulation(RemoteSimulation):
         """The FMU cannot be instantiated, or refuses its parameters."""
         return FmuError(
             f"{self.model.name}: {words}",
-            hint="check parameters and start values; options={'log': True} of pliant.load records more messages",
+            hint=self.instance.refusal_hint,
         )
 
     def heard(self, words: str) -> None:

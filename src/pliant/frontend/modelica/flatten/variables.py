@@ -37,6 +37,7 @@ class Variables:
         self.out, self.builder, self.values = translator, translator.builder, translator.values
         self.root = root
         self.entered: list[Var] = []
+        self.left_out: set[Var] = set()  # members of expandable connectors that are not there
         self.done: set[int] = set()
         self.place = 0
         self.equations = EquationTranslator(translator)
@@ -101,6 +102,8 @@ class Variables:
             variability = Variability.DISCRETE
         at_top = var.parent is self.root or (var.parent.parent is self.root and var.parent.cls.is_connector)
         causality = _CAUSALITY[var.causality] if at_top and not var.is_protected else Causality.LOCAL
+        if causality is Causality.INPUT and var.binding is not None and variability > Variability.PARAMETER:
+            causality = Causality.LOCAL  # its declaration gives its value, not the surroundings
         found: dict[str, Any] = {}
         for name in ("start", "min", "max", "nominal"):
             bound = var.attribute(name)
@@ -261,6 +264,8 @@ class Variables:
             own = leaf.binding
             if own is None or own.template is not binding.template or leaf.variability <= 1 or leaf.number < 0:
                 return False
+            if leaf.base != "Real":
+                return False  # what changes at events only is determined by an equation of its own
         context = Context(binding.scope)
         left = self.out.record(owner, owner.node, context)
         right = self.out.of_bound(Bound(binding.template, binding.scope, binding.index))

@@ -1,0 +1,1 @@
+"""Studies in folders: written while they run, read without their model."""

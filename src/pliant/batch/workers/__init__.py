@@ -1,0 +1,1 @@
+"""Who simulates blocks of cases: threads, processes, executors."""

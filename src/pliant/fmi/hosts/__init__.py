@@ -1,0 +1,1 @@
+"""The processes in which FMUs run, as Python sees them."""

@@ -1,0 +1,1 @@
+"""From the text of a modelDescription.xml to a checked description."""
