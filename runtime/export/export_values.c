@@ -233,6 +233,12 @@ int pl_exported_set(pl_exported_instance *c, uint32_t reference, int type, pl_re
     if (!v || !same_type(c, v, type)) return PL_ERROR;
     /* importers apply all inputs at every point: what a discrete one is already does no harm */
     if (c->now.mode == PL_CONTINUOUS && v->at == PL_AT_U && c->u[v->index] == v->sign * value) return PL_FINE;
+    if (c->now.mode == PL_CONTINUOUS && v->at == PL_AT_U && v->type != PL_TYPE_REAL) {
+        if (acceptable(c, v, value) != PL_FINE)
+            return PL_ERROR; /* a look ahead: event mode brings it again */
+        return pl_exported_say(c, PL_WARNING, "%s is discrete: it keeps its value until event mode",
+                               pl_exported_name_of(c, v));
+    }
     if (!may_set(c, v) || acceptable(c, v, value) != PL_FINE) return PL_ERROR;
     int k = v->index, before = (c->now.mode & (PL_MADE | PL_STARTING)) != 0;
     value *= v->sign;
