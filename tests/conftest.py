@@ -5,12 +5,19 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 # Where CI=true, every tool is installed (.ci/run) and a skip is a failure. What cannot be had there:
 CANNOT_RUN = re.compile(r"MODELICAPATH is not set")  # the Modelica Standard Library comes in no package
+
+
+def pytest_configure() -> None:
+    """Ctrl-C reaches programs that tests start, also where a shell runs the tests in the background and ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

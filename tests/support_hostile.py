@@ -65,7 +65,7 @@ PHASES = {
     "UNLOAD": ("", ""),
 }
 DEADLY = ("CRASH", "ABORT", "EXIT", "LOOP", "OVERFLOW", "SLEEP")
-HANGS = ("LOOP", "SLEEP")
+HANGS = ("LOOP", "SLEEP", "STOP", "JUMP")
 
 
 @cache
@@ -109,7 +109,9 @@ def at_phase(
         runs,
         "simulate",
         CS if phase == "STEP" else ME,
-        "" if act == "CLOSE" else PHASES.get(phase, ("", ""))[version == "3.0"],  # nobody can say when it is noticed
+        ""
+        if act in ("CLOSE", "WRITE")
+        else PHASES.get(phase, ("", ""))[version == "3.0"],  # nobody can say when it is noticed
         says,
         options,
         quick,
@@ -139,6 +141,7 @@ def acts() -> Iterator[Hostile]:
         yield at_phase("EXIT_INITIALISATION", "SIGNAL", version, (), runs=True, quick=not quick)
         yield at_phase("EXIT_INITIALISATION", "THREAD", version, CRASH, quick=quick)
         yield at_phase("EXIT_INITIALISATION", "CLOSE", version, CRASH, runs=True, quick=not quick)
+        yield from processes(version, quick)
         for phase in PHASES:
             if phase in ("LOAD", "UNLOAD", "FREE"):
                 continue
@@ -150,6 +153,22 @@ def acts() -> Iterator[Hostile]:
         yield from numbers(version)
 
 
+def processes(version: str, quick: bool) -> Iterator[Hostile]:
+    """What is done to the process and to what it shares with others."""
+    for k, phase in enumerate(("LOAD", "INSTANTIATE", "EXIT_INITIALISATION", "DERIVATIVES", "FREE")):
+        now = quick == (k % 2 == 0)
+        done = phase == "FREE"  # the results are there
+        for act in ("DAEMON", "STATE", "FORMAT", "LEAVE"):
+            yield at_phase(phase, act, version, (), runs=True, quick=now and act != "FORMAT")
+        yield at_phase(phase, "FORK", version, CRASH, runs=True, quick=now)
+        yield at_phase(phase, "WRITE", version, ("FmuCrashError", "FmuError"), runs=done, quick=now)
+        yield at_phase(phase, "EXEC", version, CRASH, runs=done, quick=now)
+        yield at_phase(phase, "ALARM", version, CRASH, runs=done, quick=now)
+        yield at_phase(phase, "STOP", version, TIMEOUT, runs=done, quick=now)
+        yield at_phase(phase, "JUMP", version, CRASH, runs=done, quick=now)
+        yield at_phase(phase, "THREADS", version, CRASH, runs=True, quick=now)
+
+
 def numbers(version: str) -> Iterator[Hostile]:
     """Wrong numbers instead of wrong deeds."""
     for act in ("NAN", "INFINITE"):
@@ -159,6 +178,8 @@ def numbers(version: str) -> Iterator[Hostile]:
         yield at_phase("NOMINALS", act, version, SOLVER, runs=True)
     yield at_phase("NOMINALS", "NEGATIVE", version, SOLVER, runs=True)
     yield at_phase("EVENT", "AGAIN", version, SOLVER)
+    yield at_phase("EVENT", "NOW", version, SOLVER)
+    yield at_phase("EVENT", "SOON", version, SOLVER)
     yield at_phase("EVENT", "PAST", version, SOLVER, runs=True)
     yield at_phase("EVENT", "NAN", version, SOLVER, runs=True)
 

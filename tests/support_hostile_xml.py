@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -239,6 +240,13 @@ def usable(name: str, version: str, change: Change, says: str = "") -> Hostile:
     return Hostile(name, made, (), runs=True, stage="simulate", says=says, right=VAN_DER_POL)
 
 
+def encoded(code: str, text: str) -> bytes:
+    """In another encoding, with a letter of it."""
+    letter = {"Shift_JIS": "\u6e29", "windows-1252": "\u20ac"}.get(code, "\u00e4")
+    text = text.replace('encoding="UTF-8"', f'encoding="{code}"')
+    return re.sub(' description="[^"]*"', f' description="{letter}"', text, count=1).encode(code)
+
+
 def descriptions() -> Iterator[Hostile]:
     for name, reader in READER.items():
         made = partial(described, "vanderpol", "2.0", reader)
@@ -260,6 +268,9 @@ def descriptions() -> Iterator[Hostile]:
     yield Hostile("XML: a clock without variables", clock, error, True, "simulate", right=VAN_DER_POL)
     yield usable("XML: two names of one variable", "2.0", swap("</ModelVariables>", f"{ALIAS}</ModelVariables>"))
     yield usable("XML: Latin-1", "2.0", swap('encoding="UTF-8"', 'encoding="ISO-8859-1"'))
+    for code in ("UTF-16", "Shift_JIS", "windows-1252"):  # parsers know some, Python the others
+        change = partial(encoded, code)
+        yield usable(f"XML: {code}", "3.0", change)
     for name, change in ARRAYS.items():
         runs = name.endswith("start values")
         stage, kind = ("simulate" if runs else "load"), (ME if name.startswith("a derivative") else None)

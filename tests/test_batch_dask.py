@@ -51,3 +51,10 @@ def test_a_study_on_dask_survives_a_killed_worker(client: Any) -> None:
     assert study.complete
     assert sorted(study.failures) == sorted(expected.failures)
     assert [one for one in study if isinstance(one, dict)] == [one for one in expected if isinstance(one, dict)]
+
+
+def test_a_client_stands_for_its_executor(client: Any) -> None:
+    model = pliant.load(TEXT)
+    design = pliant.design.grid({"k": [1.0, 2.0, 3.0]})
+    study = model.simulate_many(design, stop=1.0, keep="final", executor=client)
+    assert list(study) == [model.simulate(stop=1.0, parameters={"k": k}).final for k in (1.0, 2.0, 3.0)]

@@ -26,11 +26,15 @@ BASES = ("Structure", "ctypes.Structure", "Union", "ctypes.Union")
 WITHIN_FUNCTIONS = {("realtime/code/run.py", "Flags")}
 
 
+@cache
 def found_in_text() -> dict[str, tuple[str, int]]:
     """Class -> file and depth of every class in the package that derives from ctypes.Structure."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not any(base in text for base in ("Structure", "Union")):
+            continue
+        tree = ast.parse(text)
         top = set(tree.body)
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and any(ast.unparse(base) in BASES for base in node.bases):

@@ -14,19 +14,16 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend.flat import FlatBuilder, check_flat
 from pliant.frontend.flat.expressions import NONE, FlatIndex, FlatLoop, FlatRange, FlatTuple, IteratorRef, LocalRef
 from pliant.frontend.flat.model import (
-    FlatAlgorithm,
     FlatAssign,
     FlatBranch,
     FlatEquation,
     FlatFor,
     FlatFunction,
     FlatIf,
-    FlatInvoke,
     FlatItem,
     FlatLocal,
     FlatVariable,
     FlatWhen,
-    FlatWhile,
 )
 from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, Variability
 from pliant.frontend.scalar.scalarize import scalarize
@@ -134,36 +131,8 @@ def test_statements_of_functions() -> None:
     ("change", "part"),
     [
         (
-            lambda b: b.algorithms.append(FlatAlgorithm((FlatAssign(b.ref(0), b.literal(1.0), AT),), AT)),
-            "sets a continuous variable",
-        ),
-        (
-            lambda b: b.algorithms.append(
-                FlatAlgorithm((FlatAssign(b.ref(2), b.binary("+", b.ref(2), b.literal(1)), AT),), AT)
-            ),
-            "reads what it sets",
-        ),
-        (
-            lambda b: b.algorithms.append(FlatAlgorithm((FlatWhile(late(b), (), AT),), AT)),
-            "it has a loop",
-        ),
-        (
-            lambda b: b.initial_algorithms.append(FlatAlgorithm((FlatAssign(b.ref(2), b.literal(1), AT),), AT)),
-            "initial algorithms",
-        ),
-        (
-            lambda b: b.equations.append(FlatInvoke(b.call(function(b, lambda own: ()), b.time()), AT)),
-            "a call for what it does",
-        ),
-        (
             lambda b: b.equations.append(FlatWhen((FlatBranch(late(b), (same(b, 0, 1.0),), AT),), AT)),
             "continuous variable, in a when-clause",
-        ),
-        (
-            lambda b: b.equations.append(
-                FlatEquation(b.ref(0), b.call(function(b, lambda own: (FlatWhile(late(b), ()),)), b.time()), span=AT)
-            ),
-            "a statement of kind `while`",
         ),
     ],
 )

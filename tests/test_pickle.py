@@ -106,6 +106,24 @@ def decay_fmu() -> Path:
     return fmu_file(Path(tempfile.mkdtemp()), binaries=(this_platform(),))
 
 
+def target_report() -> pliant.TargetReport:
+    counts = ("min", "max", "functions", "total", "monitor", "full")
+    return pliant.TargetReport(
+        target="cortex-m7",
+        processor="Cortex-M7",
+        precision="float",
+        steps=10,
+        **dict.fromkeys((f"instructions_{one}" for one in counts), 100),
+        **dict.fromkeys(("code_bytes", "constant_bytes", "data_bytes", "stack_bytes", "stack_static"), 1000),
+        difference=1e-5,
+        worst="x",
+        selftest=True,
+        compiler="gcc",
+        emulator="qemu",
+        notes=("a note",),
+    )
+
+
 THINGS: dict[str, Callable[[], Any]] = {
     "Model": plant,
     "ode": lambda: pliant.ode(pendulum, [1.0, 0.0], roots=pliant.Root(falling)),
@@ -131,6 +149,7 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Result of a plan": lambda: plan().simulate(stop=1),
     "StepCode": lambda: plan().code,
     "Timing": lambda: plan().measure(steps=100),
+    "TargetReport": target_report,
     "Baselines": lambda: plan().baselines(),
     "Coupling": coupling,
     "CouplingResult": lambda: coupling().simulate(stop=1, step=0.1),

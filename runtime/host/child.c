@@ -16,10 +16,11 @@
 #include <fcntl.h>
 #include <io.h>
 #include <windows.h>
-#define read  _read
-#define write _write
-#define dup   _dup
-#define dup2  _dup2
+#define read     _read
+#define write    _write
+#define dup      _dup
+#define dup2     _dup2
+#define getpid() GetCurrentProcessId()
 #else
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,24 +32,65 @@
 
 /* ------------------------------------------------------------------------------------------------ the pipes */
 
-int pl_child_get(pl_child *c, void *to, int64_t bytes) {
-    char *at = to;
+/* A copy of this process that the model made must not talk to the parent. */
+static void exit_now(int code) {
+#ifdef _WIN32
+    ExitProcess((UINT)code);
+#else
+    _exit(code);
+#endif
+}
+
+static int write_all(const pl_child *c, const char *from, int64_t bytes) {
+    if (c->process != (int64_t)getpid()) exit_now(5);
     while (bytes > 0) {
-        long got = (long)read(c->in, at, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
-        if (got <= 0) return 0;
-        at += got;
-        bytes -= got;
+        long done = (long)write(c->out, from, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
+        if (done <= 0) return 0;
+        from += done;
+        bytes -= done;
     }
     return 1;
 }
 
+int pl_child_send(pl_child *c) {
+    int64_t bytes = c->put;
+    c->put = 0;
+    return bytes == 0 || write_all(c, c->output, bytes);
+}
+
 int pl_child_put(pl_child *c, const void *from, int64_t bytes) {
-    const char *at = from;
+    if (bytes <= 0) return 1;
+    if (bytes > PL_CHILD_BUFFER - c->put && !pl_child_send(c)) return 0;
+    if (bytes > PL_CHILD_BUFFER) return write_all(c, from, bytes);
+    memcpy(c->output + c->put, from, (size_t)bytes);
+    c->put += bytes;
+    return 1;
+}
+
+/* Large things are read to where they belong, small ones with what comes behind them. */
+static long read_more(pl_child *c, char *to, int64_t bytes) {
+    if (!pl_child_send(c)) return 0;
+    if (bytes >= PL_CHILD_BUFFER) return (long)read(c->in, to, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
+    long got = (long)read(c->in, c->input, PL_CHILD_BUFFER);
+    c->at = 0;
+    c->have = got > 0 ? got : 0;
+    return got > 0 ? 0 : -1;
+}
+
+int pl_child_get(pl_child *c, void *to, int64_t bytes) {
+    char *at = to;
     while (bytes > 0) {
-        long done = (long)write(c->out, at, bytes > (1 << 20) ? 1 << 20 : (unsigned)bytes);
-        if (done <= 0) return 0;
-        at += done;
-        bytes -= done;
+        int64_t part = c->have - c->at;
+        if (part > bytes) part = bytes;
+        if (part > 0) {
+            memcpy(at, c->input + c->at, (size_t)part);
+            c->at += part;
+        } else {
+            part = read_more(c, at, bytes);
+            if (part < 0 || (part == 0 && c->have == c->at)) return 0;
+        }
+        at += part;
+        bytes -= part;
     }
     return 1;
 }
@@ -192,7 +234,7 @@ static int send_part(pl_child *c, int last) {
                pl_child_put(c, &part, sizeof part) &&
                pl_child_put(c, (const char *)s->out.row + row * part.first[0], row * part.count[0]) &&
                pl_child_put(c, (const char *)s->out.log + step * part.first[1], step * part.count[1]) &&
-               pl_child_put(c, s->event + event * part.first[2], event * part.count[2]);
+               pl_child_put(c, s->event + event * part.first[2], event * part.count[2]) && pl_child_send(c);
     c->rows = rows;
     c->log = s->out.log_used;
     c->events = s->n_events;
@@ -248,7 +290,7 @@ static int start(pl_child *c, pl_status *status) {
            pl_child_put_head(c, PL_CHILD_STARTED, (int64_t)(sizeof word + sizeof *report) + lists) &&
            pl_child_put(c, &word, sizeof word) && pl_child_put(c, report, sizeof *report) &&
            pl_child_put(c, report->undetermined, each * report->n_undetermined) &&
-           pl_child_put(c, report->redundant, each * report->n_redundant);
+           pl_child_put(c, report->redundant, each * report->n_redundant) && pl_child_send(c);
 }
 
 /* 0: the parent is gone. */
@@ -348,6 +390,7 @@ void pl_child_pipes(pl_child *c) {
     c->in = fcntl(0, F_DUPFD_CLOEXEC, 3);
     c->out = fcntl(1, F_DUPFD_CLOEXEC, 3);
 #endif
+    c->process = (int64_t)getpid();
     dup2(2, 1); /* what a model prints must not come between */
 }
 

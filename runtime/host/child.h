@@ -6,6 +6,8 @@
 
 #include "pliant_host.h"
 
+#define PL_CHILD_BUFFER (1 << 16)
+
 typedef struct pl_child pl_child;
 
 /* What the requests are about. */
@@ -24,6 +26,9 @@ struct pl_child {
     const pl_child_kind *kind;
     void *owner;
     int in, out;
+    int64_t process;       /* the number of this one: a copy that a model made by fork has another */
+    int64_t at, have, put; /* of what was read: used, there; of what is to be sent */
+    char input[PL_CHILD_BUFFER], output[PL_CHILD_BUFFER];
     void *given[PL_CHILD_N_GIVEN];
     int64_t bytes[PL_CHILD_N_GIVEN];
     pl_model model;      /* by `open`, with the nominal values and bounds of the request */
@@ -43,7 +48,9 @@ int pl_child_serve(pl_child *c);
 /* The descriptors of the protocol, away from what a model may print to or read from. */
 void pl_child_pipes(pl_child *c);
 
+/* What is put is sent before something is waited for, and by pl_child_send. 0: the parent is gone. */
 int pl_child_get(pl_child *c, void *to, int64_t bytes);
+int pl_child_send(pl_child *c);
 int pl_child_put(pl_child *c, const void *from, int64_t bytes);
 int pl_child_put_head(pl_child *c, int64_t kind, int64_t bytes);
 /* A refusal in words. */

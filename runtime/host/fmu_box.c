@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,11 @@ static pl_black_box *noted; /* handlers of signals have no arguments */
 static uintptr_t stack_base;
 static int folder = -1;
 static fenv_t usual;
+volatile int pl_box_is_copy;
+
+static void note_copy(void) {
+    pl_box_is_copy = 1;
+}
 
 /* ------------------------------------------------------------------------------------------------- signals */
 
@@ -85,6 +91,7 @@ pl_black_box *pl_box_open(int descriptor) {
     }
     folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fegetenv(&usual);
+    (void)pthread_atfork(NULL, NULL, note_copy);
     pl_box_mend(box);
     return box;
 }

@@ -43,5 +43,7 @@ void pl_box_take_prints(pl_black_box *box);
 void pl_box_add(pl_black_box *box, int status, const char *category, const char *text);
 /* Handlers of signals, the floating-point environment, the locale and the working directory as they should be. */
 void pl_box_mend(pl_black_box *box);
+/* Not 0: this process is a copy that the code made by fork; it must do nothing more. */
+extern volatile int pl_box_is_copy;
 
 #endif

@@ -226,6 +226,9 @@ static int serve(pl_child *c, int64_t request, int64_t size) {
     case PL_FMU_VALUE:
         fine = serve_value(c, bytes, size);
         break;
+    case PL_FMU_PART:
+        fine = pl_fmu_serve_part(c, bytes, size);
+        break;
     case PL_FMU_CLOSE:
         pl_fmu_close(f);
         pl_child_forget(c);
@@ -244,6 +247,8 @@ static int serve(pl_child *c, int64_t request, int64_t size) {
 static void die_with(int parent) {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER,
+          1); /* what the FMU starts stays below this process: the parent finds it there */
 #endif
     if (parent > 0 && (int)getppid() != parent) _exit(5);
 }

@@ -9,6 +9,7 @@
 #else
 #include <dlfcn.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #endif
 
 #define NAME_(symbol, name) #symbol,
@@ -165,9 +166,29 @@ static void *open_library(const char *path, char *words, size_t room) {
 #else
     void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const char *why = found ? NULL : dlerror();
-    if (!found) snprintf(words, room, "%s", why ? why : "dlopen gives no reason");
+    if (!found) {
+        snprintf(words, room, "%s", why ? why : "dlopen gives no reason");
+        if (strstr(words, "undefined symbol")) {
+            open_usual();
+            found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        }
+    }
 #endif
     return found;
+}
+
+/* Some binaries look for others from where they are; the folder to work in comes after. */
+static void enter_folder_of(const char *path) {
+#ifndef _WIN32
+    char folder[4096];
+    const char *end = strrchr(path, '/');
+    if (!end || (size_t)(end - path) >= sizeof folder) return;
+    memcpy(folder, path, (size_t)(end - path));
+    folder[end - path] = 0;
+    if (chdir(folder) != 0) return;
+#else
+    (void)path;
+#endif
 }
 
 static void limit_memory(int64_t bytes) {
@@ -185,9 +206,10 @@ const char *pl_fmu_load(pl_fmu *f) {
     char why[1500];
     limit_memory(f->head->memory_limit);
     f->box->call = PL_CALL_LOAD;
-    open_usual();
+    enter_folder_of(f->text[PL_FMU_BINARY]);
     f->library = open_library(f->text[PL_FMU_BINARY], why, sizeof why);
     f->box->call = -f->box->call;
+    pl_box_mend(f->box);
     if (!f->library) {
         snprintf(f->words, sizeof f->words, "the binary cannot be loaded: %s", why);
         return f->words;

@@ -10,15 +10,19 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #define FLAGS   0x3fu /* of what has happened, not of how to compute */
 #define USUAL   0x1f80u
-#define MEND(f) mend_rounding(f)
+#define MEND(f) (end_copy(), mend_rounding(f))
 #else
-#define MEND(f) ((void)0)
+#define MEND(f) end_copy()
 #endif
 
 #define MAX_EVENT_ITERATIONS 1000
@@ -27,6 +31,11 @@
 #define TIME_STEP            6e-8  /* relative: for a difference by time */
 
 enum { TOLD_NOMINAL = 1, TOLD_STATE = 2 };
+
+/* An FMU that forks and goes on in both processes has one result only. */
+static inline void end_copy(void) {
+    if (pl_box_is_copy) _exit(5);
+}
 
 #ifdef __SSE2__
 /* An FMU that traps, rounds or flushes otherwise must not do so to the solver. */

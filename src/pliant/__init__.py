@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from pliant.batch.folder.open import open_study
     from pliant.batch.progress import StudyProgress
     from pliant.batch.study import Study
+    from pliant.checking.library import check_library
+    from pliant.checking.report import LibraryReport, LibraryRow
     from pliant.cosim.coupling import Coupling
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
     from pliant.realtime.scenario import Scenario
     from pliant.realtime.sparsing import criteria
+    from pliant.realtime.target.report import TargetReport
     from pliant.solve.models.function import Root
     from pliant.solve.options import SolverOptions
     from pliant.solve.progress import Progress
@@ -86,6 +89,8 @@ _LATER = {
     "pliant.batch.folder.open": ("open_study",),
     "pliant.batch.progress": ("StudyProgress",),
     "pliant.batch.study": ("Study",),
+    "pliant.checking.library": ("check_library",),
+    "pliant.checking.report": ("LibraryReport", "LibraryRow"),
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
@@ -103,6 +108,7 @@ _LATER = {
     "pliant.realtime.options": ("RealtimeOptions",),
     "pliant.realtime.plan": ("Plan",),
     "pliant.realtime.scenario": ("Scenario",),
+    "pliant.realtime.target.report": ("TargetReport",),
     "pliant.solve.models.function": ("Root",),
     "pliant.solve.options": ("SolverOptions",),
     "pliant.solve.progress": ("Progress",),
@@ -164,6 +170,8 @@ __all__ = [
     "FmuTimeoutError",
     "InitialValueError",
     "Jacobian",
+    "LibraryReport",
+    "LibraryRow",
     "Linearization",
     "Model",
     "ModelError",
@@ -203,10 +211,12 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "TargetReport",
     "Timing",
     "UnknownNameError",
     "VariableInfo",
     "VersionError",
+    "check_library",
     "criteria",
     "design",
     "inspect",

@@ -402,6 +402,10 @@ class Events:
         )
 
 
+#: start, stop and interval of the run that a model suggests; None: it does not
+Experiment = tuple[float | None, float | None, float | None]
+
+
 @dataclass(eq=False)
 class System:
     """Flat scalar model, as long as it is being built. ``derivative[v]`` is the variable der(v)."""
@@ -421,6 +425,7 @@ class System:
     notes: list[str] = field(default_factory=list)  # what was ignored
     fixed_parameters: dict[str, str] = field(default_factory=dict)  # name -> why it cannot be changed
     digest: str = ""
+    experiment: Experiment = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -490,6 +495,7 @@ class ScalarModel:
     refusals: tuple[Refusal, ...]
     fixed_parameters: Mapping[str, str]
     digest: str
+    experiment: Experiment = (None, None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -335,18 +335,23 @@ def _check_names(case: Case, model: NumericModel) -> None:
     """Names and numbers of one case; what only a run can find is left to it."""
     for name, value in case.parameters.items():
         model.parameter_place(name)
-        _number(f"parameters[{name!r}]", value, model.known.type(name) == "real")
+        _number(f"parameters[{name!r}]", value, model.known.type(name))
     for name, value in case.start_values.items():
         model.start_place(name)
-        _number(f"start_values[{name!r}]", value, model.known.type(name) == "real")
+        _number(f"start_values[{name!r}]", value, model.known.type(name))
     if case.inputs:
         typed_inputs(model.declared_inputs(None), case.inputs, math.inf if case.stop is None else case.stop)
 
 
-def _number(what: str, value: Any, is_real: bool) -> None:
-    number = float(value) if isinstance(value, (bool, np.bool_)) and not is_real else as_number(value)
+def _number(what: str, value: Any, kind: str) -> None:
+    is_truth = isinstance(value, (bool, np.bool_)) and kind != "real"
+    number = float(value) if is_truth else as_number(value)
     if number is None or not math.isfinite(number):
         raise ArgumentError(f"{what} must be a finite number, not {value!r}", hint="a number without quotes and units")
+    if kind == "boolean" and number not in (0.0, 1.0):
+        raise ArgumentError(f"{what} must be true or false, not {value!r}", hint="True or False")
+    if kind != "real" and number != round(number):
+        raise ArgumentError(f"{what} must be a whole number, not {value!r}", hint=f"the variable is of type {kind}")
 
 
 def _check_stops(cases: Cases, stop: float | None) -> None:

@@ -83,6 +83,11 @@ def _curves(study: Study, names: list[str]) -> tuple[list[str], dict[str, tuple[
     """Names, and for each common times and a row for each case that has them."""
     step = max(1, len(study) // MOST_CURVES)
     results = [one for one in (study[k] for k in range(0, len(study), step)) if isinstance(one, Result) and len(one)]
+    if not results and study.failures and len(study.failures) == len(study):
+        raise ArgumentError(
+            "every case of the study failed, so there is nothing to draw over time",
+            hint="look at study.failures or plot('failures')",
+        )
     if not results:
         raise ArgumentError(
             "the study kept no curves, so there is nothing to draw over time",

@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from pliant.batch.cases import Cases
 from pliant.batch.order import Order
 from pliant.batch.progress import StudyProgress, StudyReporter
 from pliant.batch.study import Study
-from pliant.batch.workers.crews import CaseBlock, Crew, CrewGone, Others, Shipment, Threads, WorkerDied, died_twice
+from pliant.batch.workers.crews import CaseBlock, Crew, CrewGone, Others, Shipment, WorkerDied, died_twice, executor_of
 from pliant.batch.workers.work import BlockOutcome, timed_out
 from pliant.errors import ArgumentError, CaseError, OutputError, PliantError, SimulationInterrupted
 
@@ -35,13 +35,16 @@ def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: i
     if executor is None:
         executor = "threads" if numeric.fits_threads else "processes"
     if executor == "threads":
+        from pliant.batch.workers.threads import Threads
+
         return Threads(model, order, count)
     if executor == "processes":
         from pliant.batch.workers.processes import Processes
 
         return Processes(Shipment.of(model, order), count, model, order)
-    if isinstance(executor, Executor) or callable(getattr(executor, "submit", None)):
-        return Others(executor, Shipment.of(model, order), workers)
+    others = executor_of(executor)
+    if others is not None:
+        return Others(others, Shipment.of(model, order), workers)
     raise ArgumentError(
         f"executor must be 'threads', 'processes' or a concurrent.futures.Executor, not {executor!r}",
         hint="e.g. executor=client.get_executor() of Dask",
@@ -88,9 +91,12 @@ class StudyLoop:
             error.result = self.study
             raise
         finally:
-            self.crew.close(not ended)
-            self.study.seconds = time.perf_counter() - self.begin
-            self.study._finish()
+            self.study.seconds = time.perf_counter() - self.begin  # Ctrl-C may come again while the workers end
+            try:
+                self.crew.close(not ended)
+            finally:
+                self.study.seconds = time.perf_counter() - self.begin
+                self.study._finish()
         self._report(last=True)
 
     # ------------------------------------------------------------------------------------------------- handing out
@@ -138,21 +144,22 @@ class StudyLoop:
             seconds = float(outcome.seconds.sum()) / max(len(block.indices), 1)
             self.case_seconds = seconds if self.case_seconds is None else 0.5 * (self.case_seconds + seconds)
             self.study._add(outcome)
+        self.study._look()
         self._give_up()
 
     def _give_up(self) -> None:
         """Blocks of an executor that never come back."""
         limit, now = self.order.case_timeout, time.monotonic()
+        self.crew.watch()
         if not isinstance(self.crew, Others):
             return
-        self.crew.watch()
         for future, (block, since) in list(self.running.items()):
             is_late = limit is not None and now - since > 2 * len(block.indices) * limit + LATE
             why = "it did not come back" if is_late else self._lost(future, now)
             if why and not future.done():
                 future.cancel()
                 del self.running[future]
-                self._died(block, WorkerDied(why))
+                self._died(block, WorkerDied(why, stuck=is_late))
 
     def _lost(self, future: Future[BlockOutcome], now: float) -> str:
         """Why a block is lost, after some time in which its error may still arrive."""
@@ -180,10 +187,10 @@ class StudyLoop:
         self.deaths[k] = self.deaths.get(k, 0) + 1
         others = (np.arange(place), np.arange(place + 1, count))
         self.waiting += [block.part(part, careful=True) for part in others if len(part)]
-        if self.deaths[k] < DEATHS:
+        stuck = isinstance(error, WorkerDied) and error.stuck
+        if self.deaths[k] < DEATHS and not stuck:
             self.waiting.append(block.part(np.array([place]), careful=True))
         else:
-            stuck = isinstance(error, WorkerDied) and "did not" in why
             found = timed_out(self.order.case_timeout) if stuck else died_twice(why)
             seconds = np.array([(self.order.case_timeout or 0.0) if stuck else 0.0])
             self.study._add(BlockOutcome(np.array([k]), seconds, errors={0: found}))

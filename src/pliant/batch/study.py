@@ -58,6 +58,9 @@ class Keeping(Protocol):
     def add(self, outcome: BlockOutcome) -> None:
         """What became of a block."""
 
+    def look(self) -> None:
+        """Called some times a second while a study runs."""
+
     def get(self, k: int) -> Any:
         """What was kept of case k, or its error; raises KeyError if it has not run."""
 
@@ -99,6 +102,9 @@ class InMemory:
         self.blocks.append(outcome)
         self.n_done += int(np.count_nonzero(fresh))
         self.n_failed += len(outcome.errors)
+
+    def look(self) -> None:
+        """See Keeping: memory needs no care."""
 
     def get(self, k: int) -> Any:
         """See Keeping."""
@@ -279,6 +285,10 @@ class Study(Stamped):
     def _add(self, outcome: BlockOutcome) -> None:
         """What became of a block."""
         self._keeping.add(outcome)
+
+    def _look(self) -> None:
+        """Some times a second."""
+        self._keeping.look()
 
     def _finish(self) -> None:
         """Nothing more will come for now."""

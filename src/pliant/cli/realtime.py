@@ -60,7 +60,13 @@ Write = Annotated[Path | None, typer.Option(help="Folder for C sources, build fi
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write into a folder that exists.")]
 Page = Annotated[Path | None, typer.Option("--report", help="Write the page of the plan to this HTML file.")]
 Measure = Annotated[bool, typer.Option("--measure", help="Run the step here in a real-time loop and time it.")]
-Steps = Annotated[int, typer.Option(help="Steps that --measure takes.")]
+Steps = Annotated[
+    int | None, typer.Option(help="Steps that --measure and --target take. Default: a million here, 1000 on a target.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Build for cortex-m7, aarch64 or riscv64, run on an emulator, report instructions and memory."),
+]
 Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other methods of choosing a pattern.")]
 
 
@@ -84,7 +90,8 @@ def realtime(
     overwrite: Overwrite = False,
     page: Page = None,
     measure: Measure = False,
-    measure_steps: Steps = 1_000_000,
+    measure_steps: Steps = None,
+    target: Target = None,
     baselines: Compare = False,
     name: Name = None,
     path: LibraryPath = None,
@@ -126,14 +133,16 @@ def realtime(
             progress=False if as_json else None,
         )
         timing = plan.measure(measure_steps) if measure else None
+        on_target = plan.measure(measure_steps, target=target) if target is not None else None
         if write is not None:
             report.files.append(str(plan.write(write, overwrite=overwrite)))
         if page is not None:
             report.files.append(str(plan.report(page)))
         if as_json:
-            report.print_json({**plan.as_dict(baselines), "files": report.files})
+            more = {} if on_target is None else {"target": on_target.as_dict()}
+            report.print_json({**plan.as_dict(baselines), **more, "files": report.files})
         else:
-            _show(plan, timing, baselines, report.files)
+            _show(plan, [("Timing", timing), ("On the target", on_target)], baselines, report.files)
     if not plan.evidence.holds:
         raise typer.Exit(EXIT_DOES_NOT_HOLD)
 
@@ -183,7 +192,7 @@ def _check_numbers(value: Any, where: str) -> None:
         _check_numbers(part, f"{where}[{key!r}]" if isinstance(key, int) else f"{where}, {key}")
 
 
-def _show(plan: Any, timing: Any, baselines: bool, files: list[str]) -> None:
+def _show(plan: Any, measured: list[tuple[str, Any]], baselines: bool, files: list[str]) -> None:
     console = Console()
 
     def tell(text: str, style: str = "") -> None:
@@ -199,9 +208,10 @@ def _show(plan: Any, timing: Any, baselines: bool, files: list[str]) -> None:
             )
     for line in plan.evidence.short.splitlines():
         tell(line, "" if line.startswith(" ") else "bold")
-    if timing is not None:
-        tell("Timing", "bold")
-        for line in str(timing).splitlines():
-            tell(f"  {line}")
+    for title, one in measured:
+        if one is not None:
+            tell(title, "bold")
+            for line in str(one).splitlines():
+                tell(f"  {line}")
     for file in files:
         tell(f"wrote {file}")

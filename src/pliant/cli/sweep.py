@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -116,6 +116,9 @@ def sweep(
                 options={name: literal(text) for name, text in pairs("--option", option)},
             )
         except (CaseError, OutputError, SimulationInterrupted) as error:
+            so_far: Any = error.result
+            if isinstance(error, SimulationInterrupted) and so_far is not None and so_far.n_done:
+                _write(so_far, table, report_file, report.files)
             error.result = None  # not a Result: its folder keeps it
             raise
         _write(study, table, report_file, report.files)
@@ -128,7 +131,7 @@ def _keep(given: list[str] | None) -> object:
     """Final values where nothing is said: curves of thousands of cases are many."""
     if not given or given == ["final"]:
         return "final"
-    return None if given == ["all"] else given
+    return None if "all" in given else given
 
 
 def _write(study: object, table: Path | None, page: Path | None, files: list[str]) -> None:

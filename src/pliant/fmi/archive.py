@@ -1,13 +1,14 @@
 """The archive of an FMU: what is in it, and unpacking what a run needs, without trusting it.
 
 All names are checked before anything is written: nothing may lead out of the folder, be a link or a special file, or
-come twice. Sizes are counted while they are unpacked, because headers may lie. A folder that holds an unpacked FMU is
-used as it is.
+come twice with different content. Sizes are counted while they are unpacked, because headers may lie. A folder that
+holds an unpacked FMU is used as it is.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import zipfile
@@ -33,6 +34,7 @@ RATIO = 400  # unpacked bytes for each packed one, beyond FREE of them: no hones
 FREE = 2**25
 CHUNK = 2**18
 END = struct.Struct("<4s4H2LH")  # end of the list of entries, APPNOTE.TXT 4.3.16
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 DAMAGED = "the file is damaged: copy it again, or ask the maker of the FMU"
 HOSTILE = "do not use this FMU: it was damaged, or made to do harm"
 BROKEN = (
@@ -55,6 +57,13 @@ class UnpackedFmu:
         self._owned = owned
 
     @property
+    def workplace(self) -> Path:
+        """A temporary folder for the folders of hosts."""
+        if self._owned is None:
+            self._owned = OwnedFolder()
+        return self._owned.path
+
+    @property
     def resources(self) -> Path:
         """The folder of resources; it exists if the FMU has some."""
         return self.folder / "resources"
@@ -74,6 +83,7 @@ class FmuArchive:
         self.is_folder = path.is_dir()
         self.findings: tuple[FmuFinding, ...] = ()
         self._entries: Mapping[str, zipfile.ZipInfo] = {}
+        self._archive: zipfile.ZipFile | None = None  # open until it is unpacked
         if self.is_folder:
             self.names = frozenset(_files_in(path))
         else:
@@ -106,7 +116,15 @@ class FmuArchive:
         except BaseException:
             owned.close()
             raise
+        finally:
+            self.close()
         return UnpackedFmu(owned.path, owned)
+
+    def close(self) -> None:
+        """Close the file; it is opened again if need be."""
+        if self._archive is not None:
+            self._archive.close()
+            self._archive = None
 
     def _write(self, archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo], folder: str) -> None:
         made = {folder}
@@ -123,7 +141,9 @@ class FmuArchive:
                 while chunk := source.read(CHUNK):
                     total += len(chunk)
                     self._check_size(total)
-                    file.write(chunk)
+                    rest = memoryview(chunk)
+                    while rest:  # where there is not enough space a part is written, and no error raised
+                        rest = rest[file.write(rest) :]
 
     def _check_size(self, size: int) -> None:
         if size > self.options.unpacked_limit:
@@ -136,10 +156,11 @@ class FmuArchive:
     def _opened(self) -> Iterator[zipfile.ZipFile]:
         """The archive; whatever is wrong with it is an FmuError."""
         try:
-            with open(self.path, "rb") as file:
-                _check_directory(file, self.path)
-                with zipfile.ZipFile(file) as archive:
-                    yield archive
+            if self._archive is None:
+                with open(self.path, "rb") as file:
+                    _check_directory(file, self.path)
+                self._archive = zipfile.ZipFile(self.path)
+            yield self._archive
         except BROKEN as error:
             raise FmuError(f"{self.path}: the archive cannot be read: {error}", hint=DAMAGED) from None
         except OSError as error:
@@ -233,14 +254,22 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> tuple[dict[str, zipfile.Zi
         if is_folder:
             continue
         if name in files:
-            raise FmuError(f"{path}: {shortened(name)!r} is in the archive twice", hint=HOSTILE)
-        files[name] = info
+            findings += _twice(files[name], info, name, path)
+        files.setdefault(name, info)
     both = folders & files.keys()
     if both:
         raise FmuError(f"{path}: {shortened(min(both))!r} is a file and a folder", hint=HOSTILE)
     if len({name.lower() for name in files}) < len(files):
         findings.append(FmuFinding("warning", "names of files differ only in capital letters"))
     return files, tuple(findings)
+
+
+def _twice(one: zipfile.ZipInfo, other: zipfile.ZipInfo, name: str, path: Path) -> list[FmuFinding]:
+    """Copies of a file do no harm, nor do files that nobody reads; otherwise it is not clear which one is meant."""
+    is_copy = (one.CRC, one.file_size) == (other.CRC, other.file_size)
+    if not is_copy and (name == FILE or name.startswith(("binaries/", "resources/"))):
+        raise FmuError(f"{path}: {shortened(name)!r} is in the archive twice, with different content", hint=HOSTILE)
+    return [FmuFinding("warning", f"{shortened(name)!r} is in the archive twice")]
 
 
 def _safe_name(raw: str, path: Path) -> tuple[str, bool]:
@@ -253,7 +282,7 @@ def _safe_name(raw: str, path: Path) -> tuple[str, bool]:
         or ".." in parts
         or not (parts or is_folder)
         or ":" in text.partition("/")[0]
-        or any(ord(letter) < 32 or ord(letter) == 127 for letter in text)
+        or CONTROL.search(text)
     ):
         raise FmuError(f"{path}: the file name {shortened(raw)!r} leads out of the archive's folder", hint=HOSTILE)
     if len(text) > LONGEST or len(parts) > DEEPEST or any(len(part.encode("utf-8", "replace")) > 255 for part in parts):

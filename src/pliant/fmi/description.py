@@ -25,6 +25,8 @@ Variability = Literal["constant", "fixed", "tunable", "discrete", "continuous"]
 Initial = Literal["exact", "approx", "calculated", ""]
 FmuValue = float | int | bool | str | bytes
 
+#: of all arrays together
+MOST_ELEMENTS = 10**7
 #: type -> what it is in pliant: "real", "integer", "boolean", "enumeration", "string", "binary", "clock"
 BASE_TYPES = {
     "Float64": "real",

@@ -6,15 +6,25 @@ FMI 2 lets several names share a value reference: one of them is in the vectors,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, chain
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import FmuError
-from pliant.fmi.description import BASE_TYPES, FmuDescription, FmuInterface, FmuVariable, element_names, reference_space
+from pliant.errors import ArgumentError, FmuError
+from pliant.fmi.description import (
+    BASE_TYPES,
+    MOST_ELEMENTS,
+    FmuDescription,
+    FmuInterface,
+    FmuVariable,
+    element_names,
+    reference_space,
+)
 from pliant.fmi.hosts import binding
 from pliant.fmi.options import FmuOptions
 
@@ -49,8 +59,7 @@ class Vector:
     @cached_property
     def first(self) -> dict[int, int]:
         """Place in the description -> number of its first element."""
-        ends = np.cumsum([0, *self.sizes])
-        return dict(zip(self.places, ends.tolist(), strict=False))
+        return dict(zip(self.places, accumulate(self.sizes, initial=0), strict=False))
 
 
 class FmuLayout:
@@ -74,9 +83,20 @@ class FmuLayout:
         self.vectors = {name: Vector() for name in VECTORS}
         self.constants: list[int] = []  # places of variables that never change
         self.aliases: dict[str, tuple[str, int]] = {}
+        self._check_sizes()
         self._fill()
 
     # -------------------------------------------------------------------------------------------- the vectors
+
+    def _check_sizes(self) -> None:
+        """Structural parameters can ask for any number of elements."""
+        variables = self.description.variables
+        if self.sizes and sum(prod(self.shape(k)) for k, one in enumerate(variables) if one.dimensions) > MOST_ELEMENTS:
+            shown = ", ".join(f"{variables[place].name} = {size}" for place, size in self.sizes.items())
+            raise ArgumentError(
+                f"with {shown} arrays have more than {MOST_ELEMENTS} elements in all",
+                hint="smaller structural parameters",
+            )
 
     def size(self, place: int) -> int:
         """Elements of a variable."""
@@ -196,28 +216,19 @@ class FmuLayout:
         derivatives = self.description.structure.derivatives
         if not states.places or all(one.dependencies is None for one in derivatives):
             return None
-        n = states.n
-        rows: list[NDArray[np.int64]] = []
-        columns: list[NDArray[np.int64]] = []
-        at = 0
+        n, at = states.n, 0
+        found: set[int] = set()  # column * n + row
         for one, size in zip(derivatives, states.sizes, strict=True):
-            own = np.arange(at, at + size)
+            depends: Iterable[int] = range(n)
+            if one.dependencies is not None:
+                own = [k for k in one.dependencies if k in states.first]
+                depends = chain.from_iterable(range(states.first[k], states.first[k] + self.size(k)) for k in own)
+            for column in depends:
+                found.update(range(column * n + at, column * n + at + size))
             at += size
-            if one.dependencies is None:
-                depends = np.arange(n)
-            else:
-                parts = [
-                    np.arange(states.first[k], states.first[k] + self.size(k))
-                    for k in one.dependencies
-                    if k in states.first
-                ]
-                depends = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
-            rows.append(np.repeat(own, len(depends)))
-            columns.append(np.tile(depends, size))
-        row, column = np.concatenate(rows), np.concatenate(columns)
-        keys = np.unique(column * n + row)
-        if len(keys) == n * n:
+        if len(found) == n * n:
             return None
+        keys = np.sort(np.fromiter(found, dtype=np.int64, count=len(found)))
         start = np.searchsorted(keys, np.arange(n + 1) * n)
         return start.astype(np.int32), (keys % n).astype(np.int32)
 

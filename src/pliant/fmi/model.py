@@ -131,11 +131,17 @@ class FmuModel(NumericModel):
         resources = loaded.unpacked.resources
         path = f"{resources}/" if resources.is_dir() else ""  # by FMI 3 none is named where there is none
         place = resources.as_uri() if description.major == 2 else path
-        table = host_table(self.layout, loaded.options, (loaded.binary, self.fmu.name, place), unit_table(self.layout))
+        table = host_table(
+            self.layout,
+            loaded.options,
+            (loaded.binary, self.layout.interface.model_identifier, place),
+            unit_table(self.layout),
+        )
         return HostPool(
             HostSettings(
                 name=self.fmu.name,
                 binary=loaded.binary,
+                workplace=str(loaded.unpacked.workplace),
                 table=table,
                 call_timeout=loaded.options.call_timeout,
                 memory_limit=loaded.options.memory_limit,

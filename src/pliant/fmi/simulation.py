@@ -114,7 +114,7 @@ class FmuSimulation(RemoteSimulation):
         """The FMU cannot be instantiated, or refuses its parameters."""
         return FmuError(
             f"{self.model.name}: {words}",
-            hint="check parameters and start values; options={'log': True} of pliant.load records more messages",
+            hint=self.instance.refusal_hint,
         )
 
     def heard(self, words: str) -> None:

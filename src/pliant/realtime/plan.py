@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pliant.realtime.delivery.measure import Timing
+    from pliant.realtime.target.report import TargetReport
 
 
 @by_keyword_class
@@ -349,20 +350,39 @@ class Plan(Stamped):
     @by_keyword
     def measure(
         self,
-        steps: int = 1_000_000,
+        steps: int | None = None,
         *,
+        target: str | None = None,
+        precision: str | None = None,
+        timeout: float = 120.0,
         progress: Callable[[float], object] | None = None,
         period: float | None = None,
         core: int | None = None,
-    ) -> Timing:
-        """Run the step here in a real-time loop and report how long steps take: the worst one defines the deadline.
+    ) -> Timing | TargetReport:
+        """How much a step costs: time on this computer, or instructions and memory on a target.
 
-        period   seconds between two steps; None: as short as is useful, because a million steps of 1 ms take long
-        core     processor to stay on; None: chosen
+        steps      steps to make; None: a million here, a thousand on a target
+        target     None: run the step here in a real-time loop and report how long steps take: the worst one defines the
+                   deadline (a :class:`Timing`). "cortex-m7", "aarch64" or "riscv64": build it for this processor and
+                   run it on an emulator (a :class:`TargetReport`)
+        precision  of the step on the target, "float" or "double"; None: that of the plan
+        timeout    seconds that a program may run on the emulator
+        period     seconds between two steps; None: as short as is useful, because a million steps of 1 ms take long
+        core       processor to stay on; None: chosen
         """
-        from pliant.realtime.delivery.measure import measure_plan
+        if target is not None:
+            if period is not None or core is not None:
+                raise ArgumentError(
+                    "period and core are for measuring on this computer", hint="leave them out with target="
+                )
+            from pliant.realtime.target.measure import measure_on_target
 
-        self.timing = measure_plan(self, steps, progress, period=period, core=core)
+            return measure_on_target(self, target, precision=precision, steps=steps, timeout=timeout)
+        if precision is not None:
+            raise ArgumentError("precision is for measuring on a target", hint="plan with options={'precision': ...}")
+        from pliant.realtime.delivery.measure import WANTED, measure_plan
+
+        self.timing = measure_plan(self, WANTED if steps is None else steps, progress, period=period, core=core)
         return self.timing
 
     @property

@@ -180,6 +180,8 @@ class AliasPass:
             raise ModelError(
                 f"the equation `{text}`{where} cannot hold: its sides differ by {constant:g} whatever the unknowns are",
                 hint="two connected components may prescribe the same quantity; remove one of them",
+                span=equation.span,
+                rule="4.8",
             )
         self.redundant.append(equation)
         return True

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pliant.errors import SingularModelError
 from pliant.expr.build import variables_of
 from pliant.expr.text import text
-from pliant.ir import Equation, Graph, Kind, Op, Relation, Variable
+from pliant.ir import Equation, Graph, Kind, Op, Relation, Span, Variable
 from pliant.structure.dulmage import decompose
 
 SHOWN = 8
@@ -124,7 +124,14 @@ class Describer:
             f"the model is structurally singular, {_count(len(inc), 'equation')} for {_count(len(unknowns), 'unknown')}"
             " after aliases\n  " + "\n  ".join(lines),
             hint=_hint(bool(parts.over_equations), bool(parts.under_variables)),
+            span=self._first_place(parts.over_equations, [unknowns[i] for i in parts.under_variables]),
+            rule="4.8",
         )
+
+    def _first_place(self, equations: Sequence[int], variables: Sequence[int] = ()) -> Span | None:
+        """The place of the first equation, or variable, that has one."""
+        places = [self.equations[e].span for e in equations] + [self.variables[v].span for v in variables]
+        return next((one for one in places if one is not None), None)
 
     def not_reducible(self, equations: Sequence[int]) -> SingularModelError:
         """Differentiating does not help: the equations depend on each other whatever is done."""
@@ -132,6 +139,8 @@ class Describer:
             f"the model is structurally singular: {_these(len(equations), 'equation')} cannot all be solved, however "
             "often they are differentiated: there are too few unknowns inside" + _list(equations, self.equation),
             hint="remove one of these equations, or let one of them contain another unknown",
+            span=self._first_place(equations),
+            rule="4.8",
         )
 
     def dependent(self, equations: Sequence[int], what: str) -> SingularModelError:

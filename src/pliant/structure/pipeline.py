@@ -109,6 +109,7 @@ def _flat(system: System) -> ScalarModel:
         tuple(system.refusals),
         MappingProxyType(dict(system.fixed_parameters)),
         system.digest,
+        system.experiment,
     )
 
 

@@ -21,6 +21,7 @@ def realtime(folder: Path) -> Section:
     plan = make_plan()
     outcome, code = plan.outcome, plan.code
     timing = plan.measure(TIMED, period=2e-5)
+    assert isinstance(timing, pliant.Timing)
     page = plan.report(folder / "realtime.html")
     target = plan.write(folder / "realtime", overwrite=True)
     result = plan.simulate(stop=60)

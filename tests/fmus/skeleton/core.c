@@ -208,6 +208,10 @@ int fmu_update(fmu *m, fmu_event *event) {
             found.next_defined = true;
             found.next = HOSTILE_ACT == ACT_NAN ? NAN : m->time - 0.25;
         }
+        if (HOSTILE_ACT == ACT_NOW || HOSTILE_ACT == ACT_SOON) {
+            found.next_defined = true;
+            found.next = HOSTILE_ACT == ACT_NOW ? m->time : nextafter(m->time, INFINITY);
+        }
     }
     if (HOSTILE_PHASE == PHASE_STATES && m->time >= HOSTILE_AFTER) {
         m->data[0] = hostile_number(m->data[0]);

@@ -1,10 +1,17 @@
 #include "hostile.h"
+#include <errno.h>
+#include <fenv.h>
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef HOSTILE_BUILD
@@ -105,6 +112,94 @@ static int take_signals(void) {
     return FMU_OK;
 }
 
+/* Twice forked, in a session of its own: neither the group nor the parent tells where it came from. */
+static int leave_daemon(void) {
+    int status;
+    pid_t first = fork();
+    if (first == 0) {
+        setsid();
+        if (fork() == 0) {
+            (void)!chdir("/");
+            sleep(CHILD_SECONDS);
+        }
+        _exit(0);
+    }
+    if (first > 0) (void)waitpid(first, &status, 0);
+    return FMU_OK;
+}
+
+static int become_another(void) {
+    execl("/bin/sleep", "sleep", "60", (char *)NULL);
+    return FMU_ERROR;
+}
+
+static int set_alarm(void) {
+    struct itimerval soon = {{0, 0}, {0, 1000}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    for (;;) pause();
+    return FMU_OK;
+}
+
+static int write_all(void) {
+    static const char text[] =
+        "what an FMU has to say, wherever it is heard: to every descriptor that is open";
+    for (int k = 0; k < DESCRIPTORS; k++) (void)!write(k, text, sizeof text);
+    return FMU_OK;
+}
+
+static int change_state(void) {
+    struct rlimit none = {0, 0};
+    (void)setlocale(LC_ALL, "de_DE.UTF-8");
+    (void)setlocale(LC_NUMERIC, "de_DE");
+    (void)!chdir("/");
+    umask(0777);
+    fesetround(FE_DOWNWARD);
+    feclearexcept(FE_ALL_EXCEPT);
+    setrlimit(RLIMIT_NOFILE, &none);
+    setrlimit(RLIMIT_FSIZE, &none);
+    (void)setpriority(PRIO_PROCESS, 0, 19);
+    errno = ERANGE;
+    return FMU_OK;
+}
+
+static int bad_messages(fmu *m) {
+    static char large[100000];
+    if (m == NULL) return FMU_OK;
+    m->logging = true;
+    memset(large, 'a', sizeof large - 1);
+    fmu_say(m, FMU_OK, "%s", large);
+    fmu_say(m, FMU_OK, "%s", "");
+    fmu_say(m, 77, "%s", "\xff\xfe a status that is none \xc3");
+    fmu_say(m, -1, "%s", "\x1b[2J\r\n\t%d %s %n");
+    return FMU_OK;
+}
+
+static fmu *talker;
+static void *talk(void *unused) {
+    (void)unused;
+    for (;;) fmu_say(talker, FMU_OK, "a thread that never ends");
+    return NULL;
+}
+
+static int leave_threads(fmu *m) {
+    pthread_t thread;
+    if (m == NULL) return FMU_OK;
+    m->logging = true;
+    talker = m;
+    for (int k = 0; k < 3; k++) (void)pthread_create(&thread, NULL, talk, NULL);
+    return FMU_OK;
+}
+
+static void hang(void) {
+    for (;;) pause();
+}
+
+/* What leaves processes or threads behind does so once: these FMUs are run side by side with other tests. */
+static int is_first(void) {
+    static volatile int done;
+    return done ? 0 : (done = 1);
+}
+
 int hostile_act(fmu *m) {
     volatile int zero = 0, *nowhere = NULL;
     switch (HOSTILE_ACT) {
@@ -148,13 +243,36 @@ int hostile_act(fmu *m) {
         (void)getchar();
         break;
     case ACT_CHILD:
-        return leave_child();
+        return is_first() ? leave_child() : FMU_OK;
     case ACT_THREAD:
         return crash_in_thread();
     case ACT_CLOSE:
         return close_all();
     case ACT_SIGNAL:
         return take_signals();
+    case ACT_DAEMON:
+        return is_first() ? leave_daemon() : FMU_OK;
+    case ACT_FORK:
+        return is_first() && fork() < 0 ? FMU_ERROR : FMU_OK;
+    case ACT_EXEC:
+        return become_another();
+    case ACT_STOP:
+        raise(SIGSTOP);
+        break;
+    case ACT_ALARM:
+        return set_alarm();
+    case ACT_WRITE:
+        return write_all();
+    case ACT_STATE:
+        return change_state();
+    case ACT_FORMAT:
+        return bad_messages(m);
+    case ACT_THREADS:
+        return is_first() ? leave_threads(m) : FMU_OK;
+    case ACT_JUMP:
+        pthread_exit(NULL);
+    case ACT_LEAVE:
+        return !is_first() || atexit(hang) == 0 ? FMU_OK : FMU_ERROR;
     default:
         break;
     }

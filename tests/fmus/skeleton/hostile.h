@@ -36,18 +36,31 @@ enum {
     ACT_DISCARD,
     ACT_KILL,
     ACT_DIVIDE,
-    ACT_SLEEP,  /* hangs without using the processor */
-    ACT_PRINT,  /* more to stdout and stderr than a pipe holds */
-    ACT_READ,   /* waits for input */
-    ACT_CHILD,  /* leaves a process behind */
-    ACT_THREAD, /* crashes in a thread of its own */
-    ACT_CLOSE,  /* closes descriptors that are not its own */
-    ACT_SIGNAL, /* takes SIGSEGV and SIGTERM for itself */
-    ACT_NAN,    /* numbers that the phase returns */
+    ACT_SLEEP,   /* hangs without using the processor */
+    ACT_PRINT,   /* more to stdout and stderr than a pipe holds */
+    ACT_READ,    /* waits for input */
+    ACT_CHILD,   /* leaves a process behind */
+    ACT_THREAD,  /* crashes in a thread of its own */
+    ACT_CLOSE,   /* closes descriptors that are not its own */
+    ACT_SIGNAL,  /* takes SIGSEGV and SIGTERM for itself */
+    ACT_DAEMON,  /* leaves a process behind that is in no group and has no parent of its own */
+    ACT_FORK,    /* goes on twice */
+    ACT_EXEC,    /* becomes another program */
+    ACT_STOP,    /* stops its process */
+    ACT_ALARM,   /* is killed by a timer of its own, some time later */
+    ACT_WRITE,   /* writes to descriptors that are not its own */
+    ACT_STATE,   /* locale, folder, rounding, umask, limits of the process */
+    ACT_FORMAT,  /* messages whose format, text or category is no good one */
+    ACT_THREADS, /* threads that never end, and talk */
+    ACT_JUMP,    /* jumps out of the call */
+    ACT_LEAVE,   /* makes the end of the process hang */
+    ACT_NAN,     /* numbers that the phase returns */
     ACT_INFINITE,
     ACT_NEGATIVE,
     ACT_AGAIN, /* event: never done */
-    ACT_PAST   /* event: the next event is before now */
+    ACT_PAST,  /* event: the next event is before now */
+    ACT_NOW,   /* event: the next event is now */
+    ACT_SOON   /* event: the next event is as soon as can be told apart */
 };
 
 /* One binary serves all: phase and act stand after a mark in its data, and the tests write them there. */

@@ -137,7 +137,12 @@ class FolderKeeping:
         for place in outcome.errors:
             self.is_failed[outcome.indices[place]] = True
         self.waiting_rows += len(outcome.indices) * (500 if self.has_curves else 1)
-        if time.monotonic() - self.flushed > FLUSH_SECONDS or self.waiting_rows > FLUSH_ROWS:
+        self.look()
+
+    def look(self) -> None:
+        """Write what is waiting, if it has waited for long or is much: also while nothing new arrives."""
+        is_late = bool(self.waiting) and time.monotonic() - self.flushed > FLUSH_SECONDS
+        if is_late or self.waiting_rows > FLUSH_ROWS:
             self.finish()
 
     @property

@@ -1,4 +1,5 @@
-"""Who simulates blocks of cases: threads of this process, processes of its own, or anybody's Executor.
+"""Who simulates blocks of cases: threads of this process (threads.py), processes of its own (processes.py),
+or anybody's Executor.
 
 A crew is given blocks and gives back futures. Blocks whose worker died come back as ``WorkerDied``.
 """
@@ -8,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import pickle
 import secrets
-import threading
 import time
 from abc import ABC, abstractmethod
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +20,22 @@ from numpy.typing import NDArray
 
 from pliant.batch.cases import Cases
 from pliant.batch.order import Order
-from pliant.batch.workers.work import BlockOutcome, run_block, run_remote
+from pliant.batch.workers.work import BlockOutcome, run_remote
 from pliant.errors import ArgumentError, CaseError, PliantError
 
+GRACE = 2.0  # seconds beyond its time-out after which a case is taken for stuck
 LOOK, NOBODY = 5.0, 60.0  # seconds between looks at the workers of Dask, and without any before all is given up
 DIED_HINT = "simulate the case alone, with options={'process': 'child'}, to see what kills its process"
 
 
 class WorkerDied(Exception):
-    """A worker did not come back. ``place``: the case in its block that it was at, if that is known."""
+    """A worker did not come back. ``place``: the case in its block that it was at, if that is known; ``stuck``: it was
+    given up because it did not answer.
+    """
 
-    def __init__(self, why: str, place: int | None = None) -> None:
+    def __init__(self, why: str, place: int | None = None, *, stuck: bool = False) -> None:
         super().__init__(why)
-        self.why, self.place = why, place
+        self.why, self.place, self.stuck = why, place, stuck
 
 
 class CrewGone(Exception):
@@ -63,35 +66,12 @@ class Crew(ABC):
     def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
         """Start a block, or put it into a queue. Raises CrewGone."""
 
+    def watch(self) -> None:  # noqa: B027
+        """Look after the workers; called some times a second. Raises CrewGone."""
+
     @abstractmethod
     def close(self, interrupted: bool) -> None:
         """End everything; ``interrupted``: also what is running."""
-
-
-class Threads(Crew):
-    """Threads of this process: the step loop does not hold Python's lock."""
-
-    def __init__(self, model: Any, order: Order, workers: int) -> None:
-        self.model, self.order, self.workers = model, order, workers
-        self.stop = threading.Event()
-        self.pool = ThreadPoolExecutor(workers, thread_name_prefix="pliant")
-
-    def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
-        """See Crew."""
-        return self.pool.submit(self._run, block)
-
-    def _run(self, block: CaseBlock) -> BlockOutcome:
-        return run_block(self.model, self.order, block.cases, block.indices, self._at, block.careful)
-
-    def _at(self, _: int) -> None:
-        if self.stop.is_set():
-            raise CrewGone
-
-    def close(self, interrupted: bool) -> None:
-        """See Crew."""
-        if interrupted:
-            self.stop.set()
-        self.pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Others(Crew):
@@ -152,6 +132,15 @@ class Others(Crew):
         """The executor is its owner's; only what was asked of it ends."""
         for future in list(self.futures):
             future.cancel()
+
+
+def executor_of(given: Any) -> Executor | None:
+    """An executor, where that is what was given; also a Client of Dask, which has one."""
+    if isinstance(given, type):
+        return None
+    if _is_dask(given) and callable(getattr(given, "get_executor", None)):
+        given = given.get_executor()
+    return given if isinstance(given, Executor) or callable(getattr(given, "submit", None)) else None
 
 
 def _is_dask(executor: Any) -> bool:

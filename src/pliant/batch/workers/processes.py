@@ -16,13 +16,12 @@ from multiprocessing.connection import Connection, Listener
 from typing import Any
 
 from pliant.batch.order import Order
-from pliant.batch.workers.crews import CaseBlock, Crew, CrewGone, Shipment, WorkerDied
+from pliant.batch.workers.crews import GRACE, CaseBlock, Crew, CrewGone, Shipment, WorkerDied
 from pliant.batch.workers.forked import Forked, can_fork, fork_worker
 from pliant.batch.workers.work import BlockOutcome
 from pliant.batch.workers.worker import KEY
 from pliant.errors import CaseError
 
-GRACE = 2.0  # seconds beyond its time-out after which a case is taken for stuck
 START_SECONDS = 120.0  # a worker that does not answer by then is none
 FAILED_STARTS = 3
 
@@ -106,7 +105,7 @@ class Member:
             if not connection.poll(0.2 if limit is None else min(0.2, limit)):
                 if limit is not None and time.monotonic() - since > limit + GRACE:
                     self.kill()
-                    raise self._death(place, f"it did not answer for {limit + GRACE:g} s")
+                    raise self._death(place, f"it did not answer for {limit + GRACE:g} s", stuck=True)
                 continue
             try:
                 kind, value = connection.recv()
@@ -117,12 +116,12 @@ class Member:
                 return outcome
             place, since = (value if value >= 0 else None), time.monotonic()
 
-    def _death(self, place: int | None, why: str = "") -> WorkerDied:
+    def _death(self, place: int | None, why: str = "", *, stuck: bool = False) -> WorkerDied:
         """What became of the process; it is gone afterwards."""
         code = self._end()
         if self.crew.closed.is_set():
             return WorkerDied("interrupted", place)
-        return WorkerDied(why or _words(code), place)
+        return WorkerDied(why or _words(code), place, stuck=stuck)
 
     # ------------------------------------------------------------------------------------------- start and end
 

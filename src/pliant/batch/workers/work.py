@@ -133,9 +133,12 @@ def numbers_of(value: Any) -> dict[str, float]:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+    if not isinstance(value, (bool, int, float, np.floating, np.integer, np.bool_)):
+        return None
+    try:
         return float(value)
-    return None
+    except OverflowError:  # a whole number beyond the range of Reals
+        return None
 
 
 def timed_out(limit: float | None) -> CaseError:

@@ -2,20 +2,31 @@
 
 A folder's name holds the process that made it and when that process started, so that it is known whether the owner
 still lives, also after its number was given to another process. Folders are removed when their owner is done, at its
-exit, and, where it was killed, by the next process that makes one (`sweep`).
+exit, and, where it was killed, by the next process that makes one (`sweep`), together with the processes that hosts of
+the owner have left behind.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
+import signal
 import tempfile
+import time
 import weakref
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+from pliant.errors import FmuError
+
 PREFIX = "pliant-fmu"
+#: name of the environment variable by which processes that a host has started are found: the folder of the host
+MARK = "PLIANT_FMU_HOST"
+ROUNDS = 10  # of looking for such processes
 _swept: set[str] = set()
+_numbers = itertools.count()
 
 
 class OwnedFolder:
@@ -24,12 +35,40 @@ class OwnedFolder:
     def __init__(self) -> None:
         sweep()
         owner = os.getpid()
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"))
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"))
+        except OSError as error:
+            raise _no_place(error) from None
         self._finalizer = weakref.finalize(self, _remove, str(self.path), owner)
 
     def close(self) -> None:
         """Remove it now; more than once does no harm."""
         self._finalizer()
+
+
+class HostFolder:
+    """Where one host works, inside an owned folder. ``path``; `close` removes it."""
+
+    def __init__(self, place: str) -> None:
+        self.path = os.path.join(place, f"host-{os.getpid()}-{next(_numbers)}")
+        try:
+            os.mkdir(self.path, 0o700)
+        except OSError as error:
+            raise _no_place(error) from None
+
+    def close(self) -> None:
+        """Remove it with all that is in it; more than once does no harm."""
+        try:
+            os.rmdir(self.path)  # mostly it is empty
+        except OSError:
+            remove_folder(self.path)
+
+
+def _no_place(error: OSError) -> FmuError:
+    return FmuError(
+        f"there can be no temporary folder for the FMU: {error}",
+        hint="check permissions and free space; TMPDIR names another temporary folder",
+    )
 
 
 def _remove(folder: str, owner: int) -> None:
@@ -66,9 +105,41 @@ def sweep(again: bool = False) -> int:
         if len(parts) < 3 or not (parts[0].isdecimal() and parts[1].isdecimal()) or not _is_ours(folder):
             continue
         if not is_alive(int(parts[0]), int(parts[1])):
+            end_marked(folder)
             remove_folder(folder)
             removed += 1
     return removed
+
+
+def end_marked(folder: str) -> int:
+    """Kill the processes that a host in this folder, or below it, has started. Returns how many there were."""
+    mark, own, ended = f"{MARK}={folder}".encode(errors="surrogateescape"), str(os.getpid()), 0
+    for _ in range(ROUNDS):  # they may start others while they are being killed
+        found = [pid for pid in _processes() if pid != own and _has_mark(pid, mark)]
+        if not found:
+            break
+        for pid in found:
+            with suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
+                ended += 1
+        time.sleep(0.002)
+    return ended
+
+
+def _processes() -> list[str]:
+    try:
+        return [one for one in os.listdir("/proc") if one.isdecimal()]
+    except OSError:
+        return []
+
+
+def _has_mark(pid: str, mark: bytes) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            words = file.read().split(b"\0")
+    except OSError:  # another user's, or gone; a zombie's is empty
+        return False
+    return any(one == mark or one.startswith(mark + b"/") for one in words)
 
 
 def _is_ours(folder: str) -> bool:
@@ -110,6 +181,7 @@ def _started(process: int) -> int | None:
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
+@cache
 def _space() -> str:
     """Processes of other containers have numbers of their own: their folders are left to them."""
     try:

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,15 +15,19 @@ from typing import NoReturn
 
 from pliant.errors import FmuCrashError, FmuError, FmuTimeoutError
 from pliant.fmi.hosts import binding
-from pliant.fmi.hosts.folders import OwnedFolder
+from pliant.fmi.hosts.folders import MARK, HostFolder, end_marked
 from pliant.fmi.hosts.process import HostProcess
 from pliant.solve.binding import runtime
 from pliant.solve.run.child import program
-from pliant.solve.run.remote import ANSWERED, HEAD, MESSAGES, REFUSED
+from pliant.solve.run.remote import ANSWERED, HEAD, MESSAGES, PART, REFUSED, WORDS
 
 CHUNK = 1 << 20
+#: bytes that a frame may have
+LARGEST = 1 << 40
 #: seconds between looks at the black box, at most
 LOOK = 0.5
+#: seconds that a host which does not talk any more may take to end
+AFTERMATH = 0.5
 STATUS = {0: "ok", 1: "warning", 2: "discard", 3: "error", 4: "fatal", 5: "pending", -1: "printed"}
 #: messages kept of one run
 MOST_MESSAGES = 20_000
@@ -36,6 +41,7 @@ class HostSettings:
 
     name: str
     binary: str
+    workplace: str  # folder that holds the working folders of the hosts
     table: bytes
     call_timeout: float
     memory_limit: int | None
@@ -47,7 +53,7 @@ class FmuHost:
 
     def __init__(self, settings: HostSettings) -> None:
         self.settings = settings
-        self.folder = OwnedFolder()  # where it works
+        self.folder = HostFolder(settings.workplace)
         self.used = False
         self.owes = 0  # answers that nobody has waited for
         self.closed = False
@@ -57,8 +63,8 @@ class FmuHost:
         self._at = 0
         try:
             self.process = HostProcess(
-                (*_command(), str(self.folder.path)),
-                _environment(settings.binary),
+                (*_command(), self.folder.path),
+                _environment(settings.binary, self.folder.path),
                 (binding.BOX_SIZE, binding.PRINTED_SIZE),
             )
         except BaseException:
@@ -76,7 +82,7 @@ class FmuHost:
         if kind == REFUSED:
             raise FmuError(
                 f"{self.settings.name}: {content.decode(errors='replace')}",
-                hint="ask the maker of the FMU for a binary that runs on this system",
+                hint=self._memory_hint("ask the maker of the FMU for a binary that runs on this system"),
             )
 
     # ---------------------------------------------------------------------------------------------- talking
@@ -99,6 +105,8 @@ class FmuHost:
         """The next frame that is no message."""
         while True:
             kind, size = HEAD.unpack(self._read(HEAD.size, deadline))
+            if not (PART <= kind <= WORDS and 0 <= size <= LARGEST):  # the FMU writes what it should not
+                raise BrokenPipeError
             content = self._read(size, deadline)
             if kind != MESSAGES:
                 return kind, content
@@ -151,6 +159,8 @@ class FmuHost:
         while at + size <= len(content):
             t, status, n_category, n_text, _ = binding.MESSAGE.unpack_from(content, at)
             at += size
+            if n_category < 0 or n_text < 0:  # somebody has written over it
+                return
             category = content[at : at + n_category].decode(errors="replace")
             text = content[at + n_category : at + n_category + n_text].decode(errors="replace")
             at += (n_category + n_text + 7) & ~7
@@ -241,7 +251,7 @@ class FmuHost:
         return self.take_log()
 
     def _died(self) -> NoReturn:
-        code = self.process.wait()
+        code = self.process.wait(AFTERMATH)
         if code is None:
             self.process.kill()
             code = self.process.wait()
@@ -299,8 +309,12 @@ class FmuHost:
     def _discard(self) -> None:
         self.closed = True
         self.box = binding.BlackBoxStruct.from_buffer_copy(self.process.box)  # the memory itself goes
+        left = self.process.code is not None or self.process.has_children
         self.process.close()
-        self.folder.close()
+        if self.process.owner == os.getpid():
+            if left:  # a process of the FMU may have left the group of the host
+                end_marked(self.folder.path)
+            self.folder.close()
 
     def close(self) -> None:
         """End the process; more than once does no harm."""
@@ -320,10 +334,12 @@ def _command() -> tuple[str, str]:
     return str(program("pliant_fmu_host")), str(runtime.library_path())
 
 
-def _environment(binary: str) -> dict[str, str]:
-    """Libraries beside the binary are found."""
-    name = "DYLD_LIBRARY_PATH" if os.uname().sysname == "Darwin" else "LD_LIBRARY_PATH"
-    found: dict[str, str] = dict(os.environ)
-    before = found.get(name, "")
-    found[name] = os.path.dirname(binary) + (os.pathsep + before if before else "")
-    return found
+def _environment(binary: str, folder: str) -> dict[bytes, bytes]:
+    """Libraries beside the binary are found; temporary files go with the folder; children are known by their MARK."""
+    own, here = os.path.dirname(binary), os.fsencode(folder)
+    found = dict(os.environb.items()) | {b"TMPDIR": here, MARK.encode(): here}
+    if len(os.listdir(own)) == 1:  # each folder to look in takes time
+        return found
+    name = b"DYLD_LIBRARY_PATH" if sys.platform == "darwin" else b"LD_LIBRARY_PATH"
+    before = found.get(name, b"")
+    return found | {name: os.fsencode(own) + (b":" + before if before else b"")}

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pliant.solve.options import Request
 
 
+REFUSAL = "check parameters and start values; options={'log': True} of pliant.load records more messages"
+
+
 class FmuInstance(Instance):
     """Values of one FMU. The host is taken when something is asked for, and given back with the instance."""
 
@@ -42,6 +45,9 @@ class FmuInstance(Instance):
         self.pool: HostPool = model.pool
         self.parameters = parameters
         self.texts = model.texts
+        self.refusal_hint = REFUSAL
+        if model.layout.interface.needs_execution_tool:
+            self.refusal_hint = f"it needs the tool that made it ({model.fmu.description.tool or 'its maker tells'})"
         self.heard: list[Message] = []
         self._held: list[FmuHost] = []  # what the finalizer gives back
         weakref.finalize(self, _give_back, self.pool, self._held).atexit = False
@@ -119,7 +125,7 @@ class FmuInstance(Instance):
                 break
         raise FmuError(
             f"{host.settings.name}: {words.decode(errors='replace')}",
-            hint="check parameters and start values; options={'log': True} of pliant.load records more messages",
+            hint=self.refusal_hint,
         )
 
 

@@ -31,7 +31,7 @@ BOX, PRINTED = 3, 4  # descriptors in the host
 class HostProcess:
     """One process with its pipes and shared memory. ``box`` and ``printed`` are views of the latter."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], sizes: tuple[int, int]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[bytes, bytes], sizes: tuple[int, int]) -> None:
         if sys.platform == "win32":
             raise NotSupportedError("FMUs cannot be run on Windows yet", hint="use Linux, or the Linux subsystem")
         self.owner = os.getpid()
@@ -47,7 +47,7 @@ class HostProcess:
         if self.ended >= 0:
             self._poll.register(self.ended, select.POLLIN)
 
-    def _start(self, command: Sequence[str], environment: Mapping[str, str], sizes: tuple[int, int]) -> None:
+    def _start(self, command: Sequence[str], environment: Mapping[bytes, bytes], sizes: tuple[int, int]) -> None:
         theirs_in, self.writes = self._pipe()
         self.reads, theirs_out = self._pipe()
         box, self._printed = self._memory(sizes[0], fixed=False), self._memory(sizes[1], fixed=True)
@@ -134,6 +134,18 @@ class HostProcess:
                 os.killpg(self.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+
+    @property
+    def has_children(self) -> bool:
+        """Has it started processes that have not ended? Those whose own parents are gone are its children, too."""
+        try:
+            for task in os.listdir(f"/proc/{self.pid}/task"):
+                with open(f"/proc/{self.pid}/task/{task}/children", "rb") as file:
+                    if file.read(1):
+                        return True
+        except OSError:  # it is gone, or this system does not tell
+            return True
+        return False
 
     def wait(self, seconds: float = WAIT) -> int | None:
         """The code of its end, negative for a signal; None: it has not ended."""

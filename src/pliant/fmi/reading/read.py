@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gc
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,23 +50,37 @@ def read_description(source: bytes | Callable[[], BinaryIO], limit: int = LARGES
             with opened() as file:
                 return DescriptionReading().read(_chunks(file, limit))
         except NotUtf8 as error:
-            return _read_again(opened, limit, error.error)
+            return _read_again(opened, limit, error)
     finally:
         if enabled:
             gc.enable()
 
 
-def _read_again(opened: Callable[[], BinaryIO], limit: int, first: FmuError) -> FmuDescription:
+def _read_again(opened: Callable[[], BinaryIO], limit: int, found: NotUtf8) -> FmuDescription:
     """Texts that are not what they declare are mostly Latin-1 in comments and units."""
+    first, again = found.error, DescriptionReading()
     try:
         with opened() as file:
-            again = DescriptionReading()
+            if found.encoding:
+                again.findings.warn(
+                    "encoding", f"its encoding is {found.encoding}; the standard requires UTF-8", line=1
+                )
+                return again.read(_decoded(_chunks(file, limit), found.encoding), "utf-8")
             again.findings.warn(
                 "encoding", "it is not UTF-8, as the standard requires; read as Latin-1", line=first.line
             )
             return again.read(_chunks(file, limit), "iso-8859-1")
+    except UnicodeError:
+        raise first from None
     except FmuError as error:
         raise (first if error.line == first.line else error) from None
+
+
+def _decoded(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for chunk in chunks:
+        yield decoder.decode(chunk).encode()
+    yield decoder.decode(b"", True).encode()
 
 
 def _chunks(file: BinaryIO, limit: int) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from pliant.fmi.description import BASE_TYPES, FmuAlias, FmuDimension, FmuInterface, FmuType, FmuVariable
+from pliant.fmi.description import BASE_TYPES, MOST_ELEMENTS, FmuAlias, FmuDimension, FmuInterface, FmuType, FmuVariable
 from pliant.fmi.reading.parts import add_type, read_type
 from pliant.fmi.reading.structure import StructureReader
 from pliant.fmi.reading.values import (
@@ -21,7 +21,6 @@ from pliant.fmi.reading.values import (
 from pliant.fmi.reading.variables import REALS, Template, VariableReader
 from pliant.fmi.reading.xml import SKIPPED, XmlElement, refused, shortened
 
-MOST_ELEMENTS = 10**7  # of all arrays together
 LISTS = {
     "Output": "outputs",
     "ContinuousStateDerivative": "derivatives",

@@ -201,13 +201,12 @@ def read_xml(
         is_foreign = error.code == INVALID_TOKEN and encoding is None and any(byte >= 128 for byte in chunk)
         raise (NotUtf8(wrong) if is_foreign else wrong) from None
     except (LookupError, ValueError) as error:  # encodings that Python does not know, or that have several bytes
-        if isinstance(error, NotUtf8):
-            raise
-        raise refused(
+        wrong = refused(
             f"it cannot be read in the encoding {shortened(tree.encoding)!r} that it declares: {error}",
             line=1,
             hint="write it in UTF-8",
-        ) from None
+        )
+        raise (NotUtf8(wrong, tree.encoding) if encoding is None and _is_known(tree.encoding) else wrong) from None
     finally:  # handlers and parser refer to each other
         tree.parser.StartElementHandler = tree.parser.EndElementHandler = None
     assert tree.root is not None  # expat refuses a text without elements
@@ -217,9 +216,22 @@ def read_xml(
 INVALID_TOKEN = 4  # XML_ERROR_INVALID_TOKEN
 
 
-class NotUtf8(Exception):
-    """The text is not valid in the encoding that it declares; ``error`` is what to raise if no other one fits."""
+def _is_known(encoding: str) -> bool:
+    """Can Python decode it?"""
+    try:
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        return False
+    return True
 
-    def __init__(self, error: FmuError) -> None:
+
+class NotUtf8(Exception):
+    """The text is not valid in the encoding that it declares, or the parser does not know that (``encoding``).
+
+    ``error`` is what to raise if it cannot be read otherwise.
+    """
+
+    def __init__(self, error: FmuError, encoding: str = "") -> None:
         super().__init__(str(error))
         self.error = error
+        self.encoding = encoding

@@ -24,6 +24,7 @@ from pliant.frontend.flat.expressions import (
     FlatCall,
     FlatExpression,
     FlatLiteral,
+    FlatOutput,
     FlatUnary,
     IteratorRef,
     LocalRef,
@@ -150,6 +151,8 @@ class FlatBuilder:
                 return Variability.DISCRETE if node.name in ("initial", "terminal") else min(most, Variability.DISCRETE)
             if node.name == "noEvent":
                 return most
+        if isinstance(node, (FlatCall, FlatOutput)):
+            return most  # a function makes no events
         base = self.types[number].base
         is_relation = isinstance(node, FlatBinary) and node.operator in RELATIONS
         if is_relation or base not in (BaseType.REAL, BaseType.RECORD, BaseType.TUPLE):

@@ -67,6 +67,7 @@ class Builtins:
             "cat": lambda a: concatenate(
                 [promote(v, 1) for v in a[1:]], self.run.integer(a[0], "the dimension of cat") - 1
             ),
+            "Integer": lambda a: a[0],
             "noEvent": lambda a: a[0],
             "smooth": lambda a: a[1],
             "homotopy": lambda a: map2(self.g, homotopy, a[0], a[1]),

@@ -14,6 +14,7 @@ from math import prod
 
 from pliant.errors import NotSupportedError, PliantError
 from pliant.expr.build import binary, const, logical_and, logical_not, value_of, var
+from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import (
     NONE,
     ClockInterval,
@@ -27,7 +28,7 @@ from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
-from pliant.ir import Clock, Kept, Kind, Op, Refusal, Span, Variable
+from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
 
 _REFUSED = {
     "delay": "delay(...) is not supported",
@@ -45,6 +46,7 @@ class Discretes:
         self.reasons: dict[int, Refusal] = {}  # number of a symbol -> why it cannot be run
         self.specials: dict[str, int] = {}  # name -> node of a symbol that no variable of the model stands for
         self.kept: list[Kept] = []
+        self.functions: list[Function] = []  # those that are kept as calls
         self.clocks: dict[int, Clock] = {}
         self.initial = -1
         self.values: dict[int, Value] = {}
@@ -217,6 +219,8 @@ class Discretes:
 
     def variable(self, position: int, number: int) -> Value:
         """What an expression reads that names a variable."""
+        if position in self.run.assigned:
+            return self.run.assigned[position]
         if not is_discrete(self.flat.variables[position]):
             return self.symbols.value(position)
         return self.value(position) if self.early is None else self._stand_in(position, number)
@@ -234,7 +238,7 @@ class Discretes:
         assert isinstance(node, FlatBuiltin)
         name = node.name
         if name == "der":
-            return self._of(node.operands[0], self.symbols.derivative_of, self.symbols.derivative_at)
+            return self._of(node.operands[0], self.symbols.derivative_of, self._derivative)
         if name in ("pre", "previous"):
             return self._past(node.operands[0])
         if name in ("edge", "change"):
@@ -244,12 +248,33 @@ class Discretes:
         shown = f"delay({next(self.delays)})" if name == "delay" else f"{name}()"
         return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
 
+    def _derivative(self, e: int) -> int:
+        """d/dt of an expression, by the chain rule."""
+        if self.g.nodes[e][0] == Op.VAR and self.symbols.variables[self.g.nodes[e][1]].kind == Kind.UNKNOWN:
+            return self.symbols.derivative_at(self.g.nodes[e][1])
+        return TimeDerivative(self.g, self.functions, self._slope)(e)
+
+    def _slope(self, number: int) -> int:
+        kind = self.symbols.variables[number].kind
+        if kind == Kind.UNKNOWN:
+            return self.symbols.derivative_at(number)
+        if kind in (Kind.DERIVATIVE, Kind.INPUT):
+            raise NotSupportedError(
+                f"the derivative of an expression over `{self.symbols.variables[number].name}` is not supported",
+                hint="introduce a variable: `v = expression`",
+            )
+        return const(self.g, 0.0)  # between events
+
     def _of(self, operand: int, whole: Callable[[int], Value], one: Callable[[int], int]) -> Value:
         """An operator on a variable, or on a part of one."""
         node = self.nodes[operand]
         if isinstance(node, VariableRef):
             return whole(node.variable)
-        return map1(lambda e: one(self._number(e)), self.run.value(operand))
+        now, self.run.assigned = self.run.assigned, {}  # the variable itself is meant, also inside of an algorithm
+        try:
+            return map1(one, self.run.value(operand))
+        finally:
+            self.run.assigned = now
 
     def _number(self, e: int) -> int:
         """The variable that a node is."""
@@ -266,7 +291,8 @@ class Discretes:
             is_set = is_discrete(self.flat.variables[position])
             return self.before(position) if is_set else self._before_state(position)
 
-        def one(number: int) -> int:
+        def one(e: int) -> int:
+            number = self._number(e)
             position = self.symbols.owner[number]
             return scalars(whole(position))[number - self.symbols.base[position]]
 

@@ -45,12 +45,22 @@ from pliant.expr.build import (
     variables_of,
 )
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.frontend.flat.expressions import NONE, ClockTick, FlatArray, FlatBuiltin, FlatLiteral, VariableRef
+from pliant.frontend.flat.expressions import (
+    NONE,
+    ClockTick,
+    FlatArray,
+    FlatBuiltin,
+    FlatLiteral,
+    FlatLoop,
+    FlatTuple,
+    VariableRef,
+)
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
     FlatAssign,
     FlatEquation,
+    FlatFor,
     FlatIf,
     FlatItem,
     FlatReinit,
@@ -59,8 +69,7 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.symbols import is_discrete
-from pliant.frontend.scalar.values import scalars
+from pliant.frontend.scalar.values import Rec, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
@@ -83,6 +92,7 @@ class _How:
     under: tuple[_Frame, ...]
     span: Span | None
     order: int | None = None  # of a statement in its algorithm section
+    active: int = NONE  # whether everything around it says so, where that is known already
 
 
 @dataclass(frozen=True)
@@ -118,8 +128,10 @@ class EventBuilder:
         self.nodes = discretes.nodes
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
-        self.triggers: dict[int, int] = {}  # condition -> node that is true when it rises
+        #: condition and point of a loop -> node that is true when it rises
+        self.triggers: dict[tuple[int, tuple[int, ...]], int] = {}
         self.floors: dict[int, int] = {}
+        self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
 
     def finish(self) -> Events:
         """All memories, after the equations have been read."""
@@ -139,18 +151,19 @@ class EventBuilder:
 
     def _branches(self) -> dict[int, list[list[_Branch]]]:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
-        found: dict[int, list[list[_Branch]]] = {}
+        found: dict[int, list[list[_Branch]]] = dict(self.left)
         standing: list[_Row] = []
-        for item, under in framed(self.flat.equations):
+        for item, under in framed(self.flat.equations, self.run.over):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
-                self._equation(item, _How(under, item.span), found, standing)
+                self._equation(item, _How(under, item.span, active=self._at_point(under)), found, standing)
             elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
                 raise NotSupportedError(
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
                     hint="write the equation for the whole array",
                 )
-        for section in self.flat.algorithms:
-            self._section(section, found, standing)
+        for k, section in enumerate(self.flat.algorithms):
+            if k not in self.run.tape.sections:
+                self._section(section, found, standing)
         self._solve_standing(found, standing)
         for lists in found.values():
             for own in lists:  # the last assignment in an algorithm section goes first
@@ -159,23 +172,13 @@ class EventBuilder:
 
     def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
         """Assignments to discrete variables that do not read each other's new values."""
-        items = list(framed(section.body))
-        targets = {v for item, _ in items if isinstance(item, FlatAssign) for v in self.run.tape.reads(item.target)}
-        for order, (item, under) in enumerate(items, 1):
-            if isinstance(item, _ACTIONS):
-                continue
-            conditions = [frame.condition for frame in under if frame.condition != NONE] if len(targets) > 1 else []
-            read = [v for e in conditions for v in self.run.tape.reads(e)]
+        for order, (item, under) in enumerate(framed(section.body, self.run.over), 1):
             if isinstance(item, FlatAssign):
-                read += self.run.tape.reads(item.value)
-            is_known = isinstance(item, FlatAssign) and all(is_discrete(self.flat.variables[v]) for v in targets)
-            if not isinstance(item, FlatAssign) or not is_known or not targets.isdisjoint(read):
-                raise NotSupportedError(
-                    f"{item.span or section.span}: this algorithm section is not supported: it has a loop, sets a "
-                    "continuous variable, or reads what it sets",
-                    hint="write equations, or put the statements into a function",
-                )
-            self._equation(item, _How(under, item.span, order), found, standing)
+                self._equation(item, _How(under, item.span, order), found, standing)
+
+    def set_by_section(self, position: int, values: list[int], span: Span | None) -> None:
+        """What an algorithm section leaves of a discrete variable (sections.py)."""
+        self._add(self.left, position, range(len(values)), values, _How((), span))
 
     def _equation(
         self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
@@ -189,9 +192,6 @@ class EventBuilder:
                 values = scalars(self.d.shaped(position, right))
                 self._add(found, position, range(len(values)), values, how)
             return
-        zero = self.nodes[right]
-        if isinstance(zero, FlatLiteral) and zero.value == 0 and not isinstance(node, VariableRef):
-            raise self._not_solved(how.span)
         pairs = self._sides(left, right)
         if not how.under and how.order is None:
             standing += [_Row(one, other, how) for one, other in pairs]
@@ -201,7 +201,12 @@ class EventBuilder:
 
     def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
         """Scalar by scalar both sides of an equation for discrete variables."""
-        targets, values = map(scalars, self.run.sides(left, right))
+        given: Any
+        target = self.nodes[left]  # of a call with several outputs those are taken that have a name
+        read, given = self.run.sides(left, right)
+        if isinstance(target, FlatTuple) and isinstance(given, list):
+            given = Rec([one for e, one in zip(target.elements, given, strict=False) if e != NONE])
+        targets, values = scalars(Rec(read) if isinstance(read, list) else read), scalars(given)
         return list(zip(targets, values * len(targets) if len(values) == 1 else values, strict=True))
 
     def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
@@ -279,7 +284,8 @@ class EventBuilder:
             value = before[k]
             for one in reversed(own):
                 if one.how.under:
-                    value = choose(self.g, self._active(one.how.under), one.value, value)
+                    active = self._active(one.how.under) if one.how.active == NONE else one.how.active
+                    value = choose(self.g, active, one.value, value)
                 elif clock != NONE and one.how.order is None:
                     value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
                 else:
@@ -311,12 +317,19 @@ class EventBuilder:
                 active = logical_and(self.g, active, never)
         return active
 
-    def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
-        return self._rise(condition, span) if is_when else self.run.scalar(condition)
+    def _at_point(self, under: tuple[_Frame, ...]) -> int:
+        """Activation of conditions that depend on the variable of a loop: asked for while it has its value."""
+        conditions = [e for frame in under for e in (frame.condition, *(b for b, _ in frame.before)) if e != NONE]
+        depends = self.run.tape.depends
+        return self._active(under) if any(depends[e] >> 2 for e in conditions) else NONE
 
-    def _rise(self, which: int, span: Span | None) -> int:
+    def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
+        return self.rise(condition, span) if is_when else self.run.scalar(condition)
+
+    def rise(self, which: int, span: Span | None) -> int:
         """True in the round of an event in which a condition becomes true."""
-        known = self.triggers.get(which)
+        point = tuple(self.run.points) if self.run.tape.depends[which] >> 2 else ()  # in a loop, one each
+        known = self.triggers.get((which, point))
         if known is not None:
             return known
         node, g = self.nodes[which], self.g
@@ -325,16 +338,16 @@ class EventBuilder:
             known = self.run.scalar(which)
         elif isinstance(node, FlatArray):
             spans = self.run.tape.spans
-            known = self._rise(node.elements[0], spans[node.elements[0]])
+            known = self.rise(node.elements[0], spans[node.elements[0]])
             for one in node.elements[1:]:
-                known = logical_or(g, known, self._rise(one, spans[one]))
+                known = logical_or(g, known, self.rise(one, spans[one]))
         else:
             condition = self.run.scalar(which)
             now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
             known = logical_and(g, now, logical_not(g, before))
             if self.d.initial not in variables_of(g, condition):
                 known = logical_and(g, known, logical_not(g, self.d.is_initial()))
-        self.triggers[which] = known
+        self.triggers[which, point] = known
         return known
 
     def _memory(self, name: str, expression: int, start: int, span: Span | None) -> tuple[int, int]:
@@ -372,10 +385,14 @@ class EventBuilder:
     def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
         at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
-        is_warning = isinstance(item, FlatAssert) and not item.is_error
-        if is_warning or (at_end and not isinstance(item, FlatReinit)):
+        if at_end and not isinstance(item, FlatReinit):
             return  # nothing that the run depends on
-        active = self._active(under)
+        self.act(item, self._active(under))
+
+    def act(self, item: FlatItem, active: int) -> None:
+        """The same where its condition is known."""
+        if isinstance(item, FlatAssert) and not item.is_error:
+            return
         if isinstance(item, FlatReinit):
             states = scalars(self.run.value(item.state))
             values = scalars(self.run.value(item.value))
@@ -397,21 +414,32 @@ class EventBuilder:
         return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)
 
 
-def framed(items: tuple[FlatItem, ...]) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
-    """Items inside of when and if, in order, with the conditions around them; other items as they are."""
-    stack: list[tuple[FlatItem, tuple[_Frame, ...]]] = [(item, ()) for item in reversed(items)]
-    while stack:
-        item, under = stack.pop()
+def framed(
+    items: tuple[FlatItem, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    """Items inside of when, if and for, in order, with the conditions around them, and once for each point of a loop.
+
+    What an item means at a point must be asked for before the next one is taken.
+    """
+    return _framed(items, (), over)
+
+
+def _framed(
+    items: tuple[FlatItem, ...], under: tuple[_Frame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
+    for item in items:
+        if isinstance(item, FlatFor):
+            for _ in over(item.loops):
+                yield from _framed(item.body, under, over)
+            continue
         if not isinstance(item, (FlatWhen, FlatIf)):
             yield item, under
             continue
-        inner: list[tuple[FlatItem, tuple[_Frame, ...]]] = []
         before: tuple[tuple[int, Span | None], ...] = ()
         for branch in item.branches:
             frame = _Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
-            inner += [(one, (*under, frame)) for one in branch.body]
+            yield from _framed(branch.body, (*under, frame), over)
             before = (*before, (branch.condition, branch.span))
         if isinstance(item, FlatIf):
             frame = _Frame(NONE, item.span, False, before)
-            inner += [(one, (*under, frame)) for one in item.otherwise]
-        stack.extend(reversed(inner))
+            yield from _framed(item.otherwise, (*under, frame), over)

@@ -16,17 +16,43 @@ from itertools import count
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
-from pliant.frontend.flat.expressions import FlatIndex, FlatTuple, LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatAssign, FlatFor, FlatIf, FlatItem
+from pliant.frontend.flat.expressions import LocalRef
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatWhile
 from pliant.frontend.flat.types import BaseType, Type
-from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 
 MAX_DEPTH = 60
 External = Callable[[str, str, list[Value]], Value]
+
+
+class _Body(BodyRunner):
+    """The statements of a function in one call of it."""
+
+    def __init__(self, calls: Calls, function: int) -> None:
+        super().__init__(calls.run, calls.run.locals[function], calls.functions[function].name)
+        self.calls, self.function = calls, function
+
+    def place(self, e: int) -> int | None:
+        """The local variable."""
+        node = self.run.nodes[e]
+        return node.number if isinstance(node, LocalRef) else None
+
+    def default(self, k: int) -> Value:
+        """Zeros of its size."""
+        return self.calls.default(self.calls.functions[self.function].locals[k].type)
+
+    def check(self, item: FlatAssert) -> None:
+        """Decided now, or while simulating."""
+        self.calls.assertion(item, self.name)
+
+    def ended(self, condition: int, item: FlatWhile) -> None:
+        """A check of the model, where the arguments are its variables."""
+        if not self.calls.building and not self.run.guarded:
+            self.calls.checks.append(too_long(condition, item, self.name))
 
 
 class Calls:
@@ -75,7 +101,7 @@ class Calls:
                 given = [run.value(e) for e in own.external.arguments]
                 return [self.external(own.external.symbol, own.name, given)]
             self._begin(function)
-            self._run(function, own.body)
+            _Body(self, function).items(own.body)
             outputs = range(own.n_inputs, own.n_inputs + own.n_outputs)
             return [self.local(function, k) for k in outputs]
         finally:
@@ -89,103 +115,15 @@ class Calls:
     def _begin(self, function: int) -> None:
         """What locals hold at the start, where they say so."""
         own = self.functions[function]
+        body = _Body(self, function)
         for k, local in enumerate(own.locals[own.n_inputs :], own.n_inputs):
             if local.binding is not None:
-                self._define(function, k, self.run.value(local.binding))
+                body.define(k, self.run.value(local.binding))
 
     def local(self, function: int, k: int) -> Value:
         """What a local variable holds now."""
         found = self.run.locals[function][k]
         return self.default(self.functions[function].locals[k].type) if found is None else found
-
-    def _define(self, function: int, k: int, value: Value) -> None:
-        if isinstance(value, int) and self.run.locals[function][k] is None:  # a scalar assigned to a whole array
-            old = self.local(function, k)
-            if isinstance(old, Arr):
-                value = Arr(old.shape, [value] * len(old.flat))
-        self.run.locals[function][k] = value
-
-    def _run(self, function: int, items: tuple[FlatItem, ...]) -> None:
-        for item in items:
-            if isinstance(item, FlatAssign):
-                self._assign(function, item)
-            elif isinstance(item, FlatFor):
-                for _ in self.run.over(item.loops):
-                    self._run(function, item.body)
-            elif isinstance(item, FlatIf):
-                self._choose(function, item)
-            elif isinstance(item, FlatAssert):
-                self.assertion(item, self.functions[function].name)
-            else:
-                kind = type(item).__name__.removeprefix("Flat").lower()
-                raise NotSupportedError(
-                    f"function `{self.functions[function].name}`: a statement of kind `{kind}` is not supported",
-                    hint="write it with assignments, if and for",
-                )
-
-    def _choose(self, function: int, item: FlatIf) -> None:
-        """The branch that is known to hold, or every local as the one that holds leaves it."""
-        run, undecided, last = self.run, [], item.otherwise
-        before = run.locals[function]
-        for branch in item.branches:
-            condition = run.scalar(branch.condition)
-            known = run.decided(condition)
-            if known is None:
-                undecided.append((condition, self._after(function, branch.body, before)))
-            elif known:
-                last = branch.body
-                break
-        if not undecided:
-            self._run(function, last)
-            return
-        found = self._after(function, last, before)
-        for condition, other in reversed(undecided):
-            for k, (a, b) in enumerate(zip(other, found, strict=True)):
-                if a is not b:
-                    of = self.functions[function].locals[k].type
-                    pair = (self.default(of) if one is None else one for one in (a, b))
-                    found[k] = run.select(condition, *pair)
-        run.locals[function] = found
-
-    def _after(self, function: int, items: tuple[FlatItem, ...], before: list[Value | None]) -> list[Value | None]:
-        """Locals after the statements of a branch."""
-        self.run.locals[function] = list(before)
-        try:
-            with self.run.under_condition():
-                self._run(function, items)
-            return self.run.locals[function]
-        finally:
-            self.run.locals[function] = before
-
-    def _assign(self, function: int, item: FlatAssign) -> None:
-        run = self.run
-        target = run.nodes[item.target]
-        if isinstance(target, FlatTuple):
-            source = run.nodes[item.value]
-            taken = [run.value(e) for e in source.elements] if isinstance(source, FlatTuple) else run.value(item.value)
-            assert isinstance(taken, list)
-            for e, value in zip(target.elements, taken, strict=False):
-                if e >= 0:
-                    self._assign_to(function, e, value)
-        else:
-            self._assign_to(function, item.target, run.value(item.value))
-
-    def _assign_to(self, function: int, e: int, value: Value) -> None:
-        """Give a local, or a part of one, a value."""
-        node = self.run.nodes[e]
-        if isinstance(node, LocalRef):
-            self._define(function, node.number, value)
-            return
-        base = self.run.nodes[node.base] if isinstance(node, FlatIndex) else None
-        if not isinstance(node, FlatIndex) or not isinstance(base, LocalRef):
-            raise NotSupportedError(
-                f"function `{self.functions[function].name}` assigns to a part of a record, which is not supported",
-                hint="assign the whole record",
-            )
-        chosen: list[arrays.Subscript] = [
-            ("whole", 0) if s < 0 else ("index", self.run.value(s)) for s in node.subscripts
-        ]
-        self._define(function, base.number, arrays.update(self.run, self.local(function, base.number), value, chosen))
 
     def _number(self, value: Value) -> Value:
         """Integer parameters that steer a recursion must be known, or it would never end."""

@@ -32,8 +32,9 @@ class Interpreter:
         self.values: list[Value | list[Value] | None] = [None] * tape.count  # a list: all outputs of a call
         self.steps: dict[int, list[Step]] = {}
         self.steps_of_sides: dict[tuple[int, int], list[Step]] = {}
-        self.points: list[int] = [-1] * len(tape.flat.iterators)
-        self.ranges: dict[int, Sequence[int]] = {}
+        self.points: list[Value] = [-1] * len(tape.flat.iterators)
+        self.ranges: dict[int, Sequence[tuple[int, Value]]] = {}
+        self.assigned: dict[int, Value] = {}  # variables as the algorithm that is being run has left them
         self.locals: list[list[Value | None]] = [[] for _ in tape.flat.functions]
         self.default: Callable[[int, int], Value]
         self.variable: Callable[[int, int], Value]
@@ -110,37 +111,46 @@ class Interpreter:
         return [MAKERS[nodes[number].__class__](self, number, nodes[number]) for number in order]
 
     def over(self, loops: tuple[FlatLoop, ...]) -> Iterator[tuple[int, ...]]:
-        """Set the iterators to every point in turn."""
-        g, points = self.g, self.points
+        """Set the iterators to every point in turn; what is given back names the point."""
+        points = self.points
         saved = [points[loop.iterator] for loop in loops]
         if len(loops) == 1:
             iterator = loops[0].iterator
-            for i in self.range_of(loops[0].range):
-                points[iterator] = const(g, i)
-                yield (i,)
+            for place, value in self.range_of(loops[0].range):
+                points[iterator] = value
+                yield (place,)
         else:
             for point in product(*(self.range_of(loop.range) for loop in loops)):
-                for loop, i in zip(loops, point, strict=True):
-                    points[loop.iterator] = const(g, i)
-                yield point
+                for loop, (_, value) in zip(loops, point, strict=True):
+                    points[loop.iterator] = value
+                yield tuple(place for place, _ in point)
         for loop, point_before in zip(loops, saved, strict=True):
             points[loop.iterator] = point_before
 
-    def range_of(self, e: int) -> Sequence[int]:
-        """What a loop runs over; literal ranges leave nothing in the graph."""
+    def range_of(self, e: int) -> Sequence[tuple[int, Value]]:
+        """What a loop runs over, and a whole number for each; literal ranges leave nothing else in the graph."""
         known = self.ranges.get(e)
         if known is None:
             node = self.nodes[e]
             if isinstance(node, FlatRange):
-                known = self._literal_range(node)
+                literal = self._literal_range(node)
+                if literal is not None:
+                    known = [(i, const(self.g, i)) for i in literal]
             if known is None:
                 value = self.value(e)
                 if not isinstance(value, Arr):
                     raise ModelError(f"a loop runs over {describe(value)}", hint="give it a range, or a vector")
-                known = [self.integer(one, "what a loop runs over") for one in value.flat]
+                known = [self._place(one, k) for k, one in enumerate(value.flat, 1)]
             if not self.tape.depends[e]:
                 self.ranges[e] = known
         return known
+
+    def _place(self, value: Value, position: int) -> tuple[int, Value]:
+        """One value of a loop variable: what is a number must be known now."""
+        if not isinstance(value, int):
+            return position, value
+        number = self.number(value, "what a loop runs over")
+        return (int(number) if number == int(number) else position), const(self.g, number)
 
     def _literal_range(self, node: FlatRange) -> range | None:
         ends = [self.nodes[e] for e in (node.start, node.step, node.stop) if e != NONE]
@@ -159,6 +169,13 @@ class Interpreter:
             f"{describe(value)} is used where a scalar is needed",
             hint="choose one element by its subscripts or its name",
         )
+
+    def condition(self, root: int, *, guarded: bool) -> int:
+        """A condition; ``guarded``: one before it is not known, so that it may not be asked for."""
+        if not guarded:
+            return self.scalar(root)
+        with self.under_condition():
+            return self.scalar(root)
 
     @contextmanager
     def under_condition(self) -> Iterator[None]:

@@ -42,11 +42,12 @@ from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.renumber import drop_unused, unread
+from pliant.frontend.scalar.sections import AlgorithmSections
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
-from pliant.frontend.scalar.values import Arr, Rec, Value, map2, scalars
-from pliant.ir import Check, Equation, Op, Refusal, Span, System
+from pliant.frontend.scalar.values import Arr, Rec, Value, difference, scalars
+from pliant.ir import Check, Equation, Kind, Op, Refusal, Span, System
 
 _MAX_PASSES = 20
 _INDEX = re.compile(r"\[[\d,]+\](?=$| )")  # at the end of a name
@@ -72,6 +73,7 @@ def _scalarize(flat: FlatModel, fold_parameters: bool) -> System:
         system = builder.build()
         new = {k: why for k, why in builder.symbols.new_forced.items() if k not in forced}
         if not new:
+            system.experiment = (flat.experiment.start, flat.experiment.stop, flat.experiment.interval)
             system.digest = hashlib.sha256(f"{fold_parameters} {flat.digest}".encode()).hexdigest()
             return system
         forced = _with_sources(tape, forced | new)  # sizes or indices use these: read again with their values
@@ -108,8 +110,10 @@ class _Builder:
         self.symbols = Symbols(run, forced, fold_parameters)
         self.discretes = Discretes(run, self.symbols)
         self.events = EventBuilder(self.discretes)
+        self.sections = AlgorithmSections(self.discretes, self.events)
         self.externals = Externals(run, self.symbols)
         self.calls = Calls(run, self.externals)
+        self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
         run.builtin = Builtins(run, self.events.floor)
@@ -122,11 +126,14 @@ class _Builder:
             symbols.evaluate_parameters()
             self.discretes.declare()
             symbols.attributes()
-        if self.flat.initial_algorithms:
-            with self._at(self.flat.initial_algorithms[0].span):
-                raise NotSupportedError("initial algorithms are not supported", hint="write initial equations")
+        for k in sorted(self.tape.sections):
+            with self._at(self.flat.algorithms[k].span):
+                system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
         self._equations(self.flat.initial_equations, system.initial_equations)
+        for section in self.flat.initial_algorithms:
+            with self._at(section.span):
+                system.initial_equations += self.sections.initial_equations(section)
         self._parameter_values()
         self._when_actions()
         with self._at(None):
@@ -159,7 +166,7 @@ class _Builder:
                     self._choice(item, into, point)
             elif isinstance(item, FlatInvoke):
                 with self._at(item.span):
-                    raise NotSupportedError("a call for what it does is not supported", hint="call it for a value")
+                    self.run.value(item.call)  # its assertions are those of the model
 
     def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
         with self._at(item.span):
@@ -169,17 +176,12 @@ class _Builder:
                         self._append(self._residual(one), one, (*point, *inner), into)
                     elif isinstance(one, (FlatFor, FlatIf)):
                         self._equations((one,), into, (*point, *inner))
-                    else:
-                        raise NotSupportedError(
-                            "a loop over equations for discrete variables is not supported",
-                            hint="write the equation for the whole array",
-                        )
 
     def _choice(self, item: FlatIf, into: list[Equation], point: tuple[int, ...]) -> None:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
         run, undecided, last = self.run, [], item.otherwise
         for branch in item.branches:
-            condition = run.scalar(branch.condition)
+            condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)
             if known is None:
                 undecided.append((condition, self._rows(branch.body, point)))
@@ -187,6 +189,7 @@ class _Builder:
                 last = branch.body
                 break
         rows = self._rows(last, point)
+        undecided, rows = self._structural(undecided, rows)
         counts = [len(own) for _, own in undecided] + [len(rows)]
         if len(set(counts)) > 1:
             raise ModelError(
@@ -197,6 +200,30 @@ class _Builder:
             pairs = zip(own, rows, strict=True)
             rows = [replace(a, residual=choose(run.g, condition, a.residual, b.residual)) for a, b in pairs]
         into += rows
+
+    def _structural(
+        self, undecided: list[tuple[int, list[Equation]]], rows: list[Equation]
+    ) -> tuple[list[tuple[int, list[Equation]]], list[Equation]]:
+        """Without the branches that parameters rule out, where these are about other unknowns than the rest.
+
+        ``if m > 0 then m*der(T) = q else q = 0``: with m = 0 there is nothing to be solved for der(T).
+        """
+        run, open_now = self.run, []
+        for condition, own in undecided:
+            if run.masks.of(condition) & ~PARAM or self._same_unknowns(own, rows):
+                open_now.append((condition, own))
+            elif run.number(condition, "it decides which equations hold"):
+                return open_now, own
+        return open_now, rows
+
+    def _same_unknowns(self, a: list[Equation], b: list[Equation]) -> bool:
+        variables = self.symbols.variables
+
+        def unknowns(equation: Equation) -> set[int]:
+            found = variables_of(self.system.graph, equation.residual)
+            return {v for v in found if variables[v].kind in (Kind.UNKNOWN, Kind.DERIVATIVE)}
+
+        return len(a) == len(b) and all(unknowns(x) == unknowns(y) for x, y in zip(a, b, strict=True))
 
     def _rows(self, items: tuple[FlatItem, ...], point: tuple[int, ...]) -> list[Equation]:
         found: list[Equation] = []
@@ -214,12 +241,12 @@ class _Builder:
         target = self.nodes[item.left]
         if isinstance(target, FlatTuple):
             return self._outputs(target, other)
-        return map2(self.system.graph, sub, left, other)
+        return difference(self.system.graph, left, other)
 
     def _outputs(self, target: FlatTuple, found: Any) -> Value:
         """``(a, , b) = f(x)``, output by output; what is left out is not there."""
         pairs = [(self.run.value(e), one) for e, one in zip(target.elements, found, strict=False) if e != NONE]
-        return Rec([map2(self.system.graph, sub, a, b) for a, b in pairs])
+        return Rec([difference(self.system.graph, a, b) for a, b in pairs])
 
     def _parameter_values(self) -> None:
         """Initial equations of Integer, Boolean and enumeration parameters with fixed=false: `n = ...`."""
@@ -263,6 +290,8 @@ class _Builder:
                 raise
             text = f" in `{span.text}`" if span.text else ""
             placed = type(error)(f"{span.file}:{span.line}:{span.column}: {error.message}{text}", hint=error.hint)
+            if isinstance(placed, ModelError):
+                placed.span, placed.rule = span, getattr(error, "rule", None)
             placed.is_placed = True  # type: ignore[attr-defined]
             raise placed from None
         except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -271,15 +300,16 @@ class _Builder:
             raise NotSupportedError(
                 f"{place or f'{self.system.name}: '}{what} has a form that pliant does not support",
                 hint="write it in a simpler form, and report the model",
+                span=span,
             ) from error
 
     # ------------------------------------------------------------------------------- assertions, actions
 
     def _when_actions(self) -> None:
         """reinit, terminate and assertions in when-clauses."""
-        sections = (self.flat.equations, *(section.body for section in self.flat.algorithms))
-        for items in sections:
-            for item, under in framed(items):
+        simple = (one.body for k, one in enumerate(self.flat.algorithms) if k not in self.tape.sections)
+        for items in (self.flat.equations, *simple):
+            for item, under in framed(items, self.run.over):
                 if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
                     with self._at(item.span):
                         self.events.action(item, under)
@@ -310,6 +340,7 @@ class _Builder:
 
     def _finish(self) -> None:
         system, discretes = self.system, self.discretes
+        system.checks += self.sections.checks
         system.checks += self.calls.checks
         unwanted, read = unread(system)
         seen: list[Refusal] = []

@@ -39,6 +39,8 @@ from pliant.frontend.flat.expressions import (
     TimeRef,
     VariableRef,
 )
+from pliant.frontend.flat.types import BaseType
+from pliant.frontend.formats import as_text
 from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.values import Arr, Rec, Value, map1, map2, matrix_power, multiply, stack
 from pliant.ir import Graph, Op
@@ -206,7 +208,7 @@ def _choice(run: Interpreter, number: int, node: FlatChoice) -> Step:
     def step() -> None:
         open_branches: list[tuple[int, Value]] = []
         for c, branch in pairs:
-            condition = run.scalar(c)
+            condition = run.condition(c, guarded=bool(open_branches))
             known = run.decided(condition)
             if known is None:
                 with run.under_condition():
@@ -360,7 +362,7 @@ def _builtin(run: Interpreter, number: int, node: FlatBuiltin) -> Step:
     if name in SPECIAL:
         return _special(run, number, node)
     if name == "String":
-        return _string(run, number, operands[0])
+        return _string(run, number, operands)
 
     def step() -> None:
         values[number] = run.builtin(name, number, [values[a] for a in operands])
@@ -368,13 +370,26 @@ def _builtin(run: Interpreter, number: int, node: FlatBuiltin) -> Step:
     return step
 
 
-def _string(run: Interpreter, number: int, a: int) -> Step:
+def _string(run: Interpreter, number: int, given: tuple[int, ...]) -> Step:
+    """String(x, minimumLength, leftJustified, significantDigits, format), where x is known."""
     values: list[Any] = run.values
+    of = run.tape.types[given[0]]
+    literals = run.tape.flat.enumerations[of.number].literals if of.base is BaseType.ENUMERATION else ()
+
+    def known(e: Any) -> Any:
+        return e if isinstance(e, str) else value_of(run.g, e)
 
     def step() -> None:
-        x = values[a]
-        known = value_of(run.g, x) if isinstance(x, int) else None
-        values[number] = x if isinstance(x, str) else "…" if known is None else f"{known:g}"
+        x, *options = (known(values[a]) for a in given)
+        if x is None or None in options:
+            values[number] = "…"
+            return
+        if literals:
+            x = literals[int(x) - 1] if 1 <= x <= len(literals) else str(int(x))
+        elif of.base is not BaseType.STRING:
+            x = bool(x) if of.base is BaseType.BOOLEAN else int(x) if of.base is BaseType.INTEGER else x
+        length, left, digits, form = (*options, *(0, True, 6, "")[len(options) :])
+        values[number] = as_text(x, digits=int(digits), length=int(length), left=bool(left), form=form)
 
     return step
 

@@ -9,22 +9,40 @@ from __future__ import annotations
 
 from pliant.frontend.flat.expressions import (
     LOGICAL,
+    FlatArray,
     FlatBinary,
     FlatBuiltin,
     FlatChoice,
     FlatComprehension,
+    FlatField,
+    FlatIndex,
     FlatLiteral,
+    FlatRecord,
     FlatReduction,
+    FlatTuple,
     IteratorRef,
     LocalRef,
     TimeRef,
     VariableRef,
     operands,
 )
-from pliant.frontend.flat.model import FlatModel
-from pliant.frontend.flat.types import Variability
+from pliant.frontend.flat.model import (
+    FlatAlgorithm,
+    FlatAssert,
+    FlatAssign,
+    FlatIf,
+    FlatModel,
+    FlatReinit,
+    FlatTerminate,
+    FlatWhen,
+    expressions_of,
+    walk,
+)
+from pliant.frontend.flat.types import BaseType, Causality, Variability
 
-FUNCTION_BIT = 1  # in `depends`: inside a function; bit 1 + k: on iterator k
+FUNCTION_BIT = 1  # in `depends`: inside a function
+SECTION_BIT = 2  # on a variable that an algorithm sets, which has other values while it runs
+_ITERATOR_BIT = 4  # shifted by k: on iterator k
 PAST = frozenset({"pre", "previous", "der", "edge", "change"})  # of a variable
 _LEAVES = frozenset({FlatLiteral, VariableRef, TimeRef})
 
@@ -32,7 +50,19 @@ _LEAVES = frozenset({FlatLiteral, VariableRef, TimeRef})
 class Tape:
     """Operands and dependence of every expression (parallel lists)."""
 
-    __slots__ = ("count", "depends", "flat", "lazy", "nodes", "quiet", "spans", "strict", "types", "variables")
+    __slots__ = (
+        "count",
+        "depends",
+        "flat",
+        "lazy",
+        "nodes",
+        "quiet",
+        "sections",
+        "spans",
+        "strict",
+        "types",
+        "variables",
+    )
 
     def __init__(self, flat: FlatModel) -> None:
         store = flat.expressions
@@ -43,7 +73,24 @@ class Tape:
         self.lazy: list[tuple[int, ...]] = []
         self.depends: list[int] = []  # 0: the same everywhere
         roots = self._read()
+        self.sections = frozenset(k for k, one in enumerate(flat.algorithms) if not is_simple(self, one))
+        self._mark_sections()
         self.quiet = set(self.reachable(roots))  # under noEvent and smooth
+
+    def _mark_sections(self) -> None:
+        """Expressions over what algorithms set are evaluated anew wherever they stand."""
+        flat = self.flat
+        run = [flat.algorithms[k] for k in sorted(self.sections)] + list(flat.initial_algorithms)
+        targets = {v for section in run for v in targets_of(self, section)}
+        if not targets:
+            return
+        for number, node in enumerate(self.nodes):
+            if node.__class__ is VariableRef:
+                is_set = node.variable in targets
+            else:
+                is_set = any(self.depends[e] & SECTION_BIT for e in operands(node))
+            if is_set:
+                self.depends[number] |= SECTION_BIT
 
     def _read(self) -> list[int]:
         strict, lazy, depends = self.strict.append, self.lazy.append, self.depends
@@ -74,9 +121,9 @@ class Tape:
             elif kind is FlatComprehension or kind is FlatReduction:
                 now, later = (), now
                 for loop in node.loops:  # type: ignore[union-attr]
-                    mask &= ~(2 << loop.iterator)
+                    mask &= ~(_ITERATOR_BIT << loop.iterator)
             elif kind is IteratorRef:
-                mask = 2 << node.number  # type: ignore[union-attr]
+                mask = _ITERATOR_BIT << node.number  # type: ignore[union-attr]
             elif kind is LocalRef:
                 mask = FUNCTION_BIT
             strict(now)
@@ -131,3 +178,49 @@ class Tape:
             if isinstance(node, VariableRef) and self.variables[node.variable].variability <= Variability.PARAMETER:
                 found.append(node.variable)
         return found
+
+
+def targets_of(tape: Tape, section: FlatAlgorithm) -> list[int]:
+    """Variables that a section sets, in order."""
+    found: dict[int, None] = {}
+    for item in walk(section.body):
+        if isinstance(item, FlatAssign):
+            found.update(dict.fromkeys(_set_by(tape, item.target)))
+    return list(found)
+
+
+def _set_by(tape: Tape, e: int) -> list[int]:
+    """Variables of a target; those in its subscripts are read only."""
+    node = tape.nodes[e]
+    if isinstance(node, VariableRef):
+        return [node.variable]
+    if isinstance(node, (FlatIndex, FlatField)):
+        return _set_by(tape, node.base)
+    if isinstance(node, (FlatTuple, FlatArray, FlatRecord)):
+        return [v for one in operands(node) for v in _set_by(tape, one)]
+    return []
+
+
+def is_simple(tape: Tape, section: FlatAlgorithm) -> bool:
+    """Assignments to discrete variables under conditions, which do not read what the section sets."""
+    targets = set(targets_of(tape, section))
+    variables = tape.variables
+    for v in targets:
+        own = variables[v]
+        is_discrete = own.variability is Variability.DISCRETE and own.causality is not Causality.INPUT
+        if not is_discrete or own.type.base is BaseType.STRING:
+            return False
+    for item in walk(section.body):
+        if isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
+            read = expressions_of(item)
+        elif isinstance(item, FlatAssign):
+            if not isinstance(tape.nodes[item.target], (VariableRef, FlatIndex)):
+                return False
+            read = (item.value,)
+        elif isinstance(item, (FlatIf, FlatWhen)):
+            read = expressions_of(item) if len(targets) > 1 else ()
+        else:
+            return False
+        if any(not targets.isdisjoint(tape.reads(e)) for e in read):
+            return False
+    return True

@@ -135,6 +135,16 @@ def map2(g: Graph, function: Scalar2, a: Value, b: Value) -> Value:
     )
 
 
+def difference(g: Graph, a: Value, b: Value) -> Value:
+    """``a - b``; strings are no equations: what they are is known."""
+    if isinstance(a, Rec) and isinstance(b, Rec):
+        pairs = zip(a.fields, b.fields, strict=True)
+        return Rec([difference(g, x, y) for x, y in pairs if not isinstance(x, str)])
+    if isinstance(a, Arr) and isinstance(b, Arr) and a.shape == b.shape:
+        return Arr(a.shape, [difference(g, x, y) for x, y in zip(a.flat, b.flat, strict=True)])
+    return map2(g, sub, a, b)
+
+
 def dot(g: Graph, a: list[int], b: list[int]) -> int:
     """Scalar product."""
     if not a:

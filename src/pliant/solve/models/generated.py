@@ -111,6 +111,11 @@ class GeneratedModel(NativeModel):
         return GeneratedModel.compile, (self.generated, self.digest, self.stem), state
 
     @property
+    def experiment(self) -> tuple[float | None, float | None, float | None]:
+        """As the annotation says."""
+        return self.generated.program.sorted.system.experiment
+
+    @property
     def lazy_derivatives(self) -> bool:
         """Derivatives are variables of the model itself."""
         return False

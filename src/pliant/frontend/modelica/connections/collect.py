@@ -71,7 +71,7 @@ class Collector:
                     self.calls.append((name[12:], one.call, context))
             elif isinstance(one, tree.ForEquation):
                 if _has_connections(one):
-                    for inner in self.out.unrolled(one.indices, context, one.equations):
+                    for inner in self.out.ranges.unrolled(one.indices, context, one.equations):
                         self._equations(one.equations, inner, excluded)
             elif isinstance(one, tree.IfEquation):
                 if _has_connections(one):

@@ -125,6 +125,14 @@ class Sets:
             )
         if a.base != b.base:
             raise self._unequal(one, f"`{a.path}` is {a.base}, `{b.path}` is {b.base}")
+        if bool(a.causality) != bool(b.causality) and not any(_is_added(v) for v in (a, b)):
+            one_side, other = (a, b) if a.causality else (b, a)
+            raise self._unequal(
+                one, f"`{one_side.path}` is {one_side.causality}, `{other.path}` is neither input nor output"
+            )
+        if a.variability <= 1 and b.variability <= 1 and a.variability != b.variability:
+            words = ("a constant", "a parameter")
+            raise self._unequal(one, f"`{a.path}` is {words[a.variability]}, `{b.path}` is {words[b.variability]}")
         if a.variability <= 1 or b.variability <= 1:
             if a.variability > 1 or b.variability > 1:
                 raise self._unequal(one, f"`{a.path}` and `{b.path}`: only one of them is a parameter or constant")
@@ -267,10 +275,22 @@ class Sets:
             is_source = var.causality == ("input" if is_outside else "output")
             if is_source and not var.is_protected and var.parent.cls.kind != "expandable connector":
                 sources.append(var)
+        self._check_open(group)
         if len(sources) > 1:
             one = self.origin[group[0]]
             text = f"`{sources[0].path}` and `{sources[1].path}` are connected, and both are sources of a signal"
             raise problem(text, one.node, path=one.inst.path, rule="9.3", hint="connect an output with inputs only")
+
+    def _check_open(self, group: list[Key]) -> None:
+        """What an expandable connector hands to inputs must come from somewhere (9.1.3)."""
+        added = [var for var, _, _ in group if var.name in var.parent.joined and var.parent.joined[var.name] is var]
+        others = [(var, out) for var, _, out in group if not _is_added(var)]
+        if not added or not others or any(_is_added(var) and var not in added for var, _, _ in group):
+            return
+        if all(var.causality == ("output" if is_outside else "input") for var, is_outside in others):
+            one = self.origin[group[0]]
+            text = f"`{added[0].path}` is read by inputs only: nothing gives it a value"
+            raise problem(text, one.node, path=one.inst.path, rule="9.1.3", hint="connect an output with it")
 
     def _balance(self, group: list[Key]) -> None:
         one = self.origin[group[0]]
@@ -296,6 +316,16 @@ class Sets:
     def _zero(self, var: Var, place: Any) -> None:
         e = self._member((var, place, False), var.node)
         self._append(e, self._zeros(e, var.node), "flow balance", var.node, var.parent.path)
+
+
+def _is_added(var: Var) -> bool:
+    """A member of an expandable connector, directly or in one of its members: its causality follows."""
+    inst: Any = var.parent
+    while inst is not None:
+        if inst.cls.kind == "expandable connector":
+            return True
+        inst = inst.parent
+    return False
 
 
 def constraint_of(thing: Inst | Var) -> ClassUse | None:

@@ -7,9 +7,9 @@ sets, an algorithm by the variables that it assigns to.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pliant.frontend.flat.expressions import NONE, FlatArray, FlatCall, FlatIndex, FlatRecord, FlatTuple, VariableRef
 from pliant.frontend.flat.model import (
@@ -23,9 +23,13 @@ from pliant.frontend.flat.model import (
     walk,
 )
 from pliant.frontend.flat.types import BaseType, Causality, Type, Variability
+from pliant.frontend.modelica.instances.inst import Inst, Many, Var
+from pliant.frontend.modelica.problems import problem
 
 if TYPE_CHECKING:
     from pliant.frontend.flat.build import FlatBuilder
+
+MOST_NAMED = 3  # components and equations in a message
 
 
 class Balance:
@@ -109,3 +113,104 @@ class Balance:
         if isinstance(node, FlatRecord):
             return [pair for one in node.fields for pair in self._variables(one)]
         return []
+
+
+def check_balance(builder: FlatBuilder, insts: Sequence[Inst]) -> None:
+    """As many equations as unknowns; the components that are not balanced by themselves are named (4.8)."""
+    balance = Balance(builder)
+    if not balance.difference:
+        return
+    surplus = _by_component(balance, insts)
+    root = insts[0]
+    found = [(one, surplus[one]) for one in insts if surplus.get(one) and not _inner(one, surplus)]
+    named = [(one, n) for one, n in found if (n > 0) == (balance.difference > 0)] or [(root, balance.difference)]
+    lines = []
+    for inst, n in named[:MOST_NAMED]:
+        where = f"`{inst.path}` of the class `{inst.cls.name}`" if inst.path else f"`{inst.cls.name}`"
+        lines.append(f"{where} has {_many(abs(n))} too {'many' if n > 0 else 'few'}")
+        own = [item for item in builder.equations if item.path == inst.path and item.span is not None]
+        lines += [f"  {item.span}: {item.span.text}" for item in own[:MOST_NAMED] if item.span is not None]
+    equations, unknowns = balance.equations.total(), balance.unknowns.total()
+    text = f"the model has {_many(equations)} for {unknowns} unknown{'s' * (unknowns != 1)}\n  " + "\n  ".join(lines)
+    hint = "remove equations or bindings" if balance.difference > 0 else "add equations or bindings"
+    raise problem(text, _place_of(builder, named[0][0], balance.difference), rule="4.8", hint=hint)
+
+
+def _many(n: int) -> str:
+    return f"{n} equation{'s' * (n != 1)}"
+
+
+def _place_of(builder: FlatBuilder, inst: Inst, difference: int) -> Any:
+    """Where an instance is declared; for the model itself its class."""
+    return inst.node if inst.node is not None else inst.cls.core.entry.definition
+
+
+def _by_component(balance: Balance, insts: Sequence[Inst]) -> dict[Inst, int]:
+    """Equations less unknowns of each component with all in it; what its surroundings give counts as equations."""
+    by_path = {one.path: one for one in insts}
+    surplus: dict[Inst, int] = {}
+    for item in balance.builder.equations:
+        inst = by_path.get(item.path)
+        if inst is None:
+            continue
+        if inst.cls.is_connector and getattr(item, "origin", "") == "flow balance":
+            inst = _owner(_owner(inst))  # the surroundings say that nothing is connected
+        _up(surplus, inst, balance.count(item), None)
+    for section in balance.builder.algorithms:
+        assigned = {v for item in walk(section.body) for v in balance.targets(item)}
+        if section.path in by_path:
+            _up(surplus, by_path[section.path], sum(balance._size(v) for v in assigned), None)
+    for path, count in balance.unknowns.items():
+        if path in by_path:
+            _up(surplus, by_path[path], -count, None)
+    for inst in insts:
+        if inst.parent is None or (inst.cls.is_connector and inst.parent.cls.is_connector):
+            continue
+        for var in _variables_of(inst):
+            if var.variability > 1 and (var.connection == "flow" or (var.causality == "input" and var.binding is None)):
+                owner = _owner(inst) if inst.cls.is_connector else inst
+                if owner.parent is not None:
+                    _up(surplus, owner, prod(var.shape), owner)
+    return surplus
+
+
+def _up(surplus: dict[Inst, int], inst: Inst, count: int, only: Inst | None) -> None:
+    """Add to an instance and those around it."""
+    at: Inst | None = inst
+    while at is not None:
+        surplus[at] = surplus.get(at, 0) + count
+        at = at.parent if only is None else None
+
+
+def _owner(inst: Inst) -> Inst:
+    """The component that a connector belongs to; of a component the one around it."""
+    at = inst
+    while at.cls.is_connector and at.parent is not None:
+        at = at.parent
+    return at.parent if at is inst and at.parent is not None else at
+
+
+def _variables_of(inst: Inst) -> Iterable[Var]:
+    """Variables of an instance itself; of a connector with those inside."""
+    for name, element in inst.table.elements.items():
+        if element.is_class:
+            continue
+        thing = inst.child(name)
+        stack = [thing]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, Var):
+                yield one
+            elif isinstance(one, Many) and inst.cls.is_connector:
+                stack.extend(one.elements)
+            elif isinstance(one, Inst) and inst.cls.is_connector:
+                stack.extend(one.child(key) for key, each in one.table.elements.items() if not each.is_class)
+
+
+def _inner(inst: Inst, surplus: dict[Inst, int]) -> bool:
+    """A component in it is not balanced either."""
+    for one in inst.children.values():
+        for child in one.elements if isinstance(one, Many) else (one,):
+            if isinstance(child, Inst) and not child.cls.is_connector and surplus.get(child):
+                return True
+    return inst.cls.is_connector

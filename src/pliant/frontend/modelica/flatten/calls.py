@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pliant.errors import ModelError
 from pliant.frontend.flat.builtins import BUILTINS
 from pliant.frontend.flat.expressions import (
     NONE,
@@ -61,7 +62,7 @@ class CallTranslator:
         values.only_constants += 1
         try:
             found = values.value(expr, context.scope, context.known)
-        except NotKnown:
+        except (NotKnown, ModelError):  # what is wrong is said where the condition is translated
             return None
         finally:
             values.only_constants -= 1
@@ -209,11 +210,7 @@ class CallTranslator:
         if inst.class_member("'constructor'") is not None:
             return self.overloaded("'constructor'", args, node, context, cls, named)
         elements = inst.table.elements
-        names = [
-            name
-            for name in field_names(inst)
-            if elements[name].node.variability != "constant" and not elements[name].node.prefixes & tree.FINAL  # type: ignore[union-attr]
-        ]
+        names = [name for name in field_names(inst) if not _is_given(elements[name].node)]
         if len(args) > len(names):
             text = f"`{cls.name}` has {len(names)} fields, {len(args)} arguments are given"
             raise problem(text, node, path=context.path, rule="12.6")
@@ -454,6 +451,12 @@ class CallTranslator:
             else:
                 fields.append(self.out.add(FlatBuiltin(name, parts), node, context))
         return builder.add(FlatRecord(tuple(fields)), self.out.span(node), of)
+
+
+def _is_given(node: Any) -> bool:
+    """A field that the constructor of a record has no input for: final, or a constant with a value (12.6)."""
+    has_value = node.modification is not None and node.modification.value is not None
+    return bool(node.prefixes & tree.FINAL) or (node.variability == "constant" and has_value)
 
 
 def _is_predefined(cls: ClassUse) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.errors import ModelError
 from pliant.frontend.flat.expressions import NONE, FlatRecord, LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction, FlatItem, FlatLocal, InverseRule
-from pliant.frontend.flat.types import BaseType, Shape, Type
+from pliant.frontend.flat.types import BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.inst import Var
@@ -124,8 +124,13 @@ class Functions:
                 value = self._default(cls, elements[name], {**given, **operands}, node, context)
             if isinstance(value, FunctionValue):
                 functional[name] = value
-            else:
-                operands[name] = value
+                continue
+            operands[name] = value
+            declared = elements[name].node.variability  # type: ignore[union-attr]
+            most = {"constant": Variability.CONSTANT, "parameter": Variability.PARAMETER}.get(declared)
+            if most is not None and context.function is None and self.builder.variability(value) > most:
+                text = f"the input `{name}` of `{cls.name}` is a {declared}, the argument changes"
+                raise problem(text, node, path=context.path, rule="12.4.1", hint=f"give it a {declared}")
         sizing = self._sizing(cls)
         known = {}
         for name in sizing:
@@ -177,7 +182,7 @@ class Functions:
         inputs = set(self.input_names(cls))
         found: set[str] = set()
         for element in cls.core.table.elements.values():
-            if element.is_class or element.node.causality == "input":  # type: ignore[union-attr]
+            if element.is_class or cls.core.causality_of(element.name) == "input":
                 continue
             for expr in element.node.dimensions:  # type: ignore[union-attr]
                 sized: set[int] = set()
@@ -263,11 +268,7 @@ class Functions:
                 locals_.append(FlatLocal(local, self.out.type(e)))
                 inner[k] = (len(locals_) - 1, self.out.type(e))
             function.functional[name] = FunctionValue(one.cls, inner)
-        return [
-            name
-            for name, one in elements.items()
-            if not one.is_class and one.node.causality == "output"  # type: ignore[union-attr]
-        ]
+        return [name for name, one in elements.items() if not one.is_class and cls.core.causality_of(name) == "output"]
 
     def _declare_others(
         self, cls: ClassUse, outputs: list[str], function: FunctionContext, locals_: list[FlatLocal], context: Context
@@ -330,12 +331,12 @@ class Functions:
             return None
         values = self.out.values
         found = (
-            values._enumeration_size(expr, scope)
+            values.index_values(expr, scope)
             if isinstance(expr, tree.Reference) and expr.names[0] not in function.locals
             else None
         )
         if found is not None:
-            return found
+            return len(found)
         try:
             value = values.value(expr, scope, function.known if scope.inst is inst else None)
         except NotKnown:

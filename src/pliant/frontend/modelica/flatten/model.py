@@ -13,11 +13,14 @@ from weakref import WeakKeyDictionary
 from pliant.errors import ModelError
 from pliant.frontend.flat.build import FlatBuilder
 from pliant.frontend.flat.model import Experiment, FlatAlgorithm, FlatModel, SourceFile
+from pliant.frontend.flat.shapes import TypeMismatch
 from pliant.frontend.modelica.connections.collect import Collector
 from pliant.frontend.modelica.connections.expandable import expand, unused
 from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
+from pliant.frontend.modelica.flatten.balance import check_balance
+from pliant.frontend.modelica.flatten.clocks import solve_clocks
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.sections import as_equations
@@ -29,7 +32,7 @@ from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
 from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
-from pliant.frontend.modelica.problems import nearest, problem
+from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.scopes.program import World
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.source import Source
@@ -37,10 +40,14 @@ from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import NotKnown
 
 RECURSION = 9000
+UNEXPECTED = (TypeMismatch, ArithmeticError, LookupError, AttributeError, TypeError, ValueError, AssertionError)
 
 
-def flatten(source: str | Path, name: str = "", path: Any = None) -> FlatModel:
-    """The model ``name`` of a text, a file or a folder; libraries are those of ``path``, else of MODELICAPATH."""
+def flatten(source: str | Path, name: str = "", path: Any = None, *, balanced: bool = True) -> FlatModel:
+    """The model ``name`` of a text, a file or a folder; libraries are those of ``path``, else of MODELICAPATH.
+
+    ``balanced``: as many equations as unknowns are asked for, as a simulation needs them.
+    """
     if name and isinstance(source, str) and not source.strip():
         warnings: list[str] = []
         root = ClassRoot(LibraryPath(given_path(path), warnings), warnings)
@@ -50,19 +57,39 @@ def flatten(source: str | Path, name: str = "", path: Any = None) -> FlatModel:
         if root.default is None:
             raise problem("the text holds no class", None, hint="write `model M ... end M;`")
         name = root.default.full_name
-    return flatten_class(World(root), name)
+    return flatten_class(World(root), name, balanced=balanced)
 
 
-def flatten_class(world: World, name: str) -> FlatModel:
+def flatten_class(world: World, name: str, *, balanced: bool = True) -> FlatModel:
     """A model by its full name."""
     with deep_recursion():
         try:
-            return _Flattening(world, _find(world, name), name).run()
+            return _Flattening(world, _find(world, name), name).run(balanced=balanced)
         except RecursionError:
             text = f"`{name}` is nested too deeply, or something in it is defined by itself"
-            raise problem(text, None, hint="look for classes, functions or parameters that need themselves") from None
+            hint = "look for classes, functions or parameters that need themselves"
+            raise problem(text, _definition_of(world, name), hint=hint) from None
+        except (
+            TypeMismatch,
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            TypeError,
+            ValueError,
+            AssertionError,
+        ) as error:
+            text = f"`{name}` has a form that is not handled ({type(error).__name__}: {error})"
+            raise unsupported(text, _definition_of(world, name), hint="simplify the model, and report it") from error
         except NotKnown as unknown:
             raise problem(f"a value is needed that is not known: {unknown.message}", unknown.node) from None
+
+
+def _definition_of(world: World, name: str) -> tree.Node | None:
+    """The class, where it is found: the place of faults that have none of their own."""
+    try:
+        return _find(world, name).core.entry.definition
+    except (ModelError, RecursionError):
+        return None
 
 
 @contextmanager
@@ -105,12 +132,14 @@ class _Flattening:
         self.insts: list[Inst] = []
         self.checked: set[Any] = set()
         self.vars: list[Var] = []
+        self.set_by_when: set[Var] = set()
 
-    def run(self) -> FlatModel:
+    def run(self, *, balanced: bool = True) -> FlatModel:
         self._check_class()
         self._instantiate()
         self._connections()
         left_out = unused(self.sets, self.vars)
+        self.variables.left_out = left_out
         for var in self.vars:
             if var not in left_out:
                 self.variables.enter(var)
@@ -121,6 +150,9 @@ class _Flattening:
         self._connection_equations()
         self.variables.finish()
         self.variables.lock()
+        if balanced:
+            check_balance(self.builder, self.insts)
+        solve_clocks(self.builder)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),
@@ -145,6 +177,8 @@ class _Flattening:
         while stack or self.world.added:
             thing = stack.pop() if stack else self.world.added.pop()
             if isinstance(thing, Var):
+                _check_alone(thing)
+                _check_potential(thing)
                 self.vars.append(thing)
                 continue
             if isinstance(thing, Many):
@@ -158,6 +192,7 @@ class _Flattening:
                 text = f"`{thing.path}` is of the class `{thing.cls.name}`, which is partial"
                 raise problem(text, thing.node, rule="4.7", hint="redeclare it with a class that is complete")
             self.insts.append(thing)
+            thing.check_redeclared()
             children = []
             for name, element in thing.table.elements.items():
                 if element.is_class:
@@ -185,6 +220,18 @@ class _Flattening:
         self.sets.join()
         self.out.streams = Streams(self.out, self.sets)
         self._discrete()
+        for var in self.vars:
+            if var.variability == 2 and var not in self.set_by_when:
+                self._check_discrete(var)
+
+    def _check_discrete(self, var: Var) -> None:
+        """What is declared as discrete Real is set in a when-clause, not by its declaration (4.4.4)."""
+        binding = var.binding
+        if var.base != "Real" or var.node.variability != "discrete" or binding is None or var.cls.is_connector:
+            return
+        if isinstance(binding.value, (tree.RealLiteral, tree.IntegerLiteral)) and not var.causality:
+            text = f"`{var.path}` is a discrete Real, and no when-clause sets it"
+            raise problem(text, var.node, path=var.parent.path, rule="4.4.4", hint="remove `discrete`")
 
     def _discrete(self) -> None:
         """Real variables that when-clauses set change at events only."""
@@ -221,7 +268,16 @@ class _Flattening:
         except ModelError:
             return  # said again, with its place, when the equation is translated
         for var in _variables(thing):
+            if var.variability > 1:
+                self.set_by_when.add(var)
             var.variability = min(var.variability, 2)
+            owner: Any = var.parent
+            while owner is not None and owner is not inst:
+                if owner.cls.kind in ("model", "block") and len(ref.names) > 1:
+                    text = f"`{ref.text}` belongs to the {owner.cls.kind} `{owner.cls.name}` and cannot be set here"
+                    hint = "set it in the class that declares it"
+                    raise problem(text, ref, path=inst.path, rule="4.4.4", hint=hint)
+                owner = owner.parent
 
     # --------------------------------------------------------------------------------------------------- equations
 
@@ -297,6 +353,23 @@ def _source_digest(source: Source) -> bytes:
     if found is None:
         found = _digests[source] = hashlib.sha256(" ".join(source.text.split()).encode()).digest()
     return found
+
+
+def _check_alone(var: Var) -> None:
+    """A connector that is one variable must be a signal: alone it would be a potential without a flow (9.3.1)."""
+    if var.cls.kind == "connector" and not var.causality and not var.connection and not var.parent.cls.is_connector:
+        text = f"`{var.path}` is a connector without `input` or `output`: it has a potential and no flow"
+        raise problem(text, var.node, path=var.parent.path, rule="9.3.1", hint="write `input` or `output` before it")
+
+
+def _check_potential(var: Var) -> None:
+    """A member of an expandable connector, which may not be there, gets no value from a modifier (9.1.3)."""
+    if var.parent.cls.kind != "expandable connector" or var.variability <= 1 or var.binding is None:
+        return
+    value, node = var.binding.value, var.node
+    if value is not None and not (value.source is node.source and node.start <= value.start < node.end):
+        text = f"`{var.path}` is a member of an expandable connector and cannot be given a value"
+        raise problem(text, value, path=var.parent.path, rule="9.1.3", hint="connect a variable with it")
 
 
 def _variables(thing: Any) -> Iterator[Var]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.frontend.flat.expressions import ClockTick, FlatArray, FlatBuiltin, FlatLiteral
 from pliant.frontend.flat.model import FlatClock
-from pliant.frontend.flat.types import REAL, BaseType
+from pliant.frontend.flat.types import REAL, BaseType, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
@@ -189,6 +189,22 @@ def _der(self: CallTranslator, name: str, node: tree.Call, context: Context) -> 
     return self.out.add(FlatBuiltin("der", (e,)), node, context)
 
 
+def _delay(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
+    """delay(expr, delayTime, delayMax): without the last one the time must be a parameter (3.7.4.1)."""
+    given = {one.name: one.value for one in node.named}
+    arguments = list(node.arguments)
+    for key in ("expr", "delayTime", "delayMax")[len(arguments) :]:
+        if key in given:
+            arguments.append(given[key])
+    operands = tuple(self.out.expr(one, context) for one in arguments)
+    last = operands[-1] if len(operands) > 1 else None
+    if last is not None and self.builder.variability(last) > Variability.PARAMETER:
+        what = "delayTime" if len(operands) == 2 else "delayMax"
+        text = f"`{arguments[-1].text}` changes during the simulation, `{what}` must be a parameter expression"
+        raise problem(text, arguments[-1], path=context.path, rule="3.7.4.1", hint="give `delayMax` as third argument")
+    return self.out.add(FlatBuiltin("delay", operands), node, context)
+
+
 def _scalar(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
     e = self.out.expr(node.arguments[0], context)
     return e if not self.out.type(e).shape else self.out.add(FlatBuiltin("scalar", (e,)), node, context)
@@ -218,6 +234,7 @@ SPECIAL: dict[str, Any] = {
     "sum": _total,
     "product": _total,
     "der": _der,
+    "delay": _delay,
     "semiLinear": _semi_linear,
     "scalar": _scalar,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.flat.expressions import NONE, FlatTuple
+from pliant.frontend.flat.expressions import NONE, FlatBinary, FlatLiteral, FlatTuple
 from pliant.frontend.flat.model import (
     FlatAssert,
     FlatAssign,
@@ -21,11 +21,12 @@ from pliant.frontend.flat.model import (
     FlatWhile,
 )
 from pliant.frontend.flat.shapes import TypeMismatch, unified
-from pliant.frontend.flat.types import BOOLEAN, STRING, BaseType
+from pliant.frontend.flat.types import BOOLEAN, STRING, BaseType, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
+from pliant.frontend.modelica.values.data import EnumValue
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
@@ -65,7 +66,7 @@ class Statements:
         function = context.function
         if function is not None and target.names[0] in function.locals:
             element = function.inst.table.elements.get(target.names[0])
-            if element is not None and element.node.causality == "input":
+            if element is not None and function.inst.core.causality_of(target.names[0]) == "input":
                 text = f"the input `{target.names[0]}` cannot be assigned to"
                 raise problem(text, target, rule="12.2", hint="use a protected variable")
 
@@ -99,7 +100,7 @@ class Statements:
                 break
             e = self.condition(condition, context)
             self.out.nesting += 1
-            branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             self.out.nesting -= 1
         self.out.nesting += bool(branches)
         if otherwise is None:
@@ -120,12 +121,12 @@ class Statements:
     def _for(self, one: tree.ForStatement, context: Context) -> list[FlatItem]:
         if context.function is None and must_unroll(self.out, one.statements, one.indices, context):
             found: list[FlatItem] = []
-            for inner in self.out.unrolled(one.indices, context, one.statements):
+            for inner in self.out.ranges.unrolled(one.indices, context, one.statements):
                 found += self.items(one.statements, inner)
             return found
         loops, inner = [], context
         for index in one.indices:
-            loop, inner = self.out.loop(index, inner, one.statements)
+            loop, inner = self.out.ranges.loop(index, inner, one.statements)
             loops.append(loop)
         return [FlatFor(tuple(loops), tuple(self.items(one.statements, inner)), self.out.span(one), context.path)]
 
@@ -140,7 +141,7 @@ class Statements:
             raise problem("a when-clause stands inside of another clause", one, path=context.path, rule="11.2.7")
         self.out.nesting += 1
         branches = [
-            FlatBranch(self.out.expr(condition, context), tuple(self.items(body, context)))
+            FlatBranch(self.out.expr(condition, context), tuple(self.items(body, context)), self.out.span(condition))
             for condition, body in one.branches
         ]
         self.out.nesting -= 1
@@ -171,8 +172,15 @@ def call_item(out: Translator, call: Any, at: tree.Node, context: Context) -> Fl
         if len(arguments) < 2:
             raise problem("`assert` needs a condition and a message", at, path=context.path, rule="8.3.7")
         known = out.calls.known_condition(arguments[0], context)
-        is_error = len(arguments) < 3 or "warning" not in arguments[2].text
         condition, message = out.expr(arguments[0], context), out.expr(arguments[1], context)
+        is_error = True
+        if len(arguments) > 2:
+            level, of = _assertion_level(out, arguments[2], context)
+            is_error = level != 1
+            if level == 0:  # an error where the level says so
+                warning = out.builder.literal(1, span, out.type(of))
+                is_warning = out.add(FlatBinary("==", of, warning), at, context)
+                condition = out.add(FlatBinary("or", condition, is_warning), at, context)
         if out.type(condition) != BOOLEAN:
             raise problem(f"`{arguments[0].text}` is no condition", arguments[0], path=context.path, rule="8.3.7")
         if out.type(message) != STRING:
@@ -186,10 +194,43 @@ def call_item(out: Translator, call: Any, at: tree.Node, context: Context) -> Fl
     if name == "terminate":
         return FlatTerminate(out.expr((*arguments, *given.values())[0], context), span, context.path)
     if name == "reinit":
+        if len(arguments) == 2:
+            _check_state(out, arguments[0], context)
         if len(arguments) != 2:
             raise problem("`reinit` needs a state and a value", at, path=context.path, rule="8.3.6")
-        return FlatReinit(out.expr(arguments[0], context), out.expr(arguments[1], context), span, context.path)
+        state, value = out.expr(arguments[0], context), out.expr(arguments[1], context)
+        try:
+            unified(out.type(state), out.type(value), f"`{arguments[0].text}` and its new value")
+        except TypeMismatch as mismatch:
+            raise problem(str(mismatch), at, path=context.path, rule="8.3.6") from None
+        return FlatReinit(state, value, span, context.path)
     return FlatInvoke(out.calls.call(call, context, is_whole=True), span, context.path)
+
+
+def _assertion_level(out: Translator, level: tree.Expression, context: Context) -> tuple[int, int]:
+    """1 for a warning, 2 for an error, 0 where it changes; and the expression."""
+    e = out.expr(level, context)
+    of = out.type(e)
+    enumeration = out.builder.enumerations[of.number].name if of.base is BaseType.ENUMERATION else ""
+    if enumeration != "AssertionLevel" or of.shape:
+        text = f"`{level.text}` is no level of an assertion"
+        hint = "write AssertionLevel.warning or AssertionLevel.error"
+        raise problem(text, level, path=context.path, rule="8.3.7", hint=hint)
+    node = out.builder.nodes[e]
+    if isinstance(node, FlatLiteral):
+        return int(node.value), e
+    found = out.values.tried(level, context.scope, "the level of an assertion", context.known)
+    return (found.ordinal if isinstance(found, EnumValue) else 0), e
+
+
+def _check_state(out: Translator, target: tree.Expression, context: Context) -> None:
+    """`reinit` sets states: continuous Real variables."""
+    e = out.expr(target, context)
+    is_real = out.type(e).base is BaseType.REAL
+    if not is_real or out.builder.variability(e) is not Variability.CONTINUOUS:
+        what = "a parameter or constant" if is_real else "no Real variable"
+        text = f"`{target.text}` is {what}: `reinit` sets states only"
+        raise problem(text, target, path=context.path, rule="8.3.6", hint="name a variable that is differentiated")
 
 
 _STATEMENTS: dict[type, Any] = {

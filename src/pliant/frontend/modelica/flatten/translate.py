@@ -23,7 +23,6 @@ from pliant.frontend.flat.expressions import (
     FlatField,
     FlatIndex,
     FlatLiteral,
-    FlatLoop,
     FlatRange,
     FlatRecord,
     FlatReduction,
@@ -33,12 +32,13 @@ from pliant.frontend.flat.expressions import (
     LocalRef,
     VariableRef,
 )
-from pliant.frontend.flat.shapes import TypeMismatch
+from pliant.frontend.flat.shapes import TypeMismatch, described
 from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
 from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
 from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.ranges import LoopRanges
 from pliant.frontend.modelica.flatten.types import Types, field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
@@ -63,6 +63,7 @@ class Translator:
         self.types = Types(builder)
         self.functions = Functions(self)
         self.calls = CallTranslator(self)
+        self.ranges = LoopRanges(self)
         self.nesting = 0  # branches of if and when around
         self.streams: Any = None  # what inStream and actualStream stand for, set when connections are known
         self.variables: Any = None  # enters variables that are read before they were met
@@ -187,6 +188,10 @@ class Translator:
     def variable(self, var: Var, at: tree.Node, context: Context) -> int:
         """A variable of the model; constants of packages are their values."""
         if var.number < 0:
+            if var in self.variables.left_out:
+                text = f"`{_short(at.text)}` is not there: nothing is connected to it"
+                hint = "connect something to this member of the expandable connector"
+                raise problem(text, at, path=context.path, rule="9.1.3", hint=hint)
             if self.variables.is_inside(var):
                 self.variables.enter(var)
             else:
@@ -225,6 +230,12 @@ class Translator:
                 e = self.builder.add(LocalRef(function.number, function.locals[first]), self.span(ref))
                 return self.parts(e, ref, context)
             if first == "time" and len(ref.names) == 1:
+                if ref.subscripts and ref.subscripts[0]:
+                    raise problem("`time` is a scalar and has no elements", ref, path=context.path, rule="10.5")
+                kind = context.scope.layer.entry.definition.kind
+                if kind.endswith(("record", "function", "connector")) or kind in ("package", "type"):
+                    text = f"`time` cannot be used in a {kind}: only models and blocks have it"
+                    raise problem(text, ref, path=context.path, rule="3.6.7", hint="pass it as an input or modifier")
                 return self.builder.time(self.span(ref))
         try:
             thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
@@ -236,8 +247,12 @@ class Translator:
         if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
             text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
             raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
+        if isinstance(thing, EnumValue) and any(ref.subscripts):
+            raise problem(f"`{ref.text}`: a value of an enumeration has no elements", ref, rule="10.5")
         e = self.thing(thing, ref, context)
-        return self.subscripted(e, rest, ref, context) if rest else e
+        if not rest:
+            return e
+        return self.subscripted(e, rest, ref, context, thing.dims if isinstance(thing, Var) else ())
 
     def _varying(self, ref: tree.Reference, context: Context) -> int:
         """An array of components with a subscript that is not known here: the array is written out and indexed."""
@@ -270,8 +285,10 @@ class Translator:
                 e = self.subscripted(e, ref.subscripts[k], ref, context)
         return e
 
-    def subscripted(self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context) -> int:
-        """`e[given]`, literal subscripts of arrays that are written out resolved."""
+    def subscripted(
+        self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context, dims: Sequence[Any] = ()
+    ) -> int:
+        """`e[given]`, literal subscripts of arrays that are written out resolved; ``dims`` as they are declared."""
         shape = self.type(e).shape
         if len(given) > len(shape):
             text = f"`{_short(at.text)}`: {len(given)} subscripts, the array has {len(shape)} dimensions"
@@ -291,6 +308,10 @@ class Translator:
                     context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
                 )
             place = self.expr(one, inner)
+            if axis < len(dims):
+                self._check_index_type(place, dims[axis], one, context)
+            if self.type(place).base is BaseType.BOOLEAN:
+                place = self._counted(place, one, context)
             self._check_place(place, size, one, context)
             places.append(place)
         node = self.builder.nodes[e]
@@ -299,6 +320,28 @@ class Translator:
             if found is not None:
                 return found
         return self.add(FlatIndex(e, tuple(places)), at, context)
+
+    def _check_index_type(self, place: int, dim: Any, at: tree.Node, context: Context) -> None:
+        """A dimension that is declared by a type has subscripts of this type."""
+        values = self.values.index_values(*dim)
+        if not values:
+            return
+        wanted, given = self.types.of_value(values[0]), self.type(place).element
+        if wanted != given and BaseType.CLOCK is not given.base:
+            text = f"the subscript `{_short(at.text)}` is {described(given)}, the dimension has {described(wanted)}"
+            raise problem(text, at, path=context.path, rule="10.5", hint=f"use a value of `{dim[0].text}`")
+
+    def _counted(self, place: int, at: tree.Node, context: Context) -> int:
+        """Places for `false` and `true`: 1 and 2."""
+        node, span = self.builder.nodes[place], self.span(at)
+        if isinstance(node, FlatLiteral):
+            return self.builder.literal(2 if node.value else 1, span)
+        if isinstance(node, FlatArray):
+            parts = tuple(self._counted(e, at, context) for e in node.elements)
+            return self.builder.add(FlatArray(parts), span, INTEGER.sized(self.type(place).shape))
+        if self.type(place).shape:
+            return place
+        return self.add(FlatChoice((place, self.builder.literal(2, span), self.builder.literal(1, span))), at, context)
 
     def _check_place(self, place: int, size: int | None, at: tree.Node, context: Context) -> None:
         node = self.builder.nodes[place]
@@ -322,90 +365,6 @@ class Translator:
                 return None
             e = node.elements[at - 1]
         return e
-
-    # ------------------------------------------------------------------------------------------------------ loops
-
-    def loop(self, index: tree.ForIndex, context: Context, body: Any) -> tuple[FlatLoop, Context]:
-        """A loop that stays one."""
-        if index.values is None:
-            e = self._implied(index, context, body)
-        else:
-            cls = None
-            if isinstance(index.values, tree.Reference) and index.values.names[0] not in context.loops:
-                function = context.function
-                if function is None or index.values.names[0] not in function.locals:
-                    cls = self.values.resolver.try_class(index.values, context.scope)
-            if cls is not None:
-                e = self.literal(np.array(self.values.iteration(index, context.scope, None), dtype=object), index)
-            else:
-                e = self.expr(index.values, context)
-        of = self.type(e)
-        if len(of.shape) != 1:
-            raise problem("a loop needs a vector to run over", index, path=context.path, rule="11.2.2")
-        number = self.builder.iterator(index.name, of.element)
-        return FlatLoop(number, e), context.with_loop(index.name, number)
-
-    def _implied(self, index: tree.ForIndex, context: Context, body: Any) -> int:
-        """`for i loop`: the range follows from an array that i is a subscript of (11.2.2.1)."""
-        from pliant.frontend.modelica.syntax.walk import walk
-
-        for part in body if isinstance(body, tuple) else (body,):
-            for one in walk(part):
-                if not isinstance(one, tree.Reference) or not one.subscripts:
-                    continue
-                for k, given in enumerate(one.subscripts):
-                    for axis, place in enumerate(given):
-                        if isinstance(place, tree.Reference) and place.names == (index.name,):
-                            short = tree.Reference(
-                                one.source,
-                                one.start,
-                                one.end,
-                                one.names[: k + 1],
-                                (*one.subscripts[:k], ()) if k else (),
-                                one.rooted,
-                            )
-                            return self._range_of(short, axis, index, context)
-        raise problem(f"the range of `{index.name}` does not follow from its use", index, rule="11.2.2.1")
-
-    def _range_of(self, ref: tree.Reference, axis: int, index: tree.ForIndex, context: Context) -> int:
-        span = self.span(index)
-        shape: Any = None
-        if context.function is None:
-            thing, _ = self.values.resolver.resolve(ref, context.scope, context.known)
-            shape = thing.shape
-            size = shape[axis]
-        else:
-            size = self.type(self.expr(ref, context)).shape[axis]
-        one = self.builder.literal(1, span)
-        if size is None:
-            e = self.expr(ref, context)
-            last = self.add(FlatBuiltin("size", (e, self.builder.literal(axis + 1, span))), index, context)
-        else:
-            last = self.builder.literal(size, span)
-        return self.add(FlatRange(one, NONE, last), index, context)
-
-    def unrolled(self, indices: Sequence[tree.ForIndex], context: Context, body: Any) -> list[Context]:
-        """Contexts for all values of loop variables, the last index running first."""
-        found = [context]
-        for index in indices:
-            more = []
-            for one in found:
-                reason = f"the range of the loop over `{index.name}`"
-                self.values.reasons.append(reason)
-                try:
-                    if index.values is None:
-                        e = self._implied(index, one, body)
-                        items: list[Any] = list(range(1, (self.type(e).shape[0] or 0) + 1))
-                    else:
-                        items = self.values.iteration(index, one.scope, one.known)
-                except NotKnown as unknown:
-                    text = f"{reason} is not known: {unknown.message}"
-                    raise problem(text, index, path=context.path, rule="8.3.2") from None
-                finally:
-                    self.values.reasons.pop()
-                more += [one.with_env(**{index.name: item}) for item in items]
-            found = more
-        return found
 
 
 def _short(text: str) -> str:
@@ -478,8 +437,17 @@ def _if(self: Translator, node: tree.If, context: Context) -> int:
 def _range(self: Translator, node: tree.Range, context: Context) -> int:
     first, last = self.expr(node.first, context), self.expr(node.last, context)
     step = NONE if node.step is None else self.expr(node.step, context)
+    if (
+        BaseType.STRING in (self.type(first).base, self.type(last).base)
+        or self.type(first).shape
+        or self.type(last).shape
+    ):
+        text = f"`{_short(node.text)}`: the ends of a range are scalars: numbers, truth values or of an enumeration"
+        raise problem(text, node, path=context.path, rule="10.4.3")
     if self.type(first).base not in (BaseType.REAL, BaseType.INTEGER):
         value = self.values.needed(node, context.scope, "a range", context.known)
+        if not len(value):
+            return self.builder.add(FlatArray(()), self.span(node), self.type(first).sized((0,)))
         return self.literal(value, node)
     if (
         None in self.builder.infer(FlatRange(first, step, last)).shape
@@ -527,16 +495,17 @@ def _end(self: Translator, node: tree.End, context: Context) -> int:
 
 
 def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
+    indices = node.indices[::-1]  # {f for i in u, j in v} is {{f for i in u} for j in v} (10.4.1.2)
     if context.function is None and must_unroll(self, node.value, node.indices, context):
-        contexts = self.unrolled(node.indices, context, node.value)
+        contexts = self.ranges.unrolled(indices, context, node.value)
         items = [self.expr(node.value, one) for one in contexts]
         shape = []
-        for index in node.indices:
+        for index in indices:
             shape.append(len({repr(one.env[index.name]) for one in contexts}))
         return self.nested(items, ThingGroup(tuple(shape), items), node, context)
     loops, inner = [], context
-    for index in node.indices:
-        loop, inner = self.loop(index, inner, node.value)
+    for index in indices:
+        loop, inner = self.ranges.loop(index, inner, node.value)
         loops.append(loop)
     body = self.expr(node.value, inner)
     return self.add(FlatComprehension(body, tuple(loops)), node, context)
@@ -548,7 +517,7 @@ def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> 
         made = tree.ArrayComprehension(node.source, node.start, node.end, node.value, node.indices)
         return _comprehension(self, made, context)
     if context.function is None and must_unroll(self, node.value, node.indices, context):
-        items = [self.expr(node.value, one) for one in self.unrolled(node.indices, context, node.value)]
+        items = [self.expr(node.value, one) for one in self.ranges.unrolled(node.indices, context, node.value)]
         if not items:
             empty = {"sum": 0, "product": 1, "min": 1e308, "max": -1e308}.get(name, 0)
             return self.builder.literal(empty, self.span(node))
@@ -565,7 +534,7 @@ def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> 
         return self.add(FlatBuiltin(name, (self.add(FlatArray(tuple(items)), node, context),)), node, context)
     loops, inner = [], context
     for index in node.indices:
-        loop, inner = self.loop(index, inner, node.value)
+        loop, inner = self.ranges.loop(index, inner, node.value)
         loops.append(loop)
     body = self.expr(node.value, inner)
     return self.add(FlatReduction(name, body, tuple(loops)), node, context)

@@ -119,7 +119,7 @@ class ClassTable:
 class Core:
     """A definition in its lexical scope."""
 
-    __slots__ = ("_static", "_table", "base", "builtin", "entry", "original", "up", "world")
+    __slots__ = ("_causality", "_static", "_table", "base", "builtin", "entry", "original", "up", "world")
 
     def __init__(
         self, world: World, entry: ClassEntry, up: Scope | None, original: ClassUse | None = None, builtin: str = ""
@@ -127,6 +127,7 @@ class Core:
         self.world, self.entry, self.up, self.original, self.builtin = world, entry, up, original, builtin
         self._table: ClassTable | None = None
         self._static: Inst | None = None
+        self._causality: dict[str, str] = {}
         self.base: ClassUse | None = None
 
     def __repr__(self) -> str:
@@ -166,6 +167,19 @@ class Core:
             finally:
                 self.world.opening.discard(self)
         return self._table
+
+    def causality_of(self, name: str) -> str:
+        """`input` or `output` of a component of a function, also where its type says so."""
+        known = self._causality.get(name)
+        if known is None:
+            element = self.table.elements[name]
+            node: Any = element.node
+            known = node.causality
+            if not known and not node.variability and not element.is_protected:
+                cls = self.world.lookup_class(node.type, self.static.scope(element.layer.number))
+                known = cls.causality
+            self._causality[name] = known
+        return known
 
     @property
     def is_enumeration(self) -> bool:

@@ -22,7 +22,13 @@ from pliant.frontend.modelica.instances.mods import (
     redeclaration_of,
     value_of,
 )
-from pliant.frontend.modelica.instances.rules import check_prefixes, check_replaceable, check_subtype
+from pliant.frontend.modelica.instances.rules import (
+    check_final,
+    check_prefixes,
+    check_replaceable,
+    check_subtype,
+    check_visibility,
+)
 from pliant.frontend.modelica.library.entries import ClassEntry
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.syntax.tree import (
@@ -32,6 +38,7 @@ from pliant.frontend.modelica.syntax.tree import (
     PROTECTED,
     REPLACEABLE,
     ClassDefinition,
+    Colon,
     Component,
     Enumeration,
     LongClass,
@@ -179,7 +186,7 @@ class Inst:
         node = element.node
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
-            _check_visibility(element)
+            check_visibility(element)
             if isinstance(node, LongClass) and node.is_extension:
                 original = self._declared_class(element.original, self.chain_mod(element.original))
             else:
@@ -223,21 +230,46 @@ class Inst:
         parent = change.scope.layer.entry
         entry = ClassEntry(new, parent, f"{parent.full_name}.{new.name}", parent.warnings)
         rest = tuple(one for one in mod if one.template.redeclare is None)
-        found = self.world.make_class(entry, change.scope, rest + self._constraint_mod(element), None)
-        self._check_constraint(element, found, redeclare)
+        changes = [one for one in mod if one.template.redeclare is not None]
+        found = self.world.make_class(entry, change.scope, rest + self._latest_mod(element, changes), None)
+        self._check_changes(element, changes, found)
         return found
 
-    def _check_constraint(self, element: ClassMember, new: ClassUse, node: Any) -> None:
-        """What replaces an element has at least what its constraint has (7.3.2)."""
+    def _latest_mod(self, element: ClassMember, changes: list[Bound]) -> Mod:
+        """Modifiers of the constraint that counts: of the last redeclaration that has one, else of the declaration."""
+        for one in changes:
+            constraint = one.template.redeclare.element.constraint  # type: ignore[union-attr]
+            if constraint is not None:
+                return bound(constraint.modification, one.scope)
+        return self._constraint_mod(element)
+
+    def _check_changes(self, element: ClassMember, changes: list[Bound], last: ClassUse) -> None:
+        """Each redeclaration fits the constraint that the one before leaves, and the one before is replaceable."""
+        constraint = self._constraint(element)
+        for place, one in enumerate(reversed(changes)):
+            redeclare = one.template.redeclare
+            assert redeclare is not None
+            new = redeclare.element
+            is_outermost = one is changes[0]
+            if is_outermost:
+                check_subtype(last, constraint, redeclare, self.path)
+            elif not new.prefixes & REPLACEABLE:
+                outer = changes[len(changes) - place - 2].template.redeclare
+                text = f"`{element.name}` is redeclared, but the redeclaration before is not replaceable"
+                hint = "write `redeclare replaceable` there"
+                raise problem(text, outer, path=self.path, rule="7.3", hint=hint)
+            if new.constraint is not None:
+                constraint = self.world.lookup_class(new.constraint.base, one.scope)
+
+    def _constraint(self, element: ClassMember) -> ClassUse:
+        """What whatever replaces a declaration must have."""
         declared: Any = element.node
         scope = self.scope(element.layer.number)
         if declared.constraint is not None:
-            old = self.world.lookup_class(declared.constraint.base, scope)
-        elif isinstance(declared, Component):
-            old = self.world.component_class(declared.type, scope)
-        else:
-            old = self._declared_class(element, ())
-        check_subtype(new, old, node, self.path)
+            return self.world.lookup_class(declared.constraint.base, scope)
+        if isinstance(declared, Component):
+            return self.world.component_class(declared.type, scope)
+        return self._declared_class(element, ())
 
     def _outer_class(self, element: ClassMember) -> ClassUse:
         above = self.parent
@@ -299,9 +331,10 @@ class Inst:
             if node.prefixes & FINAL:
                 raise problem(f"`{element.name}` is final and cannot be redeclared", redeclare, rule="7.3")
             check_replaceable(element, redeclare, self.path)
-            self._check_constraint(element, self.world.component_class(new.type, change.scope), redeclare)
+            changes = [one for one in mod if one.template.redeclare is not None]
+            self._check_changes(element, changes, self.world.component_class(new.type, change.scope))
             rest = tuple(one for one in mod if one is not change)
-            mod = rest + bound(new.modification, change.scope) + self._constraint_mod(element)
+            mod = rest + bound(new.modification, change.scope) + self._latest_mod(element, changes)
             type_scope = change.scope
             return self._made(element, new, node, type_scope, mod)
         if node.prefixes & FINAL:
@@ -310,10 +343,13 @@ class Inst:
                     text = f"`{element.name}` is final and cannot be modified"
                     raise problem(text, one.template.node, path=self.path, rule="7.2.6", hint="remove the modifier")
         mod += bound(node.modification, scope)
+        if node.constraint is not None:
+            mod += bound(node.constraint.modification, scope)
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
-            _check_visibility(element)
-            self._check_constraint(element.original, self.world.component_class(node.type, scope), node)
+            check_visibility(element)
+            cls = self.world.component_class(node.type, scope)
+            check_subtype(cls, self._constraint(element.original), node, self.path)
             mod += self.chain_mod(element.original) + self._constraint_mod(element.original)
             return self._made(element, node, element.original.node, scope, mod)
         return self._made(element, node, node, scope, mod)
@@ -329,9 +365,14 @@ class Inst:
         cls = world.component_class(node.type, scope)
         check_prefixes(node, cls, self, self.path)
         if node.constraint is not None:
-            check_subtype(cls, world.lookup_class(node.constraint.base, scope), node, self.path)
+            constraint = world.lookup_class(node.constraint.base, scope)
+            check_subtype(cls, constraint, node, self.path)
+            if len(cls.dims) != len(constraint.dims):
+                text = f"`{cls.name}` has {len(cls.dims)} dimensions, `{constraint.name}` has {len(constraint.dims)}"
+                hint = "give the type as many dimensions"
+                raise problem(text, node, path=self.path, rule="7.3.2", hint=hint)
         if len(mod) > 1:
-            _check_final(element, mod, self)
+            check_final(element, mod, self)
         shape_of = node.dimensions or (old.dimensions if old is not node else ())
         dims = [(one, scope) for one in shape_of] + list(cls.dims)
         primitive = cls.primitive
@@ -380,10 +421,24 @@ class Inst:
         if found is not ABSENT:
             wanted = self.world.component_class(node.type, self.scope(element.layer.number))
             check_subtype(found.cls, wanted, node, self.path)
-            if len(node.dimensions) + len(wanted.dims) != len(getattr(found, "shape", ())):
+            dims = [*((one, self.scope(element.layer.number)) for one in node.dimensions), *wanted.dims]
+            shape = getattr(found, "shape", ())
+            sizes = (
+                ()
+                if any(isinstance(one, Colon) for one, _ in dims)
+                else self.world.values.sizes(dims, None, node.name, node)
+            )
+            if len(dims) != len(shape) or (sizes and sizes != shape):
                 text = f"the outer `{node.name}` has other dimensions than the inner one"
-                raise problem(text, node, path=self.path, rule="5.4")
+                hint = f"the inner one has the sizes {list(shape)}"
+                raise problem(text, node, path=self.path, rule="5.4", hint=hint)
         return found
+
+    def check_redeclared(self) -> None:
+        """Classes that are redeclared fit their constraints, also those that nothing is made of."""
+        for name, element in self.core.table.elements.items():
+            if element.is_class and redeclaration_of(self.mod_of(element)) is not None:
+                self.class_member(name)
 
     def check_modifiers(self) -> None:
         """Every modifier names something that is there (7.2)."""
@@ -396,6 +451,11 @@ class Inst:
                 if element is None and name not in self.joined:
                     text = f"`{name}` is modified, but `{self.cls.name}` has no such element"
                     raise problem(text, template.node, path=self.path, rule="7.2", hint=nearest(name, elements))
+                declared = element.node if element is not None else None
+                if isinstance(declared, Component) and declared.prefixes & OUTER and not declared.prefixes & INNER:
+                    text = f"`{name}` of `{self.cls.name}` is outer and cannot be modified"
+                    hint = "modify the inner component"
+                    raise problem(text, template.node, path=self.path, rule="5.4", hint=hint)
                 if element is not None and element.is_protected:
                     text = f"`{name}` of `{self.cls.name}` is protected and cannot be modified"
                     raise problem(text, template.node, path=self.path, rule="4.1", hint="modify a public element")
@@ -529,14 +589,6 @@ class Many:
         return self.elements[place]
 
 
-def _check_visibility(element: ClassMember) -> None:
-    """A public element stays public when it is redeclared (7.3)."""
-    original = element.original
-    if original is not None and element.is_protected and not original.is_protected:
-        text = f"`{element.name}` is public and redeclared as protected"
-        raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
-
-
 def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, old: Any, cls: ClassUse) -> None:
     made.element, made.node = element, node
     made.is_protected = element.is_protected or bool(node.prefixes & PROTECTED) or parent.is_protected
@@ -546,14 +598,3 @@ def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, ol
     )
     made.causality = node.causality or old.causality or cls.causality or parent.causality
     made.connection = node.connection or old.connection or parent.connection
-
-
-def _check_final(element: ClassMember, mod: Mod, inst: Inst) -> None:
-    """A final modifier or declaration cannot be modified from further outside (7.2.6)."""
-    for place in range(1, len(mod)):
-        template = mod[place].template
-        if template.final and template.value is not None and not mod[place].fields:
-            for outer in mod[:place]:
-                if outer.template.value is not None and not outer.fields and outer.template is not template:
-                    text = f"`{element.name}` is final and cannot be modified"
-                    raise problem(text, outer.template.node, path=inst.path, rule="7.2.6", hint="remove the modifier")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from pliant.frontend.modelica.instances.classes import ClassUse, Core
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse, Core
+from pliant.frontend.modelica.instances.mods import Mod
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
@@ -51,6 +52,16 @@ def check_core(core: Core) -> None:
             clause = next((one for one in body.extends if one.base.names[-1] == base.name), definition)
             text = f"the {kind} `{core.entry.full_name}` extends the {base.kind} `{layer.entry.full_name}`"
             raise problem(text, clause, rule="7.1.3", hint=f"a {kind} may extend: {', '.join(sorted(allowed))}")
+        if base.kind == "operator record":
+            clause = next((one for one in body.extends if one.base.names[-1] == base.name), definition)
+            text = f"`{core.entry.full_name}` extends the operator record `{layer.entry.full_name}`"
+            hint = "declare it as a short class: operator record X = ..."
+            raise problem(text, clause, rule="4.7", hint=hint)
+    if core.table.primitive is not None and kind not in ("type", "connector", "class"):
+        base_name = core.table.primitive.entry.full_name
+        text = f"the {kind} `{core.entry.full_name}` extends `{base_name}`, which is a simple type"
+        if base_name != "ExternalObject":
+            raise problem(text, (*body.extends, definition)[0], rule="7.1.3", hint="declare it as a type")
     if kind.endswith(("record", "connector")) or kind == "type":
         _check_data(core, kind)
     elif kind == "package":
@@ -61,6 +72,11 @@ def check_core(core: Core) -> None:
         for one in body.elements:
             if isinstance(one, Component) or (isinstance(one, LongClass) and "function" not in one.kind):
                 raise problem("an operator may contain functions only", one, rule="14.1")
+            if isinstance(one, LongClass) and definition.name == "'constructor'":
+                outputs = [each for each in one.body.components if each.causality == "output"]
+                if len(outputs) > 1:
+                    text = f"the constructor `{one.name}` has {len(outputs)} outputs"
+                    raise problem(text, outputs[1], rule="14.3", hint="declare one output, of the operator record")
     if core.table.primitive is not None:
         for name, element in core.table.elements.items():
             if not element.is_class:
@@ -82,6 +98,9 @@ def _check_data(core: Core, kind: str) -> None:
             raise problem(f"a {kind} cannot have inner or outer components", one, rule="4.7")
         if one.prefixes & PROTECTED:
             raise problem(f"a {kind} cannot have protected components", one, rule="4.7")
+        if kind == "expandable connector" and one.connection == "flow":
+            text = f"`{one.name}` is a flow: an expandable connector cannot have flow components"
+            raise problem(text, one, rule="9.1.3", hint="put it into a connector inside of the expandable one")
         if kind.endswith("record") and one.connection:
             raise problem(f"a {kind} cannot have {one.connection} components", one, rule="4.7")
 
@@ -110,7 +129,7 @@ def _check_function(core: Core) -> None:
             if one.prefixes & (INNER | OUTER):
                 raise problem("a function cannot have inner or outer components", one, rule="12.2")
             is_private = one.prefixes & PROTECTED or one.variability in ("constant", "parameter")
-            if not one.causality and not is_private:
+            if not one.causality and not is_private and not core.causality_of(one.name):
                 text = f"`{one.name}` of the function is public, and neither input nor output"
                 raise problem(text, one, rule="12.2", hint="write `protected` before it")
     if sections > 1:
@@ -166,6 +185,8 @@ def check_connector(inst: Any, out: Any) -> None:
         if hasattr(thing, "elements"):
             stack.extend(thing.elements)
         elif hasattr(thing, "table"):
+            if thing.connection == "flow" and thing.cls.kind == "operator record":
+                _check_flow_record(thing)
             constraint = thing.class_member("equalityConstraint") if thing.cls.is_record else None
             if constraint is not None:
                 potentials += _residue(constraint, out)
@@ -180,7 +201,7 @@ def check_connector(inst: Any, out: Any) -> None:
                 potentials += _residue(constraint, out) if constraint is not None else 0
                 continue
             size = prod(thing.shape)
-            n_flows += thing.connection == "flow"
+            n_flows += size if thing.connection == "flow" else 0
             flows += size if thing.connection == "flow" else 0
             streams += size if thing.connection == "stream" else 0
             potentials += size if not thing.connection else 0
@@ -190,6 +211,24 @@ def check_connector(inst: Any, out: Any) -> None:
     if flows != potentials:
         text = f"the connector `{inst.cls.name}` has {flows} flows and {potentials} potentials"
         raise problem(text, inst.node, path=inst.path, rule="9.3.1", hint="declare as many of both")
+
+
+def _check_flow_record(inst: Any) -> None:
+    """An operator record that flows needs what a sum to zero is made of (14.4, 9.2)."""
+    for name, n_inputs, word in (("'+'", 2, "an addition"), ("'-'", 1, "a negation"), ("'0'", 0, "a zero")):
+        found = inst.class_member(name)
+        functions = [found] if found is not None and found.kind != "operator" else []
+        if found is not None and found.kind == "operator":
+            inner = found.instance
+            functions = [inner.class_member(key) for key, one in inner.table.elements.items() if one.is_class]
+        counts = [
+            sum(not one.is_class and one.node.causality == "input" for one in each.core.table.elements.values())  # type: ignore[union-attr]
+            for each in functions
+            if each is not None
+        ]
+        if n_inputs not in counts:
+            text = f"`{inst.cls.name}` is used as a flow, but has no operator {name}"
+            raise problem(text, inst.node, path=inst.path, rule="9.2", hint=f"declare {word}")
 
 
 def _residue(cls: ClassUse, out: Any) -> int:
@@ -219,3 +258,22 @@ def check_subtype(new: ClassUse, constraint: ClassUse, node: Any, path: str) -> 
         if other is None or other.is_class != element.is_class:
             text = f"`{new.name}` cannot replace `{constraint.name}`: it has no `{name}`"
             raise problem(text, node, path=path, rule="6.4", hint="extend the class that it replaces")
+
+
+def check_visibility(element: ClassMember) -> None:
+    """A public element stays public when it is redeclared (7.3)."""
+    original = element.original
+    if original is not None and element.is_protected and not original.is_protected:
+        text = f"`{element.name}` is public and redeclared as protected"
+        raise problem(text, element.node, rule="7.3", hint="redeclare it in a public section")
+
+
+def check_final(element: ClassMember, mod: Mod, inst: Any) -> None:
+    """A final modifier or declaration cannot be modified from further outside (7.2.6)."""
+    for place in range(1, len(mod)):
+        template = mod[place].template
+        if template.final and template.value is not None and not mod[place].fields:
+            for outer in mod[:place]:
+                if outer.template.value is not None and not outer.fields and outer.template is not template:
+                    text = f"`{element.name}` is final and cannot be modified"
+                    raise problem(text, outer.template.node, path=inst.path, rule="7.2.6", hint="remove the modifier")

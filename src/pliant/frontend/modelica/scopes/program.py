@@ -19,6 +19,8 @@ from pliant.frontend.modelica.scopes.predefined import PREDEFINED, PRIMITIVE
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.tree import (
     ENCAPSULATED,
+    REPLACEABLE,
+    ClassDefinition,
     Component,
     Enumeration,
     Extends,
@@ -84,6 +86,13 @@ class World:
         own = bound(definition.modification, where)
         total = mod + own + base.mod
         dims = (*((one, where) for one in definition.dimensions), *base.own_dims)
+        if (
+            definition.kind == "type"
+            and base.primitive is None
+            and base.kind in ("model", "block", "package", "function")
+        ):
+            text = f"`{definition.name}` is a type, `{base.name}` is a {base.kind}"
+            raise problem(text, definition, rule="4.7", hint=f"write `{base.kind} {definition.name} = ...`")
         kind = definition.kind if definition.kind != "class" or "function" in base.kind else base.kind
         if kind == "type":
             kind = base.kind
@@ -178,6 +187,10 @@ class World:
             raise self._missing(names[0], ref, scope)
         for k, name in enumerate(names[1:], 1):
             if isinstance(found, Found):
+                if found.element.node.condition is not None:  # type: ignore[union-attr]
+                    text = f"`{'.'.join(names[:k])}` has a condition: nothing in it can be named but in connections"
+                    hint = "declare it without condition"
+                    raise problem(text, ref, path=scope.inst.path, rule="4.4.5", hint=hint)
                 found = found.inst.child(found.element.name)
                 if isinstance(found, Many):
                     text = f"`{'.'.join(names[:k])}` is an array: its classes cannot be named"
@@ -244,6 +257,19 @@ class World:
 
     def base_class(self, core: Core, node: Extends) -> ClassUse:
         """The class of an extends clause: looked up without what the class inherits (7.1)."""
+        found = self._base_class(core, node)
+        self._check_base(core, node)
+        return found
+
+    def _check_base(self, core: Core, node: Extends) -> None:
+        """No part of the name of a base class is replaceable (7.1.4)."""
+        body = core.entry.body
+        own = body.members.get(node.base.names[0]) if body is not None and not node.base.rooted else None
+        if isinstance(own, ClassDefinition) and own.prefixes & REPLACEABLE:
+            text = f"the base class `{node.base.dotted}` is replaceable"
+            raise problem(text, node, rule="7.1.4", hint="extend a class that cannot be replaced")
+
+    def _base_class(self, core: Core, node: Extends) -> ClassUse:
         names = node.base.names
         static = core.static
         own = core.entry.body.members.get(names[0]) if core.entry.body is not None else None

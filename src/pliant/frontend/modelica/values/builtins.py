@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.frontend.formats import as_text
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.values.data import EnumValue, Value, array_of, joined, plain
 from pliant.frontend.modelica.values.operators import is_integer
@@ -120,21 +121,16 @@ def _promote(x: Value, n: int) -> Value:
 
 
 def _string(value: Value, *options: Value, **named: Value) -> str:
-    text = formatted(value, named.get("significantDigits", 6))
     length = int(named["minimumLength"] if "minimumLength" in named else options[0] if options else 0)
     left = bool(named.get("leftJustified", options[1] if len(options) > 1 else True))
-    return text.ljust(length) if left else text.rjust(length)
+    digits = int(named.get("significantDigits", 6))
+    value = value.name if isinstance(value, EnumValue) else value
+    return as_text(value, digits=digits, length=length, left=left, form=named.get("format", ""))
 
 
 def formatted(value: Value, digits: int = 6) -> str:
     """A value as String() writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, EnumValue):
-        return value.name
-    if isinstance(value, float):
-        return f"{value:.{int(digits)}g}"
-    return str(value)
+    return as_text(value.name if isinstance(value, EnumValue) else value, digits=int(digits))
 
 
 def _integer(x: Value) -> Value:

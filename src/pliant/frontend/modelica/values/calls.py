@@ -172,7 +172,7 @@ class CallValues(StatementRunner):
         return [
             name
             for name, one in cls.core.table.elements.items()
-            if not one.is_class and one.node.causality == "input"  # type: ignore[union-attr]
+            if not one.is_class and cls.core.causality_of(name) == "input"
         ]
 
     def construct(self, cls: ClassUse, args: list[Value], named: dict[str, Value], node: tree.Node) -> Value:
@@ -318,7 +318,9 @@ class CallValues(StatementRunner):
             self._run_body(cls, inst, env, node)
         finally:
             self.depth -= 1
-        outputs = [name for name, one in elements.items() if not one.is_class and one.node.causality == "output"]  # type: ignore[union-attr]
+        outputs = [
+            name for name, one in elements.items() if not one.is_class and cls.core.causality_of(name) == "output"
+        ]
         for name in outputs:
             if env.get(name) is None:
                 raise NotKnown(f"the output `{name}` of `{cls.name}` is not set", node)
@@ -393,7 +395,7 @@ class CallValues(StatementRunner):
         if binding is not None:
             found = self.values.value(binding.value, binding.scope, env)  # type: ignore[arg-type]
             return copied(self.fitted(inst, element, found))
-        if element.node.causality == "input":
+        if inst.core.causality_of(element.name) == "input":
             raise problem(f"no value is given for the input `{element.name}`", node, rule="12.4.1")
         cls = self.values.world.component_class(element.node.type, scope)
         dims = [(one, scope) for one in element.node.dimensions] + list(cls.dims)

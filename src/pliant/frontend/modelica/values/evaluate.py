@@ -107,9 +107,8 @@ class Values:
                     raise problem(text, node, rule="10.1", hint="give a value with these dimensions")
                 found.append(bound_shape[axis])
                 continue
-            size = self._enumeration_size(expr, scope)
-            if size is None:
-                size = self.needed(expr, scope, f"the size of `{path}`")
+            values = self.index_values(expr, scope)
+            size = len(values) if values is not None else self.needed(expr, scope, f"the size of `{path}`")
             if isinstance(size, bool) or not isinstance(size, int):
                 text = f"the size of `{path}` is `{expr.text}`, which is no Integer"
                 raise problem(text, expr, path=scope.inst.path, rule="10.1")
@@ -119,8 +118,8 @@ class Values:
             found.append(size)
         return tuple(found)
 
-    def _enumeration_size(self, expr: tree.Expression, scope: Scope) -> int | None:
-        """`Real x[E]`, `Real x[Boolean]`."""
+    def index_values(self, expr: tree.Expression, scope: Scope) -> list[Value] | None:
+        """The values that subscripts of a dimension have: those of a type in `Real x[E]`, `Real x[Boolean]`."""
         if not isinstance(expr, tree.Reference) or expr.subscripts:
             return None
         found = self.resolver.try_class(expr, scope)
@@ -128,8 +127,9 @@ class Values:
             return None
         primitive = found.primitive
         if primitive is not None and primitive.is_enumeration:
-            return len(primitive.entry.definition.literals or ())  # type: ignore[attr-defined]
-        return 2 if primitive is not None and primitive.builtin == "Boolean" else None
+            literals = primitive.entry.definition.literals or ()  # type: ignore[attr-defined]
+            return [EnumValue(primitive, place, one.name) for place, one in enumerate(literals, 1)]
+        return [False, True] if primitive is not None and primitive.builtin == "Boolean" else None
 
     def bound_shape(self, binding: Bound | None, path: str, node: tree.Node) -> tuple[int, ...]:
         """Sizes of a binding."""
@@ -454,7 +454,7 @@ def _tuple(self: Values, expr: tree.Tuple, scope: Scope, env: Env | None) -> Val
 
 
 def _comprehension(self: Values, expr: tree.ArrayComprehension, scope: Scope, env: Env | None) -> Value:
-    values, shape = iterated(self, expr.value, expr.indices, scope, env)
+    values, shape = iterated(self, expr.value, expr.indices[::-1], scope, env)  # the last iterator is the outermost
     return stacked(values, shape)
 
 

@@ -1,0 +1,174 @@
+"""Algorithm sections that are more than assignments to discrete variables: run once, from values to values.
+
+    x := f(x0, others); ...    x = F(others)
+
+What changes at events only begins as ``pre(v)``, everything else at its start value (specification 3.6, section
+11.1.2). What a section leaves is the right side of one equation for each variable that it sets. A when-clause inside
+counts where its condition rises, and the variables it sets keep what they had otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pliant.errors import ModelError
+from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
+from pliant.frontend.flat.expressions import VariableRef
+from pliant.frontend.flat.model import FlatAlgorithm, FlatAssert, FlatReinit, FlatTerminate, FlatWhen, FlatWhile
+from pliant.frontend.flat.types import BaseType
+from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
+from pliant.frontend.scalar.symbols import is_discrete, is_parameter
+from pliant.frontend.scalar.tape import targets_of
+from pliant.frontend.scalar.values import Arr, Value, difference, scalars
+from pliant.ir import Check, Equation, Span
+
+if TYPE_CHECKING:
+    from pliant.frontend.scalar.discrete import Discretes
+    from pliant.frontend.scalar.events import EventBuilder
+
+Placed = Callable[[Span | None], object]
+
+
+class SectionRunner(BodyRunner):
+    """The statements of one section."""
+
+    def __init__(self, owner: AlgorithmSections, store: dict[int, Value | None], name: str) -> None:
+        super().__init__(owner.d.run, store, name)
+        self.owner = owner
+        self.in_when = False
+
+    def place(self, e: int) -> int | None:
+        """The variable."""
+        node = self.run.nodes[e]
+        return node.variable if isinstance(node, VariableRef) else None
+
+    def default(self, k: int) -> Value:
+        """Every variable has a value from the start."""
+        raise AssertionError(k)
+
+    def when(self, item: FlatWhen) -> None:
+        """Every variable as the branch leaves it whose condition rises."""
+        g, events = self.g, self.owner.events
+        before = self.state()
+        results = []
+        none = const(g, 1.0)
+        for branch in item.branches:
+            rises = events.rise(branch.condition, branch.span)
+            active = logical_and(g, none, rises)
+            self.in_when = True
+            results.append((rises, self.after(branch.body, before, active)))
+            self.in_when = False
+            none = logical_and(g, none, logical_not(g, rises))
+        found = before
+        for rises, other in reversed(results):
+            found = self.merged(rises, other, found)
+        self.restore(found)
+
+    def check(self, item: FlatAssert) -> None:
+        """Where the statement is reached its condition must hold."""
+        g = self.g
+        reached = logical_and(g, self.path, self.live)
+        if self.in_when:
+            self.owner.events.act(item, reached)
+            return
+        with paused_events(self.run):
+            holds = logical_or(g, logical_not(g, reached), self.run.scalar(item.condition))
+        known = value_of(g, holds)
+        if known:
+            return
+        message = str(self.run.value(item.message))
+        if known is None:
+            self.owner.checks.append(Check(holds, message, item.is_error, item.span))
+        elif item.is_error:
+            raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
+
+    def ended(self, condition: int, item: FlatWhile) -> None:
+        """A check of the model."""
+        self.owner.checks.append(too_long(condition, item, self.name))
+
+    def action(self, item: FlatReinit | FlatTerminate) -> None:
+        """reinit and terminate, where they are reached."""
+        self.owner.events.act(item, logical_and(self.g, self.path, self.live))
+
+
+class AlgorithmSections:
+    """All sections of a model that are run."""
+
+    def __init__(self, discretes: Discretes, events: EventBuilder) -> None:
+        self.d, self.events = discretes, events
+        self.checks: list[Check] = []
+
+    def equations(self, section: FlatAlgorithm) -> list[Equation]:
+        """Equations for continuous variables; what the section leaves of others is given to the events."""
+        found: list[Equation] = []
+        for v, value in self._results(section, is_initial=False):
+            own = self.d.flat.variables[v]
+            if self.d.symbols.is_text(v):
+                self.d.values[v] = value
+            elif is_discrete(own):
+                self.events.set_by_section(v, scalars(value), section.span)
+            else:
+                found += self._rows(self.d.symbols.value(v), value, section)
+        return found
+
+    def initial_equations(self, section: FlatAlgorithm) -> list[Equation]:
+        """One for each scalar that an initial algorithm sets."""
+        found: list[Equation] = []
+        for v, value in self._results(section, is_initial=True):
+            own = self.d.flat.variables[v]
+            if self.d.symbols.is_text(v):
+                continue
+            target = self.d.value(v) if is_discrete(own) else self.d.symbols.value(v)
+            rows = self._rows(target, value, section)
+            if is_parameter(own) and own.type.base is not BaseType.REAL:
+                first = self.d.symbols.base[v]
+                rows = [replace(row, target=first + k) for k, row in enumerate(rows)]
+            found += rows
+        return found
+
+    def _rows(self, target: Value, value: Value, section: FlatAlgorithm) -> list[Equation]:
+        rows = scalars(difference(self.d.g, target, value))
+        return [
+            Equation(row, section.span, "algorithm", (k,) if len(rows) > 1 else ()) for k, row in enumerate(rows, 1)
+        ]
+
+    def _results(self, section: FlatAlgorithm, *, is_initial: bool) -> list[tuple[int, Value]]:
+        targets = targets_of(self.d.run.tape, section)
+        store: dict[int, Value | None] = {v: self._start(v, is_initial=is_initial) for v in targets}
+        with self._assigned(store):
+            SectionRunner(self, store, section.path or self.d.run.tape.flat.name).items(section.body)
+        return [(v, store[v]) for v in targets]  # type: ignore[misc]
+
+    @contextmanager
+    def _assigned(self, store: dict[int, Value | None]) -> Iterator[None]:
+        run = self.d.run
+        before, run.assigned = run.assigned, store  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            run.assigned = before
+
+    def _start(self, v: int, *, is_initial: bool) -> Value:
+        """What a variable holds when the section begins."""
+        own, symbols = self.d.flat.variables[v], self.d.symbols
+        if symbols.is_text(v):
+            shape = symbols.shape(v)
+            text = self.d.run.value(own.start) if own.start is not None else ""
+            if not shape or isinstance(text, Arr):
+                return text
+            total = 1
+            for n in shape:
+                total *= n
+            return Arr(shape, [text] * total)
+        if is_discrete(own) and not is_initial:
+            return self.d.before(v)
+        first, shape = symbols.base[v], symbols.shape(v)
+        total = 1
+        for n in shape:
+            total *= n
+        starts = [symbols.variables[number].start for number in range(first, first + total)]
+        flat = [const(self.d.g, 0.0) if e is None else e for e in starts]
+        return Arr(shape, list(flat)) if shape else flat[0]

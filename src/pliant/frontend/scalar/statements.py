@@ -1,0 +1,307 @@
+"""Statements, run on values: the body of a function, or an algorithm section.
+
+A condition that is known chooses its branch. Where it is not, all branches are run, and every variable is what the one
+that holds leaves. Loops are unrolled: how often they run must be known. After a `break` or `return` that may have
+happened, what follows only counts where it has not (specification 3.6, section 11.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pliant.errors import NotSupportedError
+from pliant.expr.build import choose, const, logical_and, logical_not, logical_or, value_of
+from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
+from pliant.frontend.flat.model import (
+    FlatAssert,
+    FlatAssign,
+    FlatBreak,
+    FlatFor,
+    FlatIf,
+    FlatInvoke,
+    FlatItem,
+    FlatReinit,
+    FlatReturn,
+    FlatTerminate,
+    FlatWhen,
+    FlatWhile,
+)
+from pliant.frontend.scalar import arrays
+from pliant.frontend.scalar.dependence import PARAM
+from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.values import Arr, Rec, Value
+from pliant.ir import Check
+
+MAX_TURNS = 100_000
+OPEN_TURNS = 50  # of a loop whose end depends on what moves
+
+Store = Any  # a list or a dictionary: number of a variable -> value, or None before it has one
+
+
+class BodyRunner:
+    """Runs statements; what variables are, and what happens beside assignments, is said by those who inherit."""
+
+    def __init__(self, run: Interpreter, store: Store, name: str) -> None:
+        self.run, self.g, self.store, self.name = run, run.g, store, name
+        self.never = const(run.g, 0.0)
+        self.broken = self.returned = self.never  # nodes: whether a break, or a return, has happened
+        self.path = const(run.g, 1.0)  # the conditions around, where they are not known
+
+    # ------------------------------------------------------------------------------------ for those who inherit
+
+    def place(self, e: int) -> int | None:
+        """The number of the variable that an expression is, if it is one."""
+        raise NotImplementedError
+
+    def default(self, k: int) -> Value:
+        """What a variable holds that was not set."""
+        raise NotImplementedError
+
+    def check(self, item: FlatAssert) -> None:
+        """An assertion."""
+        raise NotImplementedError
+
+    def when(self, item: FlatWhen) -> None:
+        """A when-clause."""
+        raise self._refused("when")
+
+    def action(self, item: FlatReinit | FlatTerminate) -> None:
+        """reinit or terminate."""
+        raise self._refused(type(item).__name__.removeprefix("Flat").lower())
+
+    def ended(self, condition: int, item: FlatWhile) -> None:
+        """What must hold while simulating: a loop has ended within the turns that were written out."""
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------------------- running
+
+    def items(self, items: tuple[FlatItem, ...]) -> None:
+        """Statements in order."""
+        for item in items:
+            live = self.live
+            if value_of(self.g, live) == 0.0:
+                return
+            if isinstance(item, FlatAssign):
+                self._assign(item)
+            elif isinstance(item, FlatIf):
+                self._choose(item)
+            elif isinstance(item, FlatFor):
+                self._for(item)
+            elif isinstance(item, FlatWhile):
+                self._while(item)
+            elif isinstance(item, FlatAssert):
+                self.check(item)
+            elif isinstance(item, FlatBreak):
+                self.broken = logical_or(self.g, self.broken, live)
+            elif isinstance(item, FlatReturn):
+                self.returned = logical_or(self.g, self.returned, live)
+            elif isinstance(item, FlatWhen):
+                self.when(item)
+            elif isinstance(item, FlatInvoke):
+                self.run.value(item.call)
+            elif isinstance(item, (FlatReinit, FlatTerminate)):
+                self.action(item)
+            else:
+                raise self._refused(type(item).__name__.removeprefix("Flat").lower())
+
+    def _refused(self, kind: str) -> NotSupportedError:
+        return NotSupportedError(
+            f"`{self.name}`: a statement of kind `{kind}` is not supported",
+            hint="write it with assignments, if, for and while",
+        )
+
+    @property
+    def live(self) -> int:
+        """Whether the next statement is reached."""
+        return logical_not(self.g, logical_or(self.g, self.broken, self.returned))
+
+    def _for(self, item: FlatFor) -> None:
+        before, self.broken = self.broken, self.never
+        for _ in self.run.over(item.loops):
+            self.items(item.body)
+            if value_of(self.g, self.live) == 0.0:
+                break
+        self.broken = before
+
+    def _while(self, item: FlatWhile) -> None:
+        before, self.broken = self.broken, self.never
+        for _ in range(MAX_TURNS):
+            condition = self.run.scalar(item.condition)
+            known = value_of(self.g, condition)
+            if known is None and not self.run.masks.of(condition) & ~PARAM:
+                known = self.run.number(condition, "how often a while-loop runs")
+            if known is None:
+                self._open_while(item)
+                break
+            if not known or value_of(self.g, self.live) == 0.0:
+                break
+            self.items(item.body)
+        else:
+            raise NotSupportedError(
+                f"`{self.name}`: a while-loop does not end within {MAX_TURNS} turns", hint="check its condition"
+            )
+        self.broken = before
+
+    def _open_while(self, item: FlatWhile) -> None:
+        """How often it runs is known while simulating: a limited number of turns, each where the condition holds."""
+        g = self.g
+        for _ in range(OPEN_TURNS):
+            condition = self.run.scalar(item.condition)
+            if value_of(g, logical_and(g, condition, self.live)) == 0.0:
+                return
+            self.broken = logical_or(g, self.broken, logical_and(g, self.live, logical_not(g, condition)))
+            path, self.path = self.path, logical_and(g, self.path, self.live)
+            with self.run.under_condition():
+                self.items(item.body)
+            self.path = path
+        ended = logical_not(g, logical_and(g, self.run.scalar(item.condition), logical_and(g, self.path, self.live)))
+        self.ended(ended, item)
+
+    def _choose(self, item: FlatIf) -> None:
+        """The branch that is known to hold, or every variable as the one that holds leaves it."""
+        run, undecided, last = self.run, [], item.otherwise
+        for branch in item.branches:
+            condition = run.condition(branch.condition, guarded=bool(undecided))
+            known = run.decided(condition)
+            if known is None:
+                undecided.append((condition, branch.body))
+            elif known:
+                last = branch.body
+                break
+        if not undecided:
+            self.items(last)
+            return
+        before = self.state()
+        results = []
+        none = const(self.g, 1.0)  # no branch so far
+        for condition, body in undecided:
+            results.append((condition, self.after(body, before, logical_and(self.g, none, condition))))
+            none = logical_and(self.g, none, logical_not(self.g, condition))
+        found = self.after(last, before, none)
+        for condition, other in reversed(results):
+            found = self.merged(condition, other, found)
+        self.restore(found)
+
+    # ----------------------------------------------------------------------------------------- states of variables
+
+    def state(self) -> tuple[Store, int, int]:
+        """Variables as they are, and whether a break or return has happened."""
+        return self.store.copy(), self.broken, self.returned
+
+    def restore(self, state: tuple[Store, int, int]) -> None:
+        """Put variables back."""
+        kept, self.broken, self.returned = state
+        if isinstance(self.store, list):
+            self.store[:] = kept
+        else:
+            self.store.clear()
+            self.store.update(kept)
+
+    def after(self, items: tuple[FlatItem, ...], before: tuple[Store, int, int], condition: int) -> Any:
+        """The state that statements under a condition leave; the one before them is there again."""
+        path, self.path = self.path, logical_and(self.g, self.path, condition)
+        try:
+            with self.run.under_condition():
+                self.items(items)
+            return self.state()
+        finally:
+            self.path = path
+            self.restore(before)
+
+    def merged(self, condition: int, a: tuple[Store, int, int], b: tuple[Store, int, int]) -> Any:
+        """The first state where the condition holds, else the second."""
+        store, other = a[0].copy(), b[0]
+        for k in range(len(store)) if isinstance(store, list) else store:
+            if store[k] is not other[k]:
+                pair = (self.default(k) if one is None else one for one in (store[k], other[k]))
+                store[k] = self.run.select(condition, *pair)
+        return store, choose(self.g, condition, a[1], b[1]), choose(self.g, condition, a[2], b[2])
+
+    # ------------------------------------------------------------------------------------------------ assignments
+
+    def _assign(self, item: FlatAssign) -> None:
+        run = self.run
+        target = run.nodes[item.target]
+        if isinstance(target, FlatTuple):
+            source = run.nodes[item.value]
+            taken = [run.value(e) for e in source.elements] if isinstance(source, FlatTuple) else run.value(item.value)
+            assert isinstance(taken, list)
+            for e, value in zip(target.elements, taken, strict=False):
+                if e >= 0:
+                    self.assign(e, value)
+        else:
+            self.assign(item.target, run.value(item.value))
+
+    def assign(self, e: int, value: Value) -> None:
+        """Give a variable, or a part of one, a value."""
+        node = self.run.nodes[e]
+        k = self.place(e)
+        if k is not None:
+            self.define(k, value)
+        elif isinstance(node, FlatIndex):
+            chosen: list[arrays.Subscript] = [
+                ("whole", 0) if s < 0 else ("index", self.run.value(s)) for s in node.subscripts
+            ]
+            self.assign(node.base, arrays.update(self.run, self.run.value(node.base), value, chosen))
+        elif isinstance(node, FlatField):
+            self.assign(node.base, with_field(self.run.value(node.base), node.number, value))
+        elif isinstance(node, FlatRecord) and isinstance(value, Rec):
+            for field, one in zip(node.fields, value.fields, strict=True):
+                self.assign(field, one)
+        elif isinstance(node, FlatArray):
+            for element, one in zip(node.elements, self._rows(value, len(node.elements)), strict=True):
+                self.assign(element, one)
+        else:
+            raise NotSupportedError(f"`{self.name}` assigns to something that is no variable", hint="name a variable")
+
+    def _rows(self, value: Value, size: int) -> Iterator[Value]:
+        if not isinstance(value, Arr):
+            return iter([value] * size)
+        places = (const(self.g, k) for k in range(1, size + 1))
+        return (arrays.pick(self.run, value, [("index", k)]) for k in places)
+
+    def define(self, k: int, value: Value) -> None:
+        """Give a variable a value, where the statement is reached; a scalar may stand for a whole array."""
+        old = self.store[k]
+        if not isinstance(value, Arr) and old is None:
+            first = self.default(k)
+            if isinstance(first, Arr):
+                value = Arr(first.shape, [value] * len(first.flat))
+        live = self.live
+        if value_of(self.g, live) is None:
+            value = self.run.select(live, value, self.default(k) if old is None else old)
+        self.store[k] = value
+
+
+def with_field(base: Value, number: int, value: Value) -> Value:
+    """A record, or an array of records, with another value of a field."""
+    if isinstance(base, Arr):
+        parts = value.flat if isinstance(value, Arr) else [value] * len(base.flat)
+        size = len(parts) // max(1, len(base.flat))
+        inner = value.shape[len(base.shape) :] if isinstance(value, Arr) else ()
+        rows = [
+            parts[k * size] if not inner else Arr(inner, parts[k * size : (k + 1) * size])
+            for k in range(len(base.flat))
+        ]
+        return Arr(base.shape, [with_field(a, number, b) for a, b in zip(base.flat, rows, strict=True)])
+    assert isinstance(base, Rec)
+    fields = list(base.fields)
+    fields[number] = value
+    return Rec(fields)
+
+
+@contextmanager
+def paused_events(run: Interpreter) -> Iterator[None]:
+    """Relations that are made here are looked at only: no events."""
+    before, run.events = run.events, False
+    try:
+        yield
+    finally:
+        run.events = before
+
+
+def too_long(condition: int, item: FlatWhile, name: str) -> Check:
+    """The check of a loop whose end is known while simulating."""
+    return Check(condition, f"`{name}`: a while-loop needs more than {OPEN_TURNS} turns", True, item.span)
