@@ -132,7 +132,7 @@ class EquationTranslator:
             if self.out.type(e).base is not BaseType.BOOLEAN or self.out.type(e).shape:
                 raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.4")
             self.out.nesting += 1
-            branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             self.out.nesting -= 1
         self.out.nesting += bool(branches)
         if otherwise is None:
@@ -175,7 +175,7 @@ class EquationTranslator:
             self.in_when += 1
             self.out.nesting += 1
             try:
-                branches.append(FlatBranch(e, tuple(self.items(body, context))))
+                branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
                 self.in_when -= 1
                 self.out.nesting -= 1
