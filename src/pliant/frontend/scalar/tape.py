@@ -86,7 +86,7 @@ class Tape:
             return
         for number, node in enumerate(self.nodes):
             if node.__class__ is VariableRef:
-                is_set = node.variable in targets  # type: ignore[union-attr]
+                is_set = node.variable in targets
             else:
                 is_set = any(self.depends[e] & SECTION_BIT for e in operands(node))
             if is_set:
