@@ -291,6 +291,8 @@ class _Builder:
                 raise
             text = f" in `{span.text}`" if span.text else ""
             placed = type(error)(f"{span.file}:{span.line}:{span.column}: {error.message}{text}", hint=error.hint)
+            if isinstance(placed, ModelError):
+                placed.span, placed.rule = span, getattr(error, "rule", None)
             placed.is_placed = True  # type: ignore[attr-defined]
             raise placed from None
         except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -299,6 +301,7 @@ class _Builder:
             raise NotSupportedError(
                 f"{place or f'{self.system.name}: '}{what} has a form that pliant does not support",
                 hint="write it in a simpler form, and report the model",
+                span=span,
             ) from error
 
     # ------------------------------------------------------------------------------- assertions, actions

@@ -11,6 +11,8 @@ from typing import Any
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse, Core
 from pliant.frontend.modelica.instances.mods import Mod
 from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.syntax.faults import error_of
+from pliant.frontend.modelica.syntax.restrictions import class_faults
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
     INNER,
@@ -45,6 +47,9 @@ def check_core(core: Core) -> None:
     if body is None or core.builtin:
         return
     kind = core.kind
+    faults = class_faults(definition)
+    if faults:
+        raise error_of(faults)
     for layer in core.table.layers[1:]:
         base = layer.entry.definition
         allowed = _BASES.get(kind)
