@@ -101,3 +101,11 @@ def test_parameters_that_decide_about_unknowns_are_structural() -> None:
     assert model.simulate(1.0)["T"][-1] == pytest.approx(1.0)
     with pytest.raises(pliant.PliantError, match="m"):
         model.simulate(1.0, parameters={"m": 1.0})
+
+
+def test_a_recursion_that_parameters_end() -> None:
+    model = load(
+        "function f input Real x; output Real y; algorithm y := if x < 1 then 1 else x*f(x - 1); end f;\n"
+        "parameter Real n = 5; parameter Real p = f(n); Real y = p*time;"
+    )
+    assert model.simulate(1.0)["y"][-1] == pytest.approx(120.0)

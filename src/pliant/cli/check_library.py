@@ -10,7 +10,7 @@ import typer
 import pliant
 from pliant.cli.answer import EXIT_DOES_NOT_HOLD, Report
 from pliant.cli.app import app
-from pliant.cli.arguments import AsJson, Frontend
+from pliant.cli.arguments import AsJson
 
 
 @app.command("check-library", short_help="Simulate all examples of a Modelica library and compare with references.")
@@ -24,7 +24,7 @@ def check_library(
     save: Annotated[
         list[Path] | None, typer.Option(help="Write the report: .json, .html, .md, .txt. Repeatable.")
     ] = None,
-    frontend: Frontend = None,
+    frontend: Annotated[str, typer.Option(help="What reads Modelica: pliant, or the package rumoca.")] = "pliant",
     as_json: AsJson = False,
 ) -> None:
     """Simulate every example of a library in a process of its own, and say how far each comes.

@@ -93,6 +93,7 @@ class Calls:
             values = list(run.values)
             args = [a if self._is_real(function, k) else self._number(a) for k, a in enumerate(args)]
         is_first = function not in self.active
+        was_deciding, run.deciding = run.deciding, run.deciding or not is_first  # else a recursion would not end
         saved = run.locals[function]
         run.locals[function] = [*args, *([None] * (len(own.locals) - own.n_inputs))]
         self.active.add(function)
@@ -106,6 +107,7 @@ class Calls:
             return [self.local(function, k) for k in outputs]
         finally:
             self.depth -= 1
+            run.deciding = was_deciding
             run.locals[function] = saved
             if is_first:
                 self.active.discard(function)
