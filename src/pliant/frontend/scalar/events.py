@@ -129,7 +129,7 @@ class EventBuilder:
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
         #: condition and point of a loop -> node that is true when it rises
-        self.triggers: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.triggers: dict[tuple[int, tuple[Any, ...]], int] = {}
         self.floors: dict[int, int] = {}
         self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
 
