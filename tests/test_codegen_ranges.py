@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 
 import pliant
+from pliant.codegen.emit import generate
+from pliant.frontend.rumoca.read import read
+from pliant.frontend.scalar.scalarize import scalarize
 from pliant.solve.binding import runtime
 from pliant.solve.models.generated import GeneratedModel
+from pliant.structure.pipeline import sort_system
 
 FUNCTIONS = [
     "sin(3*time)",
@@ -96,3 +101,43 @@ def test_ranges_enclose_their_functions() -> None:
             if trial % 2 and found.slope_hi - found.slope_lo < np.inf:
                 steep = max(abs(found.slope_lo), abs(found.slope_hi))
                 assert found.hi - found.lo <= 3 * (b - a) * 4 / N * (steep + 10), text
+
+
+def sampled_threshold(n: int) -> str:
+    """``time`` against a long function of n sampled values: at 0.8 + sum of k/10^4."""
+    names = [f"d{k}" for k in range(1, n + 1)]
+    terms = " + ".join(f"sqrt(abs(d{k}))*({k}/1e4)" for k in range(1, n + 1))
+    sampled = " ".join(f"d{k} = 1 + pre(d{k}) - pre(d{k});" for k in range(1, n + 1))
+    return (
+        f"model M\n  discrete Real {', '.join(names)};\n  Real limit = 0.8 + {terms};\n"
+        "  Real twice = 2*limit;\n  Boolean late(start=false, fixed=true);\n"
+        f"equation\n  when sample(0.1, 0.1) then\n    {sampled}\n  end when;\n"
+        "  late = time > twice - limit;\nend M;\n"
+    )
+
+
+def test_what_stands_still_is_a_number_and_not_a_range() -> None:
+    counted = []
+    for n in (2, 30):
+        model = pliant.load(sampled_threshold(n))
+        text = generate(sort_system(scalarize(read(sampled_threshold(n))))).text
+        body = text[text.index("relation_range_") :]
+        found = re.search(r"relation_range_\d+\(const model .*?\n}\n", body, re.S)
+        assert found
+        counted.append(found[0].count("pl_range_"))
+        result = model.simulate(stop=2.0)
+        turn = 0.8 + n * (n + 1) / 2 / 1e4
+        assert min(abs(event.time - turn) for event in result.events) < 1e-9
+    assert counted[0] == counted[1] <= 4
+
+
+def test_the_branch_that_is_not_taken_may_be_no_number() -> None:
+    """The branch that is not taken divides by zero."""
+    text = (
+        "model M\n  discrete Real d(start=0, fixed=true);\n  Boolean b(start=false, fixed=true);\n"
+        "equation\n  when sample(0.1, 0.1) then\n    d = 1;\n  end when;\n"
+        "  b = time > noEvent(if d > 0.5 then 0.75/d else d/(d + 1));\nend M;\n"
+    )
+    result = pliant.load(text).simulate(stop=1.0)
+    assert result["b"][-1] == 1
+    assert min(abs(event.time - 0.75) for event in result.events) < 1e-9

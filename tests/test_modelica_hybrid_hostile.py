@@ -512,11 +512,13 @@ equation
 
 def test_a_when_clause_that_is_lost_is_told() -> None:
     """rumoca drops when-clauses inside if-equations: that must not become a result."""
-    model = load(
-        "parameter Boolean fast = true; Integer n(start = 0, fixed = true);\n"
+    text = (
+        "model M\nparameter Boolean fast = true; Integer n(start = 0, fixed = true);\n"
         "equation if fast then when sample(0, 0.1) then n = pre(n) + 1; end when;\n"
-        "else when sample(0, 0.5) then n = pre(n) + 1; end when; end if;"
+        "else when sample(0, 0.5) then n = pre(n) + 1; end when; end if;\nend M;"
     )
+    assert pliant.load(text, frontend="pliant").simulate(1)["n"][-1] == 11
+    model = pliant.load(text, frontend="rumoca")
     with pytest.raises(pliant.NotSupportedError, match="nothing sets the discrete variable n"):
         model.simulate(1)
     assert model.structure.refusals

@@ -3,6 +3,7 @@
  *     fmu_table.c   the table as typed data            fmu_load.c    the binary, functions by version
  *     fmu_values.c  variables as vectors of reals      fmu_open.c    an instance: made, given values, freed
  *     fmu_model.c   model exchange as a pl_model       fmu_host.c    requests of the parent
+ *     fmu_unit.c    co-simulation as a pl_unit         fmu_part.c    the same as a part of a coupling
  */
 #ifndef PLIANT_FMU_H
 #define PLIANT_FMU_H
@@ -176,6 +177,8 @@ typedef struct pl_fmu_unit {
     int8_t *held;
 } pl_fmu_unit;
 
+typedef struct pl_fmu_saved pl_fmu_saved;
+
 typedef struct pl_fmu {
     pl_child *child;
     pl_black_box *box;
@@ -212,6 +215,8 @@ typedef struct pl_fmu {
     uint32_t *references;
     int8_t *chosen; /* variables of a vector */
     pl_fmu_unit unit;
+    pl_fmu_saved *saved; /* n_saved */
+    int n_saved;
     char words[2000]; /* what went wrong last */
     char said[1200];  /* ... in the words of the instance */
 } pl_fmu;
@@ -259,7 +264,7 @@ void pl_fmu_mend(void);
 
 /* Requests about an FMU, besides those of child.c: the table, to be loaded; an instance with what was given before; a value of
  * its functions; the end of the instance. Each is answered by PL_CHILD_ANSWERED or a refusal. */
-enum { PL_FMU_LOAD = 110, PL_FMU_OPEN, PL_FMU_VALUE, PL_FMU_CLOSE };
+enum { PL_FMU_LOAD = 110, PL_FMU_OPEN, PL_FMU_VALUE, PL_FMU_CLOSE, PL_FMU_PART };
 
 /* What is evaluated. */
 enum {
@@ -289,6 +294,32 @@ typedef struct pl_fmu_answer {
     int64_t x_changed, f_changed, nominal_changed, terminate, request;
     double next_time;
 } pl_fmu_answer;
+
+/* A co-simulation FMU as a part of a coupling (fmu_part.c), after PL_FMU_OPEN. */
+enum {
+    PL_FMU_PART_INITIALISE = 0, /* at t, inputs follow */
+    PL_FMU_PART_INPUTS,         /* inputs at t before outputs are read: discrete ones, in event mode */
+    PL_FMU_PART_ADVANCE, /* from t to t_next, coefficients of the inputs about t follow, a row for each power */
+    PL_FMU_PART_OUTPUTS, /* n of them, indices follow as int */
+    PL_FMU_PART_SAVE,    /* into the slot of the answer */
+    PL_FMU_PART_RESTORE, /* from a slot, which is kept */
+    PL_FMU_PART_FORGET   /* a slot */
+};
+typedef struct pl_fmu_part_question {
+    int64_t what;
+    double t, t_next;
+    int64_t degree, n, slot;
+} pl_fmu_part_question;
+
+/* Its answer; values follow, then words. */
+typedef struct pl_fmu_part_answer {
+    int64_t status, n, words, slot;
+    double reached, next_event;
+} pl_fmu_part_answer;
+
+int pl_fmu_serve_part(pl_child *c, const char *bytes, int64_t size);
+/* Saved states of the instance are freed. */
+void pl_fmu_forget_states(pl_fmu *f);
 
 /* The other end of the pipes: `self` of a pl_model in the parent whose functions ask a host (fmu_client.c). */
 enum { PL_FMU_ALIVE = 0, PL_FMU_DIED, PL_FMU_HANGS };

@@ -226,6 +226,9 @@ static int serve(pl_child *c, int64_t request, int64_t size) {
     case PL_FMU_VALUE:
         fine = serve_value(c, bytes, size);
         break;
+    case PL_FMU_PART:
+        fine = pl_fmu_serve_part(c, bytes, size);
+        break;
     case PL_FMU_CLOSE:
         pl_fmu_close(f);
         pl_child_forget(c);

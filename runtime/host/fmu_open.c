@@ -289,6 +289,7 @@ pl_status pl_fmu_initialise(pl_fmu *f, double t, const double *u) {
 void pl_fmu_close(pl_fmu *f) {
     void *instance = f->instance;
     int mode = f->mode;
+    pl_fmu_forget_states(f);
     f->instance = NULL;
     f->reading.n = 0; /* another run asks for other outputs */
     if (!instance || mode == PL_FMU_LOST) return;

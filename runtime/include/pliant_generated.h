@@ -31,8 +31,9 @@
 /* called seldom, or very long: quick to compile rather than quick to run; called once: as quick as possible */
 #define PL_COLD __attribute__((optimize("O1")))
 #define PL_ONCE __attribute__((optimize("O0")))
-#define PL_SCALAR                                                                                            \
-    __attribute__((optimize("no-tree-slp-vectorize"))) /* packing scattered values costs more than it saves */
+/* one long stretch of scalar statements: packing scattered values costs more than it saves, and shorter instructions
+ * leave room in the caches for code */
+#define PL_SCALAR __attribute__((optimize("Os", "no-tree-slp-vectorize")))
 #else
 #define PL_COLD
 #define PL_ONCE

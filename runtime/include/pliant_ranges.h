@@ -88,6 +88,7 @@ static PL_UNUSED pl_interval pl_slope_of(pl_range x) {
 
 /* Something that stands still. */
 static PL_UNUSED pl_range pl_range_still(pl_real c) {
+    if (c != c) return pl_range_of(pl_anything, pl_anything);
     pl_range x = {c, c, 0.0, 0.0};
     return x;
 }

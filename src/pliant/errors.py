@@ -163,7 +163,12 @@ class PatternError(SolverError):
 
 
 class ModelEvaluationError(SolverError):
-    """The model could not be evaluated."""
+    """The model could not be evaluated.
+
+    ``span`` is the place of an assertion that failed, where it is known.
+    """
+
+    span: Span | None = None
 
 
 class ProcessError(SolverError):

@@ -18,9 +18,10 @@ from pliant.codegen.c_text import filled
 from pliant.codegen.places import Field, ValueKind
 from pliant.codegen.plan import nodes_of
 from pliant.codegen.program import Assign, Solve
+from pliant.codegen.range_text import RangeText
 from pliant.expr.build import add, apply, const, div, mul, operands, reachable, sub, variables_of
 from pliant.expr.walk import memoised
-from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, OP_NAME, Kind, Op
+from pliant.ir import FLOOR_ROOM, FLOOR_ROUNDING, Kind, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -202,95 +203,30 @@ class Ahead:
         return [*out, filled(ROOT_RANGE, {"@cases": cases})]
 
     def _function(self, k: int) -> str:
-        lines: list[str] = []
-        names: dict[int, str] = {}
-        left, right = (self._range(e, names, lines) for e in self.sides[k])
+        body = RangeText(self)
+        left, right = (body.range(e) for e in self.sides[k])
         at = self.e.c.layout.place
         extent = at(EXTENT.at(k)) if self.on_path(k) else "0.0"
         if self.is_timed(k) and self.relations[k].floor:
             extent = f"{at(SLACK.at(k))} * PL_RANGE_SLACK"  # what it was granted at the event counts as rounding
-        attribute = "PL_COLD " if len(lines) > LONG else ""
+        attribute = "PL_COLD " if len(body.lines) > LONG else ""
         head = f"static {attribute}pl_status relation_range_{k}(const model *m, pl_real from, pl_real to, "
-        body = "\n".join(f"    {line}" for line in lines)
         return (
-            f"{head}const pl_path *path, pl_root_range *range) {{\n    (void)from, (void)to, (void)path;\n{body}\n"
+            f"{head}const pl_path *path, pl_root_range *range) {{\n    (void)from, (void)to, (void)path;\n{body.text}"
             f"    return pl_relation_range({left}, {right}, {at(RELATION.at(k))}, {extent}, range);\n}}\n"
         )
 
     def _kink(self, k: int, one: int, other: int) -> str:
-        lines: list[str] = []
-        names: dict[int, str] = {}
-        left, right = (self._range(e, names, lines) for e in (one, other))
-        body = "\n".join(f"    {line}" for line in lines)
+        body = RangeText(self)
+        left, right = (body.range(e) for e in (one, other))
         return (
             f"static pl_status kink_range_{k}(const model *m, pl_real from, pl_real to, pl_root_range *range) {{\n"
-            f"    (void)m, (void)from, (void)to;\n{body}\n    return pl_kink_range({left}, {right}, range);\n}}\n"
+            f"    (void)m, (void)from, (void)to;\n{body.text}    return pl_kink_range({left}, {right}, range);\n}}\n"
         )
 
-    def _range(self, root: int, names: dict[int, str], lines: list[str]) -> str:
-        """Write what the range of an expression needs; returns its name."""
-
-        def name(e: int) -> str:
-            inner = self._ranged(e)
-            if self.g.nodes[e][0] in (Op.VAR, Op.HOMOTOPY) and inner:
-                return names[inner[0]]
-            lines.append(f"const pl_range _r{len(lines)} = {self._text(e, names)};")
-            return f"_r{len(lines) - 1}"
-
-        return memoised(root, names, self._ranged, name)
-
-    def _ranged(self, e: int) -> Sequence[int]:
-        """What the range of a node is made of."""
-        node = self.g.nodes[e]
-        if node[0] == Op.VAR and node[1] in self.value:
-            return (self.value[node[1]],)
-        if self._is_number(e):
-            return ()
-        return node[1:2] if node[0] == Op.HOMOTOPY else operands(self.g, e)
-
-    def _is_number(self, e: int) -> bool:
-        """Its value is at hand when the function is called."""
-        node = self.g.nodes[e]
-        self.e.shared.extend()
-        if node[0] == Op.VAR:
-            return node[1] not in self.value
-        return node[0] in _LEAVES or self.e.shared.fixed[e]
-
-    def _number(self, e: int) -> str:
-        node, context = self.g.nodes[e], self.e.c
-        if node[0] == Op.CONST:
-            return context.layout.literal(node[1])
-        if node[0] == Op.REL:
-            return context.layout.place(RELATION.at(node[1]))
-        if node[0] == Op.VAR and node[1] in context.places:
-            return context.layout.source(context.places[node[1]])
-        return context.constant(e)
-
-    def _text(self, e: int, names: dict[int, str]) -> str:
-        node = self.g.nodes[e]
-        op = node[0]
-        if op == Op.TIME:
-            return "pl_range_time(from, to)"
-        if op == Op.VAR and node[1] in self.state:
-            return f"pl_range_state(path, {self.state[node[1]]}, to - from)"
-        if op == Op.VAR and node[1] in self.input:
-            return f"path->u[{self.input[node[1]]}]"
-        if self._is_number(e):
-            return f"pl_range_still({self._number(e)})"
-        inner = [names[a] for a in operands(self.g, e)]
-        if op == Op.TABLE:
-            return f"pl_range_table(&table_{node[1]}, {node[2]}, {inner[0]})"
-        if op == Op.DIV and self._is_number(node[2]) and self.e.shared.fixed[node[2]]:
-            inverse = self.e.c.inverse(node[2])  # the same arithmetic as in the model itself
-            if inverse is not None:
-                return f"pl_range_scale({inner[0]}, {inverse})"
-        if op == Op.MUL:
-            if node[1] == node[2]:
-                return f"pl_range_square({inner[0]})"
-            for a, b in ((1, 2), (2, 1)):
-                if self._is_number(node[a]) and not self._depends(node[a]) & (TIME | PATHS):
-                    return f"pl_range_scale({inner[b - 1]}, {self._number(node[a])})"
-        return f"pl_range_{OP_NAME[op]}({', '.join(inner)})"
+    def stands(self, e: int) -> bool:
+        """Only events change it: between them it is a number."""
+        return not self._depends(e) & (TIME | PATHS | UNKNOWN)
 
     def fields(self) -> list[Field]:
         """Fields of the instance."""

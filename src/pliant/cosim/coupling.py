@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pliant.calls import by_keyword
+from pliant.cosim.fmu_part import FmuPart
 from pliant.cosim.graph import Connection, PartGraph, loops, needed
 from pliant.cosim.master import Master, part_error
 from pliant.cosim.model_part import ModelPart
@@ -28,6 +29,7 @@ from pliant.cosim.request import (
     part_options,
 )
 from pliant.errors import ArgumentError, PliantError
+from pliant.fmi.model import FmuModel
 from pliant.pickled import Stamped
 from pliant.plain import plain
 from pliant.solve.models.numeric import NumericModel
@@ -96,7 +98,8 @@ class Coupling(Stamped):
         start_values: Mapping[str, float] | None = None,
         options: Mapping[str, Any] | SolverOptions | None = None,
     ) -> None:
-        """Add a part: a :class:`pliant.Model`, or anything with the methods of ``pliant.cosim.part.Part``.
+        """Add a part: a :class:`pliant.Model`, also of an FMU, or anything with the methods of
+        ``pliant.cosim.part.Part``.
 
         The rest holds for this part alone and goes before what ``simulate`` is given; None: as there. ``options`` are
         those of :class:`pliant.SolverOptions`.
@@ -112,8 +115,10 @@ class Coupling(Stamped):
         }
         own = part_options(name, {key: value for key, value in given.items() if value is not None})
         numeric = getattr(model, "_numeric", model)
-        if isinstance(numeric, NumericModel):
-            part: Part = ModelPart(name, numeric)
+        if isinstance(numeric, FmuModel) and numeric.steps_itself:
+            part: Part = FmuPart(name, numeric)
+        elif isinstance(numeric, NumericModel):
+            part = ModelPart(name, numeric)
         elif isinstance(model, Part):
             part = model
             part.name = name

@@ -137,9 +137,10 @@ class Master:
         deadline = None if run.timeout is None else begin + run.timeout
         with Stepping(len(self.parts), run.parallel, deadline) as stepping:
             self._begin()
-            if run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
+            repeats = all(getattr(part, "can_restore", True) for part in self.parts)
+            if repeats and run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
                 return True
-            growth = Growth(self) if run.watch and self.wires else None
+            growth = Growth(self) if repeats and run.watch and self.wires else None
             for i in range(run.n_steps):
                 going = self._macro_step(stepping, run.time(i), run.time(i + 1))
                 if not going:
@@ -332,7 +333,11 @@ def part_error(name: str, error: BaseException, t: float, so_far: CouplingResult
     if isinstance(error, SolverError):
         at_time = error.time if error.time is not None else t
         words = f"part {name!r} failed after the communication point t = {t:.10g}: {error.message}"
-        return type(error)(words, hint=error.hint, result=so_far, time=at_time, names=error.names)
+        told = type(error)(words, hint=error.hint, result=so_far, time=at_time, names=error.names)
+        for attribute in ("call", "log"):  # of an FMU
+            if hasattr(error, attribute):
+                setattr(told, attribute, getattr(error, attribute))
+        return told
     if isinstance(error, PliantError):
         return type(error)(f"part {name!r}: {error.message}", hint=error.hint)
     error.add_note(f"in part {name!r} of the coupling, after the communication point t = {t:.10g}")

@@ -282,6 +282,11 @@ class ModelPart:
 
     # ------------------------------------------------------------------------------------------ save and restore
 
+    @property
+    def can_restore(self) -> bool:
+        """Is there no memory in an FMU that stays as it is?"""
+        return not (self.numeric.is_elsewhere and self.numeric.has_hidden_memory)
+
     def save(self) -> object:
         """The whole present state."""
         return self._running().save()

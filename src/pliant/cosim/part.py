@@ -10,7 +10,8 @@ while the inputs at the start are still being found), then ``set_inputs``, ``ste
 
 A part with clocks may leave what ticks at a communication point until the inputs there are known: it has ``is_waiting``
 then, and ``settle(inputs)``, which lets it take place (False: the part has ended). Where it ``reacts``, jumps of its
-inputs at communication points are settled there, too. All three may be missing.
+inputs at communication points are settled there, too. A part that cannot be taken back says so by ``can_restore``
+(False). All four may be missing.
 """
 
 from __future__ import annotations

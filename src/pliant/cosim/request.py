@@ -186,6 +186,11 @@ def options_by_name(what: str, given: Any) -> Mapping[str, Any]:
 
 def configure(part: Part, own: Mapping[str, Any], common: PartSettings) -> None:
     """Hand a part its settings: its own before those of the whole coupling."""
+    if getattr(part, "steps_itself", False) and "method" in own:
+        raise ArgumentError(
+            f"it is a co-simulation FMU and solves itself: there is no method {own['method']!r} to choose",
+            hint="leave method out, or load the FMU with kind='model-exchange'",
+        )
     merged = {
         "rtol": own.get("rtol", common.rtol),
         "atol": own.get("atol", common.atol),

@@ -28,7 +28,7 @@ SIMULATE = (
     "loops", "order", "parallel", "points", "timeout", "watch", "parameters", "start_values",
 )  # fmt: skip
 OTHERS = ("parts", "connections", "inputs", "save", "plot", "outputs")
-PART = ("file", "class", "path", "form", *PART_OPTIONS)
+PART = ("file", "class", "path", "form", "kind", *PART_OPTIONS)
 
 Load = Callable[..., Any]
 
@@ -89,6 +89,8 @@ def _add(coupling: Coupling, file: Path, name: str, part: Mapping[str, Any], loa
         arguments["name"] = part["class"]
     if "path" in part:
         arguments["path"] = [file.parent / one for one in _texts(file, f"parts.{name}.path", part["path"])]
+    if "kind" in part:
+        arguments["kind"] = part["kind"]
     if "form" in part:
         arguments["options"] = {"form": part["form"]}
     try:

@@ -116,11 +116,13 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             common["time"] = failure.t
         where = {runtime.IN_EVENT: "an event", runtime.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
         hint = event_hint(words) or "check start values, parameters and inputs"
-        return ModelEvaluationError(
+        error = ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
             hint=hint,
             **common,
         )
+        error.span = sim.model.known.assertions.get(words)
+        return error
     if status in STEPPING:
         return _stepping_error(sim, status, common)
     if status == runtime.INCONSISTENT and t > sim.request.start:

@@ -11,7 +11,7 @@ from pliant.solve.binding.runtime import each, lib
 #: bytes of messages that the black box keeps, and of what is printed
 MESSAGES_SIZE, PRINTED_SIZE = 1 << 19, 1 << 18
 #: requests, as in PL_FMU_...
-LOAD, OPEN, VALUE, CLOSE = range(110, 114)
+LOAD, OPEN, VALUE, CLOSE, PART = range(110, 115)
 #: state of a client
 ALIVE, DIED, HANGS = range(3)
 #: types of variables, as in PL_FMU_...
@@ -36,6 +36,9 @@ COMPLETED_STEP, LOGGING, DIRECTIONAL, ONCE = 1, 2, 4, 8
 N_VECTORS = 5
 MESSAGE = struct.Struct("=diiii")
 BEGIN = struct.Struct("=dddq")
+#: what a part of a coupling is asked for, pl_fmu_part_question and pl_fmu_part_answer
+INITIALISE, INPUTS, ADVANCE, OUTPUTS, SAVE, RESTORE, FORGET = range(7)
+PART_QUESTION, PART_ANSWER = struct.Struct("=qddqqq"), struct.Struct("=qqqqdd")
 
 
 class BlackBoxStruct(Structure):

@@ -40,7 +40,7 @@ def decode(dae: dict[str, Any]) -> FlatModel:
     if version != SCHEMA_VERSION:
         raise ModelError(
             f"rumoca wrote its format {version}; pliant reads format {SCHEMA_VERSION}",
-            hint="install rumoca 0.10.2: pip install rumoca==0.10.2",
+            hint="install the version that fits: pip install pliant[rumoca]",
         )
     was_enabled = gc.isenabled()
     gc.disable()  # many nodes are made and none is garbage

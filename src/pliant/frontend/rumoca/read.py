@@ -277,7 +277,9 @@ def _attempt(model: SourceText) -> dict[str, Any] | tuple[str, bool]:
     try:
         import rumoca
     except ImportError as error:
-        raise ModelError(f"rumoca is not installed ({error})", hint="pip install rumoca==0.10.2") from None
+        raise ModelError(
+            f"rumoca is not installed ({error})", hint="pip install pliant[rumoca], or leave frontend out"
+        ) from None
     roots = [*model.roots, *_complex(model)]
     failure: tuple[str, bool]
     session = loaded = None  # may only be dropped in this thread, so no traceback may hold them

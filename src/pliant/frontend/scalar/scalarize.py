@@ -47,7 +47,7 @@ from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, difference, scalars
-from pliant.ir import Check, Equation, Op, Refusal, Span, System
+from pliant.ir import Check, Equation, Kind, Op, Refusal, Span, System
 
 _MAX_PASSES = 20
 _INDEX = re.compile(r"\[[\d,]+\](?=$| )")  # at the end of a name
@@ -179,7 +179,8 @@ class _Builder:
 
     def _choice(self, item: FlatIf, into: list[Equation], point: tuple[int, ...]) -> None:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
-        run, undecided, last = self.run, [], item.otherwise
+        run, last = self.run, item.otherwise
+        undecided: list[tuple[int, list[Equation]]] = []
         for branch in item.branches:
             condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)
@@ -189,6 +190,7 @@ class _Builder:
                 last = branch.body
                 break
         rows = self._rows(last, point)
+        undecided, rows = self._structural(undecided, rows)
         counts = [len(own) for _, own in undecided] + [len(rows)]
         if len(set(counts)) > 1:
             raise ModelError(
@@ -199,6 +201,30 @@ class _Builder:
             pairs = zip(own, rows, strict=True)
             rows = [replace(a, residual=choose(run.g, condition, a.residual, b.residual)) for a, b in pairs]
         into += rows
+
+    def _structural(
+        self, undecided: list[tuple[int, list[Equation]]], rows: list[Equation]
+    ) -> tuple[list[tuple[int, list[Equation]]], list[Equation]]:
+        """Without the branches that parameters rule out, where these are about other unknowns than the rest.
+
+        ``if m > 0 then m*der(T) = q else q = 0``: with m = 0 there is nothing to be solved for der(T).
+        """
+        run, open_now = self.run, []
+        for condition, own in undecided:
+            if run.masks.of(condition) & ~PARAM or self._same_unknowns(own, rows):
+                open_now.append((condition, own))
+            elif run.number(condition, "it decides which equations hold"):
+                return open_now, own
+        return open_now, rows
+
+    def _same_unknowns(self, a: list[Equation], b: list[Equation]) -> bool:
+        variables = self.symbols.variables
+
+        def unknowns(equation: Equation) -> set[int]:
+            found = variables_of(self.system.graph, equation.residual)
+            return {v for v in found if variables[v].kind in (Kind.UNKNOWN, Kind.DERIVATIVE)}
+
+        return len(a) == len(b) and all(unknowns(x) == unknowns(y) for x, y in zip(a, b, strict=True))
 
     def _rows(self, items: tuple[FlatItem, ...], point: tuple[int, ...]) -> list[Equation]:
         found: list[Equation] = []
@@ -265,6 +291,8 @@ class _Builder:
                 raise
             text = f" in `{span.text}`" if span.text else ""
             placed = type(error)(f"{span.file}:{span.line}:{span.column}: {error.message}{text}", hint=error.hint)
+            if isinstance(placed, ModelError):
+                placed.span, placed.rule = span, getattr(error, "rule", None)
             placed.is_placed = True  # type: ignore[attr-defined]
             raise placed from None
         except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -273,6 +301,7 @@ class _Builder:
             raise NotSupportedError(
                 f"{place or f'{self.system.name}: '}{what} has a form that pliant does not support",
                 hint="write it in a simpler form, and report the model",
+                span=span,
             ) from error
 
     # ------------------------------------------------------------------------------- assertions, actions

@@ -49,7 +49,7 @@ class StartTaker:
         """The equations that are left, and the events with the start values of their memories."""
         if not self.memory_of and not self._given():
             return equations, self.events
-        left = [one.equation for one in self._assigned() if not self._assign(one)]
+        left = self._take(self._assigned())
         reading = [one for one in equations if not self._reads(one).isdisjoint(self.memory_of)]
         left += self._solve(reading, left)
         others = [one for one in equations if self._reads(one).isdisjoint(self.memory_of)]
@@ -62,6 +62,29 @@ class StartTaker:
         held = {var(self.g, one.before): one.start for one in self._memories() if not one.free}
         left = [replace(one, residual=substitute(self.g, [one.residual], held)[0]) for one in left]
         return [*left, *others], replace(self.events, memories=tuple(self._memories()))
+
+    def _take(self, assigned: list[_Assigned]) -> list[Equation]:
+        """Set what is given; the equations that are left.
+
+        ``pre(a) = pre(b)`` waits until nothing else determines a or b.
+        """
+        late = [one for one in assigned if self._reads_waiting(one.value)]
+        left = [one.equation for one in assigned if one not in late and not self._assign(one)]
+        while late:
+            single = next((one for one in left if self._determined(one, 1)), None)
+            if single is not None:
+                left.remove(single)
+                continue
+            first = next((one for one in late if self._determined(one.equation, 1)), None)
+            if first is not None:
+                late.remove(first)
+            elif not self._assign(one := late.pop(0)):
+                left.append(one.equation)
+        return left
+
+    def _reads_waiting(self, e: int) -> bool:
+        reads = variables_of(self.g, e) & self.memory_of.keys()
+        return any(self.memory_of[v].variable in self.waiting for v in reads)
 
     def _memories(self) -> list[Memory]:
         """All memories, as they are now."""

@@ -214,7 +214,7 @@ class Symbols:
         try:
             self._evaluate_in_order([p for p, own in enumerate(self.flat) if is_parameter(own)])
         except CircularError as error:
-            raise ModelError(error.message, hint=error.hint) from None
+            raise ModelError(error.message, hint=error.hint, span=error.span, rule=error.rule) from None
 
     def _evaluate_in_order(self, parameters: list[int]) -> None:
         done: set[int] = set()
@@ -275,7 +275,10 @@ class Symbols:
         except PliantError as error:
             name = self.flat[position].name
             if f"`{name}`" not in error.message:
+                span = getattr(error, "span", None)
                 error = type(error)(f"parameter `{name}`: {error.message}", hint=error.hint)
+                if isinstance(error, ModelError):
+                    error.span = span
             self.failures[position] = error
         finally:
             self.being_evaluated.pop()
@@ -298,6 +301,8 @@ class Symbols:
             raise CircularError(
                 f"parameters depend on each other: {names}" + (f" ({place})" if place else ""),
                 hint="give one of them a value of its own",
+                span=place,
+                rule="4.4.4",
             )
         self._evaluate(position)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from pliant.codegen.c_text import c_place
 from pliant.codegen.emit import Generated
 from pliant.codegen.program import Program
 from pliant.expr.build import variables_of
 from pliant.expr.evaluate import evaluate
 from pliant.expr.signed import signed_variable
-from pliant.ir import Equation, Kind, SortedSystem, Variable
+from pliant.ir import Equation, Kind, SortedSystem, Span, Variable
 from pliant.solve.models.feedthrough import direct_inputs, held_by
 from pliant.solve.models.known import Known, Late, Names
 from pliant.solve.models.time_relations import driven_by_time
@@ -92,7 +93,15 @@ def known_from(generated: Generated, names: Names, numbers: Mapping[int, float],
         has_memory=bool(s.events),
         has_past=has_past,
         has_checks=bool(s.checks),
+        assertions=Late(lambda: _assertions(s)),
     )
+
+
+def _assertions(s: SortedSystem) -> dict[str, Span]:
+    """Messages as the generated code has them (cfile.py, hybrid.py), and the places that they name in short."""
+    found = [(one.message, one.span) for one in s.checks]
+    found += [(one.message, one.span) for one in s.events.actions if one.kind == "fail"]
+    return {f"assertion failed: {message} ({c_place(span)})": span for message, span in found if span is not None}
 
 
 def names_from(generated: Generated, roots: tuple[str, ...]) -> Names:

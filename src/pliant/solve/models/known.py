@@ -16,6 +16,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
+from pliant.ir import Span
 from pliant.solve.results.result import VariableInfo, VariableType
 
 Value = TypeVar("Value")
@@ -84,6 +85,8 @@ class Known:
     has_memory: bool = False  # events set discrete variables or states
     has_past: bool = False  # f at a point may depend on the events and steps before
     has_checks: bool = False  # it asserts something
+    #: message of an assertion that fails, as the model gives it -> where the assertion stands
+    assertions: Mapping[str, Span] = field(default_factory=dict)
 
     def is_held(self, name: str) -> bool:
         """Does a variable change at events only, whatever the inputs do?"""

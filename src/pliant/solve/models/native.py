@@ -117,16 +117,20 @@ class NativeModel(NumericModel):
             close = runtime.CLOSE_CALL(self.struct.close)
             weakref.finalize(instance, _close, close, instance.address, (memory, self.keep))
         if self.struct.open and runtime.OPEN_CALL(self.struct.open)(instance.address) != runtime.OK:
+            words = self.error_text(instance) or UNSAID
             raise ModelError(
-                f"{self.name}: the model could not be opened: {self.error_text(instance) or UNSAID}",
+                f"{self.name}: the model could not be opened: {words}",
                 hint=self.open_hint,
+                span=self.known.assertions.get(words),
             )
         if self.struct.set_parameters and self.struct.n_p:
             call = runtime.PARAMETER_CALL(self.struct.set_parameters)
             if call(instance.address, runtime.address_of(parameters)) != runtime.OK:
+                words = self.error_text(instance) or UNSAID
                 raise ModelError(
-                    f"{self.name}: the model refuses its parameters: {self.error_text(instance) or UNSAID}",
+                    f"{self.name}: the model refuses its parameters: {words}",
                     hint="change parameters=, or the defaults in the file",
+                    span=self.known.assertions.get(words),
                 )
         return instance
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
 from pliant.frontend.flat.model import FlatBranch, FlatEquation, FlatFor, FlatIf, FlatItem, FlatWhen
 from pliant.frontend.flat.shapes import TypeMismatch, unified
-from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.flat.types import BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.statements import call_item
@@ -89,7 +89,27 @@ class EquationTranslator:
         a = self.out.type(left)
         if a.shape and 0 in a.shape:
             return []
+        if a == self.out.type(right) and self._is_mixed(a):
+            return self._by_fields(left, right, one, context)
         return [self.made(left, right, one, context)]
+
+    def _is_mixed(self, of: Type) -> bool:
+        """A record with fields that are no Real numbers: they change at events only."""
+        if of.base is not BaseType.RECORD or of.shape:
+            return False
+        fields = self.out.builder.records[of.number].fields
+        return any(one.type.base not in (BaseType.REAL, BaseType.RECORD) or self._is_mixed(one.type) for one in fields)
+
+    def _by_fields(self, left: int, right: int, at: tree.Node, context: Context) -> list[FlatItem]:
+        out, found = self.out, []
+        for one in out.builder.records[out.type(left).number].fields:
+            sides = (out.field(e, one.name, at, context) for e in (left, right))
+            a, b = sides
+            if self._is_mixed(one.type):
+                found += self._by_fields(a, b, at, context)
+            else:
+                found.append(self.made(a, b, at, context))
+        return found
 
     def _if(self, one: tree.IfEquation, context: Context) -> list[FlatItem]:
         return self._branches(one, context)
@@ -112,7 +132,7 @@ class EquationTranslator:
             if self.out.type(e).base is not BaseType.BOOLEAN or self.out.type(e).shape:
                 raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.4")
             self.out.nesting += 1
-            branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             self.out.nesting -= 1
         self.out.nesting += bool(branches)
         if otherwise is None:
@@ -155,7 +175,7 @@ class EquationTranslator:
             self.in_when += 1
             self.out.nesting += 1
             try:
-                branches.append(FlatBranch(e, tuple(self.items(body, context))))
+                branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
                 self.in_when -= 1
                 self.out.nesting -= 1

@@ -20,6 +20,7 @@ from pliant.frontend.modelica.connections.graph import RootGraph
 from pliant.frontend.modelica.connections.sets import Sets
 from pliant.frontend.modelica.connections.streams import Streams
 from pliant.frontend.modelica.flatten.balance import check_balance
+from pliant.frontend.modelica.flatten.clocks import solve_clocks
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.sections import as_equations
@@ -151,6 +152,7 @@ class _Flattening:
         self.variables.lock()
         if balanced:
             check_balance(self.builder, self.insts)
+        solve_clocks(self.builder)
         return self.builder.finish(
             experiment=self._experiment(),
             description=_description(self.cls),
@@ -176,6 +178,7 @@ class _Flattening:
             thing = stack.pop() if stack else self.world.added.pop()
             if isinstance(thing, Var):
                 _check_alone(thing)
+                _check_potential(thing)
                 self.vars.append(thing)
                 continue
             if isinstance(thing, Many):
@@ -357,6 +360,16 @@ def _check_alone(var: Var) -> None:
     if var.cls.kind == "connector" and not var.causality and not var.connection and not var.parent.cls.is_connector:
         text = f"`{var.path}` is a connector without `input` or `output`: it has a potential and no flow"
         raise problem(text, var.node, path=var.parent.path, rule="9.3.1", hint="write `input` or `output` before it")
+
+
+def _check_potential(var: Var) -> None:
+    """A member of an expandable connector, which may not be there, gets no value from a modifier (9.1.3)."""
+    if var.parent.cls.kind != "expandable connector" or var.variability <= 1 or var.binding is None:
+        return
+    value, node = var.binding.value, var.node
+    if value is not None and not (value.source is node.source and node.start <= value.start < node.end):
+        text = f"`{var.path}` is a member of an expandable connector and cannot be given a value"
+        raise problem(text, value, path=var.parent.path, rule="9.1.3", hint="connect a variable with it")
 
 
 def _variables(thing: Any) -> Iterator[Var]:

@@ -100,7 +100,7 @@ class Statements:
                 break
             e = self.condition(condition, context)
             self.out.nesting += 1
-            branches.append(FlatBranch(e, tuple(self.items(body, context))))
+            branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             self.out.nesting -= 1
         self.out.nesting += bool(branches)
         if otherwise is None:
@@ -141,7 +141,7 @@ class Statements:
             raise problem("a when-clause stands inside of another clause", one, path=context.path, rule="11.2.7")
         self.out.nesting += 1
         branches = [
-            FlatBranch(self.out.expr(condition, context), tuple(self.items(body, context)))
+            FlatBranch(self.out.expr(condition, context), tuple(self.items(body, context)), self.out.span(condition))
             for condition, body in one.branches
         ]
         self.out.nesting -= 1

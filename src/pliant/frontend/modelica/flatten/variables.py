@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pliant.frontend.modelica.flatten.tables import known_table
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import Bound, value_of
-from pliant.frontend.modelica.problems import nearest, problem
+from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.scopes.predefined import ATTRIBUTES
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.data import EnumValue, NotKnown
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
 
 _PREFIX = {"flow": Prefix.FLOW, "stream": Prefix.STREAM, "": Prefix.NONE}
+MAX_ELEMENTS = 5_000_000  # of one variable: each of them is an unknown, or a number in the generated code
 _CAUSALITY = {"input": Causality.INPUT, "output": Causality.OUTPUT, "": Causality.LOCAL}
 
 
@@ -47,6 +49,9 @@ class Variables:
         if var.number >= 0:
             return
         of = self.out.types.of_var(var)
+        if prod(n or 0 for n in of.shape) > MAX_ELEMENTS:
+            text = f"`{var.path}` has more than {MAX_ELEMENTS} elements"
+            raise unsupported(text, var.node, path=var.parent.path, hint="give it a smaller size")
         variability = Variability(var.variability)
         if variability is Variability.CONTINUOUS and of.base is not BaseType.REAL:
             variability = Variability.DISCRETE
@@ -264,6 +269,8 @@ class Variables:
             own = leaf.binding
             if own is None or own.template is not binding.template or leaf.variability <= 1 or leaf.number < 0:
                 return False
+            if leaf.base != "Real":
+                return False  # what changes at events only is determined by an equation of its own
         context = Context(binding.scope)
         left = self.out.record(owner, owner.node, context)
         right = self.out.of_bound(Bound(binding.template, binding.scope, binding.index))

@@ -1,0 +1,373 @@
+"""A co-simulation FMU as a part: it takes its steps itself, in its host (runtime/host/fmu_part.c).
+
+The standard lets inputs and outputs be tried out in the initialisation only. Until the first step, outputs for other
+inputs come from a new instance that is initialised with them; from then on, outputs are those that the last step left,
+with the inputs that it had at its end.
+
+Inputs reach the FMU as polynomials where it takes derivatives (FMI 2) or an intermediate update (FMI 3). Otherwise they
+are constant during a step: their mean over it, which is right to second order for what is integrated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.arguments import Vector
+from pliant.cosim.model_part import STEP, ModelPart
+from pliant.cosim.part import Cancelled, Matrix, PartSettings, Pattern
+from pliant.cosim.signals import shifted
+from pliant.errors import ArgumentError, FmuError, ModelEvaluationError, NonFiniteError, PliantError, SolverError
+from pliant.fmi.hosts import binding
+from pliant.fmi.hosts.instance import FmuInstance
+from pliant.fmi.layout import unit_table
+from pliant.fmi.model import FmuModel
+from pliant.solve.binding import runtime
+from pliant.solve.options import check_request
+from pliant.solve.results.result import Event, Stats, StepRecord
+from pliant.solve.run.remote import REFUSED
+
+EQUAL = 1e-9  # relative difference of steps that count as equal
+MOST_PIECES = 100_000  # of one macro step, by events and early returns
+
+
+@dataclass
+class Standing:
+    """Where the FMU stands, besides what it knows itself."""
+
+    t: float
+    began: Vector  # the inputs that it was initialised with
+    next_event: float = math.inf
+    stepped: bool = False
+    base: float = 0.0  # of the polynomials
+    coefficients: Matrix = field(default_factory=lambda: np.zeros((1, 0)))
+    h: float = 0.0  # of the last step; 0: none
+    n_steps: int = 0
+
+
+class SavedFmu:
+    """A saved state; it is freed in the host together with this object."""
+
+    def __init__(self, part: FmuPart, slot: int, at: Standing) -> None:
+        self.part, self.instance, self.slot, self.at = part, part.instance, slot, at
+
+    def __del__(self) -> None:
+        if self.instance is self.part.instance:
+            self.part.unwanted.append(self.slot)
+
+
+class FmuPart(ModelPart):
+    """A co-simulation FMU as a part of a coupling."""
+
+    steps_itself = True
+
+    def __init__(self, name: str, numeric: FmuModel) -> None:
+        super().__init__(name, numeric)
+        self.fmu: FmuModel = numeric
+        self.instance: FmuInstance | None = None
+        self.at = Standing(0.0, np.zeros(0))
+        self.unwanted: list[int] = []  # slots
+        self._taken: list[tuple[float, float]] = []  # time and length of steps
+        self._cache: dict[str, Vector] = {}
+
+    # --------------------------------------------------------------------------------------------------- set-up
+
+    def configure(self, settings: PartSettings) -> None:
+        """Check the settings of the next simulation; the method is the FMU's own."""
+        given: FmuModel = self.given  # type: ignore[assignment]
+        self.fmu = self.numeric = given.shaped_for(settings.parameters)
+        self.degree, self.follows = settings.degree, self._follows()
+        self.request = check_request(
+            self.fmu,
+            start=settings.start,
+            stop=settings.stop,
+            method="auto",
+            rtol=settings.rtol,
+            atol=None,
+            points=2,
+            step=None,
+            parameters=settings.parameters,
+            start_values=settings.start_values,
+            outputs=None,
+            options=settings.options,
+            timeout=None,
+        )
+
+    def begin(self, t: float, inputs: Vector) -> None:
+        """An instance, initialised at t with these inputs."""
+        assert self.request is not None, "configure() comes first"
+        self._end_instance()
+        self._taken, self._cache, self.unwanted = [], {}, []
+        self.instance = instance = FmuInstance(self.fmu, self.request.parameters)
+        instance.open(self.request, self.fmu.n_x)
+        self.at = Standing(t, np.array(inputs))
+        status, _, _, words = self._ask(binding.INITIALISE, payload=np.ascontiguousarray(inputs, dtype=np.float64))
+        if status != runtime.OK:
+            raise ModelEvaluationError(
+                f"{self.fmu.name}: initialisation failed at t = {t:g}: {words or 'it gave no reason'}",
+                hint="check parameters and inputs; options={'log': True} of pliant.load records more messages",
+                time=t,
+            )
+
+    def _ask(
+        self, what: int, t_next: float = 0.0, *, degree: int = 0, slot: int = 0, payload: Any = None
+    ) -> tuple[int, float, Vector, str]:
+        """A request to the host: status, time reached, values, words."""
+        assert self.instance is not None
+        assert self.instance.host is not None, "begin() comes first"
+        numbers = np.zeros(0) if payload is None else payload
+        head = binding.PART_QUESTION.pack(what, self.at.t, t_next, degree, numbers.size, slot)
+        kind, content = self.instance.host.ask(binding.PART, head + numbers.tobytes())
+        if kind == REFUSED:
+            raise FmuError(
+                f"{self.fmu.name}: {content.decode(errors='replace')}", hint="report it to the maker of the FMU"
+            )
+        status, n, _, self._slot, reached, self.at.next_event = binding.PART_ANSWER.unpack_from(content)
+        start = binding.PART_ANSWER.size
+        values = np.frombuffer(content, dtype=np.float64, count=n, offset=start)
+        return status, reached, values, content[start + 8 * n :].decode(errors="replace")
+
+    # ------------------------------------------------------------------------------------------------- stepping
+
+    def set_inputs(self, t: float, coefficients: Matrix) -> None:
+        """New input polynomials from t on."""
+        self.at.base, self.at.coefficients = t, coefficients[: self.degree + 1]
+
+    def step(self, t_next: float, cancelled: Callable[[], bool]) -> bool:
+        """Go to t_next, over events that the FMU announces and steps that it ends early."""
+        for _ in range(MOST_PIECES):
+            if cancelled():
+                raise Cancelled
+            end = self.at.next_event if self.at.t < self.at.next_event < t_next else t_next
+            if not self._advance(end):
+                return False
+            if self.at.t >= t_next - 1e-12 * max(abs(t_next), t_next - self.at.base):
+                self.at.t = t_next
+                return True
+        raise SolverError(
+            f"the FMU {self.fmu.name} does not reach t = {t_next:.10g}: it ended {MOST_PIECES} steps early",
+            hint="check its event handling, or ask its maker",
+            time=self.at.t,
+        )
+
+    def _advance(self, end: float) -> bool:
+        at = self.at
+        self._check_step(end - at.t)
+        c = np.zeros((3, len(at.began)))
+        c[: len(at.coefficients)] = at.coefficients
+        c = shifted(c, at.t - at.base)
+        if not self.follows.all():
+            h = end - at.t
+            mean = c[0] + h * (c[1] / 2.0 + h * c[2] / 3.0)
+            c = np.where(self.follows, c, np.array([mean, np.zeros(len(mean)), np.zeros(len(mean))]))
+        c = np.ascontiguousarray(c[: self.degree + 1])
+        self._cache.clear()
+        status, reached, _, words = self._ask(binding.ADVANCE, end, degree=self.degree, payload=c)
+        if status < 0:
+            raise ModelEvaluationError(
+                f"the FMU {self.fmu.name} refuses the step from t = {at.t:.10g} to {end:.10g}: "
+                f"{words or 'it gave no reason'}",
+                hint=self._refusal_hint(),
+                time=at.t,
+            )
+        if reached > at.t:
+            self._taken.append((reached, reached - at.t))
+            at.n_steps += 1
+        at.t, at.stepped = reached, True
+        return status != runtime.TERMINATED
+
+    def _follows(self) -> Pattern:
+        """The inputs of which the FMU takes more than a value for each step."""
+        layout, vector = self.fmu.layout, self.fmu.layout.vectors["u"]
+        _, _, derivatives, _, intermediate, *_ = unit_table(layout)
+        every = [layout.description.variables[place] for place in vector.places]
+        found = [
+            one.variability == "continuous"
+            and one.base == "real"
+            and bool(derivatives or (intermediate and one.intermediate_update))
+            for one in every
+        ]
+        return np.repeat(np.array(found, dtype=bool), np.array(vector.sizes, dtype=np.int64))
+
+    def _check_step(self, h: float) -> None:
+        """FMUs that cannot take steps of other lengths get none."""
+        at = self.at
+        if at.h and not self.fmu.layout.interface.variable_step and abs(h - at.h) > EQUAL * max(h, at.h):
+            raise ArgumentError(
+                f"the FMU {self.fmu.name} takes steps of equal length only, {at.h:.10g} so far, and now {h:.10g}",
+                hint="a step= that divides stop - start, and inputs without jumps between communication points",
+            )
+        at.h = h
+
+    def _refusal_hint(self) -> str:
+        if not self.fmu.layout.interface.variable_step:
+            return "the FMU cannot vary its step: use the step of its default experiment, or a multiple of it"
+        return "a smaller step=; options={'log': True} of pliant.load records more messages"
+
+    @property
+    def is_waiting(self) -> bool:
+        """Its own events are handled inside its steps."""
+        return False
+
+    @property
+    def reacts(self) -> bool:
+        """In event mode discrete inputs act at once."""
+        return self.at.stepped and self.fmu.layout.interface.has_event_mode
+
+    def settle(self, inputs: Vector) -> bool:
+        """Discrete inputs that have changed, in event mode."""
+        self._cache.clear()
+        status, _, _, words = self._ask(binding.INPUTS, payload=np.ascontiguousarray(inputs, dtype=np.float64))
+        if status < 0:
+            raise ModelEvaluationError(
+                f"the FMU {self.fmu.name} refuses its inputs at t = {self.at.t:.10g}: {words or 'it gave no reason'}",
+                hint="check the values of its discrete inputs",
+                time=self.at.t,
+            )
+        return status != runtime.TERMINATED
+
+    # -------------------------------------------------------------------------------------------------- values
+
+    def _try(self, inputs: Vector | None) -> None:
+        """Before the first step other inputs mean another initialisation."""
+        if inputs is not None and not self.at.stepped and not np.array_equal(inputs, self.at.began):
+            self.begin(self.at.t, inputs)
+
+    def _read(self, index: Any, names: Any, key: str) -> Vector:
+        found = self._cache.get(key)
+        if found is not None:
+            return found
+        if not len(index):
+            return np.zeros(0)
+        status, _, values, words = self._ask(binding.OUTPUTS, payload=np.ascontiguousarray(index, dtype=np.int32))
+        if status < 0:
+            raise ModelEvaluationError(
+                f"the FMU {self.fmu.name} gives no outputs at t = {self.at.t:.10g}: {words or 'it gave no reason'}",
+                hint="options={'log': True} of pliant.load records more messages",
+                time=self.at.t,
+            )
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise NonFiniteError(
+                f"{self.name}.{names[int(bad[0])]} is NaN or infinite at t = {self.at.t:.10g}",
+                hint="check that the FMU is defined there, and the values of its inputs",
+                time=self.at.t,
+                names=(f"{self.name}.{names[int(bad[0])]}",),
+            )
+        self._cache[key] = values
+        return values
+
+    def outputs(self, inputs: Vector | None = None) -> Vector:
+        """The chosen outputs where the part stands."""
+        self._try(inputs)
+        values = iter(
+            self._read(
+                self.y_index, [n for n, s in zip(self.chosen, self.sources, strict=True) if s.vector == "y"], "outputs"
+            )
+        )
+        u = self.at.began if inputs is None else inputs
+        return np.array([s.sign * (next(values) if s.vector == "y" else float(u[s.place])) for s in self.sources])
+
+    def values(self, inputs: Vector) -> Vector:
+        """All recorded variables where the part stands."""
+        self._try(inputs)
+        return np.concatenate([self._read(self.fmu.all_y, self.fmu.names.y, "values"), inputs])
+
+    def sensitivity(self, inputs: Vector) -> Matrix:
+        """d outputs / d inputs: by differences in the initialisation, none afterwards."""
+        pattern = self.feedthrough()
+        out = np.zeros(pattern.shape)
+        if self.at.stepped:
+            return out
+        here = self.outputs(inputs)
+        for j in np.flatnonzero(pattern.any(axis=0)):
+            if self.inputs[int(j)].type != "real":
+                continue
+            moved = np.array(inputs)
+            moved[j] += STEP * max(1.0, abs(float(inputs[j])))
+            out[:, j] = np.where(pattern[:, j], (self.outputs(moved) - here) / (moved[j] - inputs[j]), 0.0)
+        self.outputs(inputs)
+        return out
+
+    # ------------------------------------------------------------------------------------------ save and restore
+
+    @property
+    def can_restore(self) -> bool:
+        """Where the FMU says so, and takes steps of any length."""
+        interface = self.fmu.layout.interface
+        return interface.can_save_state and interface.variable_step
+
+    def save(self) -> object:
+        """The whole present state, in the host."""
+        while self.unwanted:
+            self._ask(binding.FORGET, slot=self.unwanted.pop())
+        status, _, _, words = self._ask(binding.SAVE)
+        if status != runtime.OK:
+            raise SolverError(
+                f"the FMU {self.fmu.name} cannot be saved at t = {self.at.t:.10g}: {words or 'it gave no reason'}",
+                hint="simulate the coupling with watch=False and extrapolation=1, which repeat no steps",
+                time=self.at.t,
+            )
+        return SavedFmu(self, self._slot, Standing(**vars(self.at)))
+
+    def restore(self, token: object) -> None:
+        """Back to a saved state."""
+        assert isinstance(token, SavedFmu)
+        assert token.instance is self.instance, "a state of another instance"
+        status, _, _, words = self._ask(binding.RESTORE, slot=token.slot)
+        if status != runtime.OK:
+            raise SolverError(
+                f"the FMU {self.fmu.name} does not go back to t = {token.at.t:.10g}: {words or 'it gave no reason'}",
+                hint="simulate the coupling with watch=False and extrapolation=1, which repeat no steps",
+                time=token.at.t,
+            )
+        counted = self.at.n_steps
+        self.at = Standing(**vars(token.at))
+        self._taken = [one for one in self._taken if one[0] <= self.at.t]
+        self.at.n_steps = counted
+        self._cache.clear()
+
+    # ------------------------------------------------------------------------------------------------- telling
+
+    @property
+    def stats(self) -> Stats:
+        """Steps so far, those that were taken back included."""
+        out = Stats()
+        out.method, out.n_steps = "co-simulation", self.at.n_steps
+        return out
+
+    @property
+    def steps(self) -> StepRecord | None:
+        """The steps that the FMU was asked for."""
+        taken = np.array(self._taken).reshape(-1, 2)
+        return {
+            "time": taken[:, 0],
+            "h": taken[:, 1],
+            "order": np.zeros(len(taken), dtype=int),
+            "method": np.full(len(taken), "co-simulation"),
+        }
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """They stay inside."""
+        return ()
+
+    def close(self) -> None:
+        """Give back the host; counters stay readable."""
+        self._end_instance()
+
+    def _end_instance(self) -> None:
+        instance, self.instance = self.instance, None
+        if instance is None or instance.host is None:
+            return
+        usable = not instance.host.closed
+        if usable:
+            try:
+                instance.host.ask(binding.CLOSE, b"")
+            except PliantError:
+                usable = False
+        instance.detach(usable)
