@@ -17,9 +17,11 @@ import against_cvode
 import batch
 import export
 import fmi
+import frontend
 import generated_code
 import heat
 import increments_figures
+import interface_figures
 import jumps_figures
 import msl
 import numpy as np
@@ -381,7 +383,9 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "targets": lambda quick: [Figure(*row) for row in target_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
+    "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
+    "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }
 

@@ -295,7 +295,7 @@ def with_field(base: Value, number: int, value: Value) -> Value:
 
 @contextmanager
 def paused_events(run: Interpreter) -> Iterator[None]:
-    """Relations that are made here are looked at only: no events."""
+    """Relations that are made here are evaluated and give no events."""
     before, run.events = run.events, False
     try:
         yield
