@@ -17,15 +17,18 @@ import against_cvode
 import batch
 import export
 import fmi
+import frontend
 import generated_code
 import heat
 import increments_figures
+import interface_figures
 import jumps_figures
 import msl
 import numpy as np
 import realtime_figures
 import stiff_vdp
 import structure
+import target_figures
 import trust_figures
 import waist_figures
 from peers import ROOT
@@ -377,9 +380,12 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
+    "targets": lambda quick: [Figure(*row) for row in target_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
+    "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
+    "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 import fmpy
 import numpy as np
 from fmpy.fmi2 import FMU2Slave, fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
+from support import RUNTIME
 
 import pliant
 
@@ -107,6 +108,12 @@ def unpacked(path: Path) -> Path:
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
     return folder
+
+
+def function_names(version: str) -> set[str]:
+    """What a binary has to export."""
+    text = (RUNTIME / "fmi" / f"pl_fmi{version[0]}.h").read_text()
+    return set(re.findall(r"X\((fmi\d\w+),", text))
 
 
 def token_of(path: Path) -> str:

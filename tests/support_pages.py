@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 
 import claims
 import pages
+from forks import Forks
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -20,4 +21,4 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-__all__ = ["DOCS", "PAGES", "ROOT", "claims", "name_of", "pages"]
+__all__ = ["DOCS", "PAGES", "ROOT", "Forks", "claims", "name_of", "pages"]

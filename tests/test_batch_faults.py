@@ -51,8 +51,14 @@ def loop() -> pliant.Model:
 POINTS: list[Any] = [2, 7, None, np.array([0.0, 0.2, 0.21])]
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
-@pytest.mark.parametrize(("method", "points"), list(itertools.product(["auto", "radau5", "rk4"], POINTS)), ids=str)
+@pytest.mark.parametrize(
+    ("executor", "method", "points"),
+    [
+        *itertools.product(["threads"], ["auto", "radau5", "rk4"], POINTS),
+        *(("processes", method, points) for method, points in zip(["auto", "radau5", "rk4"], POINTS, strict=False)),
+    ],
+    ids=str,
+)
 def test_final_values_are_those_of_simulate(loop: pliant.Model, executor: str, method: str, points: Any) -> None:
     shared: dict[str, Any] = {"stop": 1.5, "method": method, "points": points}
     shared |= {"step": 0.01} if method == "rk4" else {}

@@ -59,7 +59,9 @@ def test_connections_that_make_no_sense(source: str, target: str, kind: type[Exc
 
 
 def test_no_unit_matches_any() -> None:
-    two_types().connect("one.plain", "two.u")
+    coupling = two_types()
+    coupling.connect("one.plain", "two.u")
+    assert [(one.source, one.target) for one in coupling.connections] == [("plain", "u")]
 
 
 def test_an_input_has_one_source() -> None:

@@ -8,17 +8,18 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support_pages import DOCS, PAGES, ROOT, name_of, pages
+from support_pages import DOCS, PAGES, ROOT, Forks, name_of, pages
 
 import pliant
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-CLI = [sys.executable, "-m", "pliant.cli"]
+CLI = ["-m", "pliant.cli"]
 # commands that are shown but not run here, and why
 NOT_RUN = {
     "python3 -m venv ": "installs; .ci/run does it with the same words",
@@ -41,10 +42,31 @@ def environment() -> dict[str, str]:
     return {**os.environ, "MPLBACKEND": "Agg", "COLUMNS": "100"}
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Forks]:
+    """Where programs and commands run."""
+    made = Forks()
+    yield made
+    made.close()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_programs_of_page_run_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
-    for shown in pages.run_page(page, tmp_path, environment()):
+def test_programs_of_page_run_and_print_what_it_shows(page: Path, tmp_path: Path, programs: Forks) -> None:
+    for shown in pages.run_page(page, tmp_path, environment(), programs):
         assert shown.agrees, f"{name_of(page)} shows\n{shown.block.text}\nbut it prints\n{shown.printed}"
+
+
+def test_pages_are_not_empty() -> None:
+    """What is tested of each page is tested on something."""
+    found = {page: pages.blocks(page.read_text("utf-8")) for page in PAGES}
+    for page in PAGES:
+        text = pages.BLOCK.sub("", page.read_text("utf-8"))
+        assert re.match(r"# \S", text), name_of(page)
+        assert len(text) > 300, name_of(page)
+    every = [block for one in found.values() for block in one]
+    assert sum(any(block.language == "python" for block in one) for one in found.values()) >= 40
+    assert sum(len(list(pages.commands(block))) for block in every) >= 75
+    assert sum(block.is_output for block in every) >= 20
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -75,22 +97,20 @@ def test_every_block_of_a_page_is_tested_or_exempt(page: Path) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
-def test_example_runs(example: Path, tmp_path: Path) -> None:
-    run = [sys.executable, "-W", "error", str(example)]
-    done = subprocess.run(run, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+def test_example_runs(example: Path, tmp_path: Path, programs: Forks) -> None:
+    done = programs.run([str(example)], tmp_path, environment())
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
 
-def test_c_examples_run(tmp_path: Path) -> None:
+def test_c_examples_run(programs: Forks) -> None:
     """The line in the head of each C example."""
     files = sorted((ROOT / "examples").glob("*.c"))
     assert files
     for file in files:
         line = re.search(r"^ \*\s+(pliant simulate .*)$", file.read_text("utf-8"), re.MULTILINE)
         assert line, f"{file.name} does not tell how to run it"
-        run = [*CLI, *shlex.split(line[1])[1:]]
-        done = subprocess.run(run, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+        done = programs.run([*CLI, *shlex.split(line[1])[1:]], ROOT, environment())
         assert done.returncode == 0, done.stderr
 
 
@@ -125,6 +145,28 @@ def test_pictures_exist_and_are_used() -> None:
     text = "".join(page.read_text("utf-8") for page in PAGES)
     for picture in (DOCS / "pictures").glob("*.png"):
         assert picture.name in text, f"{picture.name} is not used"
+
+
+def test_forks_end_as_programs_do(tmp_path: Path, programs: Forks) -> None:
+    """Exit codes, tracebacks, warnings, what is printed at exit; a fork leaves nothing to the next."""
+    texts = {
+        "plain": ("import atexit, sys; atexit.register(print, 'end'); sys.path.append('x'); print(__name__)", 0),
+        "exit": ("import sys; assert 'x' not in sys.path; sys.exit(7)", 7),
+        "wrong": ("def f():\n    return 1/0\nf()", 1),
+        "warns": ("import warnings; warnings.warn('careful')", 1),
+    }
+    done = {}
+    for name, (text, code) in texts.items():
+        file = tmp_path / f"{name}.py"
+        file.write_text(text)
+        done[name] = programs.run([str(file)], tmp_path, environment())
+        assert done[name].returncode == code, done[name].stderr
+    assert done["plain"].stdout == "__main__\nend\n"
+    assert "ZeroDivisionError" in done["wrong"].stderr
+    assert "UserWarning: careful" in done["warns"].stderr
+    refused = programs.run([*CLI, "simulate", "no.mo", "--stop", "1"], tmp_path, environment())
+    assert refused.returncode == 1
+    assert "no.mo" in refused.stderr
 
 
 # -------------------------------------------------------------------------------------------------- reference

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import fmpy
 import numpy as np
@@ -72,6 +73,56 @@ def test_description() -> None:
     assert '<Alias name="same"' in text
     same = variables(exported("hybrid", "2.0"))
     assert same["same"].valueReference == same["T"].valueReference != same["'my T'"].valueReference
+
+
+CONNECTORS = """
+package P
+  connector Pin
+    Real v(unit = "V");
+    flow Real i(unit = "A");
+  end Pin;
+  connector Plug
+    input Real u;
+    output Real y;
+  end Plug;
+  model R
+    Pin p, n;
+  equation
+    p.i + n.i = 0;
+    p.v - n.v = 2*p.i;
+  end R;
+  model M
+    Pin a, 'the ground';
+    R r;
+    Plug plug;
+    Real x(start = 1, fixed = true);
+  equation
+    connect(a, r.p);
+    connect(r.n, 'the ground');
+    'the ground'.v = 0;
+    der(x) = -x + plug.u + a.v;
+    plug.y = x;
+  end M;
+end P;
+"""
+
+
+def test_connectors_are_terminals(tmp_path: Path) -> None:
+    path = pliant.load(CONNECTORS, name="P.M", frontend="pliant").export_fmu(tmp_path / "m.fmu")
+    assert validate_fmu(str(path)) == []
+    with zipfile.ZipFile(path) as archive:
+        root = ElementTree.fromstring(archive.read("terminalsAndIcons/terminalsAndIcons.xml"))
+    found = {
+        one.get("name"): {(v.get("memberName"), v.get("variableName"), v.get("variableKind")) for v in one}
+        for one in root.iter("Terminal")
+    }
+    assert found == {
+        "a": {("v", "a.v", "signal"), ("i", "a.i", "inflow")},
+        "'the ground'": {("v", "'the ground'.v", "signal"), ("i", "'the ground'.i", "inflow")},
+        "plug": {("u", "plug.u", "signal"), ("y", "plug.y", "signal")},
+    }
+    with zipfile.ZipFile(exported("hybrid", "3.0")) as archive:
+        assert not [name for name in archive.namelist() if name.startswith("terminals")]
 
 
 def test_what_is_inside() -> None:

@@ -317,3 +317,61 @@ def test_discrete_variables_that_differ_fail_the_verdict(text: str) -> None:
     assert not plan.evidence.holds
     assert "first d at t = 0." in str(plan.evidence)
     assert "needs pre(...)" in str(plan.evidence)
+
+
+JUMPS = """model Jumps
+  Real x(start = 0, fixed = true);
+  Real y;
+  Real tri;
+  Boolean on;
+  discrete Real d(start = -1, fixed = true);
+equation
+  der(x) = y;
+  y = if time >= 0.33 then 1 else 0;
+  tri = abs(time - 0.66);
+  on = tri >= 0.33;
+  when {not on, time >= 0.45} then
+    d = time;
+  end when;
+end Jumps;
+"""
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_what_time_changes_on_the_end_of_a_step_does_not_depend_on_rounding(order: int) -> None:
+    """11 * 0.03 < 0.33 < 33 * 0.01: the step up to the jump uses the value before it, everything else the one after."""
+    model = pliant.load(JUMPS)
+    for step in (0.01, 0.03, 0.11):
+        run = model.realtime(step=step, stop=0.99, order=order, options={"search": "full"}).simulate(stop=0.99)
+        k = round(0.33 / step)
+        np.testing.assert_array_equal(run["y"], np.arange(len(run.time)) >= k)
+        np.testing.assert_allclose(run["x"], step * np.maximum(np.arange(len(run.time)) - k, 0), atol=1e-12)
+        assert run["d"][k - 1] == -1.0
+        assert run["d"][k] == pytest.approx(0.33, abs=1e-9 * step)
+
+
+def test_conditions_that_initial_makes_true_have_not_risen() -> None:
+    """A when-clause acts at the start only where it asks for initial(); ticks at the start come after that."""
+    model = pliant.load(
+        """model Start
+  Integer i(start = 0, fixed = true);
+  Integer n(start = 0, fixed = true);
+  Integer k(start = 0, fixed = true);
+equation
+  when initial() then
+    i = pre(i) - 2;
+  end when;
+  when pre(i) < 0 then
+    n = pre(n) + 1;
+  end when;
+  when sample(0, 0.25) then
+    k = pre(k) + n + 1;
+  end when;
+end Start;
+"""
+    )
+    plan = model.realtime(step=0.25, stop=1.0, options={"search": "full"}).simulate(stop=1.0)
+    run = model.simulate(stop=1.0, points=5)
+    for name in ("i", "n", "k"):
+        np.testing.assert_array_equal(plan[name], run[name])
+    assert (plan["n"][-1], plan["k"][-1]) == (0, 5)

@@ -331,7 +331,8 @@ class Source:
 
 @pytest.mark.parametrize("function", [Source(), np.sin, lambda t, scale=2.0: scale * t, lambda *args: args[0]])
 def test_functions_of_time(types: pliant.Model, function: Any) -> None:
-    types.simulate(stop=1, inputs={"u": function})
+    result = types.simulate(stop=1, inputs={"u": function}, points=3)
+    assert result["u"] == pytest.approx([float(function(t)) for t in (0.0, 0.5, 1.0)])
 
 
 @pytest.mark.parametrize(

@@ -346,6 +346,7 @@ def test_plot_needs_no_pyplot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     pytest.importorskip("matplotlib")
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     make_result().plot(file=tmp_path / "p.png")
+    assert (tmp_path / "p.png").stat().st_size > 5000
     make_result().plot(show=False)
 
 

@@ -13,12 +13,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(
@@ -90,15 +91,15 @@ def matches(shown: str, printed: str) -> bool:
     return any(parts) and re.fullmatch(pattern, masked(printed)) is not None
 
 
-def run(command: list[str], folder: Path, environment: Mapping[str, str], code: int) -> str:
-    """What a command prints; PageError if it ends otherwise than announced."""
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def run(forks: Forks, arguments: list[str], folder: Path, environment: Mapping[str, str], code: int) -> str:
+    """What a program or command prints; PageError if it ends otherwise than announced."""
+    done = forks.run(arguments, folder, environment)
     if done.returncode != code:
-        raise PageError(f"{shlex.join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+        raise PageError(f"{shlex.join(arguments)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout + done.stderr
 
 
-def run_page(page: Path, folder: Path, environment: Mapping[str, str]) -> list[Shown]:
+def run_page(page: Path, folder: Path, environment: Mapping[str, str], forks: Forks) -> list[Shown]:
     """Run everything in ``folder``; what the page shows beside what was printed."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     found = blocks(page.read_text(encoding="utf-8"))
@@ -110,13 +111,13 @@ def run_page(page: Path, folder: Path, environment: Mapping[str, str]) -> list[S
     if python:
         program = folder / "page.py"
         program.write_text("\n\n".join(f"print({PART!r})\n{found[k].text}" for k in python), encoding="utf-8")
-        text = run([sys.executable, "-W", "error", str(program)], folder, environment, 0)
+        text = run(forks, [str(program)], folder, environment, 0)
         printed.update(zip(python, text.split(f"{PART}\n")[1:], strict=True))
     for k, block in enumerate(found):
         for command, code in commands(block):
             if command.startswith("pliant "):
-                call = [sys.executable, "-m", "pliant.cli", *shlex.split(command)[1:]]
-                printed[k] += run(call, folder, environment, code)
+                call = ["-m", "pliant.cli", *shlex.split(command)[1:]]
+                printed[k] += run(forks, call, folder, environment, code)
     shown = [Shown(block, printed[k - 1]) for k, block in enumerate(found) if block.is_output]
     for k, block in enumerate(found):
         output = [line for line in block.text.splitlines(keepends=True) if not line.startswith("$ ")]
@@ -128,11 +129,11 @@ def run_page(page: Path, folder: Path, environment: Mapping[str, str]) -> list[S
 def main() -> int:
     """Write what the programs of these pages print now; 1 where that must be done by hand."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "COLUMNS": "100"}
-    by_hand = 0
+    by_hand, forks = 0, Forks()
     for name in sys.argv[1:]:
         page = Path(name).resolve()
         with tempfile.TemporaryDirectory() as folder:
-            shown = run_page(page, Path(folder), environment)
+            shown = run_page(page, Path(folder), environment, forks)
         text = page.read_text(encoding="utf-8")
         for one in sorted(shown, key=lambda one: one.block.span, reverse=True):
             first, last = one.block.span
@@ -145,6 +146,7 @@ def main() -> int:
                 lines = [line.rstrip() for line in one.printed.strip("\n").splitlines()]
                 text = text[:first] + "\n".join(lines) + "\n" + text[last:]
         page.write_text(text, encoding="utf-8")
+    forks.close()
     return by_hand
 
 

@@ -126,6 +126,10 @@ static pl_fmi2_status get(pl_exported_instance *c, pl_fmi2_reference reference, 
     return (pl_fmi2_status)pl_exported_get(c, reference, type, value);
 }
 
+static pl_fmi2_status worse(pl_fmi2_status one, pl_fmi2_status other) {
+    return one > other ? one : other;
+}
+
 static pl_fmi2_status set(pl_exported_instance *c, pl_fmi2_reference reference, int type, pl_real value) {
     return (pl_fmi2_status)pl_exported_set(c, reference, type, value);
 }
@@ -198,16 +202,16 @@ pl_fmi2_status fmi2SetReal(pl_fmi2_component instance, const pl_fmi2_reference r
     NEEDS(references, count);
     NEEDS(values, count);
     pl_fmi2_status status = PL_FMI2_OK;
-    for (size_t k = 0; k < count && status == PL_FMI2_OK; k++)
-        status = set(c, references[k], PL_TYPE_REAL, values[k]);
+    for (size_t k = 0; k < count && status <= PL_FMI2_WARNING; k++)
+        status = worse(status, set(c, references[k], PL_TYPE_REAL, values[k]));
     return status;
 }
 
 static pl_fmi2_status set_whole(pl_exported_instance *c, int type, const pl_fmi2_reference references[],
                                 size_t count, const int values[]) {
     pl_fmi2_status status = PL_FMI2_OK;
-    for (size_t k = 0; k < count && status == PL_FMI2_OK; k++)
-        status = set(c, references[k], type, (pl_real)values[k]);
+    for (size_t k = 0; k < count && status <= PL_FMI2_WARNING; k++)
+        status = worse(status, set(c, references[k], type, (pl_real)values[k]));
     return status;
 }
 

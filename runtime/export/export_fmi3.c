@@ -196,8 +196,11 @@ static pl_fmi3_status whole(pl_exported_instance *c, pl_real value, pl_real most
         NEEDS(references, count);                                                                            \
         NEEDS(values, count);                                                                                \
         pl_fmi3_status status = PL_FMI3_OK;                                                                  \
-        for (size_t k = 0; k < count && status == PL_FMI3_OK; k++)                                           \
-            status = (pl_fmi3_status)pl_exported_set(c, references[k], type, (pl_real)values[k]);            \
+        for (size_t k = 0; k < count && status <= PL_FMI3_WARNING; k++) {                                    \
+            pl_fmi3_status one =                                                                             \
+                (pl_fmi3_status)pl_exported_set(c, references[k], type, (pl_real)values[k]);                 \
+            if (one > status) status = one;                                                                  \
+        }                                                                                                    \
         return status;                                                                                       \
     }
 

@@ -108,8 +108,8 @@ static int refused(pl_exported_instance *c, pl_real t, pl_real step) {
                                c->now.stop);
     if (c->table->unit && !fits(c, step))
         return pl_exported_say(c, PL_ERROR,
-                               "a communication step of size %.15g is no multiple of the fixed step %.15g", step,
-                               c->table->step);
+                               "a communication step of size %.15g is no multiple of the fixed step %.15g",
+                               step, c->table->step);
     if (c->now.ended) {
         return pl_exported_say(c, PL_ERROR, "the model has ended the simulation at t = %.15g", c->now.t);
     }

@@ -101,8 +101,7 @@ static int outputs(pl_exported_instance *c) {
     if (table->model) {
         status = table->model->outputs(self, c->now.t, c->x, c->u, c->n_y, NULL, c->y);
     } else {
-        if (c->now.inputs_new && table->unit->inputs)
-            status = table->unit->inputs(self, c->now.t, 0, c->u);
+        if (c->now.inputs_new && table->unit->inputs) status = table->unit->inputs(self, c->now.t, 0, c->u);
         if (status == PL_OK) status = table->unit->outputs(self, c->now.t, c->n_y, NULL, c->y);
     }
     if (status != PL_OK) return not_evaluated(c, status, "the variables");
@@ -231,7 +230,16 @@ static void set_input(pl_exported_instance *c, int k, pl_real value) {
 
 int pl_exported_set(pl_exported_instance *c, uint32_t reference, int type, pl_real value) {
     const pl_export_variable *v = find(c, reference);
-    if (!v || !same_type(c, v, type) || !may_set(c, v) || acceptable(c, v, value) != PL_FINE) return PL_ERROR;
+    if (!v || !same_type(c, v, type)) return PL_ERROR;
+    /* importers apply all inputs at every point: what a discrete one is already does no harm */
+    if (c->now.mode == PL_CONTINUOUS && v->at == PL_AT_U && c->u[v->index] == v->sign * value) return PL_FINE;
+    if (c->now.mode == PL_CONTINUOUS && v->at == PL_AT_U && v->type != PL_TYPE_REAL) {
+        if (acceptable(c, v, value) != PL_FINE)
+            return PL_ERROR; /* a look ahead: event mode brings it again */
+        return pl_exported_say(c, PL_WARNING, "%s is discrete: it keeps its value until event mode",
+                               pl_exported_name_of(c, v));
+    }
+    if (!may_set(c, v) || acceptable(c, v, value) != PL_FINE) return PL_ERROR;
     int k = v->index, before = (c->now.mode & (PL_MADE | PL_STARTING)) != 0;
     value *= v->sign;
     if (v->at == PL_AT_U) {

@@ -33,7 +33,7 @@ typedef struct plan_state {
     plan_inputs end;           /* inputs up to its end */
     plan_inputs after;         /* and from there on */
     plan_parameters given;
-    int last;                       /* PLAN_...: what was done last */
+    int last;                        /* PLAN_...: what was done last */
     unsigned flags, earlier, newest; /* of the last communication step; its steps before the last; the last */
     char words[100];
 } plan_state;
@@ -43,7 +43,7 @@ static const char *plan_error(void *self) {
     return s->words;
 }
 
-static void plan_values(const pl_real *from, STEP(real) *to, int n) {
+static void plan_values(const pl_real *from, STEP(real) * to, int n) {
     for (int k = 0; k < n; k++) to[k] = (STEP(real))from[k];
 }
 

@@ -139,6 +139,79 @@ static void legal_exchange(void) {
     fmi2FreeInstance(c);
 }
 
+/* Random walks through the legal orders: in each mode any calls that it allows, which change no result. */
+
+static uint64_t draw(uint64_t n);
+
+static void look(pl_fmi2_component *c, pl_fmi2_saved *saved) {
+    pl_fmi2_saved read = NULL;
+    size_t bytes;
+    switch (draw(8)) {
+    case 0:
+        CHECK(fmi2SetDebugLogging(*c, (int)draw(2), 0, NULL) == PL_FMI2_OK);
+        break;
+    case 1:
+        CHECK(fmi2GetFMUstate(*c, saved) == PL_FMI2_OK);
+        break;
+    case 2: /* back to where it stands */
+        CHECK(fmi2GetFMUstate(*c, saved) == PL_FMI2_OK && fmi2SetFMUstate(*c, *saved) == PL_FMI2_OK);
+        break;
+    case 3:
+        CHECK(fmi2FreeFMUstate(*c, saved) == PL_FMI2_OK && !*saved);
+        break;
+    case 4: { /* goes on in another instance */
+        pl_fmi2_component other = make(1);
+        CHECK(fmi2GetFMUstate(*c, saved) == PL_FMI2_OK);
+        CHECK(fmi2SerializedFMUstateSize(*c, *saved, &bytes) == PL_FMI2_OK);
+        char *text = malloc(bytes);
+        CHECK(fmi2SerializeFMUstate(*c, *saved, text, bytes) == PL_FMI2_OK);
+        CHECK(fmi2DeSerializeFMUstate(other, text, bytes, &read) == PL_FMI2_OK);
+        free(text);
+        CHECK(fmi2SetFMUstate(other, read) == PL_FMI2_OK);
+        CHECK(fmi2FreeFMUstate(*c, saved) == PL_FMI2_OK && fmi2FreeFMUstate(other, &read) == PL_FMI2_OK);
+        fmi2FreeInstance(*c);
+        *c = other;
+        break;
+    }
+    default:
+        value(*c);
+    }
+}
+
+static void walk(double end) {
+    pl_fmi2_component c = make(1);
+    pl_fmi2_saved saved = NULL;
+    for (int round = 0; round < 2;
+         round++) { /* the second one after a reset, wherever the first one stopped */
+        int last = round || draw(2) ? 200 : (int)draw(200);
+        while (draw(3)) look(&c, &saved);
+        CHECK(fmi2SetupExperiment(c, 1, 1e-8, 0.0, 1, 2.0) == PL_FMI2_OK);
+        while (draw(3)) look(&c, &saved);
+        CHECK(fmi2EnterInitializationMode(c) == PL_FMI2_OK);
+        while (draw(3)) look(&c, &saved);
+        CHECK(fmi2ExitInitializationMode(c) == PL_FMI2_OK);
+        for (int k = 0; k < last; k++) {
+            while (draw(3) == 0) look(&c, &saved);
+            steps(c, k, k + 1);
+        }
+        CHECK(last < 200 || value(c) == end);
+        if (draw(2)) CHECK(fmi2Terminate(c) == PL_FMI2_OK);
+        while (draw(3)) look(&c, &saved);
+        CHECK(last < 200 || value(c) == end);
+        CHECK(fmi2Reset(c) == PL_FMI2_OK);
+    }
+    if (saved) CHECK(fmi2FreeFMUstate(c, &saved) == PL_FMI2_OK);
+    fmi2FreeInstance(c);
+}
+
+static void walks(int count) {
+    pl_fmi2_component c = begin(1);
+    steps(c, 0, 200);
+    double end = value(c);
+    fmi2FreeInstance(c);
+    for (int k = 0; k < count; k++) walk(end);
+}
+
 /* --------------------------------------------------------------------------------------- many instances */
 
 static double alone;
@@ -355,7 +428,7 @@ int main(int count, char **word) {
     CHECK(!fmi2Instantiate("one", PL_FMI2_CO_SIMULATION_KIND, "another", NULL, &callbacks, 0, 0));
     CHECK(!fmi2Instantiate("one", (pl_fmi2_kind)7, guid, NULL, &callbacks, 0, 0));
     if (count > 4) seed = strtoull(word[4], NULL, 10) * 2 + 1;
-    if (!strcmp(word[2], "legal")) legal_steps(), legal_exchange();
+    if (!strcmp(word[2], "legal")) legal_steps(), legal_exchange(), walks(5);
     if (!strcmp(word[2], "threads")) threads();
     if (!strcmp(word[2], "random")) random_calls(count > 3 ? atol(word[3]) : 10000);
     printf("fine\n");

@@ -131,6 +131,94 @@ static void legal(void) {
     fmi3FreeInstance(other);
 }
 
+/* Random walks through the legal orders: in each mode any calls that it allows, which change no result. */
+
+static uint64_t draw(uint64_t n);
+static int straight; /* no calls but the steps */
+
+static void look(pl_fmi3_instance *c, bool events, pl_fmi3_saved *saved) {
+    pl_fmi3_saved read = NULL;
+    size_t bytes;
+    switch (straight ? 7 : draw(8)) {
+    case 0:
+        CHECK(fmi3SetDebugLogging(*c, draw(2), 0, NULL) == PL_FMI3_OK);
+        break;
+    case 1:
+        CHECK(fmi3GetFMUState(*c, saved) == PL_FMI3_OK);
+        break;
+    case 2: /* back to where it stands */
+        CHECK(fmi3GetFMUState(*c, saved) == PL_FMI3_OK && fmi3SetFMUState(*c, *saved) == PL_FMI3_OK);
+        break;
+    case 3:
+        CHECK(fmi3FreeFMUState(*c, saved) == PL_FMI3_OK && !*saved);
+        break;
+    case 4: { /* goes on in another instance */
+        pl_fmi3_instance other = steps_of(events, false);
+        CHECK(fmi3GetFMUState(*c, saved) == PL_FMI3_OK);
+        CHECK(fmi3SerializedFMUStateSize(*c, *saved, &bytes) == PL_FMI3_OK);
+        unsigned char *text = malloc(bytes);
+        CHECK(fmi3SerializeFMUState(*c, *saved, text, bytes) == PL_FMI3_OK);
+        CHECK(fmi3DeserializeFMUState(other, text, bytes, &read) == PL_FMI3_OK);
+        free(text);
+        CHECK(fmi3SetFMUState(other, read) == PL_FMI3_OK);
+        CHECK(fmi3FreeFMUState(*c, saved) == PL_FMI3_OK && fmi3FreeFMUState(other, &read) == PL_FMI3_OK);
+        fmi3FreeInstance(*c);
+        *c = other;
+        break;
+    }
+    default:
+        value(*c);
+    }
+}
+
+/* What event mode allows; it may be entered at every communication point. */
+static void handle(pl_fmi3_instance *c, pl_fmi3_saved *saved) {
+    while (draw(3) == 0) look(c, true, saved);
+    settle(*c);
+    while (draw(3) == 0) look(c, true, saved);
+    CHECK(fmi3EnterStepMode(*c) == PL_FMI3_OK);
+}
+
+/* Entering event mode where nothing happens may cost accuracy, but no more than the tolerance. */
+static double walk(bool events, double end) {
+    pl_fmi3_instance c = steps_of(events, false);
+    pl_fmi3_saved saved = NULL;
+    bool event, terminate, early;
+    double reached, found = 0.0;
+    for (int round = 0; round < 2;
+         round++) { /* the second one after a reset, wherever the first one stopped */
+        int last = round || draw(2) ? 200 : (int)draw(200);
+        while (draw(3)) look(&c, events, &saved);
+        CHECK(fmi3EnterInitializationMode(c, true, 1e-8, 0.0, true, 2.0) == PL_FMI3_OK);
+        while (draw(3)) look(&c, events, &saved);
+        CHECK(fmi3ExitInitializationMode(c) == PL_FMI3_OK);
+        if (events) handle(&c, &saved);
+        for (int k = 0; k < last; k++) {
+            while (draw(3) == 0) look(&c, events, &saved);
+            CHECK(fmi3DoStep(c, 0.01 * k, 0.01, true, &event, &terminate, &early, &reached) == PL_FMI3_OK);
+            if (!events || !(event || (!straight && draw(20) == 0))) continue;
+            CHECK(fmi3EnterEventMode(c) == PL_FMI3_OK);
+            handle(&c, &saved);
+        }
+        found = value(c);
+        CHECK(straight || last < 200 || fabs(found - end) <= (events ? 1e-6 * fabs(end) : 0.0));
+        if (draw(2)) CHECK(fmi3Terminate(c) == PL_FMI3_OK);
+        while (draw(3)) look(&c, events, &saved);
+        CHECK(value(c) == found);
+        CHECK(fmi3Reset(c) == PL_FMI3_OK);
+    }
+    if (saved) CHECK(fmi3FreeFMUState(c, &saved) == PL_FMI3_OK);
+    fmi3FreeInstance(c);
+    return found;
+}
+
+static void walks(int count) {
+    straight = 1;
+    double plain = walk(false, 0.0), with_events = walk(true, 0.0);
+    straight = 0;
+    for (int k = 0; k < count; k++) walk(false, plain), walk(true, with_events);
+}
+
 /* -------------------------------------------------------------------------------------------- any order */
 
 static uint64_t seed = 1;
@@ -337,7 +425,7 @@ int main(int count, char **word) {
     CHECK(
         !fmi3InstantiateScheduledExecution("one", token, NULL, false, false, NULL, quiet, NULL, NULL, NULL));
     if (count > 4) seed = strtoull(word[4], NULL, 10) * 2 + 1;
-    if (!strcmp(word[2], "legal")) legal();
+    if (!strcmp(word[2], "legal")) legal(), walks(3);
     if (!strcmp(word[2], "random")) random_calls(count > 3 ? atol(word[3]) : 10000);
     printf("fine\n");
     return 0;

@@ -217,6 +217,11 @@ class Variable:
     initial: bool = False  # parameters with fixed=false: unknowns of the initial equations
     span: Span | None = None
 
+    @property
+    def is_condition(self) -> bool:
+        """Is it the condition of a when-clause?"""
+        return self.name.startswith("$when")
+
 
 def renewed(variable: Variable, new: Callable[[int], int], *, binding: bool = True) -> Variable:
     """The variable with other expressions as its attributes, with its binding or without; itself if none changes."""

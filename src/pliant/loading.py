@@ -21,6 +21,7 @@ from pliant.structure.report import Structure
 if TYPE_CHECKING:
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
+    from pliant.ir import SortedSystem
     from pliant.solve.models.function import Function
 
 
@@ -185,6 +186,10 @@ def load_modelica(
 ) -> Model:
     """Modelica text through all packages: front end, structure, code, compiler."""
     chosen = structure_options(options)
-    found = sorted_model(source, name, path, tear, chosen, frontend)
-    numeric = GeneratedModel.compile(generate(found, chosen.form), found.system.digest)
-    return Model(numeric, structure=Structure(found, form=chosen.form))
+    return compiled_model(sorted_model(source, name, path, tear, chosen, frontend), chosen)
+
+
+def compiled_model(found: SortedSystem, options: StructureOptions) -> Model:
+    """Sorted equations through code and compiler."""
+    numeric = GeneratedModel.compile(generate(found, options.form), found.system.digest)
+    return Model(numeric, structure=Structure(found, form=options.form))

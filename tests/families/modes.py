@@ -249,7 +249,7 @@ FAMILY = Family(
     "networks of ideal diodes, thyristors and switches, chains with dry friction, against a complementarity solver",
     "all end, all agree",
     500,
-    4,
+    2,
     check,
     seed=0,
 )

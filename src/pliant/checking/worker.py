@@ -1,7 +1,7 @@
 """One example, as a program: ``python -m pliant.checking.worker``; the task as JSON on stdin, the answer on stdout.
 
-A line of JSON follows each stage that was passed, and one at the end. So whoever started it knows how far it came where
-it crashes or takes too long.
+A line of JSON follows each stage that was passed, and one at the end, so that the caller knows how far it came
+where it crashes or takes too long.
 """
 
 from __future__ import annotations
@@ -64,21 +64,16 @@ def run(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _stages(task: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     from pliant.checking.compare import compare, read_reference
-    from pliant.codegen.emit import generate
     from pliant.frontend.reading import read_flat
     from pliant.frontend.scalar.scalarize import scalarize
-    from pliant.model import Model
-    from pliant.solve.models.generated import GeneratedModel
+    from pliant.loading import compiled_model
     from pliant.structure.options import structure_options
     from pliant.structure.pipeline import sort_system
-    from pliant.structure.report import Structure
 
     flat = read_flat(task["source"], task["name"], task["path"], task["frontend"])
     yield "frontend", {}
     options = structure_options(None)
-    found = sort_system(scalarize(flat), options, [])
-    numeric = GeneratedModel.compile(generate(found, options.form), found.system.digest)
-    model = Model(numeric, structure=Structure(found, form=options.form))
+    model = compiled_model(sort_system(scalarize(flat), options, []), options)
     yield "structure", {"states": model.structure.n_states}
     reference = read_reference(Path(task["reference"])) if task["reference"] else None
     tolerance = flat.experiment.tolerance

@@ -99,8 +99,8 @@ def messages(emitter: Emitter) -> list[str]:
 
 
 def _told(emitter: Emitter, v: int) -> str:
-    name = emitter.variables[v].name
-    return "the condition of a when-clause" if name.startswith("$when") else name.removeprefix("$")
+    variable = emitter.variables[v]
+    return "the condition of a when-clause" if variable.is_condition else variable.name.removeprefix("$")
 
 
 def events_text(emitter: Emitter, first_message: int) -> str:
@@ -111,7 +111,7 @@ def events_text(emitter: Emitter, first_message: int) -> str:
     if events:
         variables, _ = read_by_f(emitter)
         in_f = [bool({one.variable, one.before} & variables) for one in events.memories]
-        conditions = [emitter.variables[one.variable].name.startswith("$when") for one in events.memories]
+        conditions = [emitter.variables[one.variable].is_condition for one in events.memories]
         lines.append(flag_array("memory_in_f", in_f, "f reads it"))
         lines.append(flag_array("memory_condition", conditions, "the condition of a when-clause"))
         for name in ("first", "numerator", "denominator"):

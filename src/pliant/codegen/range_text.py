@@ -120,7 +120,7 @@ class RangeText:
         return self.numbers[root]
 
     def _text(self, e: int) -> str:
-        """C text of a node whose operands were looked at."""
+        """C text of a node whose operands were checked."""
 
         def inverse(i: int) -> str | None:
             return self.e.c.inverse(i) if self.e.shared.fixed[i] else None

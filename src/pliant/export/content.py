@@ -44,6 +44,7 @@ class FmuContent:
     between: bool = True  # FMI 3: intermediate update
     input_degree: int = 3
     description: str = ""
+    files: tuple[tuple[str, bytes], ...] = ()  # more of the archive
 
     @cached_property
     def reference(self) -> dict[str, int]:

@@ -20,7 +20,8 @@ from pliant.export.description3 import Description3
 from pliant.export.documents import LICENSE, build_description, page
 from pliant.export.sources import SourceSet, source_set
 from pliant.export.table import AT_JUMP, model_file
-from pliant.export.variables import ExportCollector
+from pliant.export.terminals import find_terminals, terminals_file
+from pliant.export.variables import ExportCollector, ExportedVariable
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import linear_memory
 from pliant.solve.models.feedthrough import dependencies
@@ -124,10 +125,16 @@ def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
         indicators=tuple(collector.indicators()),
         derivatives=not algebraic,
         sources=("model.c", *sources.shell, *sources.runtime) if request.sources else (),
+        files=_terminals(variables, portable) if request.version != "2.0" else (),
     )
     n = len(portable.dependents)
     text = model_file(equations.text, content, request.solver, request.at_jump, sparse, n)
     return write_fmu(content, text, sources, request)
+
+
+def _terminals(variables: tuple[ExportedVariable, ...], portable: Portable) -> tuple[tuple[str, bytes], ...]:
+    found = find_terminals(variables, portable.equations.sorted.system)
+    return (("terminalsAndIcons/terminalsAndIcons.xml", terminals_file(found)),) if found else ()
 
 
 def _portable(model: NumericModel, request: ExportRequest) -> Portable:
@@ -181,6 +188,7 @@ def write_fmu(content: FmuContent, text: str, sources: SourceSet, request: Expor
         members |= {f"sources/{name}": file.read_bytes() for name, file in sources.files.items()}
         if content.version != "2.0":
             members["sources/buildDescription.xml"] = build_description(content)
+    members |= dict(content.files)
     members["documentation/index.html"] = page(content).encode()
     members["documentation/licenses/license.txt"] = LICENSE.encode()
     _write(members, request.path)

@@ -129,6 +129,15 @@ class StepInputs:
         return StepInputs(*(np.ascontiguousarray(one, dtype=kind) for one in (self.start, self.before, self.after)))
 
 
+JUMP_SHARE = 1e-9  # of a step: a jump as near to the end of a step lies on it
+JUMP_ROUNDING = 8 * 2.0**-52  # of t: times of models and t0 + k tau differ by rounding
+
+
+def jump_room(tau: float, t: float) -> float:
+    """How far a time that a model names may be from the end of a step, and is the same."""
+    return JUMP_SHARE * tau + JUMP_ROUNDING * abs(t)
+
+
 def step_times(scenario: Scenario, tau: float) -> Vector:
     """Start and ends of all steps."""
     assert scenario.stop is not None

@@ -79,12 +79,12 @@ class Happenings:
             self.words[events.initial] = "at the start"
         named = []
         for memory in events.memories:
-            name = self.variables[memory.variable].name
-            if name.startswith("$when"):
+            variable = self.variables[memory.variable]
+            if variable.is_condition:
                 self.words[memory.variable] = (
                     f"when {_line(memory.span)}" if memory.span else "when its condition holds"
                 )
-            elif not name.startswith("$"):
+            elif not variable.name.startswith("$"):
                 named.append(memory)
         self.discrete = [
             DiscreteInfo(self.variables[one.variable].name, self.changes(one.expression, one.span), one.span)

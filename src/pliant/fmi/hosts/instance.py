@@ -47,7 +47,7 @@ class FmuInstance(Instance):
         self.texts = model.texts
         self.refusal_hint = REFUSAL
         if model.layout.interface.needs_execution_tool:
-            self.refusal_hint = f"it needs the tool that made it ({model.fmu.description.tool or 'its maker tells'})"
+            self.refusal_hint = f"it needs the tool that made it ({model.fmu.description.tool or 'not named'})"
         self.heard: list[Message] = []
         self._held: list[FmuHost] = []  # what the finalizer gives back
         weakref.finalize(self, _give_back, self.pool, self._held).atexit = False

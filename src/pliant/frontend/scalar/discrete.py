@@ -26,7 +26,7 @@ from pliant.frontend.flat.expressions import (
 from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete
+from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
 from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
 
@@ -238,7 +238,7 @@ class Discretes:
         assert isinstance(node, FlatBuiltin)
         name = node.name
         if name == "der":
-            return self._of(node.operands[0], self.symbols.derivative_of, self._derivative)
+            return self._of(node.operands[0], self._derivative_of, self._derivative)
         if name in ("pre", "previous"):
             return self._past(node.operands[0])
         if name in ("edge", "change"):
@@ -247,6 +247,12 @@ class Discretes:
             return self.is_initial()
         shown = f"delay({next(self.delays)})" if name == "delay" else f"{name}()"
         return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
+
+    def _derivative_of(self, position: int) -> Value:
+        """der(v) of a variable; 0 of a parameter or constant."""
+        if is_parameter(self.flat.variables[position]):
+            return map1(lambda _: const(self.g, 0.0), self.symbols.value(position))
+        return self.symbols.derivative_of(position)
 
     def _derivative(self, e: int) -> int:
         """d/dt of an expression, by the chain rule."""

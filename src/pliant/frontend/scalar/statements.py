@@ -161,7 +161,8 @@ class BodyRunner:
 
     def _choose(self, item: FlatIf) -> None:
         """The branch that is known to hold, or every variable as the one that holds leaves it."""
-        run, undecided, last = self.run, [], item.otherwise
+        run, last = self.run, item.otherwise
+        undecided: list[tuple[int, tuple[FlatItem, ...]]] = []
         for branch in item.branches:
             condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)
@@ -294,7 +295,7 @@ def with_field(base: Value, number: int, value: Value) -> Value:
 
 @contextmanager
 def paused_events(run: Interpreter) -> Iterator[None]:
-    """Relations that are made here are looked at only: no events."""
+    """Relations that are made here are evaluated and give no events."""
     before, run.events = run.events, False
     try:
         yield

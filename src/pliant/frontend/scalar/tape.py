@@ -78,7 +78,7 @@ class Tape:
         self.quiet = set(self.reachable(roots))  # under noEvent and smooth
 
     def _mark_sections(self) -> None:
-        """Expressions over what algorithms set are evaluated anew wherever they stand."""
+        """Expressions over what algorithms set are evaluated again wherever they stand."""
         flat = self.flat
         run = [flat.algorithms[k] for k in sorted(self.sections)] + list(flat.initial_algorithms)
         targets = {v for section in run for v in targets_of(self, section)}

@@ -13,7 +13,7 @@ from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import add, const, mul, sub, var
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
-from pliant.realtime.code.events import discrete_part, steps_to_tick
+from pliant.realtime.code.events import Instant, discrete_part, steps_to_tick
 from pliant.realtime.code.first import StartPart
 from pliant.realtime.code.lower import Lowering, ModelPass
 from pliant.realtime.code.sample import sample_loop_rows
@@ -252,7 +252,9 @@ class StepBuilder:
     def _wide(self) -> Wide | None:
         if not self.w.in_float:
             return None
-        return Wide(self.w.shared, (self.w.clock, self.half_clock), self.w.out, self.w.narrow)
+        return Wide(
+            self.w.shared, (self.w.clock, self.half_clock, self.w.jump_time.variable), self.w.out, self.w.narrow
+        )
 
     def _start(self, jacobian: Mapping[Entry, int], f: Sequence[int]) -> StartPart:
         """What only the start computes."""
@@ -262,7 +264,8 @@ class StepBuilder:
             before = w.evaluate(w.leaves(), fresh=True)
             part.memories = [before.of(one.start) for one in events.memories]
         if events.initial >= 0 and (events.memories or events.actions):
-            part.initially = discrete_part(w, self.tau, is_initial=True)
+            part.initially = discrete_part(w, self.tau, Instant.INITIAL)
+            part.settling = discrete_part(w, self.tau, Instant.SETTLING)
         entries = {(i - n_states, j - n_states): e for (i, j), e in jacobian.items() if min(i, j) >= n_states}
         if entries and self.start.rows != ():
             order = eliminate(len(f) - n_states, entries, self.start.rows)
@@ -282,7 +285,7 @@ class StepBuilder:
     def _watched(self, f: Sequence[int]) -> list[int]:
         """Rows of f that do not depend on inputs or time except through x."""
         w = self.w
-        moved = {w.clock, *self.program.u, *self.input_before.values()}
+        moved = {w.clock, w.jump_time.variable, *self.program.u, *self.input_before.values()}
         for one in w.out:
             if any(v in moved for v in w.shared.uses(one.expression)):
                 moved.add(one.target)
@@ -291,7 +294,7 @@ class StepBuilder:
     def _check_leaves(self, systems: Sequence[StepSystem]) -> None:
         """Every variable that the step reads has a value."""
         w, p = self.w, self.program
-        known = {*p.x, *p.u, *p.p, w.clock, *w.guess.values(), *(w.relations[k] for k in w.kept)}
+        known = {*p.x, *p.u, *p.p, w.clock, w.jump_time.variable, *w.guess.values(), *(w.relations[k] for k in w.kept)}
         known |= {one.target for one in w.out} | {self.half_clock, *self.input_before.values()}
         known |= {v for one in systems for v in (*one.half, *one.half_tears)}
         known |= {v for one in w.s.events.memories for v in (one.variable, one.before)}

@@ -16,6 +16,7 @@ read each other's values of the round before, and pre(x) of a state that reinit 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from pliant.codegen.program import Statement, reset_place
 from pliant.errors import NotSupportedError
@@ -66,13 +67,21 @@ def steps_to_tick(clock: Clock, tau: float, t: float) -> int:
     return ahead if ahead > 0 else ahead % period
 
 
-def discrete_part(w: Lowering, tau: float, is_initial: bool = False) -> DiscretePart:
-    """Evaluate all events at the end of a step, or at the start where initial() holds."""
+class Instant(Enum):
+    """Where events are evaluated."""
+
+    STEP = "at the end of a step"
+    INITIAL = "at the start, where initial() holds"
+    SETTLING = "at the start behind that: conditions that have come to hold there have not risen"
+
+
+def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> DiscretePart:
+    """Evaluate all events once."""
     events, g = w.s.events, w.g
     if not events:
         return DiscretePart()
     kept = {var(g, one.variable): one.expression for one in events.kept}
-    point = _EventEvaluation(w, kept, is_initial)
+    point = _EventEvaluation(w, kept, instant)
     resets: dict[int, int] = {}
     for action in events.actions:
         place, value = reset_place(w.program, action)
@@ -91,11 +100,11 @@ def discrete_part(w: Lowering, tau: float, is_initial: bool = False) -> Discrete
 class _EventEvaluation(ModelPass):
     """The model at the end of a step, memories among its statements."""
 
-    def __init__(self, w: Lowering, kept: dict[int, int], is_initial: bool) -> None:
-        self.kept = kept
+    def __init__(self, w: Lowering, kept: dict[int, int], instant: Instant) -> None:
+        self.kept, self.instant = kept, instant
         self.new: dict[int, int] = {}  # variable with a memory -> its new value
         leaf = w.leaves()
-        if is_initial:
+        if instant is Instant.INITIAL:
             leaf[var(w.g, w.s.events.initial)] = w.one
         super().__init__(w, leaf, fresh=True, frozen=False, order=_order(w, kept))
 
@@ -110,6 +119,8 @@ class _EventEvaluation(ModelPass):
         self.new[one.variable] = value
         if one.variable not in w.loose:
             self.leaf[var(g, one.variable)] = value
+        if self.instant is Instant.SETTLING and w.variables[one.variable].is_condition:
+            self.leaf[var(g, one.before)] = self.leaf[var(g, one.variable)]
 
 
 def _order(w: Lowering, kept: dict[int, int]) -> list[Statement | int | Memory]:

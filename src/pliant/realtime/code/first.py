@@ -54,6 +54,7 @@ class StartPart:
 
     memories: list[int] = field(default_factory=list)  # values before the first event
     initially: DiscretePart | None = None  # events where initial() holds; None: nobody reads it
+    settling: DiscretePart | None = None  # ... and in the rounds behind it
     correction: list[int] = field(default_factory=list)  # of the algebraic unknowns in x: what is subtracted
 
 
@@ -79,9 +80,6 @@ class FirstText:
         arguments = [INSTANCE, GIVEN_INPUTS, *more]
         plan = FunctionPlan(text.w.shared, self.plan.statements, [targets])
         return StepWriter(text.c, name, plan, arguments, part=500, attribute="PL_ONCE")
-
-    def _clock(self) -> dict[str, str]:
-        return {"t": self.text.scalars(0)["t"]}
 
     def _settle(self) -> str:
         """Relations, loops and algebraic unknowns at the start."""
@@ -120,7 +118,7 @@ class FirstText:
             moved |= {x} != before;
         }}
 """
-        return out.write(self._clock(), {}) + (
+        return out.write(self.text.instant(), {}) + (
             f"\nstatic PL_ONCE void start_settle({self.head}) {{\n"
             f"    for (int pass = 0; pass < {PASSES}; pass++) {{\n{body}        if (!moved) return;\n    }}\n}}\n"
         )
@@ -133,30 +131,18 @@ class FirstText:
         out = []
         if self.part.memories:
             targets: list[Target] = [(MEMORIES.at(k), e) for k, e in enumerate(self.part.memories)]
-            out.append(self._writer("start_memories", targets, []).write(self._clock(), {}))
+            out.append(self._writer("start_memories", targets, []).write(self.text.instant(), {}))
         initially = ""
         if self.part.initially is not None:
             out.append(self.text.discrete("initial_update", self.part.initially, "PL_ONCE"))
             initially = f"    initial_update({self.call});\n" + f"    start_settle({self.call});\n" * bool(self.moves)
-        rounds = ROUNDS + 2 * len(discrete.memories)
-        moving = [
-            (local, array, size)
-            for local, array, size in ((NEW_X, X, self.text.n), (NEW_MEMORIES, MEMORIES, len(discrete.memories)))
-            if size
-        ]
-        keep = "".join(
-            f"        {layout.type(local.kind)} {local.name}[{size}];\n        {layout.taken(local, array, size)}\n"
-            for local, array, size in moving
-        )
-        same = " && ".join(layout.same(*one) for one in moving) or "1"
-        settle = f"        start_settle({self.call});\n" if self.moves else ""
-        out.append(f"""static PL_ONCE void start_rounds({self.head}) {{
-    for (int round = 0; round < {rounds}; round++) {{
-{keep}        discrete_update({self.call});
-{settle}        if ({same}) return;
-    }}
-}}
-""")
+        if self.part.settling is not None:
+            out.append(self.text.discrete("settling_update", self.part.settling, "PL_ONCE"))
+            out.append(self._rounds("settling_rounds", "settling_update", discrete))
+            initially += f"    settling_rounds({self.call});\n"
+        if not self.part.settling or discrete.periods:
+            out.append(self._rounds("start_rounds", "discrete_update", discrete))
+            initially += f"    start_rounds({self.call});\n" * (not self.part.settling)
         clocks = len(discrete.periods)
         hold = (
             f"    int count[{clocks}];\n    {layout.taken(HELD_COUNTERS, COUNTERS, clocks)}\n"
@@ -170,11 +156,31 @@ class FirstText:
             if clocks
             else ""
         )
-        out.append(
-            f"static PL_ONCE void start_events({self.head}) {{\n"
-            f"{hold}{initially}    start_rounds({self.call});\n{tick}}}\n"
-        )
+        out.append(f"static PL_ONCE void start_events({self.head}) {{\n{hold}{initially}{tick}}}\n")
         return "\n".join(out)
+
+    def _rounds(self, name: str, update: str, discrete: DiscretePart) -> str:
+        """Rounds of the events at the start, until nothing moves."""
+        layout = self.layout
+        rounds = ROUNDS + 2 * len(discrete.memories)
+        moving = [
+            (local, array, size)
+            for local, array, size in ((NEW_X, X, self.text.n), (NEW_MEMORIES, MEMORIES, len(discrete.memories)))
+            if size
+        ]
+        keep = "".join(
+            f"        {layout.type(local.kind)} {local.name}[{size}];\n        {layout.taken(local, array, size)}\n"
+            for local, array, size in moving
+        )
+        same = " && ".join(layout.same(*one) for one in moving) or "1"
+        settle = f"        start_settle({self.call});\n" if self.moves else ""
+        return f"""static PL_ONCE void {name}({self.head}) {{
+    for (int round = 0; round < {rounds}; round++) {{
+{keep}        {update}({self.call});
+{settle}        if ({same}) return;
+    }}
+}}
+"""
 
     def functions(self) -> str:
         """All that X_init calls, then itself."""

@@ -18,9 +18,11 @@ from pliant.expr.build import add, div, mul, operands, rebuild, sub, value_of, v
 from pliant.expr.walk import memoised
 from pliant.ir import PLAIN, Op, SortedSystem
 from pliant.realtime.code.algebra import Algebra, Factors
+from pliant.realtime.code.jump_time import JumpTime
 from pliant.realtime.sparsing.elimination import eliminate
 
 LARGEST_POWER = 8  # integer exponents up to this become products
+_COMPARISONS = (Op.LT, Op.LE, Op.EQ, Op.NE)
 
 
 def check_supported(s: SortedSystem) -> None:
@@ -81,6 +83,8 @@ class Lowering(Algebra):
         self.newton_steps = newton_steps
         self.loop_rows: Mapping[int, Sequence[int]] = {}  # loop -> row of each column's pivot
         self.clock = self.temporary("time")
+        discrete = {v for one in s.events.memories for v in (one.variable, one.before)}
+        self.jump_time = JumpTime(self, self.clock, discrete | {one.tick for one in s.events.clocks})
         self.relations = [self.temporary(f"relation_{k + 1}") for k in range(len(self.s.relations))]
         self.integers = set(self.relations)  # variables that are 0 or 1
         self.kept: list[int] = []  # relations with memory
@@ -183,6 +187,8 @@ class Lowering(Algebra):
                 either = rebuild(g, Op.AND, (new[0], new[1]))
                 other = rebuild(g, Op.AND, (rebuild(g, Op.NOT, (new[0],)), new[2]))
                 return rebuild(g, Op.OR, (either, other))
+            if op in _COMPARISONS:
+                new = tuple([self.jump_time.of(a) for a in new])
             return i if new == old else rebuild(g, op, (*node[1 : 1 + PLAIN.get(op, 0)], *new))
 
         return memoised(e, memo, below, value)
@@ -266,7 +272,8 @@ class ModelPass:
     def comparison(self, k: int) -> int:
         """Relation k at this point."""
         r = self.w.s.relations[k]
-        return rebuild(self.g, Op.LT if r.strict else Op.LE, (self.of(r.lhs), self.of(r.rhs)))
+        sides = tuple([self.w.jump_time.of(self.of(e)) for e in (r.lhs, r.rhs)])
+        return rebuild(self.g, Op.LT if r.strict else Op.LE, sides)
 
     def _assign_relation(self, k: int) -> None:
         w = self.w

@@ -58,15 +58,19 @@ class Operations:
         return self - (zero - other)
 
 
-def count_operations(plan: FunctionPlan, clocks: Collection[int] = (), wide: Wide | None = None) -> Operations:
+def count_operations(
+    plan: FunctionPlan, clocks: Collection[int] = (), wide: Wide | None = None, jump_time: tuple[int, int] = (-1, -1)
+) -> Operations:
     """Operations of a plan; constants of the simulation are computed before and count nothing.
 
-    ``clocks``: variables that are times, formed by a product and a sum; ``wide``: what is computed in double.
+    ``clocks``: variables that are times, formed by a product and a sum; ``wide``: what is computed in double;
+    ``jump_time``: the variable te of comparisons, and the clock that it is formed of.
     """
     g = plan.g
     out = Operations()
     stack = [e for item in plan.items for e in item.roots]
     seen: set[int] = set()
+    times: set[int] = set()
     while stack:
         i = stack.pop()
         node = g.nodes[i]
@@ -74,14 +78,18 @@ def count_operations(plan: FunctionPlan, clocks: Collection[int] = (), wide: Wid
         if i in seen or plan.is_fixed(i):
             continue
         seen.add(i)
-        if op == Op.VAR and node[1] in clocks:
-            out.add, out.mul, out.double = out.add + 1, out.mul + 1, out.double + 2 * (wide is not None)
+        if op == Op.VAR and node[1] == jump_time[0] >= 0:
+            times.add(jump_time[1])
+            out = out + Operations(add=2, mul=1, neg=1, compare=1, select=1, double=6 * (wide is not None))
+        elif op == Op.VAR and node[1] in clocks:
+            times.add(node[1])
         if op <= Op.ARG:
             continue
         stack.extend(operands(g, i))
         _count(out, op)
         out.double += wide is not None and (wide.is_wide(i) or wide.takes(i))
-    return out
+    k = len(times)
+    return out + Operations(add=k, mul=k, double=2 * k * (wide is not None))
 
 
 def _count(out: Operations, op: int) -> None:

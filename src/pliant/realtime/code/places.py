@@ -35,6 +35,7 @@ STEP, START = of_instance("step", ValueKind.STEPS), of_instance("t0", ValueKind.
 
 # local to one step
 TIME, HALF_TIME = Array("t", kind=ValueKind.WIDE), Array("th", kind=ValueKind.WIDE)
+JUMP_TIME = Array("te", kind=ValueKind.WIDE)  # that comparisons read
 WORK, WIDE_WORK = Array("w"), Array("ww", kind=ValueKind.WIDE)
 CHANGE, NEW_TEARS, NEW_RELATIONS = Array("dx"), Array("z"), Array("r")
 LEVEL, REST = Array("level"), Array("rest")

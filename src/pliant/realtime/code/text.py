@@ -16,6 +16,7 @@ from pliant.realtime.code.events import DiscretePart
 from pliant.realtime.code.first import FirstText
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.header import driver_text, header_text
+from pliant.realtime.code.jump_time import jump_time
 from pliant.realtime.code.monitor import PIVOT, RIGHT, MonitorText
 from pliant.realtime.code.operations import Operations, count_operations
 from pliant.realtime.code.places import (
@@ -32,6 +33,7 @@ from pliant.realtime.code.places import (
     HALF_TIME,
     INPUTS,
     INSTANCE,
+    JUMP_TIME,
     LAST_INPUTS,
     LEVEL,
     MEMORIES,
@@ -103,7 +105,7 @@ class StepText:
         places |= {v: X.at(i) for i, v in enumerate(p.x)}
         places |= {v: INPUTS.at(j) for j, v in enumerate(p.u)}
         places |= {v: PARAMETERS.at(k) for k, v in enumerate(p.p)}
-        places |= {w.clock: TIME.at(), plan.half_clock: HALF_TIME.at()}
+        places |= {w.clock: TIME.at(), plan.half_clock: HALF_TIME.at(), w.jump_time.variable: JUMP_TIME.at()}
         number = {v: j for j, v in enumerate(p.u)}
         places |= {v: LAST_INPUTS.at(number[u]) for u, v in plan.input_before.items()}
         places |= {v: TEARS.at(k) for k, v in enumerate(w.guess.values())}
@@ -127,9 +129,15 @@ class StepText:
         tau, at = self.layout.literal(self.plan.tau, ValueKind.WIDE), self.layout.place
         start, step = at(START.at()), at(STEP.at())
         out = {TIME.name: f"{start} + (double)({step}{f' + {ahead}' if ahead else ''}) * {tau}"}
+        if self.w.jump_time.variable >= 0:
+            out[JUMP_TIME.name] = jump_time(self.plan.tau, TIME.name, "-" if ahead else "+")
         if self.plan.options.order == 2 and ahead >= 0:
             out[HALF_TIME.name] = f"{start} + ((double){step} + 0.5) * {tau}"
         return out
+
+    def instant(self) -> dict[str, str]:
+        """The same where no step is taken."""
+        return {name: value for name, value in self.scalars(0).items() if name != HALF_TIME.name}
 
     def _writer(self, name: str, targets: Sequence[Target], more: Sequence[Argument], exported: bool) -> StepWriter:
         arguments = [INSTANCE, GIVEN_INPUTS, *more]
@@ -306,7 +314,7 @@ class StepText:
         arguments = [READ_ONLY, GIVEN_INPUTS, Argument("y", StructArray.OUTPUTS)]
         step_plan = FunctionPlan(self.w.shared, plan.statements, [targets])
         writer = StepWriter(self.c, f"{n}_get_outputs", step_plan, arguments, part=plan.options.part, exported=True)
-        return writer.write({"t": self.scalars(0)["t"]}, {})
+        return writer.write(self.instant(), {})
 
     def _parameters(self) -> str:
         """Defaults; derived constants; divisors that must not be zero."""
@@ -354,7 +362,8 @@ class StepText:
         roots = [one.expression for one in self.plan.statements] + [e for _, _, e in self.plan.outputs]
         roots += [e for e, _, _ in self.w.s.pivots] + list(self.c.constants) + [e for _, e in self.plan.kept]
         roots += [e for one in self.plan.systems for right in one.rights for e in right]
-        parts = [self.plan.discrete, self.plan.first.initially or DiscretePart()]
+        first = self.plan.first
+        parts = [self.plan.discrete, first.initially or DiscretePart(), first.settling or DiscretePart()]
         roots += [e for part in parts for e in (*part.memories, *(e for _, e in part.resets))]
         roots += [*self.plan.first.memories, *self.plan.first.correction]
         for i in reachable(self.c.g, roots):
@@ -458,9 +467,10 @@ def operations_of(plan: StepPlan, monitor: MonitorText | None) -> dict[str, Oper
     nowhere = Array("").at()
 
     def count(expressions: Iterable[int]) -> Operations:
-        clocks = (plan.lowering.clock, plan.half_clock)
-        targets = [(nowhere, e) for e in expressions]
-        return count_operations(FunctionPlan(plan.lowering.shared, plan.statements, [targets]), clocks, plan.wide)
+        w = plan.lowering
+        function = FunctionPlan(w.shared, plan.statements, [[(nowhere, e) for e in expressions]])
+        jump_time = (w.jump_time.variable, w.clock)
+        return count_operations(function, (w.clock, plan.half_clock), plan.wide, jump_time)
 
     def of_system(system: StepSystem) -> list[Operations]:
         kept = [e for _, e in plan.kept]

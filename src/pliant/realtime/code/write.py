@@ -21,9 +21,10 @@ from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
 from pliant.codegen.places import Argument, Place, Source, ValueKind
 from pliant.codegen.plan import FunctionPlan, Key, PlanItem
+from pliant.expr.build import reachable
 from pliant.ir import OP_NAME, Graph, Op, Table, Variable
 from pliant.realtime.code.fixed import fixed
-from pliant.realtime.code.places import CONSTANTS, WIDE_CONSTANTS, WIDE_WORK, WORK, StepLayout
+from pliant.realtime.code.places import CONSTANTS, JUMP_TIME, WIDE_CONSTANTS, WIDE_WORK, WORK, StepLayout
 from pliant.realtime.code.wide import Wide
 
 PART = 3000  # items of a function that stays whole
@@ -319,6 +320,12 @@ class StepWriter:
         declared = "" if key in self.slots else f"const {kind} "
         return f"    {declared}{left} = {text};"
 
+    def _reads(self, place: Place) -> bool:
+        """Does an expression of the function read it?"""
+        nodes, places = self.c.g.nodes, self.c.places
+        inside = reachable(self.c.g, [e for item in self.plan.items for e in item.roots])
+        return any(nodes[i][0] == Op.VAR and places.get(nodes[i][1]) == place for i in inside)
+
     def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "", first: str = "") -> str:
         """All C functions, the one that is called last.
 
@@ -326,6 +333,8 @@ class StepWriter:
         ``after`` ends its body.
         """
         real, wide = self.real, self.wide
+        if JUMP_TIME.name in scalars and not self._reads(JUMP_TIME.at()):
+            scalars = {name: value for name, value in scalars.items() if name != JUMP_TIME.name}
         before = first + "".join(f"    const {wide} {name} = {value};\n" for name, value in scalars.items())
         before += "".join(f"    {real} {name}[{size}];\n" for name, size in arrays.items())
         before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, SingularError, UnknownNameError
 from pliant.expr.evaluate import parameter_values
-from pliant.realtime.scenario import Scenario, StepInputs, step_times
+from pliant.realtime.scenario import Scenario, StepInputs, jump_room, step_times
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
 from pliant.realtime.sparsing.spectrum import singular_hint
 from pliant.solve.binding import runtime
@@ -125,9 +125,9 @@ class Walker:
             self._crossed[k] = WINDOW if (before[i] - at) * (x[i] - at) < 0.0 else max(crossed - 1, 0)
         return x
 
-    def evaluate(self, t: float, x: Matrix, u: Matrix | None = None) -> tuple[Matrix, Matrix]:
+    def evaluate(self, t: float, x: Matrix, u: Matrix | None = None, side: int = 1) -> tuple[Matrix, Matrix]:
         """f and the entries of Df at (t, x), t the end of a step; with these inputs, or those from t on."""
-        self.refresh(t, x, u)
+        self.refresh(t, x, u, side)
         f = self._rhs(t, x)
         self.point.derivatives(x, f)
         return f, self._values.copy()
@@ -141,13 +141,15 @@ class Walker:
                 raise
             raise self._not_a_number(t, self.model.names.x[failure.index]) from error
 
-    def refresh(self, t: float, x: Matrix, u: Matrix | None = None) -> None:
-        """Inputs and relations at (t, x), t the end of a step; discrete variables hold."""
+    def refresh(self, t: float, x: Matrix, u: Matrix | None = None, side: int = 1) -> None:
+        """Inputs and relations at (t, x), t the end of a step; discrete variables hold. ``side``: 1, relations see what
+        time changes at t; -1: they do not."""
         sim = self.sim
         self.point.t = t
         self._set_inputs(t, self.inputs_from(self._steps_at(t)) if u is None else u)
         if not self._has_relations:
             return
+        t = self._beside(t, side)
         if self._has_memory:
             self.model.settle(sim.instance, t, x, sim.u)
             return
@@ -155,6 +157,10 @@ class Walker:
         call = runtime.EVENT_CALL(self.model.struct.event)
         # no roots given: relations exactly as they stand, without the band around a root where solvers hold them
         call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
+
+    def _beside(self, t: float, side: int) -> float:
+        """t, a little before it or behind it, as written code compares it."""
+        return t if self.model.equations is None else t + side * jump_room(self.tau, t)
 
     def hold(self, memories: Matrix) -> None:
         """Give discrete variables these values."""
@@ -173,7 +179,10 @@ class Walker:
         self._set_inputs(t, self.inputs_from(self._steps_at(t)))
         after, info = x.copy(), runtime.EventInfoStruct()
         call = runtime.EVENT_CALL(self.model.struct.event)
-        status = call(self.sim.instance.address, t, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info))
+        at = self._beside(t, 1)
+        status = call(
+            self.sim.instance.address, at, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info)
+        )
         if status != runtime.OK:
             words = self.model.error_text(self.sim.instance)
             raise ModelEvaluationError(
@@ -231,7 +240,7 @@ class Walker:
         done = self._steps_at(t) - 1
         end = self.inputs.before[done]
         if self.order == 1:
-            f, values = self.last = self.evaluate(t, x, end)
+            f, values = self.last = self.evaluate(t, x, end, -1)
         else:
             begin = self.inputs_from(done)
             f, values = self.last = self.evaluate(self.scenario.start + done * self.tau, x, begin)

@@ -264,6 +264,9 @@ def _fill(core: Core, table: ClassTable) -> None:
             if node.name in own:
                 text = f"`{node.name}` is declared twice in `{core.entry.full_name}`"
                 raise problem(text, node, rule="5.6", hint="rename one of them")
+            if node.name == "time":
+                text = "`time` is the time itself: nothing else can have its name"
+                raise problem(text, node, rule="3.6.7", hint="choose another name")
             own[node.name] = ClassMember(node.name, node, layer, None, bool(node.prefixes & PROTECTED))
     others = [name for name, one in core.entry._members.items() if one is not None]  # of other texts, by `within`
     for name in (*(core.entry.files if core.entry.folder is not None else ()), *others):
@@ -286,8 +289,16 @@ def _fill(core: Core, table: ClassTable) -> None:
         ordered.setdefault(name, element)
         if name in inherited:
             _replace(core, inherited[name], element)
+        elif element.node is not None and _replaces(element.node):
+            text = f"`{name}` is redeclared in `{core.entry.full_name}`, but no base class has it"
+            raise problem(text, element.node, rule="7.3", hint=nearest(name, inherited) or "remove `redeclare`")
     table.elements = ordered
     layer.names = set(ordered)
+
+
+def _replaces(node: Any) -> bool:
+    """`redeclare ...` or `model extends ...` as an element."""
+    return bool(node.prefixes & REDECLARE) or (isinstance(node, LongClass) and node.is_extension)
 
 
 def _replace(core: Core, old: ClassMember, new: ClassMember) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse, Core
 from pliant.frontend.modelica.instances.mods import Mod
 from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.syntax.faults import error_of
+from pliant.frontend.modelica.syntax.restrictions import class_faults
 from pliant.frontend.modelica.syntax.tree import (
     FINAL,
     INNER,
@@ -45,6 +47,9 @@ def check_core(core: Core) -> None:
     if body is None or core.builtin:
         return
     kind = core.kind
+    faults = class_faults(definition)
+    if faults:
+        raise error_of(faults)
     for layer in core.table.layers[1:]:
         base = layer.entry.definition
         allowed = _BASES.get(kind)
@@ -222,7 +227,7 @@ def _check_flow_record(inst: Any) -> None:
             inner = found.instance
             functions = [inner.class_member(key) for key, one in inner.table.elements.items() if one.is_class]
         counts = [
-            sum(not one.is_class and one.node.causality == "input" for one in each.core.table.elements.values())  # type: ignore[union-attr]
+            sum(not one.is_class and one.node.causality == "input" for one in each.core.table.elements.values())
             for each in functions
             if each is not None
         ]

@@ -1,0 +1,74 @@
+"""Binaries for other machines: of the right kind, complete, and for Windows run under wine.
+
+The first build for a platform compiles its C library as well, so the suite makes one of them; all five are a figure of
+``benchmarks/export.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import fmpy
+import numpy as np
+import pytest
+from support import RUNTIME
+from support_binaries import functions_of
+from support_export import function_names, model, token_of, unpacked
+from test_runtime_c import compiler
+
+STOP, STEPS = 1.27, 40
+PLATFORMS = {"x86_64-windows": "Hybrid.dll", "x86_64-linux": "Hybrid.so"}
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("ziglang")
+    target = tmp_path_factory.mktemp("platforms") / "hybrid.fmu"
+    return model("hybrid").export_fmu(target, platforms=list(PLATFORMS))
+
+
+def test_files_and_functions(path: Path) -> None:
+    for platform, name in PLATFORMS.items():
+        data = (unpacked(path) / "binaries" / platform / name).read_bytes()
+        assert functions_of(platform, data) == function_names("3.0")
+        assert len(data) < 500_000
+
+
+def program(command: list[str], folder: Path, name: str) -> None:
+    source, include = str(RUNTIME / "tests" / "load_fmi3.c"), f"-I{RUNTIME / 'fmi'}"
+    words = [*command, "-std=c99", include, source, "-o", name]
+    made = subprocess.run(words, check=False, capture_output=True, text=True, cwd=folder)
+    assert made.returncode == 0, made.stderr
+
+
+def test_the_windows_binary_runs_as_the_one_here(path: Path, tmp_path: Path) -> None:
+    """One program loads both binaries, and prints a run, with its second half repeated from a saved state."""
+    wine = shutil.which("wine64") or shutil.which("wine")
+    if wine is None:
+        pytest.skip("no wine")
+    description = fmpy.read_model_description(str(path))
+    names = ("T", "'my T'", "ring", "y", "sampled")
+    places = {one.name: str(one.valueReference) for one in description.modelVariables}
+    program([sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu"], tmp_path, "load.exe")
+    program([compiler(), "-D_GNU_SOURCE", "-ldl"], tmp_path, "load")
+    folder = unpacked(path) / "binaries"
+    words = [token_of(path), str(STOP), str(STEPS), *(places[name] for name in names)]
+    here = [str(tmp_path / "load"), str(folder / "x86_64-linux" / "Hybrid.so"), *words]
+    there = [wine, str(tmp_path / "load.exe"), f"Z:{folder / 'x86_64-windows' / 'Hybrid.dll'}", *words]
+    quiet = os.environ | {"WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all", "DISPLAY": ""}
+    rows = []
+    for command in (here, there):
+        ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, env=quiet)
+        assert ran.returncode == 0, (ran.stdout + ran.stderr)[-2000:]
+        rows.append([[float(one) for one in line.split()] for line in ran.stdout.splitlines()])
+    assert len(rows[0]) == STEPS + 1
+    values, other = (np.array(one[:-1]) for one in rows)
+    assert np.abs(values - other).max() <= 1e-9 * np.abs(values).max()
+    assert rows[0][-1] == pytest.approx(rows[1][-1], rel=1e-12)
+    result = model("hybrid").simulate(stop=STOP, rtol=1e-10, points=STEPS + 1)
+    assert np.abs(values[:, 0] - result["T"][1:]).max() <= 1e-5 * np.ptp(result["T"])
