@@ -17,6 +17,7 @@ import against_cvode
 import batch
 import export
 import fmi
+import frontend
 import generated_code
 import heat
 import increments_figures
@@ -382,6 +383,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "targets": lambda quick: [Figure(*row) for row in target_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
+    "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
     "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),

@@ -69,7 +69,7 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.values import Rec, scalars
+from pliant.frontend.scalar.values import Rec, Value, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
@@ -129,7 +129,7 @@ class EventBuilder:
         self.memories: list[Memory] = []
         self.actions: list[Action] = []
         #: condition and point of a loop -> node that is true when it rises
-        self.triggers: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.triggers: dict[tuple[int, tuple[Value, ...]], int] = {}
         self.floors: dict[int, int] = {}
         self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
 
@@ -328,7 +328,9 @@ class EventBuilder:
 
     def rise(self, which: int, span: Span | None) -> int:
         """True in the round of an event in which a condition becomes true."""
-        point = tuple(self.run.points) if self.run.tape.depends[which] >> 2 else ()  # in a loop, one each
+        point: tuple[Value, ...] = (
+            tuple(self.run.points) if self.run.tape.depends[which] >> 2 else ()
+        )  # in a loop, one each
         known = self.triggers.get((which, point))
         if known is not None:
             return known

@@ -179,7 +179,8 @@ class _Builder:
 
     def _choice(self, item: FlatIf, into: list[Equation], point: tuple[int, ...]) -> None:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
-        run, undecided, last = self.run, [], item.otherwise
+        run, last = self.run, item.otherwise
+        undecided: list[tuple[int, list[Equation]]] = []
         for branch in item.branches:
             condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)

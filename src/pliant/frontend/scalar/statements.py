@@ -161,7 +161,8 @@ class BodyRunner:
 
     def _choose(self, item: FlatIf) -> None:
         """The branch that is known to hold, or every variable as the one that holds leaves it."""
-        run, undecided, last = self.run, [], item.otherwise
+        run, last = self.run, item.otherwise
+        undecided: list[tuple[int, tuple[FlatItem, ...]]] = []
         for branch in item.branches:
             condition = run.condition(branch.condition, guarded=bool(undecided))
             known = run.decided(condition)

@@ -388,7 +388,8 @@ def _string(run: Interpreter, number: int, given: tuple[int, ...]) -> Step:
             x = literals[int(x) - 1] if 1 <= x <= len(literals) else str(int(x))
         elif of.base is not BaseType.STRING:
             x = bool(x) if of.base is BaseType.BOOLEAN else int(x) if of.base is BaseType.INTEGER else x
-        length, left, digits, form = (*options, *(0, True, 6, "")[len(options) :])
+        defaults: list[Any] = [0, True, 6, ""]
+        length, left, digits, form = [*options, *defaults[len(options) :]]
         values[number] = as_text(x, digits=int(digits), length=int(length), left=bool(left), form=form)
 
     return step

@@ -62,8 +62,7 @@ class _Relation:
 def solve_clocks(builder: FlatBuilder) -> None:
     """Replace clocks and their operators; nothing is done where there are none."""
     if any(of.base is BaseType.CLOCK for of in builder.types) or any(
-        node.__class__ is FlatBuiltin and node.name in OPERATORS  # type: ignore[union-attr]
-        for node in builder.nodes
+        node.__class__ is FlatBuiltin and node.name in OPERATORS for node in builder.nodes
     ):
         _Clocks(builder).run()
 
@@ -235,7 +234,7 @@ class _Clocks:
 
     def _number(self, e: int, span: Span | None) -> float:
         try:
-            return self.numbers.value(e)
+            return float(self.numbers.value(e))
         except NoNumber as unknown:
             raise NotSupportedError(
                 f"{span}: a clock depends on {unknown}, which is not known before the simulation",

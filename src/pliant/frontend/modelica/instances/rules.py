@@ -227,7 +227,7 @@ def _check_flow_record(inst: Any) -> None:
             inner = found.instance
             functions = [inner.class_member(key) for key, one in inner.table.elements.items() if one.is_class]
         counts = [
-            sum(not one.is_class and one.node.causality == "input" for one in each.core.table.elements.values())  # type: ignore[union-attr]
+            sum(not one.is_class and one.node.causality == "input" for one in each.core.table.elements.values())
             for each in functions
             if each is not None
         ]
