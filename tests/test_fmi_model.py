@@ -324,3 +324,17 @@ def test_kind_is_for_fmus_only() -> None:
 def test_structural_parameters_ask_for_no_more_than_can_be() -> None:
     with pliant.load(fmu("arrays", "3.0")) as model, pytest.raises(pliant.ArgumentError, match="more than 10000000"):
         model.simulate(stop=1.0, parameters={"rows": 10**9})
+
+
+def test_integers_of_64_bits() -> None:
+    """The largest ones stay what they are; what floating-point numbers cannot keep is refused."""
+    largest = {"int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1)}
+    with pliant.load(fmu("types", "3.0")) as model:
+        for name, (low, high) in largest.items():
+            for value in (low, high):
+                result = model.simulate(stop=0.1, inputs={f"{name}_in": ([0.0, 1.0], [value, value])})
+                assert result.final[f"{name}_out"] == float(value)
+    with pliant.load(fmu("arrays", "3.0")) as model:
+        for value, words in ((2**53 + 1, "neighbours"), (2**64, "does not fit"), (10**400, "finite")):
+            with pytest.raises(pliant.ArgumentError, match=words):
+                model.simulate(stop=0.1, parameters={"rows": value})

@@ -124,7 +124,13 @@ def target_report() -> pliant.TargetReport:
     )
 
 
+def library_row() -> pliant.LibraryRow:
+    return pliant.LibraryRow(name="P.Examples.A", frontend=True, structure=False, error="singular")
+
+
 THINGS: dict[str, Callable[[], Any]] = {
+    "LibraryRow": library_row,
+    "LibraryReport": lambda: pliant.LibraryReport(folder="P", rows=(library_row(),)),
     "Model": plant,
     "ode": lambda: pliant.ode(pendulum, [1.0, 0.0], roots=pliant.Root(falling)),
     "Result": run,

@@ -6,11 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SET3_(TYPE, c_type, name)                                                                            \
+/* Reals of 2^63 and 2^64 stand for the largest integers, which they are closest to. */
+#define TWO_63 9223372036854775808.0
+static uint64_t closest_uint64(double value) {
+    return value >= 2.0 * TWO_63 ? UINT64_MAX : (uint64_t)value;
+}
+static int64_t closest_int64(double value) {
+    return value >= TWO_63 ? INT64_MAX : (int64_t)value;
+}
+
+#define SET3_(TYPE, c_type, name, convert)                                                                   \
     case TYPE: {                                                                                             \
         c_type *to = f->scratch;                                                                             \
         if (!f->f3.set_##name) return pl_fmu_status(f, PL_FMU_ABSENT, PL_CALL3_set_##name);                  \
-        for (size_t i = 0; i < count; i++) to[i] = (c_type)value[i];                                         \
+        for (size_t i = 0; i < count; i++) to[i] = convert(value[i]);                                        \
         return pl_fmu_status(                                                                                \
             f, PL_FMU_CALL(f, PL_CALL3_set_##name, f->f3.set_##name(f->instance, reference, m, to, count)),  \
             PL_CALL3_set_##name);                                                                            \
@@ -70,16 +79,16 @@ static pl_status set3(pl_fmu *f, int type, const uint32_t *reference, size_t m, 
             PL_CALL3_set_float64);
     }
     switch (type) {
-        SET3_(PL_FMU_FLOAT32, float, float32)
-        SET3_(PL_FMU_INT8, int8_t, int8)
-        SET3_(PL_FMU_UINT8, uint8_t, uint8)
-        SET3_(PL_FMU_INT16, int16_t, int16)
-        SET3_(PL_FMU_UINT16, uint16_t, uint16)
-        SET3_(PL_FMU_INT32, int32_t, int32)
-        SET3_(PL_FMU_UINT32, uint32_t, uint32)
-        SET3_(PL_FMU_INT64, int64_t, int64)
-        SET3_(PL_FMU_UINT64, uint64_t, uint64)
-        SET3_(PL_FMU_BOOLEAN, bool, boolean)
+        SET3_(PL_FMU_FLOAT32, float, float32, (float))
+        SET3_(PL_FMU_INT8, int8_t, int8, (int8_t))
+        SET3_(PL_FMU_UINT8, uint8_t, uint8, (uint8_t))
+        SET3_(PL_FMU_INT16, int16_t, int16, (int16_t))
+        SET3_(PL_FMU_UINT16, uint16_t, uint16, (uint16_t))
+        SET3_(PL_FMU_INT32, int32_t, int32, (int32_t))
+        SET3_(PL_FMU_UINT32, uint32_t, uint32, (uint32_t))
+        SET3_(PL_FMU_INT64, int64_t, int64, closest_int64)
+        SET3_(PL_FMU_UINT64, uint64_t, uint64, closest_uint64)
+        SET3_(PL_FMU_BOOLEAN, bool, boolean, (bool))
     default:
         return PL_ARGUMENT;
     }

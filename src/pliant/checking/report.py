@@ -42,6 +42,11 @@ class LibraryRow:
     error_class: str = ""
     seconds: float = 0.0  # of CPU, without the C compiler; where time ran out, of the clock
 
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, for machines."""
+        found: dict[str, Any] = plain(vars(self))
+        return found
+
 
 def fail(row: LibraryRow, error_class: str, error: str, stage: str = "") -> None:
     """The first stage that was not passed failed; ``stage``: this one, those before it are passed."""

@@ -13,7 +13,7 @@ from pliant.cli.app import app
 from pliant.cli.arguments import AsJson
 
 
-@app.command("check-library", short_help="Simulate all examples of a Modelica library and compare with references.")
+@app.command("check-library", short_help="Simulate the examples of a library, against references.")
 def check_library(
     folder: Annotated[Path, typer.Argument(help="Folder of a package, or of several.", metavar="DIR")],
     *,

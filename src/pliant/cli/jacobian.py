@@ -32,7 +32,7 @@ from pliant.cli.arguments import (
 )
 
 
-@app.command(short_help="Check a model's Jacobian: bad increments, noise, kinks, jumps.")
+@app.command(short_help="Check a Jacobian: bad increments, noise, kinks, jumps.")
 def jacobian(
     file: File,
     *,

@@ -70,7 +70,7 @@ Target = Annotated[
 Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other methods of choosing a pattern.")]
 
 
-@app.command(short_help="Turn a model into C with constant work per step, and check it.")
+@app.command(short_help="Turn a model into checked C with constant work per step.")
 def realtime(
     file: ModelFile,
     *,

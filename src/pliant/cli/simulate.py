@@ -47,7 +47,7 @@ from pliant.cli.arguments import (
 )
 
 
-@app.command(short_help="Run a model (Modelica, C, FMU); show, plot and save what it does.")
+@app.command(short_help="Run a model (Modelica, C, FMU); show, plot, save results.")
 def simulate(
     file: File,
     *,

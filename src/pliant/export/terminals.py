@@ -13,7 +13,7 @@ from pliant.export.content import attributes, xml_file
 from pliant.export.variables import ExportedVariable
 from pliant.expr.build import variables_of
 from pliant.frontend.flat.model import instance_path
-from pliant.ir import System
+from pliant.ir import ScalarModel
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Terminal:
     members: tuple[Member, ...]
 
 
-def flows(system: System) -> set[str]:
+def flows(system: ScalarModel) -> set[str]:
     """Names of the variables in flow balances."""
     found: set[int] = set()
     for one in system.equations:
@@ -42,7 +42,7 @@ def flows(system: System) -> set[str]:
     return {system.variables[v].name for v in found if v >= 0}
 
 
-def find_terminals(variables: tuple[ExportedVariable, ...], system: System) -> tuple[Terminal, ...]:
+def find_terminals(variables: tuple[ExportedVariable, ...], system: ScalarModel) -> tuple[Terminal, ...]:
     """Connectors among the variables, in the order of their first one."""
     flowing = flows(system)
     names = [name for one in variables for name in (one.name, *(other.name for other in one.aliases))]

@@ -157,21 +157,30 @@ class Settable:
             raise ArgumentError(f"{told} must be True or False, not {value!r}", hint="True, False, 0 or 1")
         if is_truth or not isinstance(value, (int, float, np.integer, np.floating)):
             raise ArgumentError(f"{told} must be a number, not {value!r}", hint="a number without quotes and units")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
             raise ArgumentError(f"{told} must be finite, not {number}", hint="give a finite number")
         if one.base == "real":
             if one.type == "Float32" and abs(number) > float(np.finfo(np.float32).max):
                 raise ArgumentError(f"{told}: {number:g} is too large for a Float32", hint="a smaller number")
             return number
-        return self._whole(told, one, number)
+        exact = int(value) if isinstance(value, (int, np.integer)) else number
+        return self._whole(told, one, number, exact)
 
-    def _whole(self, told: str, one: FmuVariable, number: float) -> float:
+    def _whole(self, told: str, one: FmuVariable, number: float, exact: float) -> float:
         if not number.is_integer():
             raise ArgumentError(f"{told} is {_article(one)} and cannot be {number:g}", hint="a whole number")
         low, high = LIMITS[one.type]
-        if not low <= number <= high:
+        if not low <= exact <= high:
             raise ArgumentError(f"{told}: {number:g} does not fit into an {one.type}", hint=f"from {low} to {high}")
+        if number != exact != high:  # the largest is where conversion back ends
+            raise ArgumentError(
+                f"{told}: {exact} cannot be told from its neighbours: values are kept as floating-point numbers",
+                hint=f"a whole number up to {2**53}, or {int(number)}",
+            )
         items = self.layout.description.items_of(one) if one.base == "enumeration" else ()
         if items and number not in {item.value for item in items}:
             raise ArgumentError(

@@ -35,7 +35,7 @@ class Processes(Crew):
         self.closed = threading.Event()
         self.broken: Exception | None = None
         forked = [fork_worker(model, order) for _ in range(workers)] if can_fork() else [None] * workers
-        self.members = [Member(self, one) for one in forked]
+        self.members = [CrewMember(self, one) for one in forked]
 
     def submit(self, block: CaseBlock) -> Future[BlockOutcome]:
         """See Crew."""
@@ -57,7 +57,7 @@ class Processes(Crew):
             one.thread.join()
 
 
-class Member:
+class CrewMember:
     """One process, and the thread that talks to it."""
 
     def __init__(self, crew: Processes, forked: tuple[Forked, Connection] | None) -> None:

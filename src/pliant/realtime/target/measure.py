@@ -55,7 +55,8 @@ class _TargetRun:
 
     def of(self, column: int) -> NDArray[np.int64]:
         """Instructions; that of the return from what is called is one more than the difference to an empty call."""
-        return np.rint(self.ticks[:, column] / TICKS_PER_INSTRUCTION).astype(np.int64) + 1
+        out: NDArray[np.int64] = np.rint(self.ticks[:, column] / TICKS_PER_INSTRUCTION).astype(np.int64) + 1
+        return out
 
 
 def measure_on_target(
@@ -123,9 +124,9 @@ def _in_precision(plan: Plan, precision: str | None) -> Plan:
     code = plan.code
     if precision in (None, code.precision):
         return plan
-    return type(plan)(
-        plan.outcome, evidence=plan.evidence, code=write_code(plan.outcome, precision, *fixed_counts(code))
-    )
+    kind = type(plan)
+    made = write_code(plan.outcome, precision, *fixed_counts(code))
+    return kind(plan.outcome, evidence=plan.evidence, code=made)
 
 
 def _instructions(code: StepCode, run: _TargetRun, functions: _TargetRun | None) -> dict[str, int | None]:
