@@ -172,7 +172,8 @@ def _errors(result: CouplingResult) -> list[Finding]:
     counts = Counter(macro.limiting[k] for k in over if macro.limiting[k])
     names, words = _named(counts)
     worst = int(np.nanargmax(np.where(np.isin(np.arange(len(macro)), over), macro.error, np.nan)))
-    text = f"In {percent(len(over) / len(macro))} of the macro steps inputs are wrong by more than {number(WRONG)} times macro_rtol, "
+    text = f"In {percent(len(over) / len(macro))} of the macro steps inputs are wrong by more than "
+    text += f"{number(WRONG)} times macro_rtol, "
     text += (
         f"at most {number(float(macro.error[worst]))} times at t = {moment(float(macro.time[worst]))}: {words} of them."
     )
