@@ -91,15 +91,21 @@ package P
     p.i + n.i = 0;
     p.v - n.v = 2*p.i;
   end R;
+  model Ground
+    Pin p;
+  equation
+    p.v = 0;
+  end Ground;
   model M
     Pin a, 'the ground';
     R r;
+    Ground g;
     Plug plug;
     Real x(start = 1, fixed = true);
   equation
     connect(a, r.p);
     connect(r.n, 'the ground');
-    'the ground'.v = 0;
+    connect('the ground', g.p);
     der(x) = -x + plug.u + a.v;
     plug.y = x;
   end M;
