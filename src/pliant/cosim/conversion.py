@@ -1,6 +1,6 @@
 """What happens to a value on its way along a connection: units, linear transformations, tables of discrete values.
 
-    target = factor * table(source) + offset,    values that the table does not list stay as they are
+target = factor * table(source) + offset,    values that the table does not list stay as they are
 """
 
 from __future__ import annotations
