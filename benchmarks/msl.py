@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import pliant
 from pliant.codegen.compiler import find_compiler, flags_for
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.solve.binding.runtime import runtime_folder
 from pliant.structure.pipeline import sort_system

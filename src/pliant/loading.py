@@ -92,7 +92,7 @@ def load(
     tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
     options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``; for an FMU :class:`pliant.FmuOptions`.
     kind     of an FMU: "model-exchange" or "co-simulation"; None: the first of these that it offers.
-    frontend what reads Modelica: "pliant", or the package "rumoca"; None: the usual one.
+    frontend what reads Modelica: "pliant", or for cross-checks the package "rumoca"; None: "pliant".
 
     >>> import pliant
     >>> model = pliant.load('''
