@@ -19,7 +19,7 @@ from pliant import (
     ModelEvaluationError,
     UnknownNameError,
 )
-from pliant.codegen import compiler
+from pliant.compiling import compiler
 
 HEAD = """
 #include "pliant.h"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.arguments import Vector
-from pliant.codegen.compiler import load_kept, load_text
 from pliant.codegen.emit import Generated, generate
+from pliant.compiling.compiler import load_kept, load_text
+from pliant.compiling.folders import runtime_folder
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
@@ -78,7 +79,7 @@ class GeneratedModel(NativeModel):
         system = generated.program.sorted.system
         library = load_kept(stem) if stem else None
         if library is None:
-            found = load_text(generated.text, system.name, include=[runtime.runtime_folder() / "include"])
+            found = load_text(generated.text, system.name, include=[runtime_folder() / "include"])
             library, stem = found.library, found.stem
         struct = runtime.ModelStruct.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
