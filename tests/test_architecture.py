@@ -20,6 +20,8 @@ PACKAGE = Path(pliant.__file__).parent
 ORDER: tuple[tuple[str, ...], ...] = (
     ("errors", "ir", "version"),
     ("arguments", "calls", "drawing", "pickled", "plain", "textfile"),
+    ("compiling",),
+    ("foreign",),
     ("expr",),
     ("frontend", "structure", "codegen"),
     ("jacobian", "explain"),

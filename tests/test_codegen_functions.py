@@ -196,7 +196,7 @@ def test_parameters_without_compiling_again(monkeypatch: pytest.MonkeyPatch) -> 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr("pliant.codegen.compiler._call", forbidden)
+    monkeypatch.setattr("pliant.compiling.compiler._call", forbidden)
     for a in (2.0, 1.0, 0.5):
         result = model.simulate(stop=1, rtol=1e-9, parameters={"a": a, "v[2]": 7})
         assert result["x"] == pytest.approx((3 * a + 1) * np.exp(-3 * a * result.time), abs=1e-6)

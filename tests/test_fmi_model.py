@@ -283,6 +283,18 @@ def test_nominal_values_that_change_at_an_event() -> None:
             assert model.simulate(rtol=1e-8).complete
 
 
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("version", BOTH)
+def test_states_that_mean_something_else_from_an_event_on(version: str, eager: bool) -> None:
+    """The state is not set once more between a completed step that asks for an event and that event."""
+    with loaded("turncoat", version) as model:
+        for method, step in (("bdf", None), ("radau5", None), ("rk4", 0.02)):
+            result = model.simulate(rtol=1e-8, method=method, step=step, parameters={"eager": eager})
+            assert result["x"] == pytest.approx(np.cos(result.time), abs=2e-6)
+            assert result["y"] == pytest.approx(np.sin(result.time), abs=2e-6)
+            assert result["turns"][-1] == len(result.events) == 13
+
+
 def test_models_travel_and_close() -> None:
     with nothing_left():
         with loaded("vanderpol") as model:

@@ -11,7 +11,21 @@ from collections.abc import Callable
 from math import prod
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, logical_not, mul, neg, sub
+from pliant.expr.build import (
+    FUNCTIONS,
+    add,
+    apply,
+    binary,
+    choose,
+    const,
+    div,
+    homotopy,
+    logical_not,
+    logical_or,
+    mul,
+    neg,
+    sub,
+)
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.tape import FUNCTION_BIT
@@ -222,14 +236,15 @@ def _left_over(g: Graph, of: tuple[int, int], multiple: int, sides: tuple[int, .
 
     A floor that events set is that of the other side of a whole number up to the event, by rounding or by a little
     more (events.py). What is left over must not leave its range for that, nor reach the end that it never has: another
-    mod, or a relation, would turn there. Negative numbers do not reach 0 for the same reason: floor(0) is not that of
-    the numbers below.
+    mod, or a relation, would turn there. Negative numbers do not come near 0 for the same reason: floor(0) is not that
+    of the numbers below. An x that is a multiple exactly leaves 0.
     """
     x, y = of
     size, zero = apply(g, Op.ABS, y), const(g, 0.0)
     little = mul(g, const(g, 2.0 * FLOOR_ROOM), size)
     most = sub(g, size, little)
-    highest = add(g, multiple, choose(g, sides[0], most, neg(g, little)))
+    differs = logical_or(g, binary(g, Op.LT, x, multiple), binary(g, Op.LT, multiple, x))
+    highest = add(g, multiple, choose(g, sides[0], most, choose(g, differs, neg(g, little), zero)))
     lowest = sub(g, multiple, choose(g, sides[1], most, zero))
     return sub(g, binary(g, Op.MIN, binary(g, Op.MAX, x, lowest), highest), multiple)
 
