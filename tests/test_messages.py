@@ -1,4 +1,4 @@
-"""What a user reads who has made a mistake: place, rule, words, one thing to try, for each model in models/broken.txt."""
+"""What a user reads who has made a mistake: place, rule, words, one thing to try; for each model of broken.txt."""
 
 from __future__ import annotations
 
