@@ -178,7 +178,7 @@ class Settable:
             raise ArgumentError(f"{told}: {number:g} does not fit into an {one.type}", hint=f"from {low} to {high}")
         if number != exact != high:  # the largest is where conversion back ends
             raise ArgumentError(
-                f"{told}: {exact} cannot be told from its neighbours: values are kept as floating-point numbers",
+                f"{told}: {exact} is not exact: values are kept as floating-point numbers",
                 hint=f"a whole number up to {2**53}, or {int(number)}",
             )
         items = self.layout.description.items_of(one) if one.base == "enumeration" else ()
