@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from pliant.plain import AsDict
 
 
@@ -46,6 +49,10 @@ class Conversion(AsDict):
                 value = target
                 break
         return self.factor * value + self.offset if self.factor != 1.0 or self.offset != 0.0 else value
+
+    def carried(self, values: ArrayLike) -> NDArray[np.float64]:
+        """The same of many values."""
+        return np.array([self.carry(one) for one in np.asarray(values, dtype=np.float64).tolist()])
 
     def then(self, other: Conversion) -> Conversion:
         """This one first, then the other. A table behind a factor would have no exact entries."""
