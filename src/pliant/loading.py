@@ -143,7 +143,7 @@ def load_system(
     """Load a system of models, ready to be simulated: an .ssp or .ssd of the standard SSP, or a .toml.
 
     Parts have their names in the system, those of nested systems with dots, "car.engine". Start, stop and step of the
-    file hold where ``simulate`` is not told otherwise.
+    file hold where ``simulate`` is given no others.
 
     variant  which .ssd of an .ssp: the name of the file or the one that it gives itself; None: SystemStructure.ssd
     options  :class:`pliant.FmuOptions` for all FMUs
