@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pliant
-from pliant.codegen.compiler import find_compiler, flags_for
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca.read import read
+from pliant.compiling.compiler import find_compiler, flags_for
+from pliant.compiling.folders import runtime_folder
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
-from pliant.solve.binding.runtime import runtime_folder
 from pliant.structure.pipeline import sort_system
 
 ROBOT = "Modelica.Mechanics.MultiBody.Examples.Systems.RobotR3.FullRobot"

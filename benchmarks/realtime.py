@@ -22,7 +22,7 @@ from support_factor import FactorSolve
 from threadpoolctl import threadpool_limits
 
 import pliant
-from pliant.codegen.compiler import load_library
+from pliant.compiling.compiler import load_library
 from pliant.realtime.evidence.accuracy import reference_run
 from pliant.realtime.plan import Plan
 from pliant.realtime.scenario import make_scenarios

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector
-from pliant.codegen.compiler import load_text
 from pliant.codegen.places import Argument, Array, Owner
 from pliant.codegen.plan import FunctionPlan
+from pliant.compiling.compiler import load_text
 from pliant.expr.build import var
 from pliant.ir import Graph
 from pliant.realtime.code.algebra import Algebra

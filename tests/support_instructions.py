@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.codegen.compiler import load_text
+from pliant.compiling.compiler import load_text
 from pliant.errors import CompileError, NotSupportedError
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.run import Stepper

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.codegen.arrays import COMMON, HOMOTOPY, MEMORY, RELATION, T_GUESS, P, Y, given
-from pliant.codegen.compiler import FLAGS, load_text
 from pliant.codegen.emit import Emitter
 from pliant.codegen.places import Argument, Array, Field, Layout, Owner, Place, StructArray, ValueKind
+from pliant.compiling.compiler import FLAGS, load_text
+from pliant.compiling.folders import runtime_folder
 from pliant.ir import SortedSystem
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.code.places import StepLayout
-from pliant.solve.binding import runtime
 
 LANES = 4
 Values = NDArray[Any]
@@ -201,7 +201,7 @@ class Functions:
         self.sizes = {"x": len(p.x), "u": len(p.u), "p": len(p.p), "relation": len(s.relations)}
         self.sizes |= {"d": len(s.events.memories), "f": len(p.f), "value": len(found.jacobian), "y": len(emitter.y)}
         text = f"{self.core}\n{self._driver()}"
-        self.library = load_text(text, "lanes", include=[runtime.runtime_folder() / "include"]).library
+        self.library = load_text(text, "lanes", include=[runtime_folder() / "include"]).library
         self.library.memory_size.restype = ctypes.c_size_t
         self.memory = np.zeros(self.library.memory_size() // 8 + 1)
 

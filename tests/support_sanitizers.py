@@ -43,7 +43,7 @@ CHILD = """
             super().__init__(name, *rest, **more)
 
     ctypes.CDLL = Sanitized
-    from pliant.codegen import compiler
+    from pliant.compiling import compiler
     compiler.FLAGS = compiler.LARGE_FLAGS = {flags!r}
     compiler.load_library.__kwdefaults__["flags"] = {flags!r}
     import pliant

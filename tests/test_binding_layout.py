@@ -18,7 +18,7 @@ import pytest
 from support import RUNTIME
 
 import pliant
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling.compiler import find_compiler
 
 PACKAGE = Path(pliant.__file__).parent
 BASES = ("Structure", "ctypes.Structure", "Union", "ctypes.Union")

@@ -13,9 +13,9 @@ import pytest
 from support_modelica import text_of
 
 import pliant
-from pliant.codegen import compiler
-from pliant.codegen.cache import cache_folder
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling import compiler
+from pliant.compiling.cache import cache_folder
+from pliant.compiling.compiler import find_compiler
 
 ROOT = Path(__file__).parents[1]
 BODY = (

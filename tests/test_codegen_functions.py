@@ -10,7 +10,7 @@ import pytest
 from support_modelica import check_derivatives, check_equations, model_of
 
 import pliant
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 
 
@@ -196,7 +196,7 @@ def test_parameters_without_compiling_again(monkeypatch: pytest.MonkeyPatch) -> 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr("pliant.codegen.compiler._call", forbidden)
+    monkeypatch.setattr("pliant.compiling.compiler._call", forbidden)
     for a in (2.0, 1.0, 0.5):
         result = model.simulate(stop=1, rtol=1e-9, parameters={"a": a, "v[2]": 7})
         assert result["x"] == pytest.approx((3 * a + 1) * np.exp(-3 * a * result.time), abs=1e-6)
@@ -210,7 +210,7 @@ def test_parameters_without_compiling_again(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("b", "computed from others"),
         ("d", "computed|final"),
-        ("n", "used to build the equations"),
+        ("n", "it decides the size of `v`"),
         ("on", "Boolean"),
         ("k", "constant"),
     ],

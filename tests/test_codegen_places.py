@@ -11,9 +11,9 @@ from support_lanes import LANES, Four, Functions, Lanes, StepLanes
 from support_stepper import Case
 from test_frontend_support import needs_msl
 
-from pliant.codegen.compiler import load_text
 from pliant.codegen.emit import generate
 from pliant.codegen.places import Argument, Array, Field, IsZero, Layout, Number, Owner, StructArray, ValueKind
+from pliant.compiling.compiler import load_text
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.make import StepperOptions, make_stepper
 from pliant.realtime.code.places import INPUTS, PARAMETERS, StepLayout

@@ -365,7 +365,7 @@ def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def none() -> None:
         raise pliant.CompileError("no C compiler was found", hint="install one")
 
-    monkeypatch.setattr("pliant.codegen.compiler.find_compiler", none)
+    monkeypatch.setattr("pliant.compiling.compiler.find_compiler", none)
     for what, text in data.items():
         assert pickle.loads(text).simulate(stop=1).complete, what
     monkeypatch.setenv("PLIANT_CACHE", str(tmp_path / "empty"))

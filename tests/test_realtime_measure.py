@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support_written import pipe_plan, small_plan
 
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, SimulationTimeout
 from pliant.realtime.code.run import Stepper
 from pliant.realtime.delivery import measure

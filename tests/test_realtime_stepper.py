@@ -13,7 +13,7 @@ from support_stepper import Case, relative
 from test_frontend_support import needs_msl
 
 import pliant
-from pliant.codegen.compiler import load_text
+from pliant.compiling.compiler import load_text
 from pliant.errors import ArgumentError, NotSupportedError
 from pliant.expr.evaluate import table_value
 from pliant.ir import Graph, Table

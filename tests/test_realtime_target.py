@@ -15,7 +15,7 @@ import pytest
 from support_written import small_plan
 
 import pliant
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling.compiler import find_compiler
 from pliant.realtime.delivery.recorded import scenario_inputs
 from pliant.realtime.delivery.write import make_files
 from pliant.realtime.target import measure, targets

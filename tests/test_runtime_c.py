@@ -22,6 +22,7 @@ from support_objects import kept_objects
 from support_sanitizers import sanitized_objects
 
 import pliant
+from pliant.compiling.folders import runtime_folder
 from pliant.solve.binding import runtime
 from pliant.solve.options import check_request
 from pliant.solve.run.simulation import Simulation
@@ -268,5 +269,5 @@ def test_pausing_changes_nothing() -> None:
 
 
 def test_header_in_the_package_is_the_header_of_the_runtime() -> None:
-    shipped = runtime.runtime_folder() / "include" / "pliant.h"
+    shipped = runtime_folder() / "include" / "pliant.h"
     assert shipped.read_text() == (RUNTIME / "include" / "pliant.h").read_text()

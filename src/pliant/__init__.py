@@ -37,6 +37,7 @@ from pliant.errors import (
     SingularError,
     SingularModelError,
     SolverError,
+    SspError,
     StepLimitError,
     StepSizeError,
     UnknownNameError,
@@ -61,14 +62,17 @@ if TYPE_CHECKING:
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
     from pliant.jacobian.quality import Quality
-    from pliant.loading import inspect, load, native, ode
+    from pliant.loading import inspect, load, load_system, native, ode
     from pliant.model import Model
+    from pliant.realtime.challenge.found import Challenge
+    from pliant.realtime.challenge.trial import ChallengeRow
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.flags import Flag
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.scenario import Scenario
+    from pliant.realtime.scenarios import Scenarios
     from pliant.realtime.sparsing import criteria
     from pliant.realtime.target.report import TargetReport
     from pliant.solve.models.function import Root
@@ -104,14 +108,17 @@ _LATER = {
     "pliant.fmi.options": ("FmuOptions",),
     "pliant.fmi.report": ("FmuReport",),
     "pliant.jacobian.quality": ("Quality",),
-    "pliant.loading": ("inspect", "load", "native", "ode"),
+    "pliant.loading": ("inspect", "load", "load_system", "native", "ode"),
     "pliant.model": ("Model",),
+    "pliant.realtime.challenge.found": ("Challenge",),
+    "pliant.realtime.challenge.trial": ("ChallengeRow",),
     "pliant.realtime.delivery.measure": ("Timing",),
     "pliant.realtime.evidence.evidence": ("Evidence",),
     "pliant.realtime.flags": ("Flag",),
     "pliant.realtime.options": ("RealtimeOptions",),
     "pliant.realtime.plan": ("Plan",),
     "pliant.realtime.scenario": ("Scenario",),
+    "pliant.realtime.scenarios": ("Scenarios",),
     "pliant.realtime.target.report": ("TargetReport",),
     "pliant.solve.models.function": ("Root",),
     "pliant.solve.options": ("SolverOptions",),
@@ -155,6 +162,8 @@ __all__ = [
     "ArgumentError",
     "CallError",
     "CaseError",
+    "Challenge",
+    "ChallengeRow",
     "ChatterError",
     "CompileError",
     "Connection",
@@ -201,6 +210,7 @@ __all__ = [
     "Result",
     "Root",
     "Scenario",
+    "Scenarios",
     "Segments",
     "SimulationInterrupted",
     "SimulationTimeout",
@@ -208,6 +218,7 @@ __all__ = [
     "SingularModelError",
     "SolverError",
     "SolverOptions",
+    "SspError",
     "Start",
     "Stats",
     "SteadyState",
@@ -228,6 +239,7 @@ __all__ = [
     "inspect",
     "load",
     "load_result",
+    "load_system",
     "native",
     "ode",
     "open_study",

@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from pliant.codegen.cache import SUFFIX, cache_folder, find_library, keep_library, new_file
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling.cache import SUFFIX, cache_folder, find_library, keep_library, new_file
+from pliant.compiling.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError
 from pliant.export.sources import CORE, PARTS, SourceSet, source_folder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pliant.compiling.folders import runtime_folder
 from pliant.errors import ExportError
-from pliant.solve.binding.runtime import runtime_folder
 
 CORE = (
     *("ahead", "colour", "control", "event", "event_repeat", "guard", "increments", "initial", "input_range"),

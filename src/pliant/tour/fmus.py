@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pliant
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling.compiler import find_compiler
 from pliant.errors import CompileError
 from pliant.fmi.platforms import folders_of, this_platform
 from pliant.tour.section import MODELS, Code, FigureTable, Section, Text, count, picture, seconds

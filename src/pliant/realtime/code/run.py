@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.codegen.compiler import FLAGS, LARGE, load_text
+from pliant.compiling.compiler import FLAGS, LARGE, load_text
 from pliant.errors import ArgumentError, ModelEvaluationError, UnknownNameError
 from pliant.realtime.code.types import StartValues, StepCode
 from pliant.solve.names import suggestion

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import is_whole
 from pliant.calls import by_keyword_class
-from pliant.codegen.compiler import find_compiler
+from pliant.compiling.compiler import find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, PliantError, SimulationTimeout
 from pliant.realtime.code.run import STEP_FLAGS
 from pliant.realtime.delivery.measure_text import PROGRAM

@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.compiling.folders import runtime_folder
+
 PL_ABI = 4
 
 # status codes, as in pl_status
@@ -474,17 +476,6 @@ def library_path() -> Path:
     """The compiled runtime."""
     suffix = ".dll" if sys.platform == "win32" else ".so"
     return runtime_folder() / f"libpliant_runtime{suffix}"
-
-
-def runtime_folder() -> Path:
-    """Where the wheel keeps the compiled runtime and ``include/pliant.h``."""
-    import pliant
-
-    for root in pliant.__path__:
-        folder = Path(root) / "_runtime"
-        if folder.is_dir():
-            return folder
-    raise ImportError("pliant's compiled runtime is missing: install the package with pip (it builds the C part)")
 
 
 def _load() -> ctypes.CDLL:

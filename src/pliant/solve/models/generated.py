@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.arguments import Vector
-from pliant.codegen.compiler import load_kept, load_text
 from pliant.codegen.emit import Generated, generate
+from pliant.compiling.compiler import load_kept, load_text
+from pliant.compiling.folders import runtime_folder
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
@@ -20,6 +22,7 @@ from pliant.ir import Graph, Kind, Op, ScalarModel, Variable
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.models.contract import check_struct
+from pliant.solve.models.declared_ranges import DeclaredRanges
 from pliant.solve.models.equations import Equations, known_from, names_from
 from pliant.solve.models.known import Known
 from pliant.solve.models.native import NativeModel
@@ -76,7 +79,7 @@ class GeneratedModel(NativeModel):
         system = generated.program.sorted.system
         library = load_kept(stem) if stem else None
         if library is None:
-            found = load_text(generated.text, system.name, include=[runtime.runtime_folder() / "include"])
+            found = load_text(generated.text, system.name, include=[runtime_folder() / "include"])
             library, stem = found.library, found.stem
         struct = runtime.ModelStruct.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
@@ -331,6 +334,15 @@ class GeneratedModel(NativeModel):
             )
 
     # ------------------------------------------------------------------ names
+
+    @cached_property
+    def declared_ranges(self) -> DeclaredRanges:
+        """Of parameters and constants."""
+        return DeclaredRanges(self.generated.program, self.numbers)
+
+    def check_declared(self, given: Collection[str], parameters: Vector) -> None:
+        """Values of the model itself, also those that follow from what is given."""
+        self.declared_ranges.check(given, parameters)
 
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Values of everything constant: parameters, and variables that equal a constant."""

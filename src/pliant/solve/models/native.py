@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector, as_path, by_name
-from pliant.codegen.compiler import load_again, load_library
+from pliant.compiling.compiler import load_again, load_library
+from pliant.compiling.folders import runtime_folder
 from pliant.errors import ModelError, NotSupportedError
 from pliant.solve.binding import runtime
 from pliant.solve.models.contract import check_struct, text_of, texts_of
@@ -181,7 +182,7 @@ def load_native(path: str | Path, *, defines: Mapping[str, object] | None = None
     source = as_path("the source", path)
     if defines is not None:
         defines = by_name("defines", defines)
-    found = load_library(source, include=[runtime.runtime_folder() / "include"], defines=defines)
+    found = load_library(source, include=[runtime_folder() / "include"], defines=defines)
     return _described(found.library, source, (source.stem, found.digest, found.text))
 
 

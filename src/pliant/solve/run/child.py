@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pliant.codegen.compiler import build_program
+from pliant.compiling.compiler import build_program
+from pliant.compiling.folders import runtime_folder
 from pliant.errors import ArgumentError, PliantError, ProcessError
 from pliant.solve.binding import runtime
 from pliant.solve.models.numeric import NumericModel
@@ -42,7 +43,7 @@ def program(name: str = "pliant_child") -> Path:
 
 
 def _program(name: str) -> Path:
-    folder = runtime.runtime_folder()
+    folder = runtime_folder()
     built = folder / (f"{name}.exe" if sys.platform == "win32" else name)
     if built.is_file():
         return built

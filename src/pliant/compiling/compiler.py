@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pliant.codegen.cache import SUFFIX, cache_folder, discard, find_library, keep_library, keep_text, new_file
+from pliant.compiling.cache import SUFFIX, cache_folder, discard, find_library, keep_library, keep_text, new_file
 from pliant.errors import CompileError
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-ffp-contract=off")
