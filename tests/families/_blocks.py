@@ -152,7 +152,12 @@ class Pendulum(Block):
 
     def draw(self) -> None:
         self.n_x = 2
-        self.p = {"a0": self.number(-1.2, 1.2), "g": self.number(4, 12), "c": self.number(0.2, 1), "s": self.number(1, 5)}
+        self.p = {
+            "a0": self.number(-1.2, 1.2),
+            "g": self.number(4, 12),
+            "c": self.number(0.2, 1),
+            "s": self.number(1, 5),
+        }
 
     def declare(self) -> str:
         k, p = self.k, self.p
@@ -222,7 +227,11 @@ class Dial(Block):
 
     def draw(self) -> None:
         self.n_x = 1
-        self.p = {"L": self.number(0.4, 1), "sign": float(self.rng.choice([1, -1])), "by": float(self.rng.choice([2, 3]))}
+        self.p = {
+            "L": self.number(0.4, 1),
+            "sign": float(self.rng.choice([1, -1])),
+            "by": float(self.rng.choice([2, 3])),
+        }
         self.what = self.rng.choice(["mod", "rem", "div"])
 
     def declare(self) -> str:
@@ -231,7 +240,8 @@ class Dial(Block):
     def equations(self) -> str:
         k, p = self.k, self.p
         return (
-            f"  der(x{k}) = 0.5 + ({self.source})^2;\n  when x{k} > {p['L']} then\n    reinit(x{k}, pre(x{k}) - {p['L']});\n"
+            f"  der(x{k}) = 0.5 + ({self.source})^2;\n  when x{k} > {p['L']} then\n"
+            f"    reinit(x{k}, pre(x{k}) - {p['L']});\n"
             f"    n{k} = pre(n{k}) + ({p['sign']:g});\n  end when;\n  y{k} = 0.4*{self.what}(n{k}, {p['by']:g});\n"
         )
 
@@ -277,7 +287,8 @@ class Sampled(Block):
     def equations(self) -> str:
         k, p = self.k, self.p
         return (
-            f"  when sample({p['t0']!r}, {p['T']!r}) then\n    s{k} = pre(s{k}) + {p['I'] * p['T']!r}*({p['r']} - {self.source});\n"
+            f"  when sample({p['t0']!r}, {p['T']!r}) then\n"
+            f"    s{k} = pre(s{k}) + {p['I'] * p['T']!r}*({p['r']} - {self.source});\n"
             f"    c{k} = {p['P']}*({p['r']} - {self.source}) + s{k};\n  end when;\n  y{k} = c{k};\n"
         )
 
@@ -386,7 +397,8 @@ class Carried(Block):
     def equations(self) -> str:
         k, p = self.k, self.p
         return (
-            f"  der(p{k}) = q{k};\n  der(q{k}) + {2 * p['z'] * p['w']!r}*q{k} + {p['w'] ** 2!r}*p{k} = {p['w'] ** 2!r}*({self.source});\n"
+            f"  der(p{k}) = q{k};\n  der(q{k}) + {2 * p['z'] * p['w']!r}*q{k} + {p['w'] ** 2!r}*p{k}"
+            f" = {p['w'] ** 2!r}*({self.source});\n"
             f"  z{k} = p{k} + 0.25*p{k}^2;\n  f{k} = der(z{k});\n  y{k} = f{k} + z{k};\n"
         )
 
@@ -413,7 +425,8 @@ class Chopper(Block):
 
     def equations(self) -> str:
         k, p = self.k, self.p
-        return f"  gate{k} = mod(time, {p['T']}) < {p['duty'] * p['T']!r};\n  y{k} = if gate{k} then {self.source} else 0.1;\n"
+        gate = f"  gate{k} = mod(time, {p['T']}) < {p['duty'] * p['T']!r};\n"
+        return gate + f"  y{k} = if gate{k} then {self.source} else 0.1;\n"
 
     def ticks(self, start: float, stop: float) -> list[float]:
         out, n, p = [], math.floor(start / self.p["T"]), self.p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -130,7 +131,7 @@ class Chain:
         if min(np.diff(times)) < 1e-5:
             raise Fragile
         self.times = [t for t in times if any(marks[t]) or t in self.drive.breaks]
-        for a, b in zip(times[:-1], times[1:], strict=True):
+        for a, b in itertools.pairwise(times):
             middle = 0.5 * (a + b)
             self._rounds(a, middle, marks[a], a == self.start)
             self._piece(a, b, middle)
@@ -156,7 +157,9 @@ class Chain:
             if type(one).__name__ in ("Relay", "Chopper"):
                 found[k].on = [g > 0 for g in one.sides(found[k])]
                 if type(one).__name__ == "Chopper" or one.p["form"] == 0:
-                    self.d |= one.settle(found[k], {name: self.d[name] for name in one.discrete()}, [False, False], True)
+                    self.d |= one.settle(
+                        found[k], {name: self.d[name] for name in one.discrete()}, [False, False], True
+                    )
 
     def _piece(self, a: float, b: float, middle: float) -> None:
         t, n_events = a, 0
