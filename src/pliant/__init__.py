@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pliant.cosim.graph import Connection
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
     from pliant.cosim.record import CouplingResult, PartRecord
+    from pliant.cosim.ssp.report import SystemReport
     from pliant.explain.explanation import Explanation
     from pliant.fmi.info import FmuInfo
     from pliant.fmi.options import FmuOptions
@@ -96,6 +97,7 @@ _LATER = {
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
     "pliant.cosim.record": ("CouplingResult", "PartRecord"),
+    "pliant.cosim.ssp.report": ("SystemReport",),
     "pliant.explain.explanation": ("Explanation",),
     "pliant.fmi.info": ("FmuInfo",),
     "pliant.fmi.options": ("FmuOptions",),
@@ -213,6 +215,7 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "SystemReport",
     "TargetReport",
     "Timing",
     "UnknownNameError",
