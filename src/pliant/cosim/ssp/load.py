@@ -358,20 +358,17 @@ def variants(package: Package, options: FmuOptions) -> dict[str, str]:
 def load_ssp(path: Path, variant: str | None, options: Any, load: Load) -> Coupling:
     """Load an .ssp or .ssd."""
     checked, place = fmu_options(options), UnpackFolder()
-    packages: list[Package] = []
     try:
         package, name = find_description(path, variant, checked, place)
         loading = _Loading(load, checked, options)
         builder = TreeBuilder(checked, place, loading)
-        packages = builder.packages
         description, root = builder.build(package, name)
         return SystemCoupling(experiment_of(description), resolve(root), loading.models, place)
     except BaseException:
         place.close()
         raise
     finally:
-        for one in packages:
-            one.close()
+        place.close_files()
 
 
 def experiment_of(description: SspDescription) -> FmuExperiment:

@@ -193,8 +193,6 @@ def inspect_system(path: Path, options: FmuOptions, variant: str | None = None) 
             findings=tuple(looking.findings),
         )
     finally:
-        for opened in builder.packages:
-            opened.close()
         place.close()
 
 

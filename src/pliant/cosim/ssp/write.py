@@ -51,10 +51,10 @@ class Crossing:
 class Frame:
     """A system that is being written."""
 
-    systems: dict[str, Frame] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)  # own name -> full name of the part
+    elements: dict[str, Frame | str] = field(default_factory=dict)  # systems; of parts the full name
     connectors: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> kind, type
     crossings: list[Crossing] = field(default_factory=list)
+    borders: dict[tuple[str, str, bool], str] = field(default_factory=dict)  # variable of a part, outward -> connector
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,18 @@ class _Writing:
         for name in self.coupling.parts:
             self._resource(name)
             self._place(name)
+        for system, connector, kind, *_ in (*self.interface.inputs, *self.interface.outputs):
+            self._frame(system).connectors.setdefault(connector, (kind, ""))  # their names are taken
         for one in self.coupling.connections:
             self._wire((one.source_part, one.source), (one.target_part, one.target), one.through)
         for source_part, source, target_part, target, through in self.interface.links:
             self._wire((source_part, source), (target_part, target), through)
         for system, connector, kind, part, variable, through in self.interface.inputs:
             frame, inside = self._frame(system), self._down(system, part, variable)
-            frame.connectors.setdefault(connector, (kind, self._type(part, variable) if through == SAME else ""))
+            frame.connectors[connector] = (kind, self._type(part, variable) if through == SAME else "")
             frame.crossings.append(Crossing(("", connector, ""), inside, through))
-        for system, connector, kind, part, variable, through in self.interface.outputs:
+        for system, connector, _, part, variable, through in self.interface.outputs:
             frame, inside = self._frame(system), self._up(system, part, variable)
-            frame.connectors.setdefault(connector, (kind, ""))
             frame.crossings.append(Crossing(inside, ("", connector, ""), through))
         return {"SystemStructure.ssd": self._document(), **self.resources}
 
@@ -178,17 +179,19 @@ class _Writing:
         known = set(self.coupling.parts)
         nested = all(words) and not any(".".join(words[:k]) in known for k in range(1, len(words)))
         frame = self._frame(tuple(words[:-1]) if nested else ())
-        frame.parts[words[-1] if nested else name] = name
+        frame.elements[words[-1] if nested else name] = name
 
     def _frame(self, path: tuple[str, ...]) -> Frame:
         frame = self.top
         for word in path:
-            frame = frame.systems.setdefault(word, Frame())
+            inner = frame.elements.setdefault(word, Frame())
+            assert isinstance(inner, Frame)  # no part has the name of a system
+            frame = inner
         return frame
 
     def _home(self, part: str) -> tuple[tuple[str, ...], str]:
         """The system that a part is in, and its name there."""
-        if part in self.top.parts:
+        if self.top.elements.get(part) == part:
             return (), part
         words = part.split(".")
         return tuple(words[:-1]), words[-1]
@@ -238,11 +241,16 @@ class _Writing:
             kind = "calculatedParameter"
         for depth in range(len(home), len(system), -1):
             frame = self._frame(home[:depth])
-            connector = f"{end[0]}.{end[1]}" + (f"[{end[2].replace(' ', ',')}]" if end[2] else "")
-            if connector not in frame.connectors:
+            outward = kind in ("output", "calculatedParameter")
+            connector = frame.borders.get((part, variable, outward), "")
+            if not connector:
+                first = connector = f"{end[0]}.{end[1]}" + (f"[{end[2].replace(' ', ',')}]" if end[2] else "")
+                k = 1
+                while connector in frame.connectors:
+                    k, connector = k + 1, f"{first}_{k + 1}"
+                frame.borders[part, variable, outward] = connector
                 frame.connectors[connector] = (kind, self._type(part, variable))
                 own = ("", connector, "")
-                outward = kind in ("output", "calculatedParameter")
                 frame.crossings.append(Crossing(end, own, SAME) if outward else Crossing(own, end, SAME))
             end = (home[depth - 1], connector, "")
         return end
@@ -283,12 +291,13 @@ class _Writing:
 
     def _fill(self, node: ET.Element, frame: Frame) -> None:
         _connectors(node, frame.connectors)
-        if frame.parts or frame.systems:
+        if frame.elements:
             elements = ET.SubElement(node, "ssd:Elements")
-            for own, part in frame.parts.items():
-                self._component(elements, own, part)
-            for name, inner in frame.systems.items():
-                self._fill(ET.SubElement(elements, "ssd:System", {"name": name}), inner)
+            for name, inner in frame.elements.items():
+                if isinstance(inner, Frame):
+                    self._fill(ET.SubElement(elements, "ssd:System", {"name": name}), inner)
+                else:
+                    self._component(elements, name, inner)
         if frame.crossings:
             connections = ET.SubElement(node, "ssd:Connections")
             for one in frame.crossings:
