@@ -94,7 +94,7 @@ def load(
     tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
     options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``; for an FMU :class:`pliant.FmuOptions`.
     kind     of an FMU: "model-exchange" or "co-simulation"; None: the first of these that it offers.
-    frontend what reads Modelica: "pliant", or the package "rumoca"; None: the usual one.
+    frontend what reads Modelica: "pliant", or for cross-checks the package "rumoca"; None: "pliant".
 
     >>> import pliant
     >>> model = pliant.load('''
@@ -146,7 +146,7 @@ def load_system(
     """Load a system of models, ready to be simulated: an .ssp or .ssd of the standard SSP, or a .toml.
 
     Parts have their names in the system, those of nested systems with dots, "car.engine". Start, stop and step of the
-    file hold where ``simulate`` is not told otherwise.
+    file hold where ``simulate`` is given no others.
 
     variant  which .ssd of an .ssp: the name of the file or the one that it gives itself; None: SystemStructure.ssd
     options  :class:`pliant.FmuOptions` for all FMUs
