@@ -44,7 +44,7 @@ class Settable:
         if inside is not None and variable.start_values(self.layout.size(place)) is None:
             raise ArgumentError(
                 f"{what}: {name} is an element of an array whose other elements are not known",
-                hint=f"give the whole array {variable.name}: structural parameters have changed its size",
+                hint=f"give the whole array {variable.name}: its start values are not known, or of another size",
             )
         if not shape or inside is not None:
             return [(first + (inside or 0), self._number(what, name, variable, value))]

@@ -336,8 +336,8 @@ class NumericModel(ABC):
         return self
 
     @property
-    def has_tunable(self) -> bool:
-        """Has it parameters that may change during a run, and then are inputs?"""
+    def shaped_by_inputs(self) -> bool:
+        """Does `shaped_for` have to know which inputs are given, e.g. parameters that may change during a run?"""
         return False
 
     def typed_parameters(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
