@@ -64,7 +64,7 @@ Kind = Annotated[
     str | None, typer.Option(help="FMU: model-exchange or co-simulation; default: the first that it offers.")
 ]
 Frontend = Annotated[
-    str | None, typer.Option(help="What reads Modelica: pliant, or the package rumoca; default: the usual one.")
+    str | None, typer.Option(help="What reads Modelica: pliant, or for cross-checks the package rumoca.")
 ]
 FmuOption = Annotated[
     list[str] | None, typer.Option(help="FMU: option, as name=value, e.g. call_timeout=60. Repeatable.")
