@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pliant.cosim.macro_steps import MacroSteps
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
     from pliant.cosim.record import CouplingResult, PartRecord
+    from pliant.cosim.ssp.report import SystemReport
     from pliant.explain.explanation import Explanation
     from pliant.fmi.info import FmuInfo
     from pliant.fmi.options import FmuOptions
@@ -103,6 +104,7 @@ _LATER = {
     "pliant.cosim.explanation": ("CouplingExplanation",),
     "pliant.cosim.macro_steps": ("MacroSteps",),
     "pliant.cosim.record": ("CouplingResult", "PartRecord"),
+    "pliant.cosim.ssp.report": ("SystemReport",),
     "pliant.explain.explanation": ("Explanation",),
     "pliant.fmi.info": ("FmuInfo",),
     "pliant.fmi.options": ("FmuOptions",),
@@ -228,6 +230,7 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "SystemReport",
     "TargetReport",
     "Timing",
     "UnknownNameError",

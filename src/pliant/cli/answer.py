@@ -154,8 +154,8 @@ class Report:
             "manifest": result.manifest,
         }
 
-    def tell(self, structure: pliant.Structure | pliant.FmuReport) -> None:
-        """The structure of a model, or what is in an FMU; headings stand out."""
+    def tell(self, structure: pliant.Structure | pliant.FmuReport | pliant.SystemReport) -> None:
+        """The structure of a model, or what is in an FMU or a system; headings stand out."""
         if self.as_json:
             self.print_json({**structure.as_dict(), "files": self.files})
             return

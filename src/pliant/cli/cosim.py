@@ -18,7 +18,7 @@ from pliant.cli.arguments import AsJson, Plot, PlotFile, Save, listed_names
 if TYPE_CHECKING:
     from pliant.cosim.compare import Trial
 
-File = Annotated[Path, typer.Argument(help="File with parts and connections.", metavar="SYSTEM.toml")]
+File = Annotated[Path, typer.Argument(help="File with parts and connections: .ssp, .ssd or .toml.", metavar="SYSTEM")]
 Stop = Annotated[float | None, typer.Option(help="End of the simulation, instead of that in the file.")]
 Step = Annotated[
     str | None, typer.Option(help="Macro step, instead of that in the file: seconds, or auto.", metavar="FLOAT|auto")

@@ -40,6 +40,8 @@ from pliant.solve.progress import Progress
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pliant.cosim.ssp.write import Interface
+
 
 class Coupling(Stamped):
     """Models that are simulated apart, each with a solver of its own, and exchange values at communication points.
@@ -255,6 +257,23 @@ class Coupling(Stamped):
     def _about(self, master: Master, asked: Mapping[str, Any]) -> RunAbout:
         times: NDArray[np.float64] = np.array(master.communication)
         return RunAbout(asked, self.connections, times, master.seconds, master.log.record())
+
+    @by_keyword
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the coupling as an .ssp of the standard SSP, with its FMUs, and return its path.
+
+        Models from Modelica are exported as FMUs. What the parts were given (parameters, start values), connections
+        and the default experiment are written; methods, tolerances and what ``simulate`` is given are not.
+        """
+        from pliant.cosim.ssp.write import save_ssp
+
+        return save_ssp(self, path, overwrite, self._interface())
+
+    def _interface(self) -> Interface:
+        """What leads in and out."""
+        from pliant.cosim.ssp.write import Interface
+
+        return Interface(self._models, self._options)
 
     def plot(self, file: str | Path | None = None) -> Figure:
         """Draw the parts and their connections; loops of direct feed-through stand out."""
