@@ -28,6 +28,7 @@ from support_ssp import (
 import pliant
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import ssp_tables
 
 F = {"u": "input Real", "x": "local Real", "T": "parameter Real", "gain": "input Integer", "on": "input Boolean"}
 
