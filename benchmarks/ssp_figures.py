@@ -5,13 +5,13 @@ python benchmarks/figures.py ssp
 
 from __future__ import annotations
 
+import trust_figures
 from ssp_tables import VARIABLE, compare, examples, readable
-from trust_figures import family_row
 
 
 def rows(quick: bool = False) -> list[tuple[str, str, str, bool | None, str]]:
     """What, goal, reached, met, command."""
-    return [*_public(), family_row("ssp_systems", quick)]
+    return [*_public(), *trust_figures.rows(quick, only=("ssp_systems",))]
 
 
 def _public() -> list[tuple[str, str, str, bool | None, str]]:
