@@ -261,7 +261,7 @@ def structure_figures(quick: bool) -> list[Figure]:
                 Figure(
                     f"the largest heat rod ({last.equations} equations) to C",
                     "<= 60 s, <= 4 GiB",
-                    f"{last.ours:.0f} s ({last.ours + last.reading:.0f} s with rumoca's reading), {last.gib:.2f} GiB",
+                    f"{last.ours:.0f} s ({last.ours + last.reading:.0f} s with reading), {last.gib:.2f} GiB",
                     last.ours <= 60.0 and last.gib <= 4.0,
                     f"{command} growth",
                 )

@@ -32,7 +32,7 @@ from pliant.codegen.emit import Generated, generate
 from pliant.codegen.program import Assign, Solve
 from pliant.compiling.compiler import FLAGS, find_compiler
 from pliant.frontend.flat.model import FlatModel
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op
 from pliant.solve.models.generated import GeneratedModel

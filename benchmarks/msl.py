@@ -22,7 +22,7 @@ import pliant
 from pliant.codegen.emit import generate
 from pliant.compiling.compiler import find_compiler, flags_for
 from pliant.compiling.folders import runtime_folder
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.structure.pipeline import sort_system
 

@@ -27,7 +27,7 @@ from test_structure_tearing import minimum, random_loop
 import pliant
 from pliant.codegen.emit import generate
 from pliant.expr.build import reachable
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Block, Graph, Op, SortedSystem
 from pliant.structure.apply import Relaxed, relax
@@ -261,7 +261,7 @@ class Size:
     """One model to C; CPU seconds and memory of a process of its own."""
 
     equations: int
-    reading: float  # rumoca
+    reading: float
     ours: float  # scalarizing, sorting, writing C
     parts: list[float]
     bytes: int  # of C
@@ -315,7 +315,7 @@ def growth(example: str, quick: bool = False) -> list[Size]:
         print(
             f"{example:14} {row.equations:7d} equations: per equation {per:5.2f} of the smallest, "
             f"to C {row.ours:6.2f} s ({'+'.join(f'{p:.2f}' for p in row.parts)}), "
-            f"rumoca's reading {row.reading:6.2f} s, {row.bytes / 2**20:.1f} MiB of C, peak {row.gib:.2f} GiB",
+            f"reading {row.reading:6.2f} s, {row.bytes / 2**20:.1f} MiB of C, peak {row.gib:.2f} GiB",
             flush=True,
         )
     return rows

@@ -86,8 +86,21 @@ equation
   n = m;
 end Plain;
 """
-TEXTS = {"hybrid": HYBRID, "driven": DRIVEN, "ball": BALL, "plain": PLAIN}
-STOPS = {"hybrid": 1.27, "driven": 1.0, "ball": 1.0, "plain": 1.0}
+#: index 3; which coordinates are states changes on the way
+PENDULUM = """
+model Pendulum
+  parameter Real l = 1, g = 9.81;
+  Real x(start = 1, fixed = true), y(start = 0), vx(start = 0, fixed = true), vy, force;
+equation
+  der(x) = vx;
+  der(y) = vy;
+  der(vx) = -force*x;
+  der(vy) = -force*y - g;
+  x^2 + y^2 = l^2;
+end Pendulum;
+"""
+TEXTS = {"hybrid": HYBRID, "driven": DRIVEN, "ball": BALL, "plain": PLAIN, "pendulum": PENDULUM}
+STOPS = {"hybrid": 1.27, "driven": 1.0, "ball": 1.0, "plain": 1.0, "pendulum": 2.0}
 
 
 @cache

@@ -64,6 +64,7 @@ GOOD: dict[str, Recipe] = {
     "strict": Recipe(flags=("-DSTRICT=1",)),
     "memory": Recipe(),
     "rescaled": Recipe(),
+    "turncoat": Recipe(kinds=(ME,)),
     "sawtooth": Recipe(versions=("3.0",), kinds=(CS,), flags=("-DNO_MODEL_EXCHANGE",)),
     "integrator": Recipe(versions=("2.0",), kinds=(CS,), flags=("-DNO_MODEL_EXCHANGE",)),
     "minimal": Recipe(folder="vanderpol", flags=("-DMINIMAL",), replace=_NO_OPTIONS),

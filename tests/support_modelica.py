@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import pliant
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.frontend.flat.model import FlatModel
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, System
 from pliant.solve.binding import runtime

@@ -12,7 +12,7 @@ from support_stepper import Case
 import pliant
 from pliant.codegen.emit import generate
 from pliant.codegen.names import _FILES, _KEYWORDS, _listed
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.delivery.measure_text import PROGRAM

@@ -326,3 +326,10 @@ def test_input_function_that_is_not_finite() -> None:
     with pytest.raises(pliant.NonFiniteError, match="source") as caught:
         compiled_file("circuit").simulate(1, inputs={"source": lambda t: 1.0 if t < 0.5 else float("nan"), "bias": 2.0})
     assert caught.value.time == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("size", ["n_x", "n_u", "n_p", "n_y", "n_roots", "n_d"])
+def test_sizes_that_no_memory_holds(size: str, tmp_path: Path) -> None:
+    fields = f".abi = PL_ABI, .x_start = start, .rhs = rhs, .{size} = 2000000000"
+    with pytest.raises(ModelError, match=f"made: {size} = 2000000000 is more than the 5000000"):
+        pliant.native(write(tmp_path, fields))

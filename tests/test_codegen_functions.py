@@ -10,7 +10,7 @@ import pytest
 from support_modelica import check_derivatives, check_equations, model_of
 
 import pliant
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 
 
@@ -210,7 +210,7 @@ def test_parameters_without_compiling_again(monkeypatch: pytest.MonkeyPatch) -> 
     [
         ("b", "computed from others"),
         ("d", "computed|final"),
-        ("n", "used to build the equations"),
+        ("n", "it decides the size of `v`"),
         ("on", "Boolean"),
         ("k", "constant"),
     ],

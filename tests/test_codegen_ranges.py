@@ -9,7 +9,7 @@ import numpy as np
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.solve.binding import runtime
 from pliant.solve.models.generated import GeneratedModel

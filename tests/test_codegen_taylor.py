@@ -18,7 +18,7 @@ from test_codegen_text import BODIES, EVERYTHING
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.solve.binding import runtime
 from pliant.structure.options import StructureOptions

@@ -15,7 +15,7 @@ from support_tools import tool
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system

@@ -27,6 +27,7 @@ NOT_RUN = {
     ". .venv/bin/activate": "for a shell that a person uses",
     "python tests/families": "minutes; a part of each family is a test of its own",
     "python benchmarks/": "minutes, and needs the extra bench",
+    "PLIANT_COMPLIANCE=": "minutes, and needs a copy of the compliance library",
 }
 # blocks that are neither run nor compared, and why
 EXCERPTS = {

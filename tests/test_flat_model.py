@@ -75,7 +75,7 @@ from pliant.frontend.flat.types import (
     Type,
     Variability,
 )
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Span
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support_fmi_left import nothing_left
-from support_fmus import GOOD, ME, fmu, members, pack
+from support_fmus import CS, GOOD, ME, fmu, members, pack
 
 import pliant
 
@@ -167,6 +167,29 @@ def test_types_of_parameters(version: str) -> None:
             assert caught.value.hint
 
 
+@pytest.mark.parametrize("kind", [ME, CS])
+@pytest.mark.parametrize("version", BOTH)
+def test_texts_as_inputs_hold_for_a_run(version: str, kind: str) -> None:
+    with pliant.load(fmu("types", version, strict=True), kind=kind) as model:
+        assert model.simulate(stop=0.1, start_values={"string_in": "Größe"}).final["string_length"] == 7
+        assert model.simulate(stop=0.1).final["string_length"] == 0
+        with pytest.raises(pliant.NotSupportedError, match="string_in is of type String") as caught:
+            model.simulate(stop=0.1, inputs={"string_in": "a"})
+        assert "start_values" in caught.value.hint
+        with pytest.raises(pliant.ArgumentError, match="string_out is a text"):
+            model.simulate(stop=0.1, outputs=["string_out"])
+
+
+def test_inputs_that_their_type_cannot_hold() -> None:
+    """Neither constants nor tables nor functions are cut to the bits of the type."""
+    with loaded("types", "3.0") as model:
+        for name, value in (("int8_in", 300), ("uint8_in", -1), ("uint16_in", ([0.0, 1.0], [0, 2**16]))):
+            with pytest.raises(pliant.ArgumentError, match=f"{name} cannot be"):
+                model.simulate(stop=0.1, inputs={name: value})
+        with pytest.raises(pliant.ArgumentError, match="int16_in cannot be 40000"):
+            model.simulate(stop=1.0, inputs={"int16_in": lambda t: 40000 if t > 0.5 else 0})
+
+
 def test_what_cannot_be_set() -> None:
     with loaded("types") as model:
         for parameters, hint in (
@@ -281,6 +304,18 @@ def test_nominal_values_that_change_at_an_event() -> None:
     for version in BOTH:
         with loaded("rescaled", version) as model:
             assert model.simulate(rtol=1e-8).complete
+
+
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("version", BOTH)
+def test_states_that_mean_something_else_from_an_event_on(version: str, eager: bool) -> None:
+    """The state is not set once more between a completed step that asks for an event and that event."""
+    with loaded("turncoat", version) as model:
+        for method, step in (("bdf", None), ("radau5", None), ("rk4", 0.02)):
+            result = model.simulate(rtol=1e-8, method=method, step=step, parameters={"eager": eager})
+            assert result["x"] == pytest.approx(np.cos(result.time), abs=2e-6)
+            assert result["y"] == pytest.approx(np.sin(result.time), abs=2e-6)
+            assert result["turns"][-1] == len(result.events) == 13
 
 
 def test_models_travel_and_close() -> None:

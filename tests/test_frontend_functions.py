@@ -108,7 +108,7 @@ def test_derivative_annotation_keeps_the_call() -> None:
     calls = [node for node in system.graph.nodes if node[0] == Op.CALL]
     assert len(calls) == 1
     first = system.functions[calls[0][1]]
-    assert (first.name, first.n_args, first.differentiated) == ("f", 2, (0,))
+    assert (first.name, first.n_args, first.differentiated) == ("M.f", 2, (0,))
     assert first.derivative is not None
     second = system.functions[first.derivative]
     assert (second.n_args, second.differentiated) == (3, (2,))

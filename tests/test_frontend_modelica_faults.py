@@ -77,7 +77,7 @@ FAULTS = [
     ("model M function f input Real x; output Real y; algorithm y := f(x); end f; constant Real c = f(1); "
      "Real z[integer(c)]; end M;", "do not end", "12.4", ""),
     ("model M function f input Real x; output Real y; algorithm y := x; end f; Real z = f(1, 2); end M;",
-     "has 1 inputs, 2 arguments", "12.4.1", ""),
+     "has 1 input, 2 arguments", "12.4.1", ""),
     ("model M function f input Real x; output Real y; algorithm y := x; end f; Real z = f(z = 2); end M;",
      "has no input `z`", "12.4.1", ""),
     ("model M Real z = sinn(time); end M;", "there is no function `sinn`", "5.3.1", "sin"),

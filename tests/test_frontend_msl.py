@@ -8,7 +8,7 @@ from test_frontend_support import needs_msl
 
 import pliant
 from pliant.errors import ModelError
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, System
 

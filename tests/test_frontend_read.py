@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,18 @@ from test_frontend_support import needs_msl, solved
 from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend.classes import classes, line_of, within
 from pliant.frontend.flat.model import FlatModel
+from pliant.frontend.reading import FRONTENDS, read_flat
 from pliant.frontend.rumoca import read as reader
 from pliant.frontend.rumoca.messages import SourceText, translate
-from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
+
+Reader = Callable[..., FlatModel]
+
+
+@pytest.fixture(params=FRONTENDS)
+def read(request: pytest.FixtureRequest) -> Reader:
+    """Both front ends."""
+    return partial(read_flat, frontend=request.param)
 
 
 def variables(flat: FlatModel) -> list[str]:
@@ -25,20 +35,20 @@ def variables(flat: FlatModel) -> list[str]:
 # ------------------------------------------------------------------------------------------- what is read
 
 
-def test_the_last_model_of_a_text() -> None:
+def test_the_last_model_of_a_text(read: Reader) -> None:
     flat = read("model A\n  Real x = 1;\nend A;\nmodel B\n  A a;\n  Real y = 2;\nend B;\n", None, [])
     assert variables(flat) == ["a.x", "y"]
     assert flat.name == "B"
 
 
-def test_a_named_model_and_a_nested_one() -> None:
+def test_a_named_model_and_a_nested_one(read: Reader) -> None:
     text = "model A\n  Real x = 1;\nend A;\npackage P\n  model B\n    Real y = 2;\n  end B;\nend P;\n"
     assert variables(read(text, "A", [])) == ["x"]
     assert variables(read(text, "P.B", [])) == ["y"]
     assert variables(read(text, None, [])) == ["x"]
 
 
-def test_functions_records_and_partial_models_are_not_chosen() -> None:
+def test_functions_records_and_partial_models_are_not_chosen(read: Reader) -> None:
     text = """model M
   Real x = f(1);
 end M;
@@ -55,7 +65,7 @@ end f;
     assert variables(read(text, None, [])) == ["x"]
 
 
-def test_files_and_their_names_in_spans(tmp_path: Path) -> None:
+def test_files_and_their_names_in_spans(read: Reader, tmp_path: Path) -> None:
     file = tmp_path / "M.mo"
     file.write_text("model M\n  Real x = time;\nend M;\n")
     (tmp_path / "other.mo").write_text("model M\n  Real other = 1;\nend M;\n")  # must not be looked at
@@ -78,7 +88,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def test_packages_in_folders(package: Path) -> None:
+def test_packages_in_folders(read: Reader, package: Path) -> None:
     assert variables(read(package, "Foo.Bar", [])) == ["b.y", "i.x"]
     assert variables(read(package / "Bar.mo", None, [])) == ["b.y", "i.x"]
     assert variables(read(package / "Sub" / "Baz.mo", None, [])) == ["y"]
@@ -88,13 +98,13 @@ def test_packages_in_folders(package: Path) -> None:
     assert variables(read("\n", "Foo.Sub.Baz", [package.parent])) == ["y"]
 
 
-def test_libraries_from_the_environment(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_from_the_environment(read: Reader, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODELICAPATH", f"/nowhere:{package.parent}")
     assert variables(read("model M\n  Foo.Bar x;\nend M;\n")) == ["x.b.y", "x.i.x"]
 
 
 @needs_msl
-def test_a_class_of_the_standard_library() -> None:
+def test_a_class_of_the_standard_library(read: Reader) -> None:
     system = scalarize(read("\n", "Modelica.Mechanics.Rotational.Examples.First"))
     assert system.name == "Modelica.Mechanics.Rotational.Examples.First"
     assert len(system.equations) == 54
@@ -105,7 +115,7 @@ def test_a_class_of_the_standard_library() -> None:
 
 
 @needs_msl
-def test_complex_numbers_are_found() -> None:
+def test_complex_numbers_are_found(read: Reader) -> None:
     system = scalarize(read("model M\n  Complex a = Complex(1, time);\n  Real x = a.im;\nend M;\n"))
     assert solved(system, 3.0)["x"] == 3.0
 
@@ -329,7 +339,7 @@ Real x = time;""",
 def test_failures_are_explained(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     body, kind, text, line = FAILURES[name]
     with pytest.raises(ModelError, match=text) as caught:
-        read(f"model M\n{body}\nend M;\n", None, [])
+        reader.read(f"model M\n{body}\nend M;\n", None, [])
     assert type(caught.value) is kind
     assert caught.value.hint
     message = str(caught.value)
@@ -343,27 +353,27 @@ def test_failures_are_explained(name: str, capfd: pytest.CaptureFixture[str]) ->
 
 def test_no_model_or_no_such_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no model"):
-        read("function f\nend f;\n", None, [])
+        reader.read("function f\nend f;\n", None, [])
     with pytest.raises(ModelError, match="several models") as caught:
-        read("package P\n  model A\n  end A;\n  model B\n  end B;\nend P;\n", None, [])
+        reader.read("package P\n  model A\n  end A;\n  model B\n  end B;\nend P;\n", None, [])
     assert "P.A, P.B" in caught.value.hint
     with pytest.raises(ModelError, match="no class `X`") as caught:
-        read("model M\nend M;\n", "X", [])
+        reader.read("model M\nend M;\n", "X", [])
     assert "M" in caught.value.hint
     with pytest.raises(ModelError, match=r"no class `P.X`"):
-        read("package P\n  model A\n  end A;\nend P;\n", "P.X", [])
+        reader.read("package P\n  model A\n  end A;\nend P;\n", "P.X", [])
     with pytest.raises(ModelError, match="does not exist"):
-        read(tmp_path / "no.mo", None, [])
+        reader.read(tmp_path / "no.mo", None, [])
     with pytest.raises(ModelError, match="does not exist"):
-        read("Real x", None, [])
+        reader.read("Real x", None, [])
     with pytest.raises(ModelError, match=r"without package.mo"):
-        read(tmp_path, None, [])
+        reader.read(tmp_path, None, [])
     with pytest.raises(ModelError, match="library folder `/nowhere` does not exist"):
-        read("model M\nend M;\n", None, ["/nowhere"])
+        reader.read("model M\nend M;\n", None, ["/nowhere"])
     file = tmp_path / "latin.mo"
     file.write_bytes(b"model M // \xff\nend M;\n")
     with pytest.raises(ModelError, match=r"latin.mo:1:12: the file is not UTF-8 text: byte 11 is 0xff"):
-        read(file, None, [])
+        reader.read(file, None, [])
 
 
 def test_rumoca_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,14 +386,14 @@ def test_rumoca_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ModelError, match="rumoca is not installed") as caught:
-        read("model M\nend M;\n", None, [])
+        reader.read("model M\nend M;\n", None, [])
     assert "pip install" in caught.value.hint
 
 
 def test_another_format_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "_compile", lambda model: {"schema_version": 44})
     with pytest.raises(ModelError, match="format 44"):
-        read("model M\nend M;\n", None, [])
+        reader.read("model M\nend M;\n", None, [])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The reason that an error gives is the true one, and what is legal and can be done is done."""
+"""The reason that an error gives is the true one, and what is legal and can be done is done.
+
+Reasons and faults of syntax are those of the front end rumoca; those of the usual one are in test_messages.py.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,7 @@ REASONS = {
 def test_reasons(case: str) -> None:
     body, reason = REASONS[case]
     with pytest.raises(ModelError, match=reason) as caught:
-        pliant.load(text_of(body)).simulate(stop=1)
+        pliant.load(text_of(body), frontend="rumoca").simulate(stop=1)
     assert caught.value.hint
     assert "identity" not in str(caught.value)
 
@@ -180,7 +183,7 @@ SYNTAX = {
 @pytest.mark.parametrize("body", SYNTAX)
 def test_syntax(body: str) -> None:
     with pytest.raises(ModelError, match=f"model.mo:.*{SYNTAX[body]}") as caught:
-        pliant.load(text_of(body))
+        pliant.load(text_of(body), frontend="rumoca")
     assert caught.value.hint
 
 
@@ -216,7 +219,8 @@ BEFORE = {
 
 @pytest.mark.parametrize("condition", BEFORE)
 @pytest.mark.parametrize("state", ["", " Real x(start = 0, fixed = true);"])
-def test_edges_of_inputs(condition: str, state: str) -> None:
+@pytest.mark.parametrize("frontend", ["pliant", "rumoca"])
+def test_edges_of_inputs(condition: str, state: str, frontend: str) -> None:
     kind, count = BEFORE[condition]
     name = "n" if kind == "Integer" else "b"
     more = "\n  der(x) = 1;" if state else ""
@@ -224,7 +228,8 @@ def test_edges_of_inputs(condition: str, state: str) -> None:
         text_of(
             f'  input {kind} {name} "of course: edge(b);";{state} Integer k(start = 0, fixed = true);\nequation{more}\n'
             f"  when {condition} then\n    k = pre(k) + 1;\n  end when;"
-        )
+        ),
+        frontend=frontend,
     )
     table = ([0, 1, 2, 3, 4], [0, 1, 0, 1, 0])
     inputs = {"b[1]": 0, "b[2]": table} if "[" in kind else {name: table}
@@ -235,7 +240,7 @@ def test_edges_of_inputs(condition: str, state: str) -> None:
 
 
 def test_edges_of_inputs_that_cannot_be_had() -> None:
-    with pytest.raises(ModelError, match=r"model.mo:4:13: edge\(...\) is for Boolean variables, an Integer") as caught:
+    with pytest.raises(ModelError, match=r"model.mo:4:8: `edge` is for Boolean variables, `n` is an Integer") as caught:
         pliant.load(text_of("  input Integer n; Integer k;\nequation\n  when edge(n) then k = 1; end when;"))
     assert "change" in caught.value.hint
 

@@ -9,7 +9,7 @@ import pytest
 
 from pliant.expr.build import variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, System, Variable
 

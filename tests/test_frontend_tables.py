@@ -12,7 +12,7 @@ from test_frontend_support import needs_msl, solved
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.evaluate import table_value
 from pliant.frontend.flat.model import FlatTable
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.frontend.scalar.tables import (
     AKIMA,

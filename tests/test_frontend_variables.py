@@ -6,8 +6,8 @@ import pytest
 from test_frontend_support import names, number, solved, system_of, variable
 
 from pliant.errors import ModelError, PliantError
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.rumoca.decode import decode
-from pliant.frontend.rumoca.read import read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import Kind, Op, StateSelect
 
@@ -185,11 +185,11 @@ end M;
     )
     spans = {e.span.text: (e.span.line, e.span.column) for e in system.equations if e.span}
     assert spans == {
-        "w = 3*y + 1": (3, 12),
+        "w = 3*y + 1": (3, 8),
         "x[i] = i*time": (7, 5),
         "y = time": (10, 3),
         "der(z) = -z + y": (10, 13),
-        "q = 3": (15, 5),  # branches are one equation; rumoca points to the last
+        "q = 2": (13, 5),  # branches are one equation
     }
     assert {e.span.file for e in system.equations if e.span} == {"model.mo"}
     origins = {e.span.text: e.origin for e in system.equations if e.span}

@@ -77,13 +77,36 @@ def test_nothing_heavy_is_loaded_before_it_is_used(code: str, needed: set[str]) 
     assert loaded(code) <= needed
 
 
-def test_a_simulation_loads_numpy_and_the_front_end_alone() -> None:
+def test_a_simulation_loads_numpy_alone() -> None:
     code = (
         "import pliant\n"
         "model = pliant.load('model M Real x(start = 1, fixed = true); equation der(x) = -x; end M;\\n')\n"
         "assert abs(model.simulate(stop=1.0)['x'][-1] - 0.3678794) < 1e-4"
     )
-    assert loaded(code) <= {"numpy", "rumoca"}
+    assert loaded(code) <= {"numpy"}
+
+
+def test_without_the_package_rumoca() -> None:
+    """It is an extra: models are read, simulated and checked without it, and what needs it says how to have it."""
+    fresh(
+        """
+        import pickle, sys
+        sys.modules["rumoca"] = None
+        import pliant
+        text = "model M\\n  Real x(start = 1, fixed = true);\\nequation\\n  der(x) = -x;\\nend M;\\n"
+        model = pickle.loads(pickle.dumps(pliant.load(text)))
+        assert len(model.simulate_many([{}, {}], stop=1.0)) == 2
+        assert pliant.inspect(text).n_equations == 1
+        for call in (pliant.load, pliant.inspect):
+            try:
+                call(text, frontend="rumoca")
+            except pliant.ModelError as error:
+                assert "rumoca is not installed" in str(error), error
+                assert "pip install 'pliant[rumoca]'" in error.hint, error.hint
+            else:
+                raise AssertionError("it was read")
+        """
+    )
 
 
 # --------------------------------------------------------------------------------------------------- lazy names

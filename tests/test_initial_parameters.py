@@ -187,3 +187,9 @@ def test_a_circle_of_taken_branches() -> None:
     body += "  parameter Real c = if b then 3*a else 4;\n"
     with pytest.raises(pliant.ModelError, match=r"parameters depend on each other: (a -> c|c -> a)"):
         model_of(body + X + D)
+
+
+def test_contradicting_conditions_of_parameters_are_named() -> None:
+    body = "  parameter Real k(start = 1, fixed = false);\n" + X + "initial equation\n  k = 1.5;\n  k = 2;\n" + D
+    with pytest.raises(pliant.InitialValueError, match=r"`k = (2|1.5)` contradicts `k = (1.5|2)`, which it depends on"):
+        begin(body, "k")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support_interface import BY_POSITION, methods, public_callables
+from support_ssp import closed_loop, one_filter
 from test_pickle import NATIVE, PART, PLANT, THINGS, coupling, pendulum, plan, plant, run
 
 import pliant
@@ -138,6 +139,11 @@ LOOP = "model Loop\n  Real x(start = 1), a, b;\nequation\n  der(x) = -a; a = x +
 DAE = pliant.StructureOptions(form="dae")
 SHORT = pliant.SolverOptions(max_step=0.01, jacobian="differences", central=True)
 FULL = pliant.RealtimeOptions(search="full")
+PATIENT = pliant.FmuOptions(call_timeout=20.0)
+
+
+def loaded_options(coupling: pliant.Coupling) -> str:
+    return str(coupling._models["f"]._numeric.loaded.options)
 
 
 def many(model: pliant.Model, options: Any) -> Any:
@@ -162,6 +168,7 @@ OPTIONS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "Model.realtime": (FULL, lambda options: plant().realtime(step=0.01, stop=0.2, options=options).entries),
     "Coupling.add": (SHORT, lambda options: coupled(part=options)),
     "Coupling.simulate": (SHORT, lambda options: coupled(whole=options)),
+    "load_system": (PATIENT, lambda options: loaded_options(pliant.load_system(one_filter(), options=options))),
     "PartSettings": (SHORT, lambda options: pliant.PartSettings(0.0, stop=1.0, options=options) and 0),
 }
 
@@ -238,6 +245,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "inspect": lambda: str(pliant.inspect(PLANT)),
     "load": lambda: pliant.load(PLANT),
     "load_result": lambda: pliant.load_result(saved()),
+    "load_system": lambda: pliant.load_system(closed_loop()).simulate(step=0.1),
     "native": lambda: pliant.native(c_file(), defines={"SIZE": "4.0"}).simulate(stop=1),
     "ode": lambda: pliant.ode(pendulum, [1.0, 0.0]).simulate(stop=1),
     "open_study": lambda: pliant.open_study(stored())[0],

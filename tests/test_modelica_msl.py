@@ -14,7 +14,7 @@ from test_frontend_support import needs_msl
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.frontend.rumoca.read import read
+from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.structure.pipeline import sort_system
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pliant
@@ -92,3 +93,26 @@ def test_ideal_switch_and_diode(form: str) -> None:
     for _ in range(10):
         exact = (5 + (exact - 5) * math.exp(-0.16)) * math.exp(-0.24)
     assert final["i"] == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("y", [3, -3, 1, -1])
+@pytest.mark.parametrize("kind", ["Integer", "Real"])
+def test_exact_multiples(kind: str, y: int) -> None:
+    """Both signs, at multiples and between. What moves keeps clear of the end of its range by 2e-10 of y."""
+    given = [*range(7, -8, -1), 3, -3, -6, 0, 6]
+    times = np.arange(len(given), dtype=float)
+    table = (times, given) if kind == "Integer" else (np.repeat(times, 2)[1:], np.repeat(given, 2)[:-1])
+    model = pliant.load(
+        f"model M\n  input {kind} n;\n  {kind} a, b, c;\n  Real m, r(start = 0, fixed = true);\nequation\n"
+        f"  a = mod(n, {y});\n  b = rem(n, {y});\n  c = div(n, {y});\n  m = noEvent(rem(n, {y}));\n"
+        f"  der(r) = if rem(n, {y}) >= {0 if kind == 'Integer' else -0.5} then 1 else 0;\nend M;\n"
+    )
+    result = model.simulate(stop=len(given), inputs={"n": table}, points=np.arange(len(given) + 1.0))
+    room = 0.0 if kind == "Integer" else 2.1e-10 * abs(y)
+    for k, n in enumerate(given):
+        towards = math.trunc(n / y)
+        found = [float(result[name][k]) for name in ("a", "b", "c", "m")]
+        exact = [n - math.floor(n / y) * y, n - towards * y, towards, n - towards * y]
+        assert found == pytest.approx(exact, rel=0, abs=room), n
+        assert found[2:] == exact[2:], n
+    assert result.final["r"] == pytest.approx(sum(n - math.trunc(n / y) * y >= 0 for n in given))

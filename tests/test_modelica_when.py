@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support_modelica import text_of
 
 import pliant
 from pliant.errors import NotSupportedError, PliantError
@@ -160,12 +161,16 @@ def test_sections_are_taken_apart_where_that_changes_nothing() -> None:
         assert split_sections(one) == one
 
 
-def test_what_cannot_be_lowered_is_refused() -> None:
-    """Never a wrong value."""
+def test_statements_of_a_section_follow_each_other() -> None:
+    """What one front end runs, the other one refuses: never a wrong value."""
+    twice = "algorithm\n  e := 1; when time > 0.2 then d := 1; end when; when time > 0.4 then d := d + 2; end when;"
+    assert final(twice, INTEGER)["d"] == 3
+    circle = "algorithm\n  when time > 0.2 then d := e + 1; e := d + 1; end when;"
+    assert final(circle, INTEGER) == {"d": 1, "e": 2}
     with pytest.raises(NotSupportedError, match="algorithm section"):
-        final("algorithm\n  when time > 0.2 then d := 1; end when; when time > 0.4 then d := d + 2; end when;", INTEGER)
+        pliant.load(text_of(INTEGER + twice), frontend="rumoca")
     with pytest.raises(NotSupportedError, match="in a circle"):
-        final("algorithm\n  when time > 0.2 then d := e + 1; e := d + 1; end when;", INTEGER)
+        pliant.load(text_of(INTEGER + circle), frontend="rumoca")
 
 
 def test_real_time_step() -> None:

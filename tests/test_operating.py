@@ -234,6 +234,13 @@ def test_steady_state_ignores_initial_equations() -> None:
     assert model_of(body).steady_state()["x"] == pytest.approx(2)
 
 
+def test_steady_states_that_are_not_stable() -> None:
+    """Growing modes lead away from them for ever."""
+    assert model_of("  Real x(start = 0);\nequation\n  der(x) = x + 1;").steady_state()["x"] == pytest.approx(-1)
+    saddle = pliant.ode(lambda t, x: [x[0] - 2 * x[1] + 3, x[0] + x[1]], [0.0, 0.0])
+    assert saddle.steady_state()["x[0]"] == pytest.approx(-1)
+
+
 def test_no_steady_state() -> None:
     with pytest.raises(pliant.ConvergenceError, match="x: 1"):
         model_of("  Real x(start = 1);\nequation\n  der(x) = 1;").steady_state()

@@ -83,8 +83,8 @@ end Switch;
     assert plan.evidence.code_difference < 1e-12
     if order == 1:
         x = plan.outcome.exact[0].x[:, 0]
-        assert x[19] == 0.0
-        assert x[20] == pytest.approx(0.5)
+        assert x[20] == 0.0  # the step up to the jump uses the value before it
+        assert x[21] == pytest.approx(0.5)
 
 
 def test_a_conserved_sum_keeps_a_sensible_margin() -> None:

@@ -27,7 +27,6 @@ HEAVY = (
     "scipy.linalg",
     "scipy.optimize",
     "scipy.sparse",
-    "rumoca",
 )
 
 

@@ -41,12 +41,36 @@ int pl_exported_nominals(pl_exported_instance *c, pl_real *nominal) {
     return PL_FINE;
 }
 
+/* The word of the model after a step; *moved: states have another meaning from here on. */
+static int step_done(pl_exported_instance *c, int *request, int *moved) {
+    const pl_model *m = c->table->model;
+    size_t bytes = (size_t)c->n_x * sizeof(pl_real);
+    *request = PL_STEP_FINE;
+    if (bytes > 0) memcpy(c->x_work, c->x, bytes);
+    pl_status status = m->step_done(c->sim->problem.self, c->now.t, c->x_work, c->u, request);
+    if (status != PL_OK) return pl_exported_failed(c, PL_ERROR, status, "completing a step");
+    *moved = (*request & PL_STEP_RESTART) != 0;
+    return PL_FINE;
+}
+
+/* In event mode: another choice of states that a completed step has asked for. */
+static int choose_states(pl_exported_instance *c) {
+    int request, moved = 0;
+    if (!c->now.choice_due) return PL_FINE;
+    c->now.choice_due = 0;
+    int status = step_done(c, &request, &moved);
+    if (status != PL_FINE || !moved) return status;
+    memcpy(c->x, c->x_work, (size_t)c->n_x * sizeof(pl_real));
+    c->now.x_moved = 1;
+    c->fresh &= PL_FRESH_DEPENDENT;
+    return PL_FINE;
+}
+
 int pl_exported_event(pl_exported_instance *c, pl_event_info *info) {
-    if (c->now.p_new) {
-        int status = pl_exported_parameters(c);
-        if (status != PL_FINE) return status;
-    }
+    int fine = c->now.p_new ? pl_exported_parameters(c) : PL_FINE;
     if (c->n_u > 0) memcpy(c->sim->problem.u, c->u, (size_t)c->n_u * sizeof(pl_real));
+    if (fine == PL_FINE) fine = choose_states(c);
+    if (fine != PL_FINE) return fine;
     pl_status status = pl_simulation_event_at(c->sim, c->now.t, horizon(c), c->x, info);
     c->fresh &= PL_FRESH_DEPENDENT;
     if (status != PL_OK) {
@@ -65,19 +89,19 @@ int pl_exported_event(pl_exported_instance *c, pl_event_info *info) {
 
 int pl_exported_completed(pl_exported_instance *c, int *event, int *terminate) {
     const pl_model *m = c->table->model;
-    int request = PL_STEP_FINE;
+    int request = PL_STEP_FINE, moved = 0;
     *event = *terminate = 0;
     c->sim->count.n_steps++;
     if (!m->step_done) return PL_FINE;
     int fine = pl_exported_slopes(c); /* what loops inside begin with next is what they end with here */
     if (fine != PL_FINE) return fine;
-    if (c->n_x > 0) memcpy(c->x_work, c->x, (size_t)c->n_x * sizeof(pl_real));
-    pl_status status = m->step_done(c->sim->problem.self, c->now.t, c->x_work, c->u, &request);
-    if (status != PL_OK) return pl_exported_failed(c, PL_ERROR, status, "completing a step");
-    if (request & PL_STEP_RESTART) { /* states have another meaning: the importer hears of it in event mode */
-        memcpy(c->x, c->x_work, (size_t)c->n_x * sizeof(pl_real));
-        c->now.x_moved = 1;
-        c->fresh &= PL_FRESH_DEPENDENT;
+    if (c->memory) memcpy(c->memory, c->sim->problem.self, m->memory_size);
+    fine = step_done(c, &request, &moved);
+    if (fine != PL_FINE) return fine;
+    if (moved &&
+        c->memory) { /* until event mode states mean what they did: an importer may set them once more */
+        memcpy(c->sim->problem.self, c->memory, m->memory_size);
+        c->now.choice_due = 1;
     }
     *event = (request & (PL_STEP_RESTART | PL_STEP_EVENT)) != 0;
     *terminate = (request & PL_STEP_TERMINATE) != 0;

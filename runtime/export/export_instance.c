@@ -87,6 +87,12 @@ static size_t reals(int n) {
     return (size_t)(n > 0 ? n : 1) * sizeof(pl_real);
 }
 
+/* Model exchange of a model that chooses its states on the way. */
+static int chooses(const pl_exported_instance *c) {
+    const pl_model *m = c->table->model;
+    return !c->steps && m && m->step_done && m->initial && m->initial->n_sets > 0;
+}
+
 /* Arrays behind the instance; returns how much they take. The first ones are what a state consists of. */
 static size_t arrange(pl_exported_instance *c, char *from) {
     char *at = from ? from : (char *)16;
@@ -110,6 +116,7 @@ static size_t arrange(pl_exported_instance *c, char *from) {
     c->x_held = take(&at, (size_t)c->n_x + 1);
     c->atol = take(&at, reals(c->n_x));
     c->nominal = take(&at, reals(c->n_x));
+    c->memory = chooses(c) ? take(&at, c->table->model->memory_size) : NULL;
     return (size_t)(at - first);
 }
 

@@ -115,6 +115,7 @@ typedef struct pl_exported_state {
     int bent;       /* inputs have derivatives since the last change */
     int p_new;      /* parameters changed on the way */
     int x_moved;    /* states changed outside an event */
+    int choice_due; /* another choice of states, in event mode */
 } pl_exported_state;
 
 struct pl_exported_instance {
@@ -145,6 +146,7 @@ struct pl_exported_instance {
     pl_real *x_work; /* 4 n_x */
     pl_real *along, *derived, *coefficient;
     int8_t *x_held;
+    void *memory; /* of the model before a step was completed; NULL: it has no state sets */
 
     pl_plan plan;
     void *plan_work, *linear, *block;

@@ -193,8 +193,9 @@ typedef struct pl_fmu {
     double *x_now;     /* n_x */
     double *x_nominal; /* n_x: of this instance, 0: not entered */
     double next_time;
-    int ends; /* the instance ended the simulation at its very start */
-    int told; /* what was complained about, once is enough */
+    int asked; /* the last completed step asks for event mode */
+    int ends;  /* the instance ended the simulation at its very start */
+    int told;  /* what was complained about, once is enough */
     pl_model model;
     pl_fmi2 f2;
     pl_fmi3 f3;

@@ -355,8 +355,11 @@ static pl_status event(void *self, pl_real t, pl_real *x, const pl_real *u, cons
         return PL_OK;
     }
     if (!fired && info->again && settled(f, t, x, u)) return PL_OK; /* nothing has moved since */
-    /* up to a jump the inputs before it hold; an event inside a step has none */
-    pl_status status = set_point(f, t, x, fired ? u : f->u_set);
+    /* where a completed step asks for event mode the instance stands at t, and its states may mean something else already;
+     * up to a jump the inputs before it hold; an event inside a step has none */
+    int asked = f->asked && !fired && t == f->t_floor;
+    f->asked = 0;
+    pl_status status = asked ? PL_OK : set_point(f, t, x, fired ? u : f->u_set);
     /* also told where it is said not to be needed: a step ends here */
     if (status == PL_OK && t > f->t_floor) status = completed_step(f, t, &wants, &ends);
     if (status == PL_OK)
@@ -407,6 +410,7 @@ static pl_status step_done(void *self, pl_real t, pl_real *x, const pl_real *u, 
     if (status == PL_OK) status = completed_step(f, t, &wants, &ends);
     MEND(f);
     if (status != PL_OK) return PL_FATAL;
+    f->asked = wants;
     *request = (wants ? PL_STEP_EVENT : 0) | (ends ? PL_STEP_TERMINATE : 0);
     return PL_OK;
 }

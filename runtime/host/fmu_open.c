@@ -224,7 +224,7 @@ const char *pl_fmu_open(pl_fmu *f, const pl_fmu_begin *begin) {
     pl_fmu_close(f);
     if (f->mode == PL_FMU_LOST) return "the FMU has reported a fatal error in this process";
     f->begin = *begin;
-    f->told = f->ends = 0;
+    f->told = f->ends = f->asked = 0;
     f->box->time = begin->start;
     f->t_floor = f->t_event = -HUGE_VAL;
     f->next_time = HUGE_VAL;

@@ -37,6 +37,7 @@ from pliant.errors import (
     SingularError,
     SingularModelError,
     SolverError,
+    SspError,
     StepLimitError,
     StepSizeError,
     UnknownNameError,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
     from pliant.jacobian.quality import Quality
-    from pliant.loading import inspect, load, native, ode
+    from pliant.loading import inspect, load, load_system, native, ode
     from pliant.model import Model
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
@@ -100,7 +101,7 @@ _LATER = {
     "pliant.fmi.options": ("FmuOptions",),
     "pliant.fmi.report": ("FmuReport",),
     "pliant.jacobian.quality": ("Quality",),
-    "pliant.loading": ("inspect", "load", "native", "ode"),
+    "pliant.loading": ("inspect", "load", "load_system", "native", "ode"),
     "pliant.model": ("Model",),
     "pliant.realtime.delivery.measure": ("Timing",),
     "pliant.realtime.evidence.evidence": ("Evidence",),
@@ -202,6 +203,7 @@ __all__ = [
     "SingularModelError",
     "SolverError",
     "SolverOptions",
+    "SspError",
     "Start",
     "Stats",
     "SteadyState",
@@ -222,6 +224,7 @@ __all__ = [
     "inspect",
     "load",
     "load_result",
+    "load_system",
     "native",
     "ode",
     "open_study",

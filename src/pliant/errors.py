@@ -8,6 +8,7 @@
     │   ├── CompileError                the C compiler is missing or refuses the model's C text
     │   ├── SingularModelError          the equations do not determine the unknowns; names both
     │   ├── FmuError                    an FMU cannot be used: archive, description, platform; names element and line
+    │   ├── SspError                    a system (.ssp, .ssd) cannot be read; names file, element and line
     │   ├── UnknownNameError (KeyError) no variable of that name; suggests the nearest
     │   └── NotSupportedError           a construct that pliant does not handle (yet); says which
     ├── InitialValueError               no consistent start values; names the equations that do not hold
@@ -94,6 +95,14 @@ class SingularModelError(ModelError):
 class FmuError(ModelError):
     """An FMU cannot be used. ``element`` and ``line`` of its modelDescription.xml, where one is the cause."""
 
+    element: str = ""
+    line: int = 0
+
+
+class SspError(ModelError):
+    """A system of models (.ssp, .ssd) cannot be read. ``file``, ``element`` and ``line`` of its XML, where known."""
+
+    file: str = ""
     element: str = ""
     line: int = 0
 

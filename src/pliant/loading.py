@@ -19,6 +19,7 @@ from pliant.structure.options import StructureOptions, structure_options
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
+    from pliant.cosim.coupling import Coupling
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
     from pliant.ir import SortedSystem
@@ -92,7 +93,7 @@ def load(
     tear     names of variables to be torn in their algebraic loops, before pliant's own choice.
     options  see :class:`pliant.StructureOptions`, e.g. ``{"form": "dae"}``; for an FMU :class:`pliant.FmuOptions`.
     kind     of an FMU: "model-exchange" or "co-simulation"; None: the first of these that it offers.
-    frontend what reads Modelica: "pliant", or the package "rumoca"; None: the usual one.
+    frontend what reads Modelica: "pliant", or for cross-checks the package "rumoca"; None: "pliant".
 
     >>> import pliant
     >>> model = pliant.load('''
@@ -130,6 +131,28 @@ def load(
             )
         return native(text)
     raise ArgumentError(f"{text}: this kind of file is not supported", hint="give a .mo or a .c file")
+
+
+@by_keyword
+def load_system(
+    path: str | Path,
+    *,
+    variant: str | None = None,
+    options: Mapping[str, Any] | FmuOptions | None = None,
+) -> Coupling:
+    """Load a system of models, ready to be simulated: an .ssp or .ssd of the standard SSP, or a .toml.
+
+    Parts have their names in the system, those of nested systems with dots, "car.engine". Start, stop and step of the
+    file hold where ``simulate`` is not told otherwise.
+
+    variant  which .ssd of an .ssp: the name of the file or the one that it gives itself; None: SystemStructure.ssd
+    options  :class:`pliant.FmuOptions` for all FMUs
+
+    A folder is read as an unpacked .ssp.
+    """
+    from pliant.cosim.system import load_any
+
+    return load_any(path, load, variant, options)
 
 
 @by_keyword

@@ -123,7 +123,7 @@ class Model(Stamped):
         return self._numeric.shaped_for(by_name("parameters", parameters))
 
     def _shaped_for(self, parameters: Mapping[str, Any] | None, inputs: Any) -> tuple[NumericModel, Any]:
-        if inputs is None or not self._numeric.has_tunable:
+        if inputs is None or not self._numeric.shaped_by_inputs:
             return self._shaped(parameters), inputs
         given = read_inputs(inputs)
         return self._numeric.shaped_for(by_name("parameters", parameters), tuple(given)), given

@@ -40,7 +40,7 @@ def check_library(
     reference  folder with curves: for ``A.B.C`` the file ``A/B/C/C.csv`` or ``A.B.C.csv``, its first column ``time``.
     jobs       how many at a time; None: one for each core.
     timeout    seconds for each example, all stages together.
-    frontend   "pliant", which reads libraries class by class, or "rumoca"; None: the first.
+    frontend   "pliant", which reads libraries class by class, or for cross-checks "rumoca"; None: the first.
     progress   called with each row when it is done, how many are, and of how many.
 
     A curve matches where it lies in a tube around the reference, .2 % of the time span wide on each side, or leaves it
@@ -55,7 +55,7 @@ def check_library(
         raise ArgumentError(f"jobs must be a positive number, not {jobs!r}", hint="None: one for each core")
     if not isinstance(timeout, (int, float)) or isinstance(timeout, bool) or not timeout > 0:
         raise ArgumentError(f"timeout must be a positive number of seconds, not {timeout!r}", hint="e.g. timeout=150")
-    chosen = "pliant" if frontend is None else check_frontend(frontend)
+    chosen = check_frontend(frontend)
     wanted = _names(names, root)
     tasks = [_task(name, sources, curves, chosen) for name in wanted]
     rows = _run_all(tasks, jobs or os.cpu_count() or 1, float(timeout), progress)

@@ -64,7 +64,7 @@ Kind = Annotated[
     str | None, typer.Option(help="FMU: model-exchange or co-simulation; default: the first that it offers.")
 ]
 Frontend = Annotated[
-    str | None, typer.Option(help="What reads Modelica: pliant, or the package rumoca; default: the usual one.")
+    str | None, typer.Option(help="What reads Modelica: pliant, or for cross-checks the package rumoca.")
 ]
 FmuOption = Annotated[
     list[str] | None, typer.Option(help="FMU: option, as name=value, e.g. call_timeout=60. Repeatable.")
@@ -116,10 +116,20 @@ def numbers(what: str, texts: Sequence[str] | None) -> Iterator[tuple[str, float
 
 
 def settings(model: pliant.Model, what: str, texts: Sequence[str] | None) -> dict[str, Any]:
-    """Parameters or start values: numbers; those of an FMU may also be truth values, literals and texts."""
-    if model._numeric.fmu is None:
-        return dict(numbers(what, texts))
-    return {name: literal(value) for name, value in pairs(what, texts)}
+    """Parameters or start values: numbers, or values of the variable's type; those of an FMU may be texts, too."""
+    if model._numeric.fmu is not None:
+        return {name: literal(value) for name, value in pairs(what, texts)}
+    known = model._numeric.known
+    found: dict[str, Any] = {}
+    for name, value in pairs(what, texts):
+        kind = known.type(name)
+        if kind == "boolean" and value in ("true", "false"):
+            found[name] = value == "true"
+        elif kind == "enumeration" and value.rpartition(".")[2] in known.variables[name].literals:
+            found[name] = float(known.variables[name].literals.index(value.rpartition(".")[2]) + 1)
+        else:
+            found |= numbers(what, [f"{name}={value}"])
+    return found
 
 
 def inputs(model: pliant.Model, texts: Sequence[str] | None) -> dict[str, Any]:

@@ -24,7 +24,9 @@ def check_library(
     save: Annotated[
         list[Path] | None, typer.Option(help="Write the report: .json, .html, .md, .txt. Repeatable.")
     ] = None,
-    frontend: Annotated[str, typer.Option(help="What reads Modelica: pliant, or the package rumoca.")] = "pliant",
+    frontend: Annotated[
+        str, typer.Option(help="What reads Modelica: pliant, or for cross-checks the package rumoca.")
+    ] = "pliant",
     as_json: AsJson = False,
 ) -> None:
     """Simulate every example of a library in a process of its own, and say how far each comes.

@@ -26,8 +26,8 @@ from pliant.cli.arguments import (
     inputs,
     literal,
     load_model,
-    numbers,
     pairs,
+    settings,
     structure_options,
 )
 
@@ -60,10 +60,10 @@ def jacobian(
         model = load_model(file, define, chosen, name=name, path=path, frontend=frontend)
         given: dict[str, Any] = {
             "inputs": inputs(model, input_),
-            "parameters": dict(numbers("--param", param)),
+            "parameters": settings(model, "--param", param),
             "options": {name: literal(text) for name, text in pairs("--option", option)},
         }
-        x = dict(numbers("--start-value", start_value)) or None
+        x = settings(model, "--start-value", start_value) or None
         found = model.jacobian(at, x=x, rtol=rtol, atol=atol, **given)
         quality = model.check_jacobian(at, x=x, rtol=rtol, atol=atol, **given)
         if as_json:

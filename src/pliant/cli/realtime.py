@@ -29,8 +29,8 @@ from pliant.cli.arguments import (
     Tearing,
     inputs,
     literal,
-    numbers,
     pairs,
+    settings,
     structure_options,
 )
 from pliant.textfile import read_text
@@ -122,8 +122,8 @@ def realtime(
             scenarios=[
                 {
                     "inputs": inputs(model, input_),
-                    "parameters": dict(numbers("--param", param)),
-                    "start_values": dict(numbers("--start-value", start_value)),
+                    "parameters": settings(model, "--param", param),
+                    "start_values": settings(model, "--start-value", start_value),
                 }
             ]
             if scenarios is None

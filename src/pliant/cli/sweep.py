@@ -30,8 +30,8 @@ from pliant.cli.arguments import (
     inputs,
     literal,
     load_model,
-    numbers,
     pairs,
+    settings,
     structure_options,
 )
 from pliant.errors import ArgumentError, CaseError, OutputError, SimulationInterrupted
@@ -111,8 +111,8 @@ def sweep(
                 points=points,
                 step=step,
                 inputs=inputs(model, input_),
-                parameters=dict(numbers("--param", param)),
-                start_values=dict(numbers("--start-value", start_value)),
+                parameters=settings(model, "--param", param),
+                start_values=settings(model, "--start-value", start_value),
                 options={name: literal(text) for name, text in pairs("--option", option)},
             )
         except (CaseError, OutputError, SimulationInterrupted) as error:

@@ -32,7 +32,7 @@ from pliant.ir import FinalGraph, Kind, Op, SortedSystem
 
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 600  # items of a function that compilers should not ponder
-HIDDEN = ("$set", "der($set", "$when", "$floor")  # variables that pliant made for itself
+HIDDEN = ("$set", "der($set", "$when", "$floor", "$past")  # variables that pliant made for itself
 
 
 @dataclass(eq=False)

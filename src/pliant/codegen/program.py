@@ -136,6 +136,8 @@ def reset_place(program: Program, action: Action) -> tuple[int, int]:
         raise ModelError(
             f"{place}reinit({name}, ...): {name} is not a state of the model",
             hint="reinit a variable that the model is free to choose; here other equations determine it",
+            span=action.span,
+            rule="8.3.6",
         )
     return program.x.index(v), with_sign(g, sign, action.value)
 

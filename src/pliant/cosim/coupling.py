@@ -29,6 +29,7 @@ from pliant.cosim.request import (
     part_options,
 )
 from pliant.errors import ArgumentError, PliantError
+from pliant.fmi.description import FmuExperiment
 from pliant.fmi.model import FmuModel
 from pliant.pickled import Stamped
 from pliant.plain import plain
@@ -65,6 +66,7 @@ class Coupling(Stamped):
     def __init__(self) -> None:
         self._graph = PartGraph()
         self._options: dict[str, dict[str, Any]] = {}
+        self._models: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         graph = self._graph
@@ -114,6 +116,13 @@ class Coupling(Stamped):
             "options": options,
         }
         own = part_options(name, {key: value for key, value in given.items() if value is not None})
+        self._graph.add(self._part(name, model))
+        self._options[name] = own
+        self._models[name] = model
+
+    @staticmethod
+    def _part(name: str, model: Any) -> Part:
+        """A part made from whatever was given as a model."""
         numeric = getattr(model, "_numeric", model)
         if isinstance(numeric, FmuModel) and numeric.steps_itself:
             part: Part = FmuPart(name, numeric)
@@ -125,8 +134,7 @@ class Coupling(Stamped):
         else:
             hint = f"pliant.load({str(model)!r}) first" if isinstance(model, (str, Path)) else "give a pliant.Model"
             raise ArgumentError(f"part {name!r}: {type(model).__name__} is no model", hint=hint)
-        self._graph.add(part)
-        self._options[name] = own
+        return part
 
     @by_keyword
     def connect(self, source: str, target: str) -> None:
@@ -135,6 +143,11 @@ class Coupling(Stamped):
         Any variable that a part computes can be a source. Units must agree where both are known.
         """
         self._graph.connect(source, target)
+
+    @property
+    def default_experiment(self) -> FmuExperiment:
+        """Start, stop and step that a file proposes; each may be None."""
+        return FmuExperiment()
 
     @property
     def loops(self) -> tuple[tuple[str, ...], ...]:

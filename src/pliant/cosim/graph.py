@@ -9,17 +9,19 @@ is an order of evaluation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from pliant.arguments import Vector
 from pliant.calls import by_keyword_class
+from pliant.cosim.conversion import SAME, Conversion
 from pliant.cosim.part import Part, Pattern, Port
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.plain import AsDict
 from pliant.solve.names import suggestion
 from pliant.structure.blt import sort_blocks
 
-NAME = re.compile(r"[A-Za-z_]\w*")
+NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 @by_keyword_class
@@ -32,6 +34,7 @@ class Connection(AsDict):
     source: str
     target_part: str
     target: str
+    through: Conversion = SAME  # what becomes of the value on its way
 
     def __str__(self) -> str:
         return f"{self.source_part}.{self.source} -> {self.target_part}.{self.target}"
@@ -45,6 +48,11 @@ class Wire:
     output: int
     target_part: int
     input: int
+    through: Conversion = SAME
+
+    def value(self, outputs: Sequence[Vector] | Mapping[int, Vector]) -> float:
+        """What arrives at the input, from the outputs of all parts."""
+        return self.through.carry(float(outputs[self.source_part][self.output]))
 
 
 class PartGraph:
@@ -54,11 +62,11 @@ class PartGraph:
         self.parts: dict[str, Part] = {}
         self.connections: list[Connection] = []
 
-    def add(self, part: Part) -> None:
-        """One more part."""
-        if not isinstance(part.name, str) or not NAME.fullmatch(part.name):
+    def add(self, part: Part, any_name: bool = False) -> None:
+        """One more part. Dots in its name stand between the names of nested systems; files may use any characters."""
+        if not isinstance(part.name, str) or not (NAME.fullmatch(part.name) or any_name):
             raise ArgumentError(
-                f"{part.name!r} cannot be the name of a part", hint="use letters, digits and _, no dots: 'motor1'"
+                f"{part.name!r} cannot be the name of a part", hint="use letters, digits and _: 'motor1', 'car.motor1'"
             )
         if part.name in self.parts:
             raise ArgumentError(f"there is already a part {part.name!r}", hint="give every part a name of its own")
@@ -68,20 +76,23 @@ class PartGraph:
         """'part.name' -> the part and the name inside it."""
         if not isinstance(path, str):
             raise ArgumentError(f"{what}: expected 'part.variable', not {path!r}", hint="e.g. 'pump.flow'")
-        name, dot, inner = path.partition(".")
-        if not dot or not inner:
+        words = path.split(".")
+        if len(words) < 2 or not words[0] or not words[-1]:
             raise ArgumentError(
                 f"{what}: {path!r} is not of the form 'part.variable'", hint=f"the parts are {self._listed()}"
             )
-        if name not in self.parts:
-            raise UnknownNameError(f"{what}: there is no part {name!r}", hint=suggestion(name, self.parts))
-        return self.parts[name], inner
+        for k in range(len(words) - 1, 0, -1):  # the longest name of a part that it begins with
+            name = ".".join(words[:k])
+            if name in self.parts:
+                return self.parts[name], ".".join(words[k:])
+        name = words[0]
+        raise UnknownNameError(f"{what}: there is no part {name!r}", hint=suggestion(name, self.parts))
 
     def _listed(self) -> str:
         return ", ".join(self.parts) or "not added yet"
 
-    def connect(self, source: str, target: str) -> Connection:
-        """Connect an output to an input."""
+    def connect(self, source: str, target: str, through: Conversion | None = None) -> Connection:
+        """Connect an output to an input; with a conversion, whoever made it has looked at units and types."""
         start, output = self.split(source, "connect")
         end, input_ = self.split(target, "connect")
         out_port, in_port = start.port(output), end.port(input_)
@@ -92,6 +103,15 @@ class PartGraph:
                     f"the input {target} is connected twice: {one}, and now {source}",
                     hint="an input has one source; add signals up inside a part",
                 )
+        if through is None:
+            self._check_kinds(source, target, out_port, in_port)
+        made = Connection(start.name, source=output, target_part=end.name, target=input_, through=through or SAME)
+        self.connections.append(made)
+        return made
+
+    @staticmethod
+    def _check_kinds(source: str, target: str, out_port: Port, in_port: Port) -> None:
+        """Units and types must be the same."""
         if out_port.unit and in_port.unit and _plain(out_port.unit) != _plain(in_port.unit):
             raise ArgumentError(
                 f"units differ: {source} is in {out_port.unit}, {target} in {in_port.unit}",
@@ -102,9 +122,6 @@ class PartGraph:
                 f"types differ: {source} is {out_port.type}, {target} is {in_port.type}",
                 hint="convert inside one of the parts",
             )
-        made = Connection(start.name, source=output, target_part=end.name, target=input_)
-        self.connections.append(made)
-        return made
 
     def _check_ends(self, source: str, target: str, out_port: Port, in_port: Port, end: Part) -> None:
         if in_port.causality != "input":
@@ -141,7 +158,7 @@ class PartGraph:
             p, q = place[one.source_part], place[one.target_part]
             if one.source not in chosen[p]:
                 chosen[p].append(one.source)
-            wires.append(Wire(p, chosen[p].index(one.source), q, inputs[q][one.target]))
+            wires.append(Wire(p, chosen[p].index(one.source), q, inputs[q][one.target], one.through))
         return chosen, wires
 
 

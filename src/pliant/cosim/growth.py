@@ -42,6 +42,7 @@ MOST_STEPS = 20_000  # of one trial
 SMALLEST = 1e-5  # of the nominal value: ranges below it are what solvers leave over
 RECENT = 4  # macro steps whose extrapolation errors count
 BLOWN = 1e3  # times what the run itself reached: a trial that is given up
+MUCH = 100.0  # times the range so far: growth beyond which agreement is not asked for
 LONGEST = 4000  # macro steps of a stretch that is made again
 
 
@@ -144,9 +145,11 @@ class Growth:
         words, hint = self._remedies(here, k, stepping, reached)
         self._restore(here)
         signal = self.master.solver.names[k]
+        own = "the coupling grows although its parts do not"
+        if short > reached:
+            own = f"the macro step is too long for what grows in the coupling, by {short:.3g} with a shorter one"
         raise AccuracyError(
-            f"the coupling grows although its parts do not: {signal} moves by {reached:.3g} between "
-            f"t = {begin.t:.6g} and t = {here.t:.6g}, {words}",
+            f"{own}: {signal} moves by {reached:.3g} between t = {begin.t:.6g} and t = {here.t:.6g}, {words}",
             hint=hint,
             time=here.t,
             names=(signal,),
@@ -162,7 +165,7 @@ class Growth:
         run, first = self.master.run, self.first
         end = min(run.stop, first.t + max(2.0 * (here.t - first.t), AHEAD * run.step))
         finest = self._division(round((end - first.t) / run.step), FINEST)
-        truth = self._trial(first, end, k, stepping, step=run.step / finest, reached=np.inf)
+        truth, end = self._truth(first, end, k, stepping, finest)
         helps: list[str] = []
         division = 2
         while division <= finest // 2 and not helps:
@@ -187,6 +190,17 @@ class Growth:
             f"but by {truth:.3g} up to t = {end:.6g} with {helps[0]}" if np.isfinite(truth) else "without bound",
             f"up to t = {end:.6g} these stay: {', or '.join(helps)}",
         )
+
+    def _truth(self, first: Saved, end: float, k: int, stepping: Stepping, finest: int) -> tuple[float, float]:
+        """With the shortest steps, and up to where: a system that grows by itself is left where it has grown much."""
+        step = self.master.run.step
+        size = max(float(self.high[k] - self.low[k]), float(self.smallest[k]))
+        while True:
+            truth = self._trial(first, end, k, stepping, step=step / finest, reached=np.inf)
+            shorter = first.t + step * round(0.5 * (end - first.t) / step)
+            if not truth > MUCH * size or shorter >= end or shorter <= first.t:
+                return truth, end
+            end = shorter
 
     @staticmethod
     def _agrees(value: float, truth: float) -> bool:

@@ -52,7 +52,7 @@ class PointSolver:
         y = [part.outputs(u[p]) if self._feeds(p) else np.zeros(0) for p, part in enumerate(self.parts)]
         if self.how == "none":
             for wire in self.wires:
-                u[wire.target_part][wire.input] = y[wire.source_part][wire.output]
+                u[wire.target_part][wire.input] = wire.value(y)
             return u
         stale = [False] * len(self.parts)
         for component in self.components:
@@ -67,7 +67,7 @@ class PointSolver:
             if stale[p] and self.direct[k]:
                 y[p] = self.parts[p].outputs(u[p])
                 stale[p] = False
-            value = y[p][wire.output]
+            value = wire.value(y)
             if u[wire.target_part][wire.input] != value:
                 u[wire.target_part][wire.input] = value
                 stale[wire.target_part] = True
@@ -87,7 +87,7 @@ class PointSolver:
             for wire, value in zip(wires, v.tolist(), strict=True):
                 u[wire.target_part][wire.input] = value
             y = {p: self.parts[p].outputs(u[p]) for p in involved}
-            return np.array([y[wire.source_part][wire.output] for wire in wires]) - v
+            return np.array([wire.value(y) for wire in wires]) - v
 
         def matrix() -> Vector:
             d = {p: self.parts[p].sensitivity(u[p]) for p in involved}
@@ -95,7 +95,7 @@ class PointSolver:
             for k, wire in enumerate(wires):
                 for j, before in enumerate(wires):
                     if before.target_part == wire.source_part:
-                        out[k, j] -= d[wire.source_part][wire.output, before.input]
+                        out[k, j] -= wire.through.factor * d[wire.source_part][wire.output, before.input]
             return out
 
         v = np.array([u[wire.target_part][wire.input] for wire in wires])

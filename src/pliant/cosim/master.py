@@ -292,7 +292,7 @@ class Master:
             c[1] = self.first_slope[p]
         for wire in self.wires:
             if ready and wire.target_part == p and wire.source_part in ready:
-                newest = np.array([ready[wire.source_part][wire.output]])
+                newest = np.array([wire.value(ready)])
                 k = max(1, n - 1)
                 older = [one[p][[wire.input]] for one in list(self.samples)[:k]]
                 inner = polynomial([t_next, *list(self.times)[:k]], [newest, *older], t)

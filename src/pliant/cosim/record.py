@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.calls import by_keyword_class
+from pliant.cosim.conversion import Conversion
 from pliant.cosim.graph import Connection
 from pliant.cosim.part import Part, PartAbout
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict, plain
 from pliant.solve.results.manifest import hash_bytes, make_manifest
-from pliant.solve.results.result import Event, Result, Stats, StepRecord, VariableInfo
+from pliant.solve.results.result import Event, FloatArray, Result, Stats, StepRecord, VariableInfo
 
 MOST_NUMBERS = 2_000_000_000  # in the rows of a result
 
@@ -103,6 +105,13 @@ class Recorder:
             states += [f"{part.name}.{name}" for name in one.states]
             aliases |= {f"{part.name}.{k}": (f"{part.name}.{v}", sign) for k, (v, sign) in one.aliases.items()}
             constants |= {f"{part.name}.{name}": value for name, value in one.constants.items()}
+        converted: dict[str, Callable[[], FloatArray]] = {}
+        found: list[CouplingResult] = []
+        for name, (source, through) in about.derived.items():
+            if through.changes_nothing:
+                aliases[name] = (source, 1)
+            else:
+                converted[name] = partial(_carried, found, source, through)
         records = {part.name: _record(part, one) for part, one in zip(self.parts, self.abouts, strict=True)}
         created = dt.datetime.now(dt.UTC)
         out = CouplingResult(
@@ -113,10 +122,12 @@ class Recorder:
             manifest=lambda: self._manifest(about, created, records),
             info=self._info,
             aliases={k: v for k, v in aliases.items() if k not in columns},
+            lazy={k: v for k, v in converted.items() if k not in columns},
             parameters={k: v for k, v in constants.items() if k not in columns},
             complete=complete,
             states=states,
         )
+        found.append(out)
         out.parts = records
         out.connections = about.connections
         out.communication = about.communication
@@ -149,6 +160,11 @@ class RunAbout:
     connections: tuple[Connection, ...]
     communication: NDArray[np.float64]
     seconds: float
+    derived: Mapping[str, tuple[str, Conversion]] = field(default_factory=dict)  # connectors of systems: from what
+
+
+def _carried(result: Sequence[CouplingResult], source: str, through: Conversion) -> FloatArray:
+    return through.carried(result[0][source])
 
 
 def _record(part: Part, about: PartAbout) -> PartRecord:
@@ -160,9 +176,9 @@ def _summed(records: Any, seconds: float) -> Stats:
     out = Stats()
     methods: list[str] = []
     for one in records:
-        for field in fields(Stats):
-            if field.name not in ("method", "seconds"):
-                setattr(out, field.name, getattr(out, field.name) + getattr(one.stats, field.name))
+        for counter in (own.name for own in fields(Stats)):
+            if counter not in ("method", "seconds"):
+                setattr(out, counter, getattr(out, counter) + getattr(one.stats, counter))
         methods.append(one.stats.method)
     out.method = ", ".join(dict.fromkeys(methods))
     out.seconds = seconds

@@ -53,7 +53,7 @@ def _by_newton(parts: list[Part], wires: list[Wire], solver: PointSolver, u: lis
             u[wire.target_part][wire.input] = value
         _begin(parts, u, t)
         y = [part.outputs(u[p]) for p, part in enumerate(parts)]
-        return np.array([y[wire.source_part][wire.output] for wire in wires]) - v
+        return np.array([wire.value(y) for wire in wires]) - v
 
     def matrix() -> Vector:
         at = np.array([u[wire.target_part][wire.input] for wire in wires])

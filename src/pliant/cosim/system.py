@@ -1,4 +1,4 @@
-"""A coupling from a small TOML file (docs/cosim.md has all keys).
+"""A coupling from a file: .ssp and .ssd (pliant/cosim/ssp), or a small TOML file (docs/cosim.md has all keys).
 
 stop = 2.0
 step = 0.1
@@ -16,9 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pliant.arguments import is_number
 from pliant.cosim.coupling import Coupling
+from pliant.cosim.loaded import LoadedCoupling
 from pliant.cosim.request import PART_OPTIONS
 from pliant.errors import ArgumentError, ModelError
+from pliant.fmi.description import FmuExperiment
 from pliant.solve.names import suggestion
 from pliant.solve.signals.given import read_inputs
 from pliant.textfile import read_text
@@ -30,7 +33,23 @@ SIMULATE = (
 OTHERS = ("parts", "connections", "inputs", "save", "plot", "outputs")
 PART = ("file", "class", "path", "form", "kind", *PART_OPTIONS)
 
+SYSTEMS = (".ssp", ".ssd")
+
 Load = Callable[..., Any]
+
+
+def load_any(path: str | Path, load: Load, variant: str | None = None, options: Any = None) -> Coupling:
+    """A coupling from an .ssp, an .ssd or a .toml."""
+    file = Path(path)
+    if file.suffix.lower() in SYSTEMS or file.is_dir():
+        from pliant.cosim.ssp.load import load_ssp
+
+        return load_ssp(file, variant, options, load)
+    if file.suffix.lower() != ".toml":
+        raise ArgumentError(f"{file}: this kind of file is no system", hint="give an .ssp, an .ssd or a .toml")
+    if variant is not None or options is not None:
+        raise ArgumentError(f"{file}: variant and options are for .ssp and .ssd files", hint="leave them out")
+    return read_system(file, load).coupling
 
 
 @dataclass
@@ -47,6 +66,8 @@ class SystemFile:
 def read_system(path: str | Path, load: Load) -> SystemFile:
     """Read a file and load its parts with ``load`` (as :func:`pliant.load`)."""
     file = Path(path)
+    if file.suffix.lower() in SYSTEMS or file.is_dir():
+        return SystemFile(load_any(file, load), {})
     try:
         found = tomllib.loads(read_text(file))
     except FileNotFoundError:
@@ -60,7 +81,11 @@ def read_system(path: str | Path, load: Load) -> SystemFile:
         if key not in found:
             raise ArgumentError(f"{file}: {key} is missing", hint="see docs/cosim.md for an example")
     folder = file.parent
-    coupling = Coupling()
+    arguments = {key: found[key] for key in SIMULATE if key in found}
+    arguments["inputs"] = read_inputs(found.get("inputs", {}), folder)
+    times = (arguments.get(key) for key in ("start", "stop", "step"))
+    experiment = FmuExperiment(*(one if is_number(one) else None for one in times))
+    coupling = LoadedCoupling(experiment, arguments)
     for name, part in _table(file, "parts", found["parts"]).items():
         _add(coupling, file, name, _table(file, f"parts.{name}", part), load)
     for one in _texts(file, "connections", found.get("connections", [])):
@@ -68,8 +93,6 @@ def read_system(path: str | Path, load: Load) -> SystemFile:
         if not arrow:
             raise ArgumentError(f"{file}: the connection {one!r} has no arrow", hint='write "a.y -> b.u"')
         coupling.connect(source.strip(), target.strip())
-    arguments = {key: found[key] for key in SIMULATE if key in found}
-    arguments["inputs"] = read_inputs(found.get("inputs", {}), folder)
     return SystemFile(
         coupling,
         arguments,

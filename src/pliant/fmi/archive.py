@@ -35,8 +35,8 @@ FREE = 2**25
 CHUNK = 2**18
 END = struct.Struct("<4s4H2LH")  # end of the list of entries, APPNOTE.TXT 4.3.16
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-DAMAGED = "the file is damaged: copy it again, or ask the maker of the FMU"
-HOSTILE = "do not use this FMU: it was damaged, or made to do harm"
+DAMAGED = "the file is damaged: copy it again, or ask its maker"
+HOSTILE = "do not use this file: it was damaged, or made to do harm"
 BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -74,24 +74,127 @@ class UnpackedFmu:
             self._owned.close()
 
 
-class FmuArchive:
-    """An .fmu file, or the folder of an unpacked one: ``names`` of its files, with ``/``; ``findings`` about them."""
+class Archive:
+    """A zip file, or the folder of an unpacked one: ``names`` of its files, with ``/``; ``findings`` about them."""
 
-    def __init__(self, path: Path, options: FmuOptions) -> None:
+    def __init__(self, path: Path, options: FmuOptions, needed: str | None = None) -> None:
         self.path = path
         self.options = options
         self.is_folder = path.is_dir()
         self.findings: tuple[FmuFinding, ...] = ()
         self._entries: Mapping[str, zipfile.ZipInfo] = {}
         self._archive: zipfile.ZipFile | None = None  # open until it is unpacked
+        self._extracted = 0  # bytes
         if self.is_folder:
             self.names = frozenset(_files_in(path))
         else:
             with self._opened() as archive:
                 self._entries, self.findings = _checked(archive, path)
             self.names = frozenset(self._entries)
-        if FILE not in self.names:
-            raise self._no_description()
+        if needed is not None and needed not in self.names:
+            raise self._absent(needed)
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The content of a small file."""
+        chunks, size = [], 0
+        with self.opened_file(name) as file:
+            while chunk := file.read(CHUNK):
+                size += len(chunk)
+                if size > limit:
+                    raise FmuError(
+                        f"{self.path}: {shortened(name)} has more than {limit} bytes", hint="a file of usual size"
+                    )
+                chunks.append(chunk)
+        return b"".join(chunks)
+
+    @contextmanager
+    def opened_file(self, name: str) -> Iterator[BinaryIO]:
+        """One of its files, to be read."""
+        if self.is_folder:
+            with open(self.path / name, "rb") as file:
+                yield cast(BinaryIO, file)
+        else:
+            with self._opened() as archive:
+                yield cast(BinaryIO, _Counted(archive, self._entries[name], self.path))
+
+    def extract(self, name: str, folder: Path) -> Path:
+        """The path of one of its files: below ``folder`` where it has to be unpacked."""
+        if self.is_folder:
+            return self.path / name
+        target = folder.joinpath(*name.split("/"))
+        if not target.exists():
+            self._check_size(self._extracted + self._entries[name].file_size)
+            with self._opened() as archive:
+                self._extracted += self._write(archive, {name: self._entries[name]}, str(folder))
+            self._check_size(self._extracted)
+        return target
+
+    def close(self) -> None:
+        """Close the file; it is opened again if need be."""
+        if self._archive is not None:
+            self._archive.close()
+            self._archive = None
+
+    def _write(self, archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo], folder: str) -> int:
+        made = {folder}
+        total = 0
+        for name, info in chosen.items():
+            target = os.path.join(folder, *name.split("/"))
+            parent = os.path.dirname(target)
+            if parent not in made:
+                os.makedirs(parent, 0o700, exist_ok=True)
+                made.add(parent)
+            mode = 0o700 if (info.external_attr >> 16) & 0o111 else 0o600
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            with _Counted(archive, info, self.path) as source, open(os.open(target, flags, mode), "wb", 0) as file:
+                while chunk := source.read(CHUNK):
+                    total += len(chunk)
+                    self._check_size(total)
+                    rest = memoryview(chunk)
+                    while rest:  # where there is not enough space a part is written, and no error raised
+                        rest = rest[file.write(rest) :]
+        return total
+
+    def _check_size(self, size: int) -> None:
+        if size > self.options.unpacked_limit:
+            raise FmuError(
+                f"{self.path}: unpacked it takes more than {self.options.unpacked_limit} bytes",
+                hint="a larger unpacked_limit in FmuOptions, if the file is to be trusted",
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[zipfile.ZipFile]:
+        """The archive; whatever is wrong with it is an FmuError."""
+        try:
+            if self._archive is None:
+                with open(self.path, "rb") as file:
+                    _check_directory(file, self.path)
+                self._archive = zipfile.ZipFile(self.path)
+            yield self._archive
+        except BROKEN as error:
+            raise FmuError(f"{self.path}: the archive cannot be read: {error}", hint=DAMAGED) from None
+        except OSError as error:
+            raise FmuError(
+                f"{self.path}: the archive cannot be unpacked: {error}",
+                hint="check permissions and free space; TMPDIR names another temporary folder",
+            ) from None
+
+    def _absent(self, needed: str) -> FmuError:
+        inside = sorted(name for name in self.names if name.endswith("/" + needed))
+        kind = "FMU" if needed == FILE else "such archive"
+        if inside:
+            return FmuError(
+                f"{self.path}: there is no {needed} at the top, but {shortened(inside[0])}",
+                hint=f"the {'FMU' if needed == FILE else 'archive'} was packed with its folder: pack what is inside",
+            )
+        return FmuError(f"{self.path}: there is no {needed}", hint=f"this is no {kind}: check the path")
+
+
+class FmuArchive(Archive):
+    """An .fmu file, or the folder of an unpacked one."""
+
+    def __init__(self, path: Path, options: FmuOptions) -> None:
+        super().__init__(path, options, FILE)
 
     def description(self) -> FmuDescription:
         """What its modelDescription.xml says."""
@@ -119,64 +222,6 @@ class FmuArchive:
         finally:
             self.close()
         return UnpackedFmu(owned.path, owned)
-
-    def close(self) -> None:
-        """Close the file; it is opened again if need be."""
-        if self._archive is not None:
-            self._archive.close()
-            self._archive = None
-
-    def _write(self, archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo], folder: str) -> None:
-        made = {folder}
-        total = 0
-        for name, info in chosen.items():
-            target = os.path.join(folder, *name.split("/"))
-            parent = os.path.dirname(target)
-            if parent not in made:
-                os.makedirs(parent, 0o700, exist_ok=True)
-                made.add(parent)
-            mode = 0o700 if (info.external_attr >> 16) & 0o111 else 0o600
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-            with _Counted(archive, info, self.path) as source, open(os.open(target, flags, mode), "wb", 0) as file:
-                while chunk := source.read(CHUNK):
-                    total += len(chunk)
-                    self._check_size(total)
-                    rest = memoryview(chunk)
-                    while rest:  # where there is not enough space a part is written, and no error raised
-                        rest = rest[file.write(rest) :]
-
-    def _check_size(self, size: int) -> None:
-        if size > self.options.unpacked_limit:
-            raise FmuError(
-                f"{self.path}: unpacked it takes more than {self.options.unpacked_limit} bytes",
-                hint="a larger unpacked_limit in FmuOptions, if the FMU is to be trusted",
-            )
-
-    @contextmanager
-    def _opened(self) -> Iterator[zipfile.ZipFile]:
-        """The archive; whatever is wrong with it is an FmuError."""
-        try:
-            if self._archive is None:
-                with open(self.path, "rb") as file:
-                    _check_directory(file, self.path)
-                self._archive = zipfile.ZipFile(self.path)
-            yield self._archive
-        except BROKEN as error:
-            raise FmuError(f"{self.path}: the archive cannot be read: {error}", hint=DAMAGED) from None
-        except OSError as error:
-            raise FmuError(
-                f"{self.path}: the archive cannot be unpacked: {error}",
-                hint="check permissions and free space; TMPDIR names another temporary folder",
-            ) from None
-
-    def _no_description(self) -> FmuError:
-        inside = sorted(name for name in self.names if name.endswith("/" + FILE))
-        if inside:
-            return FmuError(
-                f"{self.path}: there is no {FILE} at the top, but {shortened(inside[0])}",
-                hint="the FMU was packed with its folder: pack what is in the folder",
-            )
-        return FmuError(f"{self.path}: there is no {FILE}", hint="this is no FMU: check the path")
 
 
 class _Counted:
@@ -213,7 +258,7 @@ def _check_directory(file: BinaryIO, path: Path) -> None:
     tail = file.read()
     at = tail.rfind(b"PK\5\6")
     if at < 0 or len(tail) - at < END.size:
-        raise FmuError(f"{path}: this is no zip archive", hint="check the path: an FMU is a zip archive")
+        raise FmuError(f"{path}: this is no zip archive", hint="check the path: it must be a zip archive")
     listed = END.unpack_from(tail, at)[5]
     if listed != 2**32 - 1 and listed > LARGEST_DIRECTORY:
         raise FmuError(f"{path}: its list of files has {listed} bytes", hint=HOSTILE)
@@ -267,7 +312,8 @@ def _checked(archive: zipfile.ZipFile, path: Path) -> tuple[dict[str, zipfile.Zi
 def _twice(one: zipfile.ZipInfo, other: zipfile.ZipInfo, name: str, path: Path) -> list[FmuFinding]:
     """Copies of a file do no harm, nor do files that nobody reads; otherwise it is not clear which one is meant."""
     is_copy = (one.CRC, one.file_size) == (other.CRC, other.file_size)
-    if not is_copy and (name == FILE or name.startswith(("binaries/", "resources/"))):
+    is_read = name == FILE or name.startswith(("binaries/", "resources/")) or name.endswith(".ssd")
+    if not is_copy and is_read:
         raise FmuError(f"{path}: {shortened(name)!r} is in the archive twice, with different content", hint=HOSTILE)
     return [FmuFinding("warning", f"{shortened(name)!r} is in the archive twice")]
 
@@ -294,7 +340,7 @@ def _check_kind(info: zipfile.ZipInfo, name: str, path: Path) -> None:
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         what = "a link" if kind == stat.S_IFLNK else "a special file"
-        raise FmuError(f"{path}: {shortened(name)!r} is {what}, and FMUs hold plain files only", hint=HOSTILE)
+        raise FmuError(f"{path}: {shortened(name)!r} is {what}, and only plain files are read", hint=HOSTILE)
     if info.flag_bits & 1:
         raise FmuError(
             f"{path}: {shortened(name)!r} is encrypted", hint="unpack it with its password and pack it again"
@@ -307,5 +353,5 @@ def _files_in(folder: Path) -> Iterator[str]:
     for count, (place, _, names) in enumerate(os.walk(top)):
         inside = PurePosixPath(os.path.relpath(place, top).replace(os.sep, "/"))
         if count > MOST_ENTRIES:
-            raise FmuError(f"{folder}: it has more than {MOST_ENTRIES} folders", hint="check the path: this is no FMU")
+            raise FmuError(f"{folder}: it has more than {MOST_ENTRIES} folders", hint="check the path")
         yield from (str(inside / name) for name in names)

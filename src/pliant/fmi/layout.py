@@ -128,6 +128,8 @@ class FmuLayout:
             elif one.variability == "constant" and one.start is not None and one.type not in UNREAD:
                 self.constants.append(place)
                 continue
+            elif causality == "input" and one.type == "String":  # a text for the whole run
+                vector = "s"
             else:
                 if one.type not in UNREAD:
                     later.append(place)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pliant.arguments import Vector
+from pliant.errors import NotSupportedError
 from pliant.fmi.archive import UnpackedFmu
 from pliant.fmi.cosimulation import CosimSimulation
 from pliant.fmi.described import FmuVariables, numbered
@@ -26,6 +28,7 @@ from pliant.fmi.hosts.pool import HostPool
 from pliant.fmi.info import FmuInfo
 from pliant.fmi.layout import FmuLayout, host_table, n_roots, unit_table
 from pliant.fmi.options import FmuOptions
+from pliant.fmi.reading.values import LIMITS
 from pliant.fmi.settable import Settable
 from pliant.fmi.simulation import FmuSimulation, FmuStart
 from pliant.solve.binding import runtime
@@ -155,6 +158,7 @@ class FmuModel(NumericModel):
 
     def shaped_for(self, parameters: Mapping[str, Any], inputs: Sequence[str] = ()) -> FmuModel:
         """Structural parameters of FMI 3 change the sizes of arrays; tunable parameters may be inputs."""
+        self._check_driven(inputs)
         sizes: dict[int, int] = {}
         places, variables = self.fmu.description.places, self.fmu.description.variables
         for name, value in parameters.items():
@@ -174,10 +178,23 @@ class FmuModel(NumericModel):
                 self.variants.pop(next(iter(self.variants)))
         return found
 
+    def _check_driven(self, inputs: Sequence[str]) -> None:
+        """Inputs that are no numbers cannot change."""
+        places, variables = self.fmu.description.places, self.fmu.description.variables
+        for name in inputs:
+            one = variables[places[name]] if name in places else None
+            if one is not None and _is_no_number(one):
+                hint = (
+                    f"start_values={{{name!r}: ...}} holds for the whole run"
+                    if one.base == "string"
+                    else "leave it out"
+                )
+                raise NotSupportedError(f"input {name} is of type {one.type}: only numbers can be inputs", hint=hint)
+
     @cached_property
-    def has_tunable(self) -> bool:
-        """Has it parameters that may change during a run?"""
-        return any(_is_tunable(one) for one in self.fmu.description.variables)
+    def shaped_by_inputs(self) -> bool:
+        """Has it parameters that may change during a run, or inputs that cannot?"""
+        return any(_is_tunable(one) or _is_no_number(one) for one in self.fmu.description.variables)
 
     def close(self) -> None:
         """End the hosts, remove what was unpacked."""
@@ -235,10 +252,14 @@ class FmuModel(NumericModel):
         return {name: none for one in variables if one.variability in held for name in self._elements(one)}
 
     def declared_inputs(self, parameters: Vector | None) -> Mapping[str, Declared]:
-        """Types and bounds by the description."""
+        """Types and bounds by the description; what does not fit into a type of few bits is out of bounds, too."""
         found = dict(super().declared_inputs(parameters))
         for place in self.layout.vectors["u"].places:
             one = self.fmu.description.variables[place]
+            least, most = (float(one) for one in LIMITS.get(one.type, (-math.inf, math.inf)))
+            for name in self._elements(one) if one.base in ("integer", "real") else ():
+                old = found[name]
+                found[name] = replace(old, low=max(old.low, least), high=min(old.high, most))
             if one.base == "enumeration" and not numbered(self.fmu.description.items_of(one)):
                 for name in self._elements(one):
                     old = found[name]
@@ -359,6 +380,10 @@ class FmuModel(NumericModel):
 
 def _is_tunable(one: FmuVariable) -> bool:
     return one.causality == "parameter" and one.variability == "tunable" and one.base not in ("string", "binary")
+
+
+def _is_no_number(one: FmuVariable) -> bool:
+    return one.causality == "input" and one.type in ("String", "Binary", "Clock")
 
 
 def _names(layout: FmuLayout) -> Names:

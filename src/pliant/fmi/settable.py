@@ -44,7 +44,7 @@ class Settable:
         if inside is not None and variable.start_values(self.layout.size(place)) is None:
             raise ArgumentError(
                 f"{what}: {name} is an element of an array whose other elements are not known",
-                hint=f"give the whole array {variable.name}: structural parameters have changed its size",
+                hint=f"give the whole array {variable.name}: its start values are not known, or of another size",
             )
         if not shape or inside is not None:
             return [(first + (inside or 0), self._number(what, name, variable, value))]
@@ -178,7 +178,7 @@ class Settable:
             raise ArgumentError(f"{told}: {number:g} does not fit into an {one.type}", hint=f"from {low} to {high}")
         if number != exact != high:  # the largest is where conversion back ends
             raise ArgumentError(
-                f"{told}: {exact} cannot be told from its neighbours: values are kept as floating-point numbers",
+                f"{told}: {exact} is not exact: values are kept as floating-point numbers",
                 hint=f"a whole number up to {2**53}, or {int(number)}",
             )
         items = self.layout.description.items_of(one) if one.base == "enumeration" else ()

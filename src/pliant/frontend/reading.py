@@ -8,21 +8,23 @@ from pathlib import Path
 from pliant.errors import ArgumentError
 from pliant.frontend.flat.model import FlatModel
 
-FRONTENDS = ("pliant", "rumoca")
-DEFAULT = "rumoca"
+FRONTENDS = ("pliant", "rumoca")  # the first is the usual one
 
 
 def check_frontend(frontend: object) -> str:
     """The name of a front end; None is the usual one."""
     if frontend is None:
-        return DEFAULT
+        return FRONTENDS[0]
     if frontend not in FRONTENDS:
         raise ArgumentError(f"there is no front end {frontend!r}", hint='"pliant" or "rumoca"')
     return str(frontend)
 
 
 def read_flat(
-    source: str | Path, name: str | None, path: Sequence[str | Path] | None, frontend: str | None = None
+    source: str | Path,
+    name: str | None = None,
+    path: Sequence[str | Path] | None = None,
+    frontend: str | None = None,
 ) -> FlatModel:
     """The flat model of a class: ``name``, else the one that the source has for simulation."""
     if check_frontend(frontend) == "rumoca":

@@ -421,4 +421,5 @@ def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
         is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
         out[place] = number = _number(f"parameters[{name!r}]", value, is_boolean)
         model.check_parameter(name, number)
+    model.check_declared(given, out)
     return out

@@ -167,6 +167,8 @@ def bind_parameters(system: System) -> None:
             raise ModelError(
                 f"the parameter {variable.name}{where} has no value",
                 hint=f"give it one: parameter Real {variable.name.rpartition('.')[2]} = ...",
+                span=variable.span,
+                rule="4.4.4",
             )
     for first in bound:
         stack = [first]

@@ -15,7 +15,8 @@ typedef struct {
     int64_t int64_in, int64_out, enumeration_in, enumeration_out;
     uint64_t uint64_in, uint64_out;
     bool boolean_in, boolean_out, boolean_parameter;
-    fmu_text string_parameter, string_out;
+    fmu_text string_parameter, string_out, string_in;
+    int32_t string_length; /* of string_in */
     fmu_bytes binary_in, binary_out;
 } values;
 
@@ -53,6 +54,8 @@ enum {
     STRING_OUT,
     INTEGER_PARAMETER,
     BOOLEAN_PARAMETER,
+    STRING_IN,
+    STRING_LENGTH,
     COUNT
 };
 
@@ -82,6 +85,8 @@ static const fmu_variable variables[COUNT] = {
     [STRING_OUT] = {STRING, OUTPUT, offsetof(values, string_out), 1},
     [INTEGER_PARAMETER] = {INT32, PARAMETER, offsetof(values, integer_parameter), 1},
     [BOOLEAN_PARAMETER] = {BOOLEAN, PARAMETER, offsetof(values, boolean_parameter), 1},
+    [STRING_IN] = {STRING, DISCRETE_INPUT, offsetof(values, string_in), 1},
+    [STRING_LENGTH] = {INT32, OUTPUT, offsetof(values, string_length), 1},
 };
 
 static void start(fmu *m) {
@@ -112,6 +117,7 @@ static int outputs(fmu *m) {
     v->enumeration_out = v->enumeration_in;
     v->binary_out = v->binary_in;
     v->string_out = v->string_parameter;
+    v->string_length = (int32_t)strlen(v->string_in.text);
     return derivatives(m, &v->der_x);
 }
 

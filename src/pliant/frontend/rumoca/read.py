@@ -278,7 +278,8 @@ def _attempt(model: SourceText) -> dict[str, Any] | tuple[str, bool]:
         import rumoca
     except ImportError as error:
         raise ModelError(
-            f"rumoca is not installed ({error})", hint="pip install pliant[rumoca], or leave frontend out"
+            f'rumoca is not installed ({error}), and frontend="rumoca" needs it',
+            hint="pip install 'pliant[rumoca]', or leave frontend out",
         ) from None
     roots = [*model.roots, *_complex(model)]
     failure: tuple[str, bool]

@@ -88,7 +88,8 @@ def _places(
 def _place(run: Interpreter, value: Value, size: int) -> int:
     index = run.integer(value, "an array index")
     if not 1 <= index <= size:
-        raise ModelError(f"array index {index} is outside 1..{size}", hint="change the index or the size of the array")
+        hint = "change the index or the size of the array"
+        raise ModelError(f"array index {index} is outside 1..{size}", hint=hint, rule="10.5.1")
     return index - 1
 
 

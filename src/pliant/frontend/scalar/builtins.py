@@ -11,7 +11,21 @@ from collections.abc import Callable
 from math import prod
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import FUNCTIONS, add, apply, binary, choose, const, div, homotopy, logical_not, mul, neg, sub
+from pliant.expr.build import (
+    FUNCTIONS,
+    add,
+    apply,
+    binary,
+    choose,
+    const,
+    div,
+    homotopy,
+    logical_not,
+    mul,
+    neg,
+    sub,
+    variables_of,
+)
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.tape import FUNCTION_BIT
@@ -29,7 +43,7 @@ from pliant.frontend.scalar.values import (
     scalars,
     transpose,
 )
-from pliant.ir import FLOOR_ROOM, Graph, Op, Span
+from pliant.ir import FLOOR_ROOM, Graph, Kind, Op, Span
 
 Args = list[Value]
 
@@ -83,7 +97,7 @@ class Builtins:
                 return map1(whole, args[0])
             if name == "ceil":
                 return map1(lambda e: neg(g, whole(neg(g, e))), args[0])
-            return map2(g, lambda g, x, y: _quotient(g, name, (x, y), whole, held), args[0], args[1])
+            return map2(g, lambda g, x, y: self._quotient(name, (x, y), whole, held), args[0], args[1])
         op = FUNCTIONS.get(name)
         if op is not None:
             value = args[0]
@@ -104,6 +118,18 @@ class Builtins:
             return lambda e: apply(self.g, Op.FLOOR, e), False
         span = run.tape.spans[number]
         return lambda e: self.floor(e, span), True
+
+    def _quotient(self, name: str, of: tuple[int, int], whole: Callable[[int], int], held: bool) -> int:
+        """mod, div or rem of (x, y), made from ``whole`` (floor); ``held``: it changes at events."""
+        little = 2.0 * FLOOR_ROOM if held and any(self._moves(e) for e in of) else 0.0
+        return _quotient(self.g, name, of, whole, little if held else None)
+
+    def _moves(self, e: int) -> bool:
+        """Between events, not only at them."""
+        variables = (self.run.masks.variables[v] for v in variables_of(self.g, e))
+        return bool(self.run.masks.of(e) & TIME) or any(
+            one.kind not in _AT_EVENTS and (one.kind != Kind.INPUT or one.type == "real") for one in variables
+        )
 
     def _extreme(self, op: int, args: Args) -> Value:
         g = self.g
@@ -199,14 +225,14 @@ def _rank(values: Args) -> int:
     return max(2, *(len(v.shape) if isinstance(v, Arr) else 0 for v in values))
 
 
-def _quotient(g: Graph, name: str, of: tuple[int, int], whole: Callable[[int], int], held: bool) -> int:
-    """mod, div or rem of (x, y), made from ``whole`` (floor); ``held``: it changes at events."""
+def _quotient(g: Graph, name: str, of: tuple[int, int], whole: Callable[[int], int], room: float | None) -> int:
+    """mod, div or rem of (x, y), made from ``whole`` (floor); ``room``: see `_left_over`; None: no floor is held."""
     x, y = of
     q, zero = div(g, x, y), const(g, 0.0)
     if name == "mod":
         multiple = mul(g, whole(q), y)
         sides = tuple(logical_not(g, binary(g, Op.LT, *pair)) for pair in ((y, zero), (zero, y)))
-        return _left_over(g, of, multiple, sides) if held else sub(g, x, multiple)
+        return _left_over(g, of, multiple, sides, room) if room is not None else sub(g, x, multiple)
     # each part changes where its own floor does: a comparison of q with 0 would turn before or after it
     above, below = (binary(g, Op.MAX, whole(e), zero) for e in (q, neg(g, q)))
     towards_zero = sub(g, above, below)
@@ -214,24 +240,26 @@ def _quotient(g: Graph, name: str, of: tuple[int, int], whole: Callable[[int], i
         return towards_zero
     multiple = mul(g, towards_zero, y)
     sides = tuple(logical_not(g, binary(g, Op.LT, *pair)) for pair in ((multiple, zero), (zero, multiple)))
-    return _left_over(g, of, multiple, sides) if held else sub(g, x, multiple)
+    return _left_over(g, of, multiple, sides, room) if room is not None else sub(g, x, multiple)
 
 
-def _left_over(g: Graph, of: tuple[int, int], multiple: int, sides: tuple[int, ...]) -> int:
+def _left_over(g: Graph, of: tuple[int, int], multiple: int, sides: tuple[int, ...], room: float) -> int:
     """x - multiple of y within its range; ``sides``: whether there are numbers above 0, and below 0, in it.
 
     A floor that events set is that of the other side of a whole number up to the event, by rounding or by a little
     more (events.py). What is left over must not leave its range for that, nor reach the end that it never has: another
     mod, or a relation, would turn there. Negative numbers do not reach 0 for the same reason: floor(0) is not that of
-    the numbers below.
+    the numbers below. They keep clear of it by ``room``, a share of y; 0 for an x that changes at events only, which may
+    rest on a multiple.
     """
     x, y = of
     size, zero = apply(g, Op.ABS, y), const(g, 0.0)
-    little = mul(g, const(g, 2.0 * FLOOR_ROOM), size)
-    most = sub(g, size, little)
+    little = mul(g, const(g, room), size)
+    most = sub(g, size, mul(g, const(g, 2.0 * FLOOR_ROOM), size))
     highest = add(g, multiple, choose(g, sides[0], most, neg(g, little)))
     lowest = sub(g, multiple, choose(g, sides[1], most, zero))
     return sub(g, binary(g, Op.MIN, binary(g, Op.MAX, x, lowest), highest), multiple)
 
 
+_AT_EVENTS = (Kind.DISCRETE, Kind.PARAMETER, Kind.CONSTANT, Kind.SELECTION, Kind.BEFORE)
 JUMPS = frozenset({"integer", "floor", "ceil", "mod", "rem", "div"})

@@ -57,6 +57,8 @@ class Discretes:
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
         self.delays = count()
+        #: makes a memory: name, expression, start -> nodes of its value and of the value before (events.py)
+        self.remember: Callable[[str, int, int, Span | None], tuple[int, int]]
 
     # ------------------------------------------------------------------------------------ who sets what
 
@@ -187,6 +189,20 @@ class Discretes:
             self.before_nodes[position] = known
         return known
 
+    def _before_input(self, position: int) -> Value:
+        """pre(u) of a discrete input: what a memory that takes the value of u at every event held before."""
+        known = self.before_nodes.get(position)
+        if known is None:
+            symbols, shape, nodes = self.symbols, self.symbols.shape(position), []
+            first = symbols.base[position]
+            for number in range(first, first + prod(shape)):
+                own = symbols.variables[number]
+                start = const(self.g, 0.0) if own.start is None else own.start
+                nodes.append(self.remember(f"past of {own.name}", var(self.g, number), start, own.span)[1])
+            known = Arr(shape, list(nodes)) if shape else nodes[0]
+            self.before_nodes[position] = known
+        return known
+
     def _before_state(self, position: int) -> Value:
         """pre(x) of a continuous variable: its value when the event begins."""
         known = self.before_nodes.get(position)
@@ -294,8 +310,14 @@ class Discretes:
 
     def _past(self, operand: int) -> Value:
         def whole(position: int) -> Value:
-            is_set = is_discrete(self.flat.variables[position])
-            return self.before(position) if is_set else self._before_state(position)
+            own = self.flat.variables[position]
+            if is_discrete(own):
+                return self.before(position)
+            if own.variability is Variability.DISCRETE:
+                return self._before_input(position)
+            if is_parameter(own):
+                return self.symbols.value(position)
+            return self._before_state(position)
 
         def one(e: int) -> int:
             number = self._number(e)

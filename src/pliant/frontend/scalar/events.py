@@ -132,6 +132,7 @@ class EventBuilder:
         self.triggers: dict[tuple[int, tuple[Value, ...]], int] = {}
         self.floors: dict[int, int] = {}
         self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
+        discretes.remember = self._memory
 
     def finish(self) -> Events:
         """All memories, after the equations have been read."""
@@ -291,11 +292,30 @@ class EventBuilder:
                 else:
                     value = one.value
             if not own:
+                self._check_types(position)
                 variable = self.symbols.variables[number]
                 text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
                 self.symbols.refusals.append(Refusal(text, variable.span))
             span = own[0].how.span if own else self.symbols.variables[number].span
             self.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
+
+    def _check_types(self, position: int) -> None:
+        """An equation between a discrete variable that nothing else sets and a Real: it was meant to set it."""
+        own = self.flat.variables[position]
+        for item in self.flat.equations:
+            if not isinstance(item, FlatEquation) or item.variability is not Variability.CONTINUOUS:
+                continue
+            for e in (item.left, item.right):
+                node = self.nodes[e]
+                if isinstance(node, VariableRef) and node.variable == position:
+                    word = own.type.base.value
+                    raise ModelError(
+                        f"{item.span}: `{own.name}` is {'an' if word[0] in 'IEe' else 'a'} {word}, and "
+                        f"`{item.span.text if item.span else ''}` gives it a Real",
+                        hint="declare a Real, or use integer(...)",
+                        span=item.span,
+                        rule="8.3.1",
+                    )
 
     def _starts(self, position: int) -> list[int]:
         """Declared values before the first event."""

@@ -313,7 +313,7 @@ class _Builder:
         simple = (one.body for k, one in enumerate(self.flat.algorithms) if k not in self.tape.sections)
         for items in (self.flat.equations, *simple):
             for item, under in framed(items, self.run.over):
-                if under and isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
+                if isinstance(item, FlatTerminate) or (under and isinstance(item, (FlatReinit, FlatAssert))):
                     with self._at(item.span):
                         self.events.action(item, under)
 

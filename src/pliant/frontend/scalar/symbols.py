@@ -202,6 +202,8 @@ class Symbols:
         raise ModelError(
             f"start = {start:g} of `{variable.name}` is outside its range {bounds}{place}",
             hint="change `start`, or `min` and `max`",
+            span=variable.span,
+            rule="4.9.1",
         )
 
     # ---------------------------------------------------------------------------------------- parameters
@@ -277,9 +279,10 @@ class Symbols:
             name = self.flat[position].name
             if f"`{name}`" not in error.message:
                 span = getattr(error, "span", None)
+                rule = getattr(error, "rule", None)
                 error = type(error)(f"parameter `{name}`: {error.message}", hint=error.hint)
                 if isinstance(error, ModelError):
-                    error.span = span
+                    error.span, error.rule = span or self.flat[position].span, rule
             self.failures[position] = error
         finally:
             self.being_evaluated.pop()

@@ -12,6 +12,7 @@ from pliant.errors import ModelError
 from pliant.solve.binding import runtime
 
 SIZES = ("n_x", "n_u", "n_p", "n_y", "n_interface", "n_roots", "n_kinks", "n_d", "n_delays")
+MOST = 5_000_000  # of each: every name is kept
 
 
 def text_of(given: bytes, what: str, name: str) -> str:
@@ -42,6 +43,12 @@ def check_struct(struct: runtime.ModelStruct, name: str) -> None:
     negative = [one for one in SIZES if getattr(struct, one) < 0]
     if negative:
         raise ModelError(f"{name}: sizes must not be negative: {', '.join(negative)}", hint="leave them out for 0")
+    huge = [f"{one} = {getattr(struct, one)}" for one in SIZES if getattr(struct, one) > MOST]
+    if huge:
+        raise ModelError(
+            f"{name}: {', '.join(huge)} is more than the {MOST} that are possible",
+            hint="check the sizes in pliant_model; what is not simulated need not be a variable of the model",
+        )
     _check_codes(struct, name)
     missing = [field for field, value in _required(struct).items() if not value]
     if missing:

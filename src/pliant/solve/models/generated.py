@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from pliant.ir import Graph, Kind, Op, ScalarModel, Variable
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.models.contract import check_struct
+from pliant.solve.models.declared_ranges import DeclaredRanges
 from pliant.solve.models.equations import Equations, known_from, names_from
 from pliant.solve.models.known import Known
 from pliant.solve.models.native import NativeModel
@@ -351,6 +353,15 @@ class GeneratedModel(NativeModel):
             )
 
     # ------------------------------------------------------------------ names
+
+    @cached_property
+    def declared_ranges(self) -> DeclaredRanges:
+        """Of parameters and constants."""
+        return DeclaredRanges(self.generated.program, self.numbers)
+
+    def check_declared(self, given: Collection[str], parameters: Vector) -> None:
+        """Values of the model itself, also those that follow from what is given."""
+        self.declared_ranges.check(given, parameters)
 
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Values of everything constant: parameters, and variables that equal a constant."""

@@ -6,7 +6,7 @@ import ctypes
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -336,8 +336,8 @@ class NumericModel(ABC):
         return self
 
     @property
-    def has_tunable(self) -> bool:
-        """Has it parameters that may change during a run, and then are inputs?"""
+    def shaped_by_inputs(self) -> bool:
+        """Does `shaped_for` have to know which inputs are given, e.g. parameters that may change during a run?"""
         return False
 
     def typed_parameters(self, name: str, value: Any) -> Sequence[tuple[int, float]] | None:
@@ -389,13 +389,15 @@ class NumericModel(ABC):
             return
         if info.type == "integer" and not value.is_integer():
             raise ArgumentError(f"the parameter {name} is an Integer and cannot be {value:g}", hint="a whole number")
-        low, high = info.min, info.max
-        if (low is not None and value < low) or (high is not None and value > high):
-            bound = f"min = {low:g}" if low is not None and value < low else f"max = {high:g}"
+        bound = broken_bound(info.min, info.max, value)
+        if bound:
             raise ArgumentError(
                 f"the parameter {name} cannot be {value:g}: it has {bound}" + (f" ({info.span})" if info.span else ""),
                 hint="give a value within its range",
             )
+
+    def check_declared(self, given: Collection[str], parameters: Vector) -> None:  # noqa: B027 (most declare no ranges)
+        """Refuse values that the model itself gives its parameters, against their own ranges."""
 
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set."""
@@ -404,6 +406,17 @@ class NumericModel(ABC):
                 f"start_values: the model has no state {name!r}", hint=suggestion(name, self.names.x)
             )
         return self.names.x.index(name), 1
+
+
+def broken_bound(low: float | None, high: float | None, value: float) -> str:
+    """The bound that a value does not keep, as the declaration says it; "" if it keeps both.
+
+    >>> broken_bound(2.0, None, 0.0)
+    'min = 2'
+    """
+    if low is not None and value < low:
+        return f"min = {low:g}"
+    return f"max = {high:g}" if high is not None and value > high else ""
 
 
 def mass_rows(struct: runtime.ModelStruct) -> NDArray[np.bool_]:

@@ -83,7 +83,11 @@ def make_inputs(model: NumericModel, given: Any, instance: Instance, request: Re
     tables: dict[int, Table] = {}
     functions: dict[int, Callable[[float], float]] = {}
     place = {name: j for j, name in enumerate(names)}
-    for name, signal in typed_inputs(declared, given, request.stop).items():
+    signals = typed_inputs(declared, given, request.stop)
+    for name in names:
+        if name not in signals:
+            declared[name].check(name, declared[name].start, lambda: "; no value is given for it")
+    for name, signal in signals.items():
         j = place[name]
         if isinstance(signal, ConstantSignal):
             u[j] = signal.value

@@ -4,7 +4,8 @@ linearize     with rows and columns split into differential (d) and algebraic (a
               A = J_dd - J_da J_aa^-1 J_ad, the same for B, C and D
 steady_state  pseudo-transient continuation (Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998, 508-523):
               (L/delta - J) d = f, with delta growing as the residual falls (switched evolution relaxation), so it is
-              an implicit Euler step at first and Newton's iteration at the end
+              an implicit Euler step at first and Newton's iteration at the end; points that are not stable may take
+              Newton's iteration from the beginning
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ FIRST_CHANGE = 0.01  # relative change of the first step
 LARGEST_CHANGE = 0.5  # ... and of every step while the transient is followed
 UNSTABLE_SHARE = 0.5  # steps stay below this share of the time constant of growing modes: they are followed, not jumped
 DELTA_END = 1e14
+FOLLOW, JUMP, NEWTON = "follow", "jump", "newton"  # growing modes: three ways with them
 
 
 @by_keyword_class
@@ -404,8 +406,9 @@ def steady_state(
     x = point.x.copy()
     f = point.rhs(x)
     left = f
-    for follow in (True, False):  # growing modes followed to where they lead; if they never settle, jumped over
-        found = _settle(point, x.copy(), f.copy(), follow)
+    # growing modes followed to where they lead; if they never settle, jumped over; last, Newton's iteration
+    for way in (FOLLOW, JUMP, NEWTON):
+        found = _settle(point, x.copy(), f.copy(), way)
         if isinstance(found, SteadyState):
             return found
         left = found
@@ -417,15 +420,15 @@ def steady_state(
     )
 
 
-def _settle(point: Point, x: Matrix, f: Matrix, follow: bool) -> SteadyState | Matrix:
+def _settle(point: Point, x: Matrix, f: Matrix, way: str) -> SteadyState | Matrix:
     """Pseudo-transient continuation from x; the last f if it does not converge."""
     mass = mass_matrix(point.sim)
     nominal = point.model.x_nominal if point.model.x_nominal is not None else np.ones(point.model.n_x)
     rate = _rate(f, x, nominal)
-    delta = FIRST_CHANGE / max(rate, 1e-12)
+    delta = DELTA_END if way == NEWTON else FIRST_CHANGE / max(rate, 1e-12)
     for iteration in range(1, MAX_STEADY + 1):
         j = point.jacobian(x, f)
-        if follow:
+        if way == FOLLOW:
             delta = min(delta, UNSTABLE_SHARE / max(_growth(j, mass), 1e-300))
         try:
             d = np.linalg.solve(mass / delta - j, f)
@@ -435,7 +438,7 @@ def _settle(point: Point, x: Matrix, f: Matrix, follow: bool) -> SteadyState | M
             delta *= 0.25
             continue
         size = float(np.max(np.abs(d) / (np.abs(x) + nominal), initial=0.0))
-        if size > LARGEST_CHANGE and delta > 1e-12:  # further than a step of the transient may go
+        if way != NEWTON and size > LARGEST_CHANGE and delta > 1e-12:  # further than a step of the transient may go
             delta *= 0.5
             continue
         x, f = self_consistent(point, trial, new)

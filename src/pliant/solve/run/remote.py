@@ -91,7 +91,7 @@ def packed(frames: dict[int, Any]) -> bytes:
     for kind, content in frames.items():
         if content is not None:
             view = memoryview(content)
-            parts += (HEAD.pack(kind, view.nbytes), view.cast("B") if view.nbytes else b"")
+            parts += (HEAD.pack(kind, view.nbytes), view)
     return b"".join(parts)
 
 

@@ -97,6 +97,10 @@ class Simulation:
         unknown = chosen - set(names.x) - set(names.y) - set(names.u)
         if unknown:
             name = sorted(asked for asked, target in resolved.items() if target in unknown)[0]
+            info = self.model.known.variables.get(name)
+            if info is not None and info.type in ("string", "binary"):
+                what = "text" if info.type == "string" else "block of bytes"
+                raise ArgumentError(f"outputs: {name} is a {what}, and results hold numbers", hint="leave it out")
             raise UnknownNameError(
                 f"outputs: the model has no variable {name!r}",
                 hint=suggestion(name, (*names.x, *names.y, *names.aliases)),

@@ -165,6 +165,10 @@ class GeneratedStart(StartSearch):
         if len(at_odds) > 1:
             named = " and ".join(f"`{conditions[row].text}`" for row in at_odds[:3])
             return f"{named} contradict each other: remove or change one of them"
+        first = conditions[failure.row[0]] if failure.n_rows and failure.row[0] < len(conditions) else None
+        if failure.known and first is not None and first.behind:
+            named = " and ".join(f"`{span.text}`" for span in first.behind[:3])
+            return f"`{first.text}` contradicts {named}, which it depends on: change one of them"
         if failure.known:
             return (
                 "the first condition does not depend on what is still free: change it, the values that are fixed, "

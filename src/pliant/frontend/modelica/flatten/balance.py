@@ -1,8 +1,4 @@
-"""Whether a model has as many equations as unknowns, counted by instances (4.8).
-
-Arrays count by their elements, a call with several outputs by all of them, a when-clause by the variables that it
-sets, an algorithm by the variables that it assigns to.
-"""
+"""Whether a model has as many equations as unknowns: counted by instances, narrowed down by matching (4.8)."""
 
 from __future__ import annotations
 
@@ -11,32 +7,25 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.flat.expressions import NONE, FlatArray, FlatCall, FlatIndex, FlatRecord, FlatTuple, VariableRef
-from pliant.frontend.flat.model import (
-    FlatAssign,
-    FlatEquation,
-    FlatFor,
-    FlatIf,
-    FlatItem,
-    FlatWhen,
-    bodies,
-    walk,
-)
-from pliant.frontend.flat.types import BaseType, Causality, Type, Variability
+from pliant.frontend.flat.model import FlatAlgorithm, FlatItem, walk
+from pliant.frontend.flat.types import BaseType, Causality, Variability
+from pliant.frontend.modelica.flatten.counts import Counts
+from pliant.frontend.modelica.flatten.determined import Determined
 from pliant.frontend.modelica.instances.inst import Inst, Many, Var
 from pliant.frontend.modelica.problems import problem
 
 if TYPE_CHECKING:
     from pliant.frontend.flat.build import FlatBuilder
 
-MOST_NAMED = 3  # components and equations in a message
+MOST_NAMED = 3  # components in a message
+MOST_SHOWN = 5  # variables and equations
 
 
-class Balance:
+class Balance(Counts):
     """Counts of one model."""
 
     def __init__(self, builder: FlatBuilder) -> None:
-        self.builder = builder
+        super().__init__(builder)
         self.set_by_when: dict[int, int] = {}
         self.equations: Counter[str] = Counter()
         self.unknowns: Counter[str] = Counter()
@@ -48,71 +37,8 @@ class Balance:
             self.equations[item.path] += self.count(item)
         for section in builder.algorithms:
             assigned = {v for item in walk(section.body) for v in self.targets(item)}
-            self.equations[section.path] += sum(self._size(v) for v in assigned)
+            self.equations[section.path] += sum(self.size(v) for v in assigned)
         self.difference = self.equations.total() - self.unknowns.total()
-
-    def _size(self, variable: int) -> int:
-        return prod(n or 0 for n in self.builder.variables[variable].type.shape)
-
-    def elements(self, of: Type) -> int:
-        """Scalars in a type."""
-        count = prod(n or 0 for n in of.shape)
-        if of.base is BaseType.RECORD:
-            return count * sum(self.elements(one.type) for one in self.builder.records[of.number].fields)
-        return count
-
-    def count(self, item: FlatItem) -> int:
-        """Scalar equations of an item."""
-        if isinstance(item, FlatEquation):
-            return self._equation(item)
-        if isinstance(item, FlatFor):
-            times = prod((self.builder.types[loop.range].shape[0] or 0) for loop in item.loops)
-            return times * sum(map(self.count, item.body))
-        if isinstance(item, FlatIf):
-            return max(
-                sum(map(self.count, item.branches[0].body)),
-                sum(map(self.count, item.otherwise)) if item.otherwise else 0,
-            )
-        if isinstance(item, FlatWhen):
-            found = {v for one in bodies(item) for v in self._all_targets(one)}
-            return sum(self._size(v) if not part else 1 for v, part in found)
-        return 0
-
-    def _equation(self, item: FlatEquation) -> int:
-        node = self.builder.nodes[item.left]
-        if isinstance(node, FlatTuple):
-            return sum(self.elements(self.builder.types[e]) for e in node.elements if e != NONE)
-        of = self.builder.types[item.left]
-        if of.base is BaseType.TUPLE and isinstance(node, FlatCall):
-            return sum(self.elements(one.type) for one in self.builder.functions[node.function].outputs)
-        return self.elements(of)
-
-    def _all_targets(self, item: FlatItem) -> set[tuple[int, str]]:
-        found: set[tuple[int, str]] = set()
-        for one in walk((item,)):
-            if isinstance(one, FlatEquation):
-                found |= set(self._variables(one.left))
-        return found
-
-    def targets(self, item: FlatItem) -> Iterable[int]:
-        """Variables that a statement sets."""
-        if isinstance(item, FlatAssign):
-            return [v for v, _ in self._variables(item.target)]
-        return []
-
-    def _variables(self, e: int) -> list[tuple[int, str]]:
-        node = self.builder.nodes[e]
-        if isinstance(node, VariableRef):
-            return [(node.variable, "")]
-        if isinstance(node, FlatIndex):
-            inner = self._variables(node.base)
-            part = repr([self.builder.nodes[s] if s >= 0 else ":" for s in node.subscripts])
-            return [(v, part) for v, _ in inner]
-        if isinstance(node, (FlatTuple, FlatArray)):
-            return [pair for one in node.elements if one != NONE for pair in self._variables(one)]
-        if isinstance(node, FlatRecord):
-            return [pair for one in node.fields for pair in self._variables(one)]
-        return []
 
 
 def check_balance(builder: FlatBuilder, insts: Sequence[Inst]) -> None:
@@ -128,12 +54,39 @@ def check_balance(builder: FlatBuilder, insts: Sequence[Inst]) -> None:
     for inst, n in named[:MOST_NAMED]:
         where = f"`{inst.path}` of the class `{inst.cls.name}`" if inst.path else f"`{inst.cls.name}`"
         lines.append(f"{where} has {_many(abs(n))} too {'many' if n > 0 else 'few'}")
-        own = [item for item in builder.equations if item.path == inst.path and item.span is not None]
-        lines += [f"  {item.span}: {item.span.text}" for item in own[:MOST_NAMED] if item.span is not None]
+    lines += _narrowed(balance)
     equations, unknowns = balance.equations.total(), balance.unknowns.total()
     text = f"the model has {_many(equations)} for {unknowns} unknown{'s' * (unknowns != 1)}\n  " + "\n  ".join(lines)
     hint = "remove equations or bindings" if balance.difference > 0 else "add equations or bindings"
     raise problem(text, _place_of(builder, named[0][0], balance.difference), rule="4.8", hint=hint)
+
+
+def _narrowed(balance: Balance) -> list[str]:
+    """The variables that too few equations are about, or the equations that are too many, with their lines."""
+    found, builder = Determined(balance), balance.builder
+    if balance.difference < 0:
+        variables, items = found.missing()
+        words = "no equation is left for" if not items else f"{_many(len(items))} must determine all of these:"
+    else:
+        items, variables = found.surplus()
+        words = "about" if variables else "nothing in these is an unknown:"
+    names = [
+        f"`{one.name}`" + (f" ({one.span})" if one.span is not None else "")
+        for one in (builder.variables[v] for v in variables[:MOST_SHOWN])
+    ]
+    names += ["…"] if len(variables) > MOST_SHOWN else []
+    texts = [f"  {one.span}: {_text(one)}" for one in items[:MOST_SHOWN] if one.span is not None]
+    texts += ["  …"] if len(items) > MOST_SHOWN else []
+    if balance.difference < 0:
+        return [f"{words} {', '.join(names)}", *texts] if names else []
+    if not items:
+        return []
+    return [f"{_many(len(items))} {words} {', '.join(names)}".rstrip(": "), *texts]
+
+
+def _text(item: FlatItem | FlatAlgorithm) -> str:
+    text = " ".join(item.span.text.split()) if item.span is not None else ""
+    return text if len(text) <= 70 else text[:69] + "…"
 
 
 def _many(n: int) -> str:
@@ -159,7 +112,7 @@ def _by_component(balance: Balance, insts: Sequence[Inst]) -> dict[Inst, int]:
     for section in balance.builder.algorithms:
         assigned = {v for item in walk(section.body) for v in balance.targets(item)}
         if section.path in by_path:
-            _up(surplus, by_path[section.path], sum(balance._size(v) for v in assigned), None)
+            _up(surplus, by_path[section.path], sum(balance.size(v) for v in assigned), None)
     for path, count in balance.unknowns.items():
         if path in by_path:
             _up(surplus, by_path[path], -count, None)

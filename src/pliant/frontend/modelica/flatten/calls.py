@@ -19,7 +19,8 @@ from pliant.frontend.flat.expressions import (
     FlatRecord,
     IteratorRef,
 )
-from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
+from pliant.frontend.flat.shapes import described
+from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.special import SPECIAL
 from pliant.frontend.modelica.flatten.types import field_names
@@ -27,6 +28,7 @@ from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
+from pliant.frontend.modelica.scopes.program import Found
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.calls import OPERATORS
 from pliant.frontend.modelica.values.data import FunctionValue, NotKnown
@@ -35,6 +37,7 @@ from pliant.frontend.modelica.values.resources import LOAD_RESOURCE
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
 
+_MACHINES = frozenset(("transition", "initialState", "activeState", "ticksInState", "timeInState"))
 _DOMAINS = frozenset(("sqrt", "asin", "acos", "log", "log10"))
 NAMED = {
     "homotopy": ("actual", "simplified"),
@@ -56,6 +59,7 @@ class CallTranslator:
     def __init__(self, translator: Translator) -> None:
         self.out = translator
         self.builder = translator.builder
+        self.is_initial = False  # in an initial equation or algorithm
 
     def known_condition(self, expr: tree.Expression, context: Context) -> bool | None:
         """A condition whose value is known from constants alone, or is structural already; None for others."""
@@ -80,6 +84,8 @@ class CallTranslator:
         cls = None
         world = self.out.world
         first = world.top(ref.names[0]) if ref.rooted else world.find(ref.names[0], context.scope)
+        if isinstance(first, Found) and len(ref.names) == 1 and ref.names[0] in BUILTINS:
+            first = None  # a component of this name hides no function
         if len(ref.names) > 1 or first is not None:
             cls = self._class(ref, context)
         if cls is None or cls.core.builtin or _is_predefined(cls):
@@ -146,7 +152,7 @@ class CallTranslator:
         functions = self.out.functions
         names = functions.input_names(cls)
         if len(args) > len(names):
-            text = f"`{cls.name}` has {len(names)} inputs, {len(args)} arguments are given"
+            text = f"`{cls.name}` has {_many(len(names), 'input')}, {_many(len(args), 'argument')} given"
             raise problem(text, node, path=context.path, rule="12.4.1")
         given: dict[str, Any] = dict(zip(names, args, strict=False))
         for name, value in named.items():
@@ -161,6 +167,9 @@ class CallTranslator:
             return self._vectorised(cls, given, shape, node, context)
         number, operands = functions.specialised(cls, given, node, context)
         e = self.out.add(FlatCall(number, tuple(operands)), node, context)
+        if not is_whole and "output" not in map(cls.core.causality_of, cls.core.table.elements):
+            text = f"the function `{cls.name}` has no output, and a value is needed here"
+            raise problem(text, node, path=context.path, rule="12.4.3", hint="declare an output in it")
         if not is_whole and self.builder.functions[number].n_outputs > 1:
             e = self.out.add(FlatOutput(e, 0), node, context)
         return e
@@ -217,7 +226,7 @@ class CallTranslator:
         elements = inst.table.elements
         names = [name for name in field_names(inst) if not _is_given(elements[name].node)]
         if len(args) > len(names):
-            text = f"`{cls.name}` has {len(names)} fields, {len(args)} arguments are given"
+            text = f"`{cls.name}` has {_many(len(names), 'field')}, {_many(len(args), 'argument')} given"
             raise problem(text, node, path=context.path, rule="12.6")
         given = dict(zip(names, args, strict=False))
         for name, e in named.items():
@@ -374,6 +383,8 @@ class CallTranslator:
         special = SPECIAL.get(name)
         if special is not None:
             return int(special(self, name, node, context))
+        if name in _MACHINES:
+            raise unsupported(f"state machines (chapter 17) are not supported: `{name}`", node, path=context.path)
         if name not in BUILTINS:
             known = [*BUILTINS, *context.scope.layer.names]
             text = f"there is no function `{name}`"
@@ -388,9 +399,24 @@ class CallTranslator:
         ):
             raise problem("`abs` needs a number", node, path=context.path, rule="3.7.1")
         operands += self._named(name, node, context, len(operands))
+        if name in ("pre", "edge", "change") and operands:
+            self._check_past(name, operands[0], node, context)
         if operands and self.out.type(operands[0]).base is BaseType.RECORD:
             return self.on_record(name, operands, node, context)
         return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
+
+    def _check_past(self, name: str, e: int, node: tree.Call, context: Context) -> None:
+        """`pre` is for what changes at events only; inside of a when-clause that is everything (3.7.5)."""
+        of = self.out.type(e)
+        if name == "edge" and of.base is not BaseType.BOOLEAN:
+            text = f"`edge` is for Boolean variables, `{node.arguments[0].text}` is {described(of)}"
+            raise problem(text, node, path=context.path, rule="3.7.5", hint="use `change`, or compare with a number")
+        if self.out.in_when or of.base is not BaseType.REAL:
+            return
+        if self.builder.variability(e) is Variability.CONTINUOUS and not self.is_initial:
+            text = f"`{node.text}`: `{node.arguments[0].text}` changes continuously, outside of a when-clause it has no"
+            hint = f"use it inside of a when-clause, or declare `discrete Real {node.arguments[0].text}`"
+            raise problem(f"{text} value before", node, path=context.path, rule="3.7.5", hint=hint)
 
     def _check_domain(self, node: tree.Call, context: Context) -> None:
         """A call with constants outside of the domain of a function is an error of the model."""
@@ -462,6 +488,10 @@ def _is_given(node: Any) -> bool:
     """A field that the constructor of a record has no input for: final, or a constant with a value (12.6)."""
     has_value = node.modification is not None and node.modification.value is not None
     return bool(node.prefixes & tree.FINAL) or (node.variability == "constant" and has_value)
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def _is_predefined(cls: ClassUse) -> bool:

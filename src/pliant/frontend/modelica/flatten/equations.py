@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
+from pliant.frontend.flat.expressions import (
+    NONE,
+    FlatArray,
+    FlatBuiltin,
+    FlatField,
+    FlatIndex,
+    FlatRecord,
+    FlatTuple,
+    FlatUnary,
+    VariableRef,
+)
 from pliant.frontend.flat.model import FlatBranch, FlatEquation, FlatFor, FlatIf, FlatItem, FlatWhen
 from pliant.frontend.flat.shapes import TypeMismatch, unified
 from pliant.frontend.flat.types import BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.counts import Counts
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.statements import call_item
 from pliant.frontend.modelica.problems import problem
@@ -16,6 +27,7 @@ from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
 
 if TYPE_CHECKING:
+    from pliant.frontend.flat.build import FlatBuilder
     from pliant.frontend.modelica.flatten.translate import Translator
 
 
@@ -24,7 +36,6 @@ class EquationTranslator:
 
     def __init__(self, translator: Translator) -> None:
         self.out = translator
-        self.in_when = 0
         self.is_initial = False
 
     def items(self, equations: tuple[tree.AnyEquation, ...], context: Context) -> list[FlatItem]:
@@ -43,7 +54,8 @@ class EquationTranslator:
                 unified(a, b, "the sides of an equation")
             except TypeMismatch as mismatch:
                 raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
-        if self.in_when:
+        if out.in_when:
+            self._check_target(left, right, at, context)
             variability = Variability.DISCRETE
         elif self.is_initial:
             variability = self._assigned(left)
@@ -59,6 +71,17 @@ class EquationTranslator:
                     raise problem(text, at, path=context.path, rule="3.8.5", hint=hint)
                 variability = Variability.DISCRETE
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
+
+    def _check_target(self, left: int, right: int, at: tree.Node, context: Context) -> None:
+        """In a when-clause the left side is what is set, and takes what the right side gives (8.3.5.2)."""
+        builder = self.out.builder
+        if not _is_target(builder, left):
+            text = f"`{_short(at.text)}`: the left side of an equation in a when-clause must be a variable"
+            raise problem(text, at, path=context.path, rule="8.3.5.2", hint="solve it for the variable: v = ...")
+        a, b = self.out.type(left), self.out.type(right)
+        if a.base is BaseType.INTEGER and b.base is BaseType.REAL:
+            text = f"`{_short(at.text)}`: an Integer is set, and a Real is given"
+            raise problem(text, at, path=context.path, rule="8.3.5.2", hint="declare a Real, or use integer(...)")
 
     def _assigned(self, e: int) -> Variability:
         """What an initial equation gives a value: a discrete variable, also by `pre(d) = ...`, a parameter, or none."""
@@ -138,9 +161,28 @@ class EquationTranslator:
         if otherwise is None:
             otherwise = self.items(one.otherwise, context)
         self.out.nesting -= bool(branches)
+        if must and branches and not self.is_initial and not self.out.in_when:
+            self._check_counts(one, branches, otherwise, context)
         if not branches:
             return otherwise
         return [FlatIf(tuple(branches), tuple(otherwise), self.out.span(one), context.path)]
+
+    def _check_counts(
+        self, one: tree.IfEquation, branches: list[FlatBranch], otherwise: list[FlatItem], context: Context
+    ) -> None:
+        """Conditions that change choose between equally many equations (8.3.4)."""
+        balance = Counts(self.out.builder)
+        counts = [sum(map(balance.count, body)) for body in (*(branch.body for branch in branches), otherwise)]
+        if len(set(counts)) == 1:
+            return
+        if not one.otherwise and not otherwise:
+            text = "an if-equation without `else` whose condition changes during the simulation: where it is false,"
+            text += f" {counts[0]} equation{'s are' if counts[0] != 1 else ' is'} missing"
+        else:
+            numbers = ", ".join(map(str, counts))
+            text = f"the branches of an if-equation have different numbers of equations ({numbers})"
+        hint = "give each branch as many, or make the condition a parameter"
+        raise problem(text, one, path=context.path, rule="8.3.4", hint=hint)
 
     def _for(self, one: tree.ForEquation, context: Context) -> list[FlatItem]:
         found: list[FlatItem]
@@ -152,6 +194,9 @@ class EquationTranslator:
         loops, inner = [], context
         for index in one.indices:
             loop, inner = self.out.ranges.loop(index, inner, one.equations)
+            if self.out.builder.variability(loop.range) > Variability.PARAMETER:
+                text = f"the range of the loop over `{index.name}` changes during the simulation"
+                raise problem(text, index, path=context.path, rule="8.3.2")
             loops.append(loop)
         if any(self.out.type(loop.range).shape == (0,) for loop in loops):
             return []
@@ -164,20 +209,22 @@ class EquationTranslator:
         return [FlatFor(tuple(loops), body, self.out.span(one), context.path)]
 
     def _when(self, one: tree.WhenEquation, context: Context) -> list[FlatItem]:
-        if self.in_when:
+        if self.out.in_when:
             raise problem("a when-clause stands inside another", one, path=context.path, rule="8.3.5")
         branches = []
         for condition, body in one.branches:
             e = self.out.expr(condition, context)
             of = self.out.type(e)
             if of.base not in (BaseType.BOOLEAN, BaseType.CLOCK):
-                raise problem(f"`{condition.text}` is no condition", condition, path=context.path, rule="8.3.5")
-            self.in_when += 1
+                hint = "write a Boolean, such as a relation, or a clock"
+                text = f"`{condition.text}` is no condition"
+                raise problem(text, condition, path=context.path, rule="8.3.5", hint=hint)
+            self.out.in_when += 1
             self.out.nesting += 1
             try:
                 branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
-                self.in_when -= 1
+                self.out.in_when -= 1
                 self.out.nesting -= 1
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
 
@@ -190,6 +237,20 @@ class EquationTranslator:
 
     def _connect(self, one: tree.Connect, context: Context) -> list[FlatItem]:
         return []
+
+
+def _is_target(builder: FlatBuilder, e: int) -> bool:
+    """A variable or a part of one, also with a sign, or a list of such."""
+    node = builder.nodes[e]
+    if isinstance(node, FlatUnary):
+        return _is_target(builder, node.operand)
+    if isinstance(node, (FlatIndex, FlatField)):
+        return _is_target(builder, node.base)
+    if isinstance(node, (FlatTuple, FlatArray)):
+        return all(_is_target(builder, one) for one in node.elements if one != NONE)
+    if isinstance(node, FlatRecord):
+        return all(_is_target(builder, one) for one in node.fields)
+    return isinstance(node, VariableRef)
 
 
 def is_structural(one: tree.IfEquation) -> bool:

@@ -132,6 +132,7 @@ class Functions:
             if most is not None and context.function is None and self.builder.variability(value) > most:
                 text = f"the input `{name}` of `{cls.name}` is a {declared}, the argument changes"
                 raise problem(text, node, path=context.path, rule="12.4.1", hint=f"give it a {declared}")
+        self._check_sizes(cls, operands, node, context)
         sizing = self._sizing(cls)
         known = {}
         for name in sizing:
@@ -159,6 +160,22 @@ class Functions:
             types = {name: self.out.type(e) for name, e in operands.items()}
             number = self._make(cls, key, types, functional, known, node)
         return number, [*operands.values(), *(e for _, _, e in captured)]
+
+    def _check_sizes(self, cls: ClassUse, operands: dict[str, int], node: tree.Node, context: Context) -> None:
+        """Arguments have the sizes that inputs are declared with, where these are numbers (12.4.1)."""
+        values = self.out.values
+        env = {name: Shaped(self.builder, self.out.type(e), self._known_value(e)) for name, e in operands.items()}
+        for name, e in operands.items():
+            element = cls.core.table.elements[name]
+            shape = self.out.type(e).shape
+            for axis, expr in enumerate(element.node.dimensions):  # type: ignore[union-attr]
+                if isinstance(expr, tree.Colon) or axis >= len(shape) or shape[axis] is None:
+                    continue
+                size = values.tried(expr, cls.instance.scope(element.layer.number), "a size", env)
+                if isinstance(size, int) and not isinstance(size, bool) and size != shape[axis]:
+                    text = f"the input `{name}` of `{cls.name}` has the size {size} in dimension {axis + 1}, "
+                    text += f"the argument {shape[axis]}"
+                    raise problem(text, node, path=context.path, rule="12.4.1", hint="give an array of this size")
 
     def _known_value(self, e: int) -> Any:
         from pliant.frontend.flat.expressions import FlatLiteral
@@ -511,7 +528,10 @@ class Functions:
         names = self.input_names(target)
         real = [one for one in inputs if one.type.base in (BaseType.REAL, BaseType.RECORD)]
         moving = [one.type for one in real if words[one.name] == "differentiate"]
-        types = [one.type for one in inputs] + moving * order
+        extra = len(names) - len(inputs)
+        if order > 1:  # once more the derivatives that the one before has added
+            moving = [one.type for one in inputs[len(inputs) - extra :]] if 0 < extra <= len(inputs) else []
+        types = [one.type for one in inputs] + moving
         if len(types) != len(names):
             return None
         return dict(zip(names, types, strict=True))

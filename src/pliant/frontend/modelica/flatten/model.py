@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -33,13 +31,13 @@ from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
+from pliant.frontend.modelica.recursion import deep_recursion
 from pliant.frontend.modelica.scopes.program import World
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import NotKnown
 
-RECURSION = 9000
 UNEXPECTED = (TypeMismatch, ArithmeticError, LookupError, AttributeError, TypeError, ValueError, AssertionError)
 
 
@@ -92,17 +90,6 @@ def _definition_of(world: World, name: str) -> tree.Node | None:
         return None
 
 
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Expressions and instances are walked by recursion: more than Python's usual limit, and not without end."""
-    old = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(old, RECURSION))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(old)
-
-
 def _find(world: World, name: str) -> ClassUse:
     parts = name.split(".")
     cls = world.top(parts[0])
@@ -113,7 +100,11 @@ def _find(world: World, name: str) -> ClassUse:
         known = cls.core.table.elements
         cls = cls.instance.class_member(part)
     if cls is None:
-        raise problem(f"there is no class `{name}`", None, hint=nearest(parts[-1], known) or "check the name")
+        names = [one for one in known if isinstance(one, str)]
+        hint = nearest(parts[-1], names) or (
+            f"there are {', '.join(f'`{one}`' for one in names[:8])}" if names else "check the name"
+        )
+        raise problem(f"there is no class `{name}`", None, hint=hint)
     return cls
 
 
@@ -291,9 +282,9 @@ class _Flattening:
             if body.equations:
                 builder.equations += equations.items(body.equations, context)
             if body.initial_equations:
-                equations.is_initial = True
+                equations.is_initial = self.out.calls.is_initial = True
                 builder.initial_equations += equations.items(body.initial_equations, context)
-                equations.is_initial = False
+                equations.is_initial = self.out.calls.is_initial = False
             for section in body.algorithms:
                 items = Statements(self.out).items(section.statements, context)
                 found = as_equations(builder, items, is_initial=False)
@@ -302,7 +293,9 @@ class _Flattening:
                 else:
                     builder.algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
             for section in body.initial_algorithms:
+                self.out.calls.is_initial = True
                 items = Statements(self.out).items(section.statements, context)
+                self.out.calls.is_initial = False
                 found = as_equations(builder, items, is_initial=True)
                 if found is not None:
                     builder.initial_equations += found

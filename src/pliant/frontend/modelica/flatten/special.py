@@ -94,13 +94,14 @@ def _sample(self: CallTranslator, name: str, node: tree.Call, context: Context) 
             values = self.out.values
             values.at_start += 1  # parameters that are found at the start: their initial equation with its time
             try:
-                first = values.needed(arguments[0], context.scope, "the instants of a clock", context.known)
+                first = values.needed(arguments[0], context.scope, "the first instant of `sample`", context.known)
             finally:
                 values.at_start -= 1
-            interval = values.needed(arguments[1], context.scope, "the instants of a clock", context.known)
+            interval = values.needed(arguments[1], context.scope, "the interval of `sample`", context.known)
             begin, step = Fraction(repr(float(first))), Fraction(repr(float(interval)))
             if step <= 0:
-                raise problem("the interval of sample is not positive", node, path=context.path, rule="3.7.5")
+                text = f"the interval of `sample` is {float(step):g}, it must be positive"
+                raise problem(text, node, path=context.path, rule="3.7.5", hint="give a number above 0")
             clock = self.builder.clock(
                 FlatClock("periodic", begin.as_integer_ratio(), step.as_integer_ratio(), span=self.out.span(node))
             )
@@ -186,6 +187,9 @@ def _der(self: CallTranslator, name: str, node: tree.Call, context: Context) -> 
         return self.on_record("der", [e], node, context)
     if of.base is not BaseType.REAL and of.base is not BaseType.INTEGER:
         raise problem("`der` needs a Real expression", node, path=context.path, rule="3.7.4")
+    if of.base is BaseType.INTEGER and self.builder.variability(e) > Variability.PARAMETER:
+        text = f"`{node.text}`: an Integer changes in steps and has no derivative"
+        raise problem(text, node, path=context.path, rule="3.7.4", hint="differentiate a Real variable")
     return self.out.add(FlatBuiltin("der", (e,)), node, context)
 
 

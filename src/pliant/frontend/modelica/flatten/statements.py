@@ -139,12 +139,14 @@ class Statements:
             raise problem("a when-clause cannot stand in a function", one, rule="12.2")
         if self.out.nesting:
             raise problem("a when-clause stands inside of another clause", one, path=context.path, rule="11.2.7")
-        self.out.nesting += 1
-        branches = [
-            FlatBranch(self.out.expr(condition, context), tuple(self.items(body, context)), self.out.span(condition))
-            for condition, body in one.branches
-        ]
-        self.out.nesting -= 1
+        branches = []
+        for condition, body in one.branches:
+            e = self.out.expr(condition, context)
+            self.out.nesting += 1
+            self.out.in_when += 1
+            branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
+            self.out.in_when -= 1
+            self.out.nesting -= 1
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
 
     def _return(self, one: tree.ReturnStatement, context: Context) -> list[FlatItem]:
@@ -188,7 +190,9 @@ def call_item(out: Translator, call: Any, at: tree.Node, context: Context) -> Fl
         if known is True:
             return None
         if known is False and is_error and not out.nesting and context.function is None:
-            text = f"the assertion `{arguments[0].text}` is always false"
+            said = out.builder.nodes[message]
+            words = f": {said.value}" if isinstance(said, FlatLiteral) and said.value else ""
+            text = f"the assertion `{arguments[0].text}` is always false{words}"
             raise problem(text, at, path=context.path, rule="8.3.7", hint="change the constants that it depends on")
         return FlatAssert(condition, message, is_error, span, context.path)
     if name == "terminate":

@@ -16,6 +16,7 @@ from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.tables import known_table
 from pliant.frontend.modelica.flatten.types import field_names
+from pliant.frontend.modelica.flatten.units import unit_fault
 from pliant.frontend.modelica.instances.inst import Inst, Var
 from pliant.frontend.modelica.instances.mods import Bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
@@ -120,7 +121,7 @@ class Variables:
         for name, key in (("unit", "unit"), ("displayUnit", "display_unit"), ("quantity", "quantity")):
             bound = var.attribute(name)
             if bound is not None:
-                found[key] = self._text(bound, name)
+                found[key] = self._text(bound, name, var.path)
         select = var.attribute("stateSelect")
         if select is not None:
             value = self.values.needed(select.value, select.scope, "stateSelect")  # type: ignore[arg-type]
@@ -190,11 +191,18 @@ class Variables:
             return {"fixed": tuple(bool(one) for one in value.flat)}
         return {"fixed": (bool(value),)}
 
-    def _text(self, bound: Bound, name: str) -> str:
+    def _text(self, bound: Bound, name: str, of: str) -> str:
         found = self.values.tried(bound.value, bound.scope, f"`{name}`")  # type: ignore[arg-type]
         if isinstance(found, np.ndarray):
             found = found.flat[0] if found.size else ""
-        return found if isinstance(found, str) else ""
+        text = found if isinstance(found, str) else ""
+        fault = unit_fault(text) if name == "unit" else ""
+        if fault:
+            where = bound.scope.inst.path
+            text = f'the unit of `{of}` cannot be read: "{text}": {fault}'
+            hint = 'units are written like "N.m/(rad.s2)": factors with dots, whole exponents, one `/`'
+            raise problem(text, bound.value, path=where, rule="19.1", hint=hint)
+        return text
 
     def _binding(self, var: Var, binding: Bound, of: Type) -> int:
         e = self.out.of_bound(binding)

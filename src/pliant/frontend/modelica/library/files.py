@@ -33,7 +33,7 @@ def read_source(path: Path) -> Source:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ModelError(
-            f"cannot read {path}: {reason}",
+            f"{path} does not exist" if isinstance(error, FileNotFoundError) else f"cannot read {path}: {reason}",
             hint="check that the file exists and may be read",
             span=Span(str(path), 1, 1),
         ) from error

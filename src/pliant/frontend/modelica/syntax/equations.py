@@ -7,12 +7,13 @@ from typing import Final, TypeVar
 
 from pliant.frontend.modelica.syntax.faults import MOST_FAULTS, FaultFound, described
 from pliant.frontend.modelica.syntax.modifications import ModificationParser
-from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT
+from pliant.frontend.modelica.syntax.tokens import END_OF_FILE, IDENT, INTEGER, REAL
 from pliant.frontend.modelica.syntax.tree import (
     Annotation,
     AnyEquation,
     AnyStatement,
     Assignment,
+    Binary,
     BreakStatement,
     Call,
     CallEquation,
@@ -103,8 +104,12 @@ class EquationParser(ModificationParser):
 
     def _operator_hint(self) -> str:
         kind = self.kinds[self.i]
-        if kind == IDENT and self.kinds[self.i - 1] == IDENT:
+        before = self.kinds[self.i - 1]
+        if kind == IDENT and before == IDENT:
             return "two names side by side: an operator or `;` is missing"
+        if before in (INTEGER, REAL, IDENT, ")", "]") and kind in (IDENT, INTEGER, REAL, "(", "["):
+            product = f"{self.texts[self.i - 1]}*{self.texts[self.i]}"
+            return f"an operator or `;` is missing: a product is written `{product}`"
         return "" if kind != "=" else "write `==` to compare"
 
     # ----------------------------------------------------------------------------------------------------- equations
@@ -137,15 +142,18 @@ class EquationParser(ModificationParser):
         if isinstance(left, (Call, ReductionCall)) and left.function.names[0] not in _NO_CALL and left.start == start:
             end = self.ends[self.i - 1]
             return CallEquation(self.source, start, end, *self.comment(), left)
-        raise self._no_equation()
+        raise self._no_equation(left)
 
-    def _no_equation(self) -> FaultFound:
+    def _no_equation(self, left: Expression) -> FaultFound:
         kind = self.kinds[self.i]
         if kind == ":=":
             return self.fault("`:=` cannot stand in an equation", hint="write `=`, or `algorithm` above", rule="8.3.1")
         if kind == IDENT and self.kinds[self.i - 1] == IDENT:
             hint = "declarations stand before `equation`, or behind `public` or `protected`"
             return self.expected("`=`, as this is an equation", hint=hint, rule=_RULE)
+        if isinstance(left, Binary) and left.operator == "==":
+            at = next(k for k in range(self.i - 1, -1, -1) if self.kinds[k] == "==")
+            return self.fault("`==` compares, and makes no equation", hint="write `=`", rule="8.3.1", at=at)
         return self.expected("`=`", rule=_RULE)
 
     def _if_equation(self) -> AnyEquation:

@@ -52,6 +52,7 @@ _NAME_START: Final = frozenset((IDENT, "."))
 _BOOLEANS: Final = frozenset(("true", "false"))
 _NAMED_CALLS: Final = frozenset(("der", "initial", "pure"))
 _RULE: Final = "A.2.7"
+MOST_INTEGER: Final = 2**53
 
 
 class ExpressionParser(Cursor):
@@ -190,12 +191,20 @@ class ExpressionParser(Cursor):
         if kind == "if":
             hint = "put it in parentheses: `(if a then b else c)`"
             return self.fault("`if` cannot be an operand", hint=hint, rule=_RULE)
-        return self.expected("an expression", rule=_RULE)
+        if kind == "*" and self.kinds[self.i - 1] == "*":
+            return self.fault("`**` is no operator", hint="a power is written `a^b`", rule=_RULE, at=self.i - 1)
+        hint = (
+            "" if self.i and self.kinds[self.i - 1] == IDENT else "write a name, a number, or something in parentheses"
+        )
+        return self.expected("an expression", hint=hint, rule=_RULE)
 
     def _integer(self, i: int) -> Expression:
         text = self.texts[i]
         if len(text) > 4000:  # Python refuses to convert longer ones
             raise self.fault("this number has too many digits", hint="write it with an exponent: `1e300`", at=i)
+        if len(text) > 15 and int(text) > MOST_INTEGER:
+            hint = "write a Real, e.g. `1e20`; a double holds whole numbers up to 2^53"
+            raise self.fault(f"the number {text} is too large for an Integer", hint=hint, rule="2.4.2", at=i)
         return IntegerLiteral(self.source, self.starts[i], self.ends[i], int(text))
 
     def _real(self, i: int) -> Expression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pliant.frontend.modelica.recursion import deep_recursion
 from pliant.frontend.modelica.syntax.classes import ClassParser
 from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
@@ -29,10 +30,11 @@ def plain(text: str) -> str:
 
 
 def _parse(source: Source, *, is_complete: bool, warnings: list[SyntaxFault] | None) -> StoredDefinition:
-    outline = Outline(source)
-    faults = list(outline.faults)
-    parser = _FileParser(outline.tokens(), outline.classes, faults, is_complete=is_complete)
-    found = parser.guarded(parser.stored_definition)
+    with deep_recursion():
+        outline = Outline(source)
+        faults = list(outline.faults)
+        parser = _FileParser(outline.tokens(), outline.classes, faults, is_complete=is_complete)
+        found = parser.guarded(parser.stored_definition)
     if warnings is not None:
         warnings += parser.warnings
     if found is None or faults:

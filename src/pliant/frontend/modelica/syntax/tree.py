@@ -171,7 +171,7 @@ __all__ = [
     "WhileStatement",
 ]
 
-MAX_DEPTH: Final = 120  # levels of nesting, far below what Python's own stack allows
+MAX_DEPTH: Final = 300  # levels of nesting, far below what the stack allows (`deep_recursion`)
 
 KINDS: Final = (
     "class",

@@ -215,5 +215,6 @@ def call(name: str, args: list[Value], named: dict[str, Value], node: Any) -> Va
     except ZeroDivisionError as error:
         raise problem(f"division by zero in `{node.text}`", node, rule="3.7.2") from error
     except (ValueError, TypeError, IndexError, OverflowError, AttributeError) as error:
-        text = f"`{name}` cannot be applied to these arguments"
-        raise problem(text, node, rule="3.7", hint="check their number, types and sizes") from error
+        shown = getattr(node, "text", name)
+        text = f"`{shown}` has no value: `{name}` cannot be applied to these arguments"
+        raise problem(text, node, rule="3.7", hint="check their number, types, sizes and values") from error
