@@ -178,7 +178,9 @@ TAYLOR = """static pl_status model_taylor(void *self, int order, pl_real t, cons
 }
 """
 
-ASSERTIONS = """    int holds[@n];
+ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const pl_real *x, const pl_real *u) {
+    model *m = self;
+    int holds[@n];
     pl_status status = assertions(m, t, x, u, holds);
     if (status != PL_OK) return status;
     for (int k = 0; k < @n; k++)
@@ -186,4 +188,6 @@ ASSERTIONS = """    int holds[@n];
             m->error = @first + k;
             return PL_FATAL;
         }
+    return PL_OK;
+}
 """

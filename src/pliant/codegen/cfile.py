@@ -377,7 +377,9 @@ class File:
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
             words = {"@n": len(self.e.checks), "@first": first}
-            body.append(filled(ASSERTIONS, words))
+            text.append(filled(ASSERTIONS, words))
+            body.append("    const pl_status asserted = check_assertions(m, t, x, u);\n")
+            body.append("    if (asserted != PL_OK) return asserted;\n")
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
             cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))

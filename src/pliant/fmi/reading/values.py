@@ -27,6 +27,9 @@ LIMITS = {
     "UInt64": (0, 2**64 - 1),
     "Enumeration": (-(2**63), 2**63 - 1),
 }
+#: tolerances and increments are taken from nominal values: beyond these they would mean nothing (as in fmu_model.c)
+SMALLEST_NOMINAL, LARGEST_NOMINAL = 1e-50, 1e50
+MUST = f"must be positive, between {SMALLEST_NOMINAL:g} and {LARGEST_NOMINAL:g}"
 REPAIR = "correct the attribute in modelDescription.xml, or ask the maker of the FMU"
 
 
@@ -290,11 +293,11 @@ def checked_range(
     if low is not None and high is not None and low > high:
         warn("min is larger than max", f"min={low} is larger than max={high}; both are ignored")
         low = high = None
-    if nominal is not None and (nominal <= 0 or not math.isfinite(nominal)):
-        repaired = abs(nominal) if nominal < 0 and math.isfinite(nominal) else None
+    if nominal is not None and not SMALLEST_NOMINAL <= nominal <= LARGEST_NOMINAL:
+        repaired = -nominal if SMALLEST_NOMINAL <= -nominal <= LARGEST_NOMINAL else None
         warn(
-            "nominal is not a positive number",
-            f"nominal={nominal:g} must be positive; taken as {1.0 if repaired is None else repaired:g}",
+            "nominal is not a positive number of a possible size",
+            f"nominal={nominal:g} {MUST}; taken as {1.0 if repaired is None else repaired:g}",
         )
         nominal = repaired
     for value in start if isinstance(start, tuple) else (start,):
