@@ -161,6 +161,8 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Baselines": lambda: plan().baselines(),
     "Coupling": coupling,
     "CouplingResult": lambda: coupling().simulate(stop=1, step=0.1),
+    "MacroSteps": lambda: coupling().simulate(stop=1, step=0.1).macro,
+    "CouplingExplanation": lambda: coupling().simulate(stop=1, step=0.1).explain(),
     "PartRecord": lambda: coupling().simulate(stop=1, step=0.1).parts["a"],
     "Connection": lambda: coupling().connections[0],
     "Port": lambda: coupling()._graph.parts["a"].port("y"),

@@ -143,7 +143,7 @@ def _portable(model: NumericModel, request: ExportRequest) -> Portable:
     found = model.portable(request.at_jump, method)
     if found is None:
         raise NotSupportedError(
-            f"{model.name} cannot be exported: only models from Modelica text can, and this one is a function",
+            f"{model.name} cannot be exported: only models from Modelica text can; this one is {model.described_as}",
             hint="write its equations in Modelica, and load them with pliant.load",
         )
     if found.model.struct.n_delays:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: share of rtol * nominal that is the default absolute tolerance
 #: of a run, where neither the user nor the model says how long steps between communication points are
 COMMUNICATION_STEPS = 500
+MOST_STEPS = 1e12  # of fixed size: beyond, a step is mistyped
 ATOL_SHARE = 1e-2
 
 
@@ -215,6 +216,10 @@ def check_request(
         )
     if step is not None and not _number("step", step) > 0:
         raise ArgumentError(f"step must be positive, not {step:g}", hint="a time in seconds, e.g. step=1e-3")
+    if step is not None and stop - start > MOST_STEPS * step:
+        raise ArgumentError(
+            f"from {start:g} to {stop:g} there are more than {MOST_STEPS:g} steps of {step:g}", hint="a larger step"
+        )
     if method not in runtime.IMPLICIT and model.has_mass:
         raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
     parameters, start_values = by_name("parameters", parameters), by_name("start_values", start_values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +197,7 @@ class SystemCoupling(LoadedCoupling):
             same = [way for way in ways if way.conversion.changes_nothing]
             if same:
                 derived[name] = (same[0].target.full, same[0].conversion)
-        return RunAbout(about.options, about.connections, about.communication, about.seconds, derived)
+        return replace(about, derived=derived)
 
     def _interface(self) -> Interface:
         found = self._resolved
@@ -221,6 +222,12 @@ class SystemCoupling(LoadedCoupling):
     @staticmethod
     def _kind(point: FlowPoint) -> str:
         return point.node.element.connectors[point.name].kind
+
+    def __enter__(self) -> SystemCoupling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the processes of FMUs and remove what was unpacked; it also happens at exit."""

@@ -359,6 +359,9 @@ class NumericModel(ABC):
     def check_runnable(self) -> None:  # noqa: B027 (most models have nothing to say)
         """Raise where the model can be read but not simulated."""
 
+    def check_portable(self, what: str) -> None:  # noqa: B027 (most models have nothing of the kind)
+        """Raise where something of the model exists in this process only: it cannot be a part of ``what``."""
+
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Everything that stays constant in a simulation with these parameters, by name."""
         return dict(zip(self.names.p, parameters.tolist(), strict=True))
