@@ -207,7 +207,6 @@ def strangers(version: str, quick: bool) -> Iterator[Hostile]:
         if version == "3.0":  # FMI 2 does not tell how far it came
             yield replace(at_phase("STEP", act, version, SOLVER), call="")
     yield at_phase("STEP", "PENDING", version, SOLVER)
-    yield at_phase("STEP", "FREEZE", version, TIMEOUT, runs=True)
 
 
 def numbers(version: str) -> Iterator[Hostile]:

@@ -61,27 +61,33 @@ class Findings:
 # --------------------------------------------------------------------------------------------------------- one value
 
 
-def as_float(text: str, attribute: str, element: str, line: int) -> float:
+def as_float(text: str, attribute: str, element: str | Callable[[], str], line: int) -> float:
     """A number of XML Schema; also INF, -INF and NaN."""
     try:
-        if "_" in text:
+        if "_" in text or not text.isascii():  # Python takes more than XML
             raise ValueError
-        return float(text)
+        value = float(text)
+        if math.isinf(value) and text.rstrip()[-1].isdigit():
+            raise ValueError
+        return value
     except ValueError:
         raise refused(
-            f"{attribute}={shortened(text)!r} is no number", element=element, line=line, hint=REPAIR
+            f"{attribute}={shortened(text)!r} is no number, or too large for one",
+            element=element if isinstance(element, str) else element(),
+            line=line,
+            hint=REPAIR,
         ) from None
 
 
 def as_int(text: str, attribute: str, element: str, line: int) -> int:
     """A whole number; also one written as 2.0."""
     try:
-        if "_" in text or len(text) > 400:
+        if "_" in text or len(text) > 400 or not text.isascii():
             raise ValueError
         return int(text)
     except ValueError:
         try:
-            number = math.nan if "_" in text else float(text)
+            number = math.nan if "_" in text or not text.isascii() else float(text)
         except ValueError:
             number = math.nan
         if math.isfinite(number) and number == int(number):
