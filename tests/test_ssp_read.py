@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from support_ssp import (
 )
 
 import pliant
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import ssp_tables
 
 F = {"u": "input Real", "x": "local Real", "T": "parameter Real", "gain": "input Integer", "on": "input Boolean"}
 
@@ -540,3 +544,12 @@ def test_the_example_is_the_same_as_its_toml() -> None:
     system_, toml = (pliant.load_system(folder / f"spring_damper.{one}") for one in ("ssd", "toml"))
     found = toml.simulate(parameters={"left.m1": 1.5}, atol=None)
     assert np.array_equal(system_.simulate(atol=1e-6)["other.right.x"], found["right.x"])
+
+
+def test_public_systems_are_as_written_down_by_hand() -> None:
+    folder = ssp_tables.examples()
+    if folder is None:
+        pytest.skip("PLIANT_SSP_EXAMPLES is not set")
+    found = ssp_tables.compare(folder)
+    assert len(found) >= 10
+    assert not {name: told for name, (_, _, told) in found.items() if told}

@@ -223,6 +223,12 @@ class SystemCoupling(LoadedCoupling):
     def _kind(point: FlowPoint) -> str:
         return point.node.element.connectors[point.name].kind
 
+    def __enter__(self) -> SystemCoupling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """End the processes of FMUs and remove what was unpacked; it also happens at exit."""
         for model in self._opened:
