@@ -13,6 +13,7 @@ import pliant
 BY_POSITION = {
     "ode": 2,
     "Segments": 2,
+    "Scenarios": 2,
     "Coupling.add": 2,
     "Coupling.connect": 2,
     "Plan.why": 2,

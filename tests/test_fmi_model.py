@@ -333,6 +333,14 @@ def test_models_travel_and_close() -> None:
         _ = pliant.ode(lambda t, x: -x, [1.0]).fmu
 
 
+def test_what_needs_equations(tmp_path: Path) -> None:
+    with loaded("vanderpol") as model:
+        with pytest.raises(pliant.NotSupportedError, match="the model is an FMU"):
+            _ = model.structure
+        with pytest.raises(pliant.NotSupportedError, match="this one is an FMU"):
+            model.export_fmu(tmp_path / "x.fmu")
+
+
 def test_one_instance_per_process_only() -> None:
     for version in BOTH:
         with nothing_left(), loaded("once", version, strict=False) as model:

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MOST_ITERATIONS 1000
+#define STUCK           1e-9 /* of a step: who comes no further does not move */
 
 static pl_status failed(pl_fmu *f, const char *words) {
     snprintf(f->words, sizeof f->words, "%s", words);
@@ -238,9 +239,10 @@ static pl_status unit_advance(void *self, pl_real t, pl_real t_next, int degree,
     status = f->head->version == 2 ? step2(f, t, t_next - t, reached) : step3(f, t, t_next - t, reached);
     f->unit.coefficient = NULL;
     if (status == PL_OK && f->unit.refused) status = PL_FATAL;
-    if (status == PL_OK && *reached <= t && ++f->unit.stuck >= MOST_ITERATIONS)
+    int moved = *reached - t > STUCK * (t_next - t);
+    if (status == PL_OK && !moved && ++f->unit.stuck >= MOST_ITERATIONS)
         return failed(f, "steps of the FMU end where they begin");
-    if (*reached > t) f->unit.stuck = 0;
+    if (moved) f->unit.stuck = 0;
     f->box->time = *reached;
     pl_fmu_mend();
     return status;

@@ -52,9 +52,12 @@ if TYPE_CHECKING:
     from pliant.checking.library import check_library
     from pliant.checking.report import LibraryReport, LibraryRow
     from pliant.cosim.coupling import Coupling
+    from pliant.cosim.explanation import CouplingExplanation
     from pliant.cosim.graph import Connection
+    from pliant.cosim.macro_steps import MacroSteps
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
     from pliant.cosim.record import CouplingResult, PartRecord
+    from pliant.cosim.ssp.report import SystemReport
     from pliant.explain.explanation import Explanation
     from pliant.fmi.info import FmuInfo
     from pliant.fmi.options import FmuOptions
@@ -62,12 +65,15 @@ if TYPE_CHECKING:
     from pliant.jacobian.quality import Quality
     from pliant.loading import inspect, load, load_system, native, ode
     from pliant.model import Model
+    from pliant.realtime.challenge.found import Challenge
+    from pliant.realtime.challenge.trial import ChallengeRow
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.flags import Flag
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.scenario import Scenario
+    from pliant.realtime.scenarios import Scenarios
     from pliant.realtime.sparsing import criteria
     from pliant.realtime.target.report import TargetReport
     from pliant.solve.models.function import Root
@@ -95,7 +101,10 @@ _LATER = {
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
+    "pliant.cosim.explanation": ("CouplingExplanation",),
+    "pliant.cosim.macro_steps": ("MacroSteps",),
     "pliant.cosim.record": ("CouplingResult", "PartRecord"),
+    "pliant.cosim.ssp.report": ("SystemReport",),
     "pliant.explain.explanation": ("Explanation",),
     "pliant.fmi.info": ("FmuInfo",),
     "pliant.fmi.options": ("FmuOptions",),
@@ -103,12 +112,15 @@ _LATER = {
     "pliant.jacobian.quality": ("Quality",),
     "pliant.loading": ("inspect", "load", "load_system", "native", "ode"),
     "pliant.model": ("Model",),
+    "pliant.realtime.challenge.found": ("Challenge",),
+    "pliant.realtime.challenge.trial": ("ChallengeRow",),
     "pliant.realtime.delivery.measure": ("Timing",),
     "pliant.realtime.evidence.evidence": ("Evidence",),
     "pliant.realtime.flags": ("Flag",),
     "pliant.realtime.options": ("RealtimeOptions",),
     "pliant.realtime.plan": ("Plan",),
     "pliant.realtime.scenario": ("Scenario",),
+    "pliant.realtime.scenarios": ("Scenarios",),
     "pliant.realtime.target.report": ("TargetReport",),
     "pliant.solve.models.function": ("Root",),
     "pliant.solve.options": ("SolverOptions",),
@@ -152,11 +164,14 @@ __all__ = [
     "ArgumentError",
     "CallError",
     "CaseError",
+    "Challenge",
+    "ChallengeRow",
     "ChatterError",
     "CompileError",
     "Connection",
     "ConvergenceError",
     "Coupling",
+    "CouplingExplanation",
     "CouplingResult",
     "Event",
     "Evidence",
@@ -174,6 +189,7 @@ __all__ = [
     "LibraryReport",
     "LibraryRow",
     "Linearization",
+    "MacroSteps",
     "Model",
     "ModelError",
     "ModelEvaluationError",
@@ -196,6 +212,7 @@ __all__ = [
     "Result",
     "Root",
     "Scenario",
+    "Scenarios",
     "Segments",
     "SimulationInterrupted",
     "SimulationTimeout",
@@ -213,6 +230,7 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "SystemReport",
     "TargetReport",
     "Timing",
     "UnknownNameError",

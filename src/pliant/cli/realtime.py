@@ -67,6 +67,24 @@ Target = Annotated[
     str | None,
     typer.Option(help="Build for cortex-m7, aarch64 or riscv64, run on an emulator, report instructions and memory."),
 ]
+ChallengeCount = Annotated[
+    int | None,
+    typer.Option(
+        "--challenge",
+        help="Run so many scenarios that the plan has not seen, and compare with accurate simulations. Exit code 3 "
+        "if one leaves the accuracy without a flag.",
+        metavar="N",
+    ),
+]
+Ranges = Annotated[
+    Path | None,
+    typer.Option(
+        help='JSON file for --challenge: {"parameters": {name: [low, high]}, "start_values": ..., "inputs": ...}.'
+    ),
+]
+Worst = Annotated[
+    Path | None, typer.Option("--worst", help="Folder for the table of --challenge and its worst scenarios.")
+]
 Compare = Annotated[bool, typer.Option("--baselines", help="Compare with other methods of choosing a pattern.")]
 
 
@@ -92,6 +110,9 @@ def realtime(
     measure: Measure = False,
     measure_steps: Steps = None,
     target: Target = None,
+    challenge: ChallengeCount = None,
+    ranges: Ranges = None,
+    worst: Worst = None,
     baselines: Compare = False,
     name: Name = None,
     path: LibraryPath = None,
@@ -105,10 +126,14 @@ def realtime(
 ) -> None:
     """Turn a Modelica model into C with constant work per step: sparse the Jacobian, check, write, measure.
 
-    The exit code is 3 if the evidence does not hold; everything is written nevertheless.
+    The exit code is 3 if the evidence does not hold, or --challenge finds an error without a flag; everything is
+    written nevertheless.
     """
     report = Report(as_json)
+    found = None
     with report.errors():
+        if challenge is None and (ranges is not None or worst is not None):
+            raise pliant.ArgumentError("--ranges and --worst belong to --challenge", hint="e.g. --challenge 1000")
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
         model = pliant.load(file, name=name, path=path, frontend=frontend, tear=tear, options=chosen)
         report.model = model.name
@@ -134,19 +159,44 @@ def realtime(
         )
         timing = plan.measure(measure_steps) if measure else None
         on_target = plan.measure(measure_steps, target=target) if target is not None else None
+        if challenge is not None:
+            drawn = (
+                None if ranges is None else pliant.Scenarios(_json(ranges, "--ranges", _RANGES), challenge, stop=stop)
+            )
+            found = _challenged(plan, challenge, drawn, worst, overwrite, as_json)
+            report.files += [] if worst is None else [str(worst)]
         if write is not None:
             report.files.append(str(plan.write(write, overwrite=overwrite)))
         if page is not None:
             report.files.append(str(plan.report(page)))
         if as_json:
-            more = {} if on_target is None else {"target": on_target.as_dict()}
+            more: dict[str, Any] = {} if on_target is None else {"target": on_target.as_dict()}
+            more |= {} if found is None else {"challenge": found.as_dict()}
             report.print_json({**plan.as_dict(baselines), **more, "files": report.files})
         else:
-            _show(plan, [("Timing", timing), ("On the target", on_target)], baselines, report.files)
-    if not plan.evidence.holds:
+            measured = [("Timing", timing), ("On the target", on_target), ("Challenge", found)]
+            _show(plan, measured, baselines, report.files)
+    if not plan.evidence.holds or (found is not None and found.missed):
         raise typer.Exit(EXIT_DOES_NOT_HOLD)
 
 
+def _challenged(
+    plan: pliant.Plan, n: int, drawn: pliant.Scenarios | None, worst: Path | None, overwrite: bool, as_json: bool
+) -> pliant.Challenge:
+    """After Ctrl-C what was done is in the folder."""
+    try:
+        found = plan.challenge(n, scenarios=drawn, progress=False if as_json else None)
+    except pliant.SimulationInterrupted as error:
+        done, error.result = error.result, None
+        if worst is not None and isinstance(done, pliant.Challenge):
+            done.save(worst, overwrite=overwrite)
+        raise
+    if worst is not None:
+        found.save(worst, overwrite=overwrite)
+    return found
+
+
+_RANGES = 'e.g. {"parameters": {"mass": [1.0, 2.0]}, "inputs": {"u": {"kind": "step", "range": [0, 5]}}}'
 _EXAMPLE = 'e.g. [{"name": "cold", "parameters": {"T": 250}, "stop": 10}]'
 
 
@@ -166,19 +216,23 @@ def _scenarios(file: Path, more: bool) -> list[dict[str, Any]]:
         raise pliant.ArgumentError(
             "--scenarios: --input, --param and --start-value belong to a single scenario", hint="put them into the file"
         )
-    try:
-        found = json.loads(read_text(file))
-    except OSError as error:
-        raise pliant.ArgumentError(
-            f"--scenarios: {file} cannot be read: {error.strerror}", hint="check the path"
-        ) from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise pliant.ArgumentError(f"--scenarios: {file} is not JSON: {error}", hint=_EXAMPLE) from None
+    found = _json(file, "--scenarios", _EXAMPLE)
     if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
         raise pliant.ArgumentError(f"--scenarios: {file} must hold a list of scenarios", hint=_EXAMPLE)
     for k, one in enumerate(found):
         _check_numbers(one, f"{file}: {one.get('name') or f'scenario {k + 1}'}")
     return found
+
+
+def _json(file: Path, option: str, example: str) -> Any:
+    try:
+        return json.loads(read_text(file))
+    except OSError as error:
+        raise pliant.ArgumentError(
+            f"{option}: {file} cannot be read: {error.strerror}", hint="check the path"
+        ) from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise pliant.ArgumentError(f"{option}: {file} is not JSON: {error}", hint=example) from None
 
 
 def _check_numbers(value: Any, where: str) -> None:

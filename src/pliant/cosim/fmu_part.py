@@ -71,6 +71,7 @@ class FmuPart(ModelPart):
         self.instance: FmuInstance | None = None
         self.at = Standing(0.0, np.zeros(0))
         self.unwanted: list[int] = []  # slots
+        self.substep: float | None = None  # length of its own steps, of which several make a macro step
         self._taken: list[tuple[float, float]] = []  # time and length of steps
         self._cache: dict[str, Vector] = {}
 
@@ -80,7 +81,7 @@ class FmuPart(ModelPart):
         """Check the settings of the next simulation; the method is the FMU's own."""
         given: FmuModel = self.given  # type: ignore[assignment]
         self.fmu = self.numeric = given.shaped_for(settings.parameters)
-        self.degree, self.follows = settings.degree, self._follows()
+        self.degree, self.follows, self.substep = settings.degree, self._follows(), None
         self.request = check_request(
             self.fmu,
             start=settings.start,
@@ -142,7 +143,7 @@ class FmuPart(ModelPart):
         for _ in range(MOST_PIECES):
             if cancelled():
                 raise Cancelled
-            end = self.at.next_event if self.at.t < self.at.next_event < t_next else t_next
+            end = self._next_end(t_next)
             if not self._advance(end):
                 return False
             if self.at.t >= t_next - 1e-12 * max(abs(t_next), t_next - self.at.base):
@@ -153,6 +154,43 @@ class FmuPart(ModelPart):
             hint="check its event handling, or ask its maker",
             time=self.at.t,
         )
+
+    def _next_end(self, t_next: float) -> float:
+        """The FMU's own step, where it takes equal ones; else up to the next event that it announced."""
+        t, unit = self.at.t, self.substep
+        if unit is not None and t_next - t > 1.5 * unit:
+            begin = self.given_start
+            return begin + (round((t - begin) / unit) + 1) * unit
+        return self.at.next_event if t < self.at.next_event < t_next and unit is None else t_next
+
+    @property
+    def given_start(self) -> float:
+        """Start of the run."""
+        assert self.request is not None
+        return float(self.request.start)
+
+    @property
+    def equal_steps(self) -> bool:
+        """Does the FMU take steps of one length only?"""
+        return not self.fmu.layout.interface.variable_step
+
+    @property
+    def step_unit(self) -> float | None:
+        """The step of which macro steps must be multiples."""
+        unit: float | None = self.fmu.layout.interface.internal_step
+        if unit is None and self.equal_steps:
+            unit = self.fmu.experiment[2]
+        return unit if unit is not None and unit > 0.0 else None
+
+    @property
+    def next_event(self) -> float:
+        """The next time event that the FMU announced."""
+        return self.at.next_event
+
+    @property
+    def acting_inputs(self) -> frozenset[int]:
+        """All of them may act between events."""
+        return frozenset(range(len(self.fmu.names.u)))
 
     def _advance(self, end: float) -> bool:
         at = self.at

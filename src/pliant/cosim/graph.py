@@ -92,7 +92,7 @@ class PartGraph:
         return ", ".join(self.parts) or "not added yet"
 
     def connect(self, source: str, target: str, through: Conversion | None = None) -> Connection:
-        """Connect an output to an input; with a conversion, whoever made it has looked at units and types."""
+        """Connect an output to an input; with a conversion, units and types were checked before."""
         start, output = self.split(source, "connect")
         end, input_ = self.split(target, "connect")
         out_port, in_port = start.port(output), end.port(input_)

@@ -1,4 +1,4 @@
-"""A coupling from a file: what the file says about the simulation holds where ``simulate`` is not told otherwise."""
+"""A coupling from a file: what the file says about the simulation holds where ``simulate`` is given no others."""
 
 from __future__ import annotations
 

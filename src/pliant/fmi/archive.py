@@ -114,8 +114,8 @@ class Archive:
             with open(self.path / name, "rb") as file:
                 yield cast(BinaryIO, file)
         else:
-            with self._opened() as archive:
-                yield cast(BinaryIO, _Counted(archive, self._entries[name], self.path))
+            with self._opened() as archive, _Counted(archive, self._entries[name], self.path) as counted:
+                yield cast(BinaryIO, counted)
 
     def extract(self, name: str, folder: Path) -> Path:
         """The path of one of its files: below ``folder`` where it has to be unpacked."""

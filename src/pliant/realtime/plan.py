@@ -31,6 +31,8 @@ from pliant.solve.results.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pliant.batch.progress import StudyProgress
+    from pliant.realtime.challenge.found import Challenge
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.target.report import TargetReport
 
@@ -384,6 +386,33 @@ class Plan(Stamped):
 
         self.timing = measure_plan(self, WANTED if steps is None else steps, progress, period=period, core=core)
         return self.timing
+
+    @by_keyword
+    def challenge(
+        self,
+        n: int = 1000,
+        *,
+        scenarios: Any = None,
+        seed: int = 1,
+        workers: int | None = None,
+        progress: bool | Callable[[StudyProgress], object] | None = None,
+    ) -> Challenge:
+        """Run scenarios that the plan has not seen, and compare each with an accurate run (a :class:`Challenge`).
+
+        n          how many are drawn where scenarios= are not given
+        scenarios  :class:`pliant.Scenarios`, or a list as for ``model.realtime``; None: drawn around what the plan
+                   covers: two of three within its ranges of inputs and of the parameters and start values that its
+                   scenarios vary, the third up to half their width beyond
+        seed       another seed, other scenarios
+        workers    processes; None: one for each core
+        progress   True, False, or a function; None: a bar on a terminal when it takes longer than a second
+
+        ``found.missed``: beyond the accuracy and no flag; ``found.false_alarms``: covered, an error below half of what
+        is allowed, and a flag; ``found.unsolvable``: the model itself cannot be simulated there.
+        """
+        from pliant.realtime.challenge.run import challenge
+
+        return challenge(self, n, scenarios, seed, workers, progress)
 
     @property
     def can_write(self) -> bool:

@@ -14,6 +14,7 @@ from pliant.arguments import Vector, by_name, is_number
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict
+from pliant.realtime.drawn import DrawnSignal
 from pliant.solve.names import suggestion
 from pliant.solve.run.inputs import InputSet, same_time
 from pliant.solve.signals.given import read_inputs
@@ -166,7 +167,11 @@ def make_scenarios(given: Any, stop: float) -> list[Scenario]:
                 f"{scenario.name or f'scenario {k + 1}'}: stop = {end} does not lie after start = {scenario.start}",
                 hint="give a later stop",
             )
-        out.append(replace(scenario, stop=float(end), name=scenario.name or f"scenario {k + 1}"))
+        drawn = {
+            name: one.during(scenario.start, float(end)) if isinstance(one, DrawnSignal) else one
+            for name, one in scenario.inputs.items()
+        }
+        out.append(replace(scenario, stop=float(end), name=scenario.name or f"scenario {k + 1}", inputs=drawn))
     return out
 
 

@@ -50,6 +50,9 @@ def resolve(root: SspNode) -> Resolved:
         found.values[node] = dict(assignments.get(node, {}))
         for point in _targets(node, flow):
             _one_target(found, flow, assignments, point)
+    order = {id(edge.connection): k for k, edge in enumerate(flow.edges.values())}
+    for ways in (found.wires, found.links):  # as in the files
+        ways.sort(key=lambda way: order[id(way.edges[0].connection)])
     for node in root.all():
         if node.system is not None:
             for one in node.element.connectors.values():

@@ -77,15 +77,37 @@ def _remove(folder: str, owner: int) -> None:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder with all that is in it, also what was made unwritable; never follows links."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if os.path.isdir(folder):
-        for place, folders, _ in os.walk(folder):
-            for one in (place, *(os.path.join(place, name) for name in folders)):
-                if not os.path.islink(one):
-                    with suppress(OSError):
-                        os.chmod(one, 0o700)
+    """Remove a folder with all that is in it, also what was made unwritable or very deep; never follows links."""
+    with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
+    if os.path.islink(folder) or os.path.isfile(folder):  # something else was put in its place
+        with suppress(OSError):
+            os.unlink(folder)
+    elif os.path.isdir(folder):
+        _remove_flat(folder)
+
+
+def _remove_flat(folder: str) -> None:
+    """Folders inside are moved to the top until there is none: no path becomes too long."""
+    waiting, number, mark = [folder], itertools.count(), os.urandom(8).hex()
+    while waiting:
+        place = waiting.pop()
+        with suppress(OSError):
+            os.chmod(place, 0o700)
+            for one in list(os.scandir(place)):
+                if one.is_dir(follow_symlinks=False):
+                    with suppress(OSError):
+                        os.chmod(one.path, 0o700)
+                    moved = os.path.join(folder, f"{mark}-{next(number)}")
+                    os.rename(one.path, moved)
+                    waiting.append(moved)
+                else:
+                    os.unlink(one.path)
+        if place != folder:
+            with suppress(OSError):
+                os.rmdir(place)
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
 def sweep(again: bool = False) -> int:

@@ -1,9 +1,9 @@
 """Limits of the monitor, from what the runs with the pattern showed.
 
-A pivot below a tenth of the smallest met, a local error, a share of the dropped entries or a ringing of three times the
-largest met raises a flag; so does an unknown, an input or a parameter outside the covered ranges. What the dropped
-entries do in a step is seen one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything
-(see stepper/monitor.py).
+A pivot below a tenth of the smallest met, a share of the dropped entries or a ringing of three times the largest met
+raises a flag, and a local error of three times the largest met, less where the errors met leave less room; so does an
+unknown, an input or a parameter outside the covered ranges. What the dropped entries do in a step is seen one step
+later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper/monitor.py).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pliant.realtime.stages.outcome import Outcome
 from pliant.solve.names import suggestion
 
 MARGIN = 3.0  # of what the runs showed
+LEAST = 1.25  # the same where the runs use up what is allowed
 PIVOT_MARGIN = 10.0
 SMALLEST = 1e-3  # of a range: a local error or dropped part of one step that is never flagged
 WIDEST, NARROWEST = 0.25, 0.02  # of a range: how far beyond it evidence is taken to hold, at most and at least
@@ -42,7 +43,9 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         if len(run.kept) == len(run.t):
             dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
     given = outcome.request.options.limits
-    margin = given.get("margin", _margin(outcome))
+    largest = _largest_error(outcome)
+    margin = given.get("margin", _margin(largest))
+    room = MARGIN if largest is None else float(np.clip(1.0 / max(largest, 1e-9), LEAST, MARGIN))
     met = covered(outcome)
     known = (*outcome.model.names.x, *outcome.model.names.u)
     for name in given.get("ranges", {}):
@@ -56,7 +59,7 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         scale=scale,
         ringing=np.full(frame.n, 1e-3) * scale,
         ringing_steps=given.get("ringing_steps", MonitorLimits.ringing_steps),
-        error=given.get("error", MARGIN * error),
+        error=given.get("error", room * error),
         dropped=given.get("dropped", MARGIN * dropped),
         row_scale=scale,
         x_range=_widened(met.x, margin * scale, outcome.model.names.x, given),
@@ -66,13 +69,19 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
     )
 
 
-def _margin(outcome: Outcome) -> float:
-    """Half of what would take the largest error, growing with the range, up to the accuracy."""
+def _largest_error(outcome: Outcome) -> float | None:
+    """Of the runs with the pattern, in units of what is allowed; None: not judged."""
     judge = outcome.judge
     if judge is None or not judge.accuracy.is_judged:
-        return WIDEST
+        return None
     found = [judge.found(k, run) for k, run in enumerate(outcome.masked)]
-    largest = max((one.ratio for one in found if one is not None), default=0.0)
+    return max((one.ratio for one in found if one is not None), default=0.0)
+
+
+def _margin(largest: float | None) -> float:
+    """Half of what would take the largest error, growing with the range, up to the accuracy."""
+    if largest is None:
+        return WIDEST
     return float(np.clip(0.5 * (1.0 / max(largest, 1e-9) - 1.0), NARROWEST, WIDEST))
 
 

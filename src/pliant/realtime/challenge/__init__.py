@@ -1,0 +1,1 @@
+"""A plan challenged: unseen scenarios, in which nothing beyond the accuracy may stay without a flag."""

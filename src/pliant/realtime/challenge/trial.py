@@ -1,0 +1,186 @@
+"""One unseen scenario: the plan's step against an accurate run.
+
+error     largest over the judged names, as in evidence/accuracy.py; in units of their ranges over the plan's scenarios
+covered   states, inputs and parameters of the accurate run stay within those of the plan's runs, and no input
+          changes by more in one step
+flagged   the monitor raised a flag, or the step ended with what is no number (which the monitor reports)
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.calls import by_keyword_class
+from pliant.errors import NonFiniteError, PliantError, SimulationInterrupted, SolverError
+from pliant.plain import AsDict
+from pliant.realtime.evidence.accuracy import AccurateRun, Judge, accurate_run
+from pliant.realtime.flags import Flag
+from pliant.realtime.scenario import Scenario, step_times
+from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.realtime.stages.covered import Covered, Pair, covered
+from pliant.solve.results.result import Result
+
+if TYPE_CHECKING:
+    from pliant.realtime.plan import Plan
+
+ROUNDING = 1e-6  # of a value, as in the monitor's ranges
+SAME_TIME = 1e-6  # of a step
+
+
+@by_keyword_class
+@dataclass(frozen=True, eq=False)
+class ChallengeRow(AsDict):
+    """What one scenario showed.
+
+    scenario  as it was run: ``model.simulate`` and ``plan.simulate`` take its parts
+    name      with the largest error, in units of what is allowed
+    error     largest error of that name, share of its range over the plan's scenarios
+    limit     what is allowed
+    t         when
+    flagged   a flag was up; flags: which (bits of :class:`pliant.Flag`, all steps together)
+    covered   did it stay where the plan's scenarios have been?
+    failed    error > limit
+    reason    why the scenario says nothing: the model itself cannot be simulated in it
+    """
+
+    scenario: Scenario
+    _: KW_ONLY
+    name: str = ""
+    error: float = 0.0
+    limit: float = np.inf
+    t: float = 0.0
+    flagged: bool = False
+    flags: int = 0
+    covered: bool = False
+    failed: bool = False
+    reason: str | None = None
+
+    @property
+    def ratio(self) -> float:
+        """The error in units of what is allowed."""
+        return self.error / self.limit
+
+    def __str__(self) -> str:
+        if self.reason is not None:
+            return f"{self.scenario.name}: not solvable: {self.reason}"
+        where = "covered" if self.covered else "outside what is covered"
+        flag = f"flags {Flag(self.flags)}" if self.flags else "flagged" if self.flagged else "no flag"
+        return (
+            f"{self.scenario.name}: {100 * self.error:.3g} % of the range of {self.name} at t = {self.t:g} "
+            f"({100 * self.limit:.3g} % allowed), {where}, {flag}"
+        )
+
+
+class ScenarioTrial:
+    """What all scenarios share."""
+
+    def __init__(self, plan: Plan) -> None:
+        o = plan.outcome
+        self.plan, self.model, self.step = plan, o.model, plan.step
+        self.judge = o.judge or Judge(o.model, o.request.accuracy, o.request.scenarios, plan.step).prepare()
+        self.met: Covered = covered(o)
+        walker = Walker(o.model, plan.step)
+        changes = [_changes(walker, one.scenario) for one in o.exact]
+        self.change = np.max(changes, axis=0) if changes else np.zeros(len(o.model.names.u))
+        self.kind = "guarded" if o.request.options.monitor == "fallback" and plan.can_write else ""
+        if plan.can_write:
+            _ = plan.code  # once, not in each worker
+
+    def run(self, scenario: Scenario) -> ChallengeRow:
+        """One scenario; errors of the model itself become the reason."""
+        names = self.judge.accuracy.names
+        try:
+            exact = accurate_run(self.model, scenario, self.step, names)
+            inside = self._is_covered(exact, scenario)
+        except SimulationInterrupted:
+            raise
+        except PliantError as error:
+            return ChallengeRow(scenario, reason=f"{error.message}")
+        try:
+            values, flags, ended = self._stepped(scenario)
+        except SimulationInterrupted:
+            raise
+        except SolverError as error:
+            return ChallengeRow(scenario, reason=f"the step does not start: {error.message}")
+        except PliantError as error:
+            return ChallengeRow(scenario, reason=error.message)
+        with np.errstate(all="ignore"):
+            share = exact.distance(values) / self.judge.scale
+        worst = np.argmax(share, axis=0)
+        errors = share[worst, np.arange(len(names))]
+        limits = self.judge.accuracy.limits
+        j = int(np.argmax(errors / limits if self.judge.accuracy.is_judged else errors)) if len(names) else -1
+        if j < 0:
+            return ChallengeRow(scenario, flagged=bool(flags) or ended, flags=flags, covered=inside)
+        return ChallengeRow(
+            scenario,
+            name=names[j].name,
+            error=float(errors[j]),
+            limit=float(limits[j]),
+            t=scenario.start + float(worst[j]) * self.step,
+            flagged=bool(flags) or ended,
+            flags=flags,
+            covered=inside,
+            failed=bool(errors[j] > limits[j]),
+        )
+
+    # ------------------------------------------------------------------------------------------------- helpers
+
+    def _is_covered(self, exact: AccurateRun, scenario: Scenario) -> bool:
+        walker = Walker(self.model, self.step)
+        walker.begin(scenario)
+        inputs = np.vstack([walker.inputs.rows, walker.inputs.before])
+        seen = list(self.model.all_x)
+        parameters = walker.sim.request.parameters[None, :]
+        x = (self.met.x[0][seen], self.met.x[1][seen])
+        change = _largest_changes(walker)
+        if (change > self.change + ROUNDING * np.abs(inputs).max(axis=0, initial=0.0)).any():
+            return False
+        return _within(exact.x[:, seen], x) and _within(inputs, self.met.u) and _within(parameters, self.met.p)
+
+    def _stepped(self, scenario: Scenario) -> tuple[Matrix, int, bool]:
+        """Values of the judged names at the ends of steps (NaN behind an early end), flags, did it end in NaN?"""
+        ended = False
+        try:
+            result = self.plan.simulate(
+                stop=scenario.stop,
+                start=scenario.start,
+                inputs=scenario.inputs,
+                parameters=scenario.parameters,
+                start_values=scenario.start_values,
+                kind=self.kind,
+            )
+        except SolverError as error:
+            if not isinstance(error.result, Result):
+                raise
+            result, ended = error.result, isinstance(error, NonFiniteError)
+        times = step_times(scenario, self.step)
+        values = np.full((len(times), len(self.judge.accuracy.names)), np.nan)
+        rows = np.searchsorted(result.time, times + SAME_TIME * self.step, side="right") - 1
+        known = np.flatnonzero(times <= result.time[-1] + SAME_TIME * self.step)
+        for j, one in enumerate(self.judge.accuracy.names):
+            values[known, j] = result[one.name][rows[known]]
+        flags = 0 if result.flags is None else int(np.bitwise_or.reduce(result.flags, initial=0))
+        return values, flags, ended
+
+
+def _changes(walker: Walker, scenario: Scenario) -> Matrix:
+    walker.begin(scenario)
+    return _largest_changes(walker)
+
+
+def _largest_changes(walker: Walker) -> Matrix:
+    """(n_u,) of the inputs, from step to step and at jumps."""
+    given = walker.inputs
+    after = np.vstack([given.start[None, :], given.after])
+    return np.asarray(
+        np.abs(np.vstack([given.before - after[:-1], given.after - given.before])).max(axis=0, initial=0.0)
+    )
+
+
+def _within(values: Matrix, met: Pair) -> bool:
+    room = ROUNDING * np.maximum(np.abs(met[0]), np.abs(met[1])) + 1e-9 * (met[1] - met[0])
+    return bool((values >= met[0] - room).all() and (values <= met[1] + room).all())

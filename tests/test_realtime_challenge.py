@@ -1,0 +1,241 @@
+"""Scenarios drawn from ranges, and plans challenged with them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pliant
+from pliant.cli import app
+from pliant.errors import ArgumentError, SimulationInterrupted, UnknownNameError
+from pliant.realtime.challenge.found import Challenge
+from pliant.solve.signals.kinds import Declared, TableSignal
+
+TANKS = """
+model Tanks
+  input Real u(start = 1, min = 0, max = 10);
+  parameter Real k(min = 0.1) = 1;
+  Real a(start = 1, fixed = true), b(start = 0, fixed = true);
+equation
+  der(a) = -1000*(a - b) + u;
+  der(b) = 1000*(a - b) - k*b*abs(b);
+end Tanks;
+"""
+LAG = """
+model Lag
+  input Real u(start = 0);
+  parameter Real gain = 1;
+  Real x(start = 0, fixed = true), y(start = 0, fixed = true);
+equation
+  der(x) = -x + u;
+  der(y) = gain*x - y;
+end Lag;
+"""
+
+
+@pytest.fixture(scope="module")
+def tanks() -> pliant.Plan:
+    given = [{"inputs": {"u": ([0, 1, 1, 3], [1, 1, 4, 2])}}, {"parameters": {"k": 2.0}, "inputs": {"u": 2.5}}]
+    return pliant.load(TANKS).realtime(step=0.05, stop=3.0, scenarios=given)
+
+
+@pytest.mark.parametrize("kind", ["constant", "step", "ramp", "multisine"])
+@pytest.mark.parametrize("declared", [Declared(), Declared(held=True), Declared("integer", held=True)])
+def test_drawn_inputs_stay_in_their_ranges(kind: str, declared: Declared) -> None:
+    ranges = {"inputs": {"u": {"kind": kind, "range": (-2.0, 3.0)}}}
+    drawn, again = (pliant.Scenarios(ranges, 20, seed=4, stop=7.0) for _ in range(2))
+    means = set()
+    for one, other in zip(drawn, again, strict=True):
+        signal, same = (two.inputs["u"].typed("u", declared, 7.0) for two in (one, other))
+        values = np.array([signal.at(t) for t in np.linspace(0.0, 7.0, 301)])
+        assert values.min() >= -2.0
+        assert values.max() <= 3.0
+        assert np.array_equal(values, [same.at(t) for t in np.linspace(0.0, 7.0, 301)])
+        assert declared.type == "real" or np.array_equal(values, np.round(values))
+        means.add(round(float(values.mean()), 6))
+        if isinstance(signal, TableSignal):
+            assert signal.held == declared.held
+    assert len(means) > 4
+    moving = [len({one.inputs["u"].typed("u", declared, 7.0).at(t) for t in (0.0, 3.5, 7.0)}) > 1 for one in drawn]
+    assert any(moving) == (kind != "constant")
+
+
+def test_parameters_meet_every_part_of_their_range() -> None:
+    drawn = pliant.Scenarios({"parameters": {"a": (0.0, 10.0), "b": 3.0}, "start_values": {"x": (1, 2)}}, 50, seed=2)
+    a = np.array([one.parameters["a"] for one in drawn])
+    assert sorted(np.floor(a * 5).astype(int)) == list(range(50))
+    assert {one.parameters["b"] for one in drawn} == {3.0}
+    assert all(1.0 <= one.start_values["x"] <= 2.0 for one in drawn)
+    assert drawn[-1].parameters == drawn[49].parameters
+    assert len(drawn[3:6]) == 3
+    assert pickle.loads(pickle.dumps(drawn))[7].parameters == drawn[7].parameters
+
+
+def test_files_are_played_from_a_random_place(tmp_path: Path) -> None:
+    t = np.linspace(0.0, 100.0, 1001)
+    np.savetxt(tmp_path / "wind.csv", np.column_stack([t, t]), delimiter=",", header="time,u", comments="")
+    given = {"kind": "file", "file": str(tmp_path / "wind.csv")}
+    starts = [
+        one.inputs["u"].typed("u", Declared(), 10.0).at(0.0)
+        for one in pliant.Scenarios({"inputs": {"u": given}}, 10, stop=10.0)
+    ]
+    assert len(set(starts)) == 10
+    assert min(starts) >= 0.0
+    assert max(starts) <= 90.0
+    scaled = pliant.Scenarios({"inputs": {"u": {**given, "range": (2.0, 3.0)}}}, 5, stop=10.0)
+    for one in scaled:
+        signal = one.inputs["u"].typed("u", Declared(), 10.0)
+        assert 2.0 <= signal.at(0.0) <= signal.at(10.0) <= 3.0
+
+
+def test_scenarios_are_scenarios_of_a_plan_too() -> None:
+    drawn = pliant.Scenarios({"inputs": {"u": (0.0, 5.0)}, "parameters": {"gain": (0.5, 2.0)}}, 4)
+    plan = pliant.load(LAG).realtime(step=0.02, stop=4.0, scenarios=drawn)
+    assert [one.name for one in plan.outcome.request.scenarios] == [f"seed 0, {k}" for k in range(1, 5)]
+    low, high = next((low, high) for name, low, high in plan.evidence.ranges if name == "u")
+    assert 0.0 <= low < high <= 5.0
+
+
+def test_a_challenge_agrees_with_runs_of_its_own(tanks: pliant.Plan) -> None:
+    """Errors are those of plan.simulate against simulate; rows name what was flagged, and all of it repeats."""
+    found = tanks.challenge(24, seed=3, workers=1)
+    assert len(found.rows) == 24
+    assert not found.unsolvable
+    assert not found.missed
+    assert 0 < sum(one.covered for one in found.rows) < 24
+    model = pliant.load(TANKS)
+    for row in found.rows[::6]:
+        s = row.scenario
+        given = {"inputs": s.inputs, "parameters": s.parameters, "start_values": s.start_values, "stop": s.stop}
+        fast = tanks.simulate(**given)
+        exact = model.simulate(rtol=1e-9, points=fast.time, outputs=[row.name], **given)
+        scale = row.error and np.abs(fast[row.name] - exact[row.name]).max()
+        assert row.error <= scale / tanks.outcome.judge.scale.min() + 1e-6
+        assert bool(fast.flags.any()) == row.flagged
+    again = tanks.challenge(24, seed=3, workers=2)
+    assert [(one.error, one.flags, one.covered) for one in again.rows] == [
+        (one.error, one.flags, one.covered) for one in found.rows
+    ]
+    assert "24 unseen scenarios" in str(found)
+
+
+def test_what_leaves_the_accuracy_is_found(tanks: pliant.Plan) -> None:
+    """A plan made for slow inputs, without its ranges: fast inputs of the same size are missed, and named."""
+    slow = {"inputs": {"u": ([0.0, 5.0, 20.0], [0.0, 1.0, -1.0])}}
+    open_range = {"u": (-99.0, 99.0), "x": (-99.0, 99.0), "y": (-99.0, 99.0)}
+    options = {"limits": {"ranges": open_range, "error": 1e9, "dropped": 1e9}, "search": "full"}
+    plan = pliant.load(LAG).realtime(step=0.5, stop=20.0, scenarios=[slow], accuracy=0.02, options=options)
+    ranges = {"inputs": {"u": {"kind": "step", "range": (-1.0, 1.0)}}}
+    found = plan.challenge(scenarios=pliant.Scenarios(ranges, 20), workers=1)
+    assert found.missed
+    assert found.missed[0].failed
+    assert not found.missed[0].flagged
+    assert found.missed[0].error == max(one.error for one in found.rows)
+    assert "MISSED" in str(found)
+    assert found.missed[0].scenario.name in str(found)
+
+
+def test_worst_cases_run_again(tanks: pliant.Plan, tmp_path: Path) -> None:
+    drawn = pliant.Scenarios({"inputs": {"u": (0.0, 9.9)}, "parameters": {"k": (0.2, 9.0)}}, 12)
+    found = tanks.challenge(scenarios=drawn, workers=1)
+    folder = found.save(tmp_path / "found", worst=3)
+    rows = list(csv.DictReader((folder / "rows.csv").read_text().splitlines()))
+    assert len(rows) == 12
+    assert rows[0]["scenario"] == "seed 0, 1"
+    cases = json.loads((folder / "worst.json").read_text())
+    worst = max((one for one in found.rows), key=lambda one: (one.failed and not one.flagged, one.failed, one.ratio))
+    again = tanks.challenge(scenarios=cases[:1], workers=1)
+    assert again.rows[0].error == pytest.approx(worst.error, rel=1e-9)
+    with pytest.raises(ArgumentError, match="exists"):
+        found.save(folder)
+    assert pickle.loads(pickle.dumps(found)).as_dict() == found.as_dict()
+    found.plot(tmp_path / "errors.png")
+    assert (tmp_path / "errors.png").stat().st_size > 5000
+
+
+def test_scenarios_that_cannot_be_simulated_are_kept_apart() -> None:
+    text = """
+model Pole
+  parameter Real a = 1;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = sqrt(a) - x;
+end Pole;
+"""
+    plan = pliant.load(text).realtime(step=0.1, stop=1.0)
+    found = plan.challenge(scenarios=[{"parameters": {"a": -1.0}, "name": "bad"}, {"parameters": {"a": 1.0}}])
+    assert [one.scenario.name for one in found.unsolvable] == ["bad"]
+    assert "a" in (found.unsolvable[0].reason or "")
+    assert found.rows[1].reason is None
+    assert not found.rows[1].failed
+    assert "not solvable" in str(found)
+
+
+def test_ctrl_c_keeps_what_is_done(tanks: pliant.Plan) -> None:
+    def stop(progress: pliant.StudyProgress) -> None:
+        if progress.done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(SimulationInterrupted, match="after 5 of 30") as caught:
+        tanks.challenge(30, workers=1, progress=stop)
+    assert isinstance(caught.value.result, Challenge)
+    assert len(caught.value.result) == 5
+
+
+WRONG = [
+    ({"inputs": {"u": (3.0, 1.0)}}, "empty"),
+    ({"inputs": {"u": (0.0, float("nan"))}}, "not a range"),
+    ({"inputs": {"u": "abc"}}, "not a range"),
+    ({"inputs": {"u": {"kind": "sine", "range": (0, 1)}}}, "no kind 'sine'"),
+    ({"inputs": {"u": {"kind": "step"}}}, "no range"),
+    ({"inputs": {"u": {"kind": "multisine", "range": (0, 1), "frequency": (0.0, 1.0)}}}, "positive"),
+    ({"inputs": {"u": {"kind": "file"}}}, "belong together"),
+    ({"inputs": {"u": {"range": (0, 1), "amplitude": 3}}}, "no 'amplitude'"),
+    ({"parameter": {"k": (0, 1)}}, "no part 'parameter'"),
+    ({"parameters": {"k": "1..2"}}, "not a range"),
+    ({"parameters": [1, 2]}, "must be a mapping"),
+    ({}, "empty"),
+    ([1], "must be a mapping"),
+]
+
+
+@pytest.mark.parametrize(("ranges", "words"), WRONG, ids=range(len(WRONG)))
+def test_ranges_that_are_wrong(ranges: object, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words) as caught:
+        pliant.Scenarios(ranges, 3)  # type: ignore[arg-type]
+    assert caught.value.hint
+
+
+def test_what_a_challenge_refuses(tanks: pliant.Plan) -> None:
+    for bad in (0, 2.5, "many"):
+        with pytest.raises(ArgumentError, match="n must be"):
+            tanks.challenge(bad)
+    with pytest.raises(UnknownNameError, match="mass"):
+        tanks.challenge(scenarios=pliant.Scenarios({"parameters": {"mass": (1, 2)}}, 3))
+    with pytest.raises(UnknownNameError, match="w"):
+        tanks.challenge(scenarios=pliant.Scenarios({"inputs": {"w": (1, 2)}}, 3))
+    with pytest.raises(ArgumentError, match="max = 10"):
+        tanks.challenge(scenarios=pliant.Scenarios({"inputs": {"u": (20, 30)}}, 3))
+    with pytest.raises(ArgumentError, match="end of the run is not known"):
+        pliant.Scenarios({"inputs": {"u": {"kind": "ramp", "range": (1, 2)}}}, 3)[0].inputs["u"].typed("u", Declared())
+
+
+def test_command_line(tmp_path: Path) -> None:
+    (tmp_path / "Tanks.mo").write_text(TANKS)
+    (tmp_path / "ranges.json").write_text(json.dumps({"inputs": {"u": {"kind": "step", "range": [1, 3]}}}))
+    words = ["realtime", str(tmp_path / "Tanks.mo"), "--stop", "2", "--step", "0.05", "--json", "--challenge", "6"]
+    words += ["--ranges", str(tmp_path / "ranges.json"), "--worst", str(tmp_path / "worst")]
+    ran = CliRunner().invoke(app, words)
+    told = json.loads(ran.stdout)
+    assert told["challenge"]["n"] == 6
+    assert ran.exit_code == (0 if told["holds"] and not told["challenge"]["missed"] else 3)
+    assert (tmp_path / "worst" / "rows.csv").exists()
+    ran = CliRunner().invoke(app, [*words[:6], "--ranges", "x.json"])
+    assert ran.exit_code == 2
+    assert "--challenge" in ran.output
