@@ -12,7 +12,9 @@ def final(text: str, name: str = "y", stop: float = 1.0) -> float:
     return float(pliant.load(text + "\n").simulate(stop=stop, rtol=1e-8).final[name])
 
 
-SUM = "function s input Real a; output Real y; algorithm y := 0; for i in 1:integer(a) loop y := y + i; end for; end s;\n"
+SUM = (
+    "function s input Real a; output Real y; algorithm y := 0; for i in 1:integer(a) loop y := y + i; end for; end s;\n"
+)
 POWER = """function pw
   input Real x; input Integer n; output Real y;
 algorithm
@@ -150,7 +152,10 @@ def test_values(name: str) -> None:
     ("text", "said"),
     [
         (SUM + "model M Real y = s(100*time); end M;", "`s`: a for-loop needs more than 50 turns"),
-        (POWER + "model M Integer n = integer(100*time); Real y = pw(1.5, n); end M;", "calls itself more than 20 levels"),
+        (
+            POWER + "model M Integer n = integer(100*time); Real y = pw(1.5, n); end M;",
+            "calls itself more than 20 levels",
+        ),
     ],
 )
 def test_more_than_was_written_out_is_an_error(text: str, said: str) -> None:

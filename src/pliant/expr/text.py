@@ -71,8 +71,8 @@ def _text(
         elif op == Op.REL and node[1] < len(relations):
             r = relations[node[1]]
             if node[1] not in known:
-                left, right = (_text(g, side, name, limit, relations, known) for side in (r.lhs, r.rhs))
-                known[node[1]] = f"{left} {'<' if r.strict else '<='} {right}"
+                sides = [_text(g, side, name, limit, relations, known) for side in (r.lhs, r.rhs)]
+                known[node[1]] = ("<" if r.strict else "<=").join((f"{sides[0]} ", f" {sides[1]}"))
             parts[i] = (known[node[1]], 4)
         elif op in (Op.REL, Op.ARG):
             parts[i] = (f"{OP_NAME[op]}[{node[1]}]", ATOM)

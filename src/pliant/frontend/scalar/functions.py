@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_not, logical_or, value_of
@@ -134,9 +134,9 @@ class Calls:
                     run.values[e] = value
 
     def _is_cut(self, function: int) -> bool:
-        """A recursion that conditions end which are known while simulating is written out to some depth, and checked."""
+        """A recursion that ends where conditions say so while simulating is written out to some depth, and checked."""
         around = [*self.open.get(function, ()), self.run.guarded]
-        levels = sum(1 for a, b in zip(around, around[1:], strict=False) if b > a)
+        levels = sum(1 for a, b in pairwise(around) if b > a)
         if not levels or self.building:
             return False
         self.open_calls += 1

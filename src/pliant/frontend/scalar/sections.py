@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
 from pliant.frontend.flat.expressions import VariableRef
-from pliant.frontend.flat.model import FlatAlgorithm, FlatAssert, FlatFor, FlatReinit, FlatTerminate, FlatWhen, FlatWhile
+from pliant.frontend.flat.model import (
+    FlatAlgorithm,
+    FlatAssert,
+    FlatFor,
+    FlatReinit,
+    FlatTerminate,
+    FlatWhen,
+    FlatWhile,
+)
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter

@@ -198,9 +198,7 @@ class BodyRunner:
             )
         self.broken = before
 
-    def _open_turns(
-        self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor
-    ) -> None:
+    def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
         """How often a loop runs is known while simulating: a limited number of turns, each where it goes on."""
         g = self.g
         for turn in range(OPEN_TURNS):

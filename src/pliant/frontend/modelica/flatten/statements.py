@@ -74,7 +74,9 @@ class Statements:
         elif of.base not in (BaseType.REAL, BaseType.RECORD, BaseType.STRING) and (
             out.builder.variability(value) is Variability.CONTINUOUS
         ):
-            text = f"`{' '.join(one.text.split())[:70]}`: something discrete takes a value that may change between events"
+            text = (
+                f"`{' '.join(one.text.split())[:70]}`: something discrete takes a value that may change between events"
+            )
             raise problem(text, one, path=context.path, rule="3.8.5", hint="set it in a when-clause, or make it a Real")
 
     def _check_target(self, target: tree.Reference, context: Context) -> None:
