@@ -72,6 +72,7 @@ class Master:
             self.jumping[p][list(known)] = True
         #: parts with discrete outputs that others hold: macro steps end at their time events
         self.publishing = sorted({w.source_part for w in self.wires if self.held[w.target_part][w.input]})
+        self.yielding = self._yielding()
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
@@ -87,6 +88,15 @@ class Master:
         self.communication = [run.start]
         self.log = MacroLog()
         self.seconds = 0.0
+
+    def _yielding(self) -> int | None:
+        """The part whose early returns shorten macro steps: the one that steps first can be followed by the others."""
+        early = [p for p in self.order if getattr(self.parts[p], "may_return_early", False)]
+        equal = any(getattr(part, "equal_steps", False) for part in self.parts)
+        if not early or equal or (self.run.scheme == "gauss-seidel" and early[0] != self.order[0]):
+            return None
+        self.parts[early[0]].yields = True  # type: ignore[attr-defined]
+        return early[0]
 
     def _held(self, chosen: Sequence[Sequence[str]]) -> list[NDArray[np.bool_]]:
         """Connected inputs that change at events only, be it through parts that pass on what others hold."""
@@ -298,8 +308,16 @@ class Master:
         if self.run.scheme == "jacobi":
             pieces = [self._extrapolated(p, t, t_next) for p in range(len(self.parts))]
             jobs: list[Job] = [self._job(p, t, t_next, c) for p, c in enumerate(pieces)]
-            going = stepping.all(jobs)
-            self.ends = [at(c, t_next - t) for c in pieces]
+            first = self.yielding
+            going = True
+            if first is not None:  # it may end early, and the others follow
+                going = stepping.one(first, jobs[first])
+                self.reached = min(t_next, float(self.parts[first].stands_at))  # type: ignore[attr-defined]
+                if self.reached < t_next:
+                    jobs = [self._job(p, t, self.reached, c) for p, c in enumerate(pieces)]
+                jobs[first] = lambda _: True
+            going = stepping.all(jobs) and going
+            self.ends = [at(c, self.reached - t) for c in pieces]
             return going
         ready: dict[int, Vector] = {}
         new_ends = list(ends)
@@ -310,6 +328,8 @@ class Master:
             c = self._extrapolated(p, t, t_next, ready)
             if not stepping.one(p, self._job(p, t, t_next, c)):
                 return False
+            if p == self.yielding:
+                self.reached = t_next = min(t_next, float(self.parts[p].stands_at))  # type: ignore[attr-defined]
             new_ends[p] = at(c, t_next - t)
             ready[p] = self.parts[p].outputs(new_ends[p])
         self.ends = new_ends
