@@ -26,6 +26,7 @@ import jumps_figures
 import msl
 import numpy as np
 import realtime_figures
+import ssp_figures
 import stiff_vdp
 import structure
 import target_figures
@@ -385,6 +386,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
     "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
+    "ssp": lambda quick: [Figure(*row) for row in ssp_figures.rows(quick)],
     "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }

@@ -279,17 +279,20 @@ def test_a_process_that_left_its_group_does_not_outlive_a_killed_parent(tmp_path
     path = misbehaving("EXIT_INITIALISATION", "DAEMON", "2.0")
     text = (
         f"import os, signal, pliant\nmodel = pliant.load({str(path)!r}, kind='model-exchange')\n"
-        "model.simulate(stop=0.1)\nprint(model._numeric.loaded.unpacked.folder, flush=True)\n"
+        "model.simulate(stop=0.1)\nkept = model._numeric.loaded.unpacked\n"
+        "print(kept.workplace, kept.folder, sep='\\n', flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
-    folder = Path(done.stdout.strip())
+    folder, unpacked = map(Path, done.stdout.splitlines())
     assert folder.is_dir(), done.stderr
+    assert unpacked.is_dir()
     assert marked(folder) != []
     from pliant.fmi.hosts.folders import sweep
 
     sweep(again=True)
     assert not folder.exists()
+    assert not unpacked.exists()
     assert marked(folder) == []
 
 

@@ -47,6 +47,7 @@ class Standing:
     coefficients: Matrix = field(default_factory=lambda: np.zeros((1, 0)))
     h: float = 0.0  # of the last step; 0: none
     n_steps: int = 0
+    pending: bool = False  # an event waits until the inputs are known
 
 
 class SavedFmu:
@@ -72,6 +73,7 @@ class FmuPart(ModelPart):
         self.at = Standing(0.0, np.zeros(0))
         self.unwanted: list[int] = []  # slots
         self.substep: float | None = None  # length of its own steps, of which several make a macro step
+        self.yields = False  # may the master be told that a step ended early?
         self._taken: list[tuple[float, float]] = []  # time and length of steps
         self._cache: dict[str, Vector] = {}
 
@@ -82,6 +84,7 @@ class FmuPart(ModelPart):
         given: FmuModel = self.given  # type: ignore[assignment]
         self.fmu = self.numeric = given.shaped_for(settings.parameters)
         self.degree, self.follows, self.substep = settings.degree, self._follows(), None
+        self.yields = False
         self.request = check_request(
             self.fmu,
             start=settings.start,
@@ -140,12 +143,15 @@ class FmuPart(ModelPart):
 
     def step(self, t_next: float, cancelled: Callable[[], bool]) -> bool:
         """Go to t_next, over events that the FMU announces and steps that it ends early."""
+        begin = self.at.t
         for _ in range(MOST_PIECES):
             if cancelled():
                 raise Cancelled
             end = self._next_end(t_next)
             if not self._advance(end):
                 return False
+            if self.yields and self.at.pending and begin < self.at.t < t_next:
+                return True  # the others follow to where it stands
             if self.at.t >= t_next - 1e-12 * max(abs(t_next), t_next - self.at.base):
                 self.at.t = t_next
                 return True
@@ -204,7 +210,8 @@ class FmuPart(ModelPart):
             c = np.where(self.follows, c, np.array([mean, np.zeros(len(mean)), np.zeros(len(mean))]))
         c = np.ascontiguousarray(c[: self.degree + 1])
         self._cache.clear()
-        status, reached, _, words = self._ask(binding.ADVANCE, end, degree=self.degree, payload=c)
+        status, reached, _, words = self._ask(binding.ADVANCE, end, degree=self.degree, slot=1, payload=c)
+        at.pending = self._slot == 1
         if status < 0:
             raise ModelEvaluationError(
                 f"the FMU {self.fmu.name} refuses the step from t = {at.t:.10g} to {end:.10g}: "
@@ -248,8 +255,19 @@ class FmuPart(ModelPart):
 
     @property
     def is_waiting(self) -> bool:
-        """Its own events are handled inside its steps."""
-        return False
+        """Is an event mode due, once the inputs are known? Other events are handled inside its steps."""
+        return self.at.pending
+
+    @property
+    def stands_at(self) -> float:
+        """Where the last step ended."""
+        return self.at.t
+
+    @property
+    def may_return_early(self) -> bool:
+        """May steps end at events of the FMU?"""
+        interface = self.fmu.layout.interface
+        return bool(interface.has_event_mode and interface.early_return_of_its_own)
 
     @property
     def reacts(self) -> bool:
@@ -257,8 +275,9 @@ class FmuPart(ModelPart):
         return self.at.stepped and self.fmu.layout.interface.has_event_mode
 
     def settle(self, inputs: Vector) -> bool:
-        """Discrete inputs that have changed, in event mode."""
+        """Discrete inputs that have changed, and events that wait, in event mode."""
         self._cache.clear()
+        self.at.pending = False
         status, _, _, words = self._ask(binding.INPUTS, payload=np.ascontiguousarray(inputs, dtype=np.float64))
         if status < 0:
             raise ModelEvaluationError(

@@ -28,6 +28,7 @@ from pliant.cosim.growth import Growth
 from pliant.cosim.loops import PointSolver
 from pliant.cosim.macro_steps import MacroLog
 from pliant.cosim.part import Matrix, Part
+from pliant.cosim.power import PowerMeter, PowerPair
 from pliant.cosim.record import CouplingResult, Recorder, RunAbout
 from pliant.cosim.request import CouplingRequest
 from pliant.cosim.signals import NEAR, Given, at, made_continuous, polynomial, shifted
@@ -50,6 +51,7 @@ class Master:
         given: Mapping[str, Given],
         order: Sequence[int],
         rtol: float = 1e-6,
+        power: Sequence[PowerPair] = (),
     ) -> None:
         self.graph, self.run, self.order = graph, run, list(order)
         self.rtol = rtol  # of the solvers, at most
@@ -72,12 +74,14 @@ class Master:
             self.jumping[p][list(known)] = True
         #: parts with discrete outputs that others hold: macro steps end at their time events
         self.publishing = sorted({w.source_part for w in self.wires if self.held[w.target_part][w.input]})
+        self.yielding = self._yielding()
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
         self.first_slope: list[Vector] | None = None  # of the inputs where there is one sample only
         self.reached = run.start  # end of the last macro step that was made
         self.interpolated: list[int] = []  # connections in it that were (Gauss-Seidel)
+        self.lost = False  # shall samples be forgotten?
         self.happened = False  # did something take place at the last point?
         self.near = NEAR * run.step  # knots of tables nearer than this to each other are one
         self.t = run.start
@@ -85,8 +89,19 @@ class Master:
         self.ended = False  # a part ended at a communication point
         self.recorder = Recorder(self.parts, run)
         self.communication = [run.start]
+        self.pieces: list[Matrix] = [np.zeros((3, len(part.inputs))) for part in self.parts]  # of the last step
+        self.meter = PowerMeter(self, power)
         self.log = MacroLog()
         self.seconds = 0.0
+
+    def _yielding(self) -> int | None:
+        """The part whose early returns shorten macro steps: the one that steps first can be followed by the others."""
+        early = [p for p in self.order if getattr(self.parts[p], "may_return_early", False)]
+        equal = any(getattr(part, "equal_steps", False) for part in self.parts)
+        if not early or equal or (self.run.scheme == "gauss-seidel" and early[0] != self.order[0]):
+            return None
+        self.parts[early[0]].yields = True  # type: ignore[attr-defined]
+        return early[0]
 
     def _held(self, chosen: Sequence[Sequence[str]]) -> list[NDArray[np.bool_]]:
         """Connected inputs that change at events only, be it through parts that pass on what others hold."""
@@ -271,7 +286,12 @@ class Master:
 
     def keep(self, t: float, u: list[Vector]) -> None:
         """The macro step that ended here stands."""
+        self.meter.add(self.times[0], t, u)
         h, self.t = t - self.t, t
+        if self.lost:
+            self.times.clear()
+            self.samples.clear()
+            self.lost = False
         self._sample(t, u)
         self.done += 1
         self.communication.append(t)
@@ -285,9 +305,8 @@ class Master:
         self.samples.appendleft(u)
 
     def forget(self) -> None:
-        """Samples before a jump say nothing about what comes after it."""
-        self.times.clear()
-        self.samples.clear()
+        """Samples before a jump say nothing about what comes after it: the next one to be kept begins anew."""
+        self.lost = True
 
     # ------------------------------------------------------------------------------------------------- macro steps
 
@@ -298,8 +317,17 @@ class Master:
         if self.run.scheme == "jacobi":
             pieces = [self._extrapolated(p, t, t_next) for p in range(len(self.parts))]
             jobs: list[Job] = [self._job(p, t, t_next, c) for p, c in enumerate(pieces)]
-            going = stepping.all(jobs)
-            self.ends = [at(c, t_next - t) for c in pieces]
+            first = self.yielding
+            going = True
+            if first is not None:  # it may end early, and the others follow
+                going = stepping.one(first, jobs[first])
+                self.reached = min(t_next, float(self.parts[first].stands_at))  # type: ignore[attr-defined]
+                if self.reached < t_next:
+                    jobs = [self._job(p, t, self.reached, c) for p, c in enumerate(pieces)]
+                jobs[first] = lambda _: True
+            going = stepping.all(jobs) and going
+            self.ends = [at(c, self.reached - t) for c in pieces]
+            self.pieces = pieces
             return going
         ready: dict[int, Vector] = {}
         new_ends = list(ends)
@@ -310,7 +338,10 @@ class Master:
             c = self._extrapolated(p, t, t_next, ready)
             if not stepping.one(p, self._job(p, t, t_next, c)):
                 return False
+            if p == self.yielding:
+                self.reached = t_next = min(t_next, float(self.parts[p].stands_at))  # type: ignore[attr-defined]
             new_ends[p] = at(c, t_next - t)
+            self.pieces[p] = c
             ready[p] = self.parts[p].outputs(new_ends[p])
         self.ends = new_ends
         return True

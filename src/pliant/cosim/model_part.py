@@ -193,10 +193,13 @@ class ModelPart:
     def acting_inputs(self) -> frozenset[int]:
         """Inputs that act between events; the others are only read there, by clocks and when-clauses."""
         known, names = self.given.known, self.given.names
-        if names.roots or self.given.is_elsewhere or not known.held_by:  # relations may look at them at any time
+        if names.roots or names.algebraic or self.given.is_elsewhere or not known.held_by:
+            # relations may look at them at any time
             return frozenset(range(len(names.u)))
         moving = (on for name, on in known.feedthrough.items() if name not in names.u and not known.is_held(name))
-        return frozenset().union(*moving)
+        same = {target for target, _ in names.aliases.values()}
+        passed = frozenset(j for j, name in enumerate(names.u) if name in same)  # der(x) = u
+        return passed.union(*moving)
 
     @property
     def reacts(self) -> bool:

@@ -189,8 +189,12 @@ def check_request(
     outputs: Sequence[str] | None,
     options: Mapping[str, Any] | SolverOptions | None,
     timeout: float | None,
+    declared: bool = True,
 ) -> Request:
-    """All arguments of simulate, or the first invalid one as an ArgumentError."""
+    """All arguments of simulate, or the first invalid one as an ArgumentError.
+
+    ``declared``: values of the model itself are checked against its ranges, too.
+    """
     first, last, _ = model.experiment
     start = _number("start", (first or 0.0) if start is None else start)
     stop = _number("stop", end_of_run(last if stop is None else stop))
@@ -231,6 +235,8 @@ def check_request(
     if checked.jacobian != "auto" and method in runtime.IMPLICIT:
         model.jacobian_source(checked.jacobian)
     chosen = check_parameters(model, parameters)
+    if declared:
+        model.check_declared(parameters, chosen)
     model = model.scaled_for(chosen)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(
@@ -426,5 +432,4 @@ def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
         is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
         out[place] = number = _number(f"parameters[{name!r}]", value, is_boolean)
         model.check_parameter(name, number)
-    model.check_declared(given, out)
     return out

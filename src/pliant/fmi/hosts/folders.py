@@ -24,6 +24,8 @@ from pliant.errors import FmuError
 PREFIX = "pliant-fmu"
 #: name of the environment variable by which processes that a host has started are found: the folder of the host
 MARK = "PLIANT_FMU_HOST"
+#: where temporary folders usually are, and where small ones are better off: nothing is written to disk
+USUAL, MEMORY, SMALL = "/tmp", "/dev/shm", 2**24
 ROUNDS = 10  # of looking for such processes
 _swept: set[str] = set()
 _numbers = itertools.count()
@@ -32,11 +34,14 @@ _numbers = itertools.count()
 class OwnedFolder:
     """A new folder that is removed by `close`, when nothing refers to it any more, or at exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int | None = None) -> None:
+        """``size``: bytes that will be in it; None: not known."""
         sweep()
         owner = os.getpid()
+        place = MEMORY if size is not None and fits_memory(size) else None
         try:
-            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"))
+            prefix = f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         except OSError as error:
             raise _no_place(error) from None
         self._finalizer = weakref.finalize(self, _remove, str(self.path), owner)
@@ -44,6 +49,19 @@ class OwnedFolder:
     def close(self) -> None:
         """Remove it now; more than once does no harm."""
         self._finalizer()
+
+
+def fits_memory(size: int) -> bool:
+    """May a small folder be one of the system's in memory, as long as nobody has chosen another place (TMPDIR)?"""
+    if size > SMALL or tempfile.gettempdir() != USUAL:
+        return False
+    try:
+        found = os.statvfs(MEMORY)
+    except (OSError, AttributeError):
+        return False
+    room = found.f_bavail * found.f_frsize
+    is_usable = not found.f_flag & getattr(os, "ST_NOEXEC", 0) and os.access(MEMORY, os.W_OK | os.X_OK)
+    return is_usable and room > 4 * SMALL + size
 
 
 class HostFolder:
@@ -113,6 +131,10 @@ def _remove_flat(folder: str) -> None:
 def sweep(again: bool = False) -> int:
     """Remove folders whose owners are gone; once in each process and temporary folder. Returns how many."""
     place = tempfile.gettempdir()
+    return sum(_sweep(one, again) for one in ((place, MEMORY) if place == USUAL else (place,)))
+
+
+def _sweep(place: str, again: bool) -> int:
     if place in _swept and not again:
         return 0
     _swept.add(place)

@@ -382,6 +382,11 @@ class GeneratedModel(NativeModel):
         """Values of the model itself, also those that follow from what is given."""
         self.declared_ranges.check(given, parameters)
 
+    def has_checked_parameters(self, names: Collection[str]) -> bool:
+        """Where others with ranges follow from them, or the model's own values are not in their ranges."""
+        ranges = self.declared_ranges
+        return bool(ranges.usual) or not ranges.sources.isdisjoint(names)
+
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Values of everything constant: parameters, and variables that equal a constant."""
         if self._constants is not None and np.array_equal(parameters, self.p_start):

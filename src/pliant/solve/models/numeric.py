@@ -404,6 +404,10 @@ class NumericModel(ABC):
     def check_declared(self, given: Collection[str], parameters: Vector) -> None:  # noqa: B027 (most declare no ranges)
         """Refuse values that the model itself gives its parameters, against their own ranges."""
 
+    def has_checked_parameters(self, names: Collection[str]) -> bool:
+        """Must `check_declared` look at each run in which these parameters have other values?"""
+        return False
+
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set."""
         if name not in self.names.x:

@@ -108,6 +108,10 @@ class GeneratedStart(StartSearch):
         if variable.type != "real" and value != round(value):
             told = f"the start value of {variable.name} cannot be {value:g}: it is no Real variable"
             raise ArgumentError(told, hint="a whole number")
+        highest = {"boolean": 1, "enumeration": len(variable.literals)}.get(variable.type)
+        if highest is not None and not int(variable.type == "enumeration") <= value <= highest:
+            told = f"the start value of {variable.name} cannot be {value:g}: it is of type {variable.type}"
+            raise ArgumentError(told, hint="True or False" if highest == 1 else f"1 to {highest}")
 
     # ------------------------------------------------------------------ names
 
