@@ -26,6 +26,7 @@ import jumps_figures
 import msl
 import numpy as np
 import realtime_figures
+import ssp_figures
 import stiff_vdp
 import structure
 import target_figures
@@ -385,6 +386,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],
     "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
+    "ssp": lambda quick: [Figure(*row) for row in ssp_figures.rows(quick)],
     "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }
@@ -394,13 +396,18 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--family", action="append", default=[], help="of the group trust: this one only; repeatable")
     parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help="measure these only, keep the other rows")
     arguments = parser.parse_args()
     figures: list[Figure] = []
     for name, measure_group in GROUPS.items():
         if arguments.groups and name not in arguments.groups:
             continue
-        for figure in measure_group(arguments.quick):
+        if name == "trust" and arguments.family:
+            found = (Figure(*row) for row in trust_figures.rows(arguments.quick, arguments.family))
+        else:
+            found = measure_group(arguments.quick)
+        for figure in found:
             figures.append(figure)
             word = {True: "met ", False: "MISS", None: "----"}[figure.met]
             print(f"{word} {figure.what}: {figure.reached} (goal: {figure.goal})", flush=True)

@@ -236,11 +236,15 @@ def make_predictor() -> None:
 def make_cosim() -> None:
     """Step sizes of a coupling with restarts and without."""
     from pliant.cosim.plot import plot_strategies
+    from pliant.cosim.system import read_system
     from pliant.tour.coupling import make_coupling
 
     system = make_coupling()
     found = {how: system.simulate(stop=2.0, step=0.02, at_jump=how) for how in ("restart", "correct")}
     plot_strategies(found, "left", FOLDER / "cosim_steps.png")
+    drive = read_system(FOLDER.parents[1] / "examples" / "cosim" / "drive.toml", pliant.load)
+    run = drive.coupling.simulate(**{**drive.arguments, "step": "auto", "points": None})
+    run.plot_macro_steps(file=FOLDER / "cosim_macro.png")
 
 
 def make_timeline() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+MEMORY = "/dev/shm"
+
 
 def hosts(parent: int | None = None) -> list[int]:
     """Hosts that a process has started and that have not ended."""
@@ -28,7 +30,8 @@ def hosts(parent: int | None = None) -> list[int]:
 def folders(owner: int | None = None) -> list[str]:
     """Temporary folders of a process."""
     mark = f"-{owner or os.getpid()}-"
-    return [one for one in os.listdir(tempfile.gettempdir()) if one.startswith("pliant-fmu") and mark in one]
+    found = [one for place in {tempfile.gettempdir(), MEMORY} if os.path.isdir(place) for one in os.listdir(place)]
+    return [one for one in found if one.startswith("pliant-fmu") and mark in one]
 
 
 def descriptors() -> int:

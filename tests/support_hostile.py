@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -65,7 +65,7 @@ PHASES = {
     "UNLOAD": ("", ""),
 }
 DEADLY = ("CRASH", "ABORT", "EXIT", "LOOP", "OVERFLOW", "SLEEP")
-HANGS = ("LOOP", "SLEEP", "STOP", "JUMP")
+HANGS = ("LOOP", "SLEEP", "STOP", "JUMP", "FREEZE")
 
 
 @cache
@@ -142,6 +142,7 @@ def acts() -> Iterator[Hostile]:
         yield at_phase("EXIT_INITIALISATION", "THREAD", version, CRASH, quick=quick)
         yield at_phase("EXIT_INITIALISATION", "CLOSE", version, CRASH, runs=True, quick=not quick)
         yield from processes(version, quick)
+        yield from strangers(version, quick)
         for phase in PHASES:
             if phase in ("LOAD", "UNLOAD", "FREE"):
                 continue
@@ -169,6 +170,45 @@ def processes(version: str, quick: bool) -> Iterator[Hostile]:
         yield at_phase(phase, "THREADS", version, CRASH, runs=True, quick=now)
 
 
+#: act -> (errors, does it run or may it, time-out); what is done once, in a call of the run and before it
+STRANGERS: dict[str, tuple[tuple[str, ...], bool, bool]] = {
+    "TIMER": ((), True, False),
+    "FREEZE": (TIMEOUT, True, True),
+    "LATER": (CRASH, False, False),
+    "ORPHAN": ((), True, False),
+    "LINK": ((), True, False),
+    "DEEP": ((), True, False),
+    "LITTER": ((), True, False),
+    "STARVE": (("FmuCrashError", "FmuError", "SolverError"), True, False),
+    "OPEN": ((), True, False),
+    "FAULTS": (("FmuTimeoutError", "FmuCrashError"), False, True),
+    "WIDE": ((), True, False),
+    "GROUP": (CRASH, False, False),
+    "BLOCK": (CRASH, False, False),
+    "GIGABYTE": ((), True, False),
+    "TRAPS": (CRASH, True, False),
+    "TIME": (CRASH, False, False),
+    "CANCEL": ((*CRASH, *TIMEOUT), True, True),
+    "UNLINK": ((), True, False),
+    "PENDING": (SOLVER, False, False),
+    "ODD": (SOLVER, False, False),
+    "MINUS": (SOLVER, False, False),
+}
+
+
+def strangers(version: str, quick: bool) -> Iterator[Hostile]:
+    """Signals, files, limits, threads and words that are not those of a call."""
+    for k, (act, (error, runs, waits)) in enumerate(STRANGERS.items()):
+        for phase in ("EXIT_INITIALISATION", "DERIVATIVES"):
+            now = quick == ((k + (phase == "DERIVATIVES")) % 2 == 0) and act not in ("DEEP", "WIDE")
+            one = at_phase(phase, act, version, error, runs=runs, quick=now)
+            yield replace(one, call="", options={"call_timeout": CALL_TIMEOUT} if waits else {})
+    for act in ("PAST", "NOW", "SOON", "NAN", "INFINITE", "NEGATIVE"):
+        if version == "3.0":  # FMI 2 does not tell how far it came
+            yield replace(at_phase("STEP", act, version, SOLVER), call="")
+    yield at_phase("STEP", "PENDING", version, SOLVER)
+
+
 def numbers(version: str) -> Iterator[Hostile]:
     """Wrong numbers instead of wrong deeds."""
     for act in ("NAN", "INFINITE"):
@@ -176,7 +216,13 @@ def numbers(version: str) -> Iterator[Hostile]:
         yield at_phase("INDICATORS", act, version, SOLVER, runs=act == "INFINITE")
         yield at_phase("STATES", act, version, SOLVER)
         yield at_phase("NOMINALS", act, version, SOLVER, runs=True)
-    yield at_phase("NOMINALS", "NEGATIVE", version, SOLVER, runs=True)
+    for act in ("NEGATIVE", "TINY", "HUGE", "ZERO", "NOISE"):
+        yield at_phase("NOMINALS", act, version, SOLVER, runs=True)
+    for phase in ("DERIVATIVES", "INDICATORS"):
+        yield at_phase(phase, "HUGE", version, SOLVER, runs=phase == "INDICATORS")
+    yield at_phase("DERIVATIVES", "NOISE", version, SOLVER, runs=True)
+    yield at_phase("INDICATORS", "NOISE", version, SOLVER, runs=True)
+    yield at_phase("INDICATORS", "ZERO", version, SOLVER, runs=True)
     yield at_phase("EVENT", "AGAIN", version, SOLVER)
     yield at_phase("EVENT", "NOW", version, SOLVER)
     yield at_phase("EVENT", "SOON", version, SOLVER)

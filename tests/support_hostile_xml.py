@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from support_fmus import ME, members, pack
+from support_fmus import CS, ME, members, pack
 from support_hostile import VAN_DER_POL, Hostile
 
 Change = Callable[[str], str]
@@ -115,6 +115,12 @@ _same("step negative", swap('stepSize="0.01"', 'stepSize="-0.01"'))
 _same("step zero", swap('stepSize="0.01"', 'stepSize="0"'))
 _same("tolerance negative", swap(' stepSize="0.01"', ' stepSize="0.01" tolerance="-1e-6"'))
 _same("tolerance NaN", swap(' stepSize="0.01"', ' stepSize="0.01" tolerance="NaN"'))
+_same("start with an underscore", swap('start="0.5"', 'start="0_5"'))
+_same("start with other digits", swap('start="0.5"', 'start="\uff10.\uff15"'))
+_same("start too large for a number", swap('start="0.5"', 'start="1e999"'))
+_same("start with a hexadecimal number", swap('start="0.5"', 'start="0x1p-1"'))
+_same("Integer start with other digits", swap('max="100" start="1"', 'max="100" start="\u0663"'))
+_same("model identifier too long", swap('modelIdentifier="filter"', f'modelIdentifier="{"f" * 5000}"', 2))
 _same("duplicate name", swap('name="y"', 'name="x"'))
 _same("name missing", swap('name="y" ', ""))
 _same("name empty", swap('name="y"', 'name=""'))
@@ -286,6 +292,11 @@ def descriptions() -> Iterator[Hostile]:
 def more(version: str) -> Iterator[Hostile]:
     """What is seen only when the FMU runs, or needs much memory."""
     late: dict[str, Any] = {"stage": "simulate", "right": VAN_DER_POL}
+    short = partial(described, "filter", version, swap('stepSize="0.01"', 'stepSize="1e-300"'))
+    yield Hostile(f"XML: steps without end, FMI {version}", short, ("ArgumentError",), stage="simulate", kind=CS)
+    categories = "".join(f'<Category name="c{k}"/>' for k in range(20000))
+    said = partial(described, "vanderpol", version, after("<LogCategories>", categories))
+    yield Hostile(f"XML: 20 000 categories, FMI {version}", said, (), True, "simulate", ME, right=VAN_DER_POL)
     token = partial(described, "vanderpol", version, swap('"{vanderpol}"', '"{another}"'))
     yield Hostile(f"XML: another token, FMI {version}", token, ("FmuError", "SolverError"), **late)
     structure = partial(described, "vanderpol", version, cut("<ModelStructure>", "</ModelStructure>"))

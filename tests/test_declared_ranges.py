@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from support_modelica import model_of
 
@@ -53,3 +54,33 @@ def test_inputs_that_are_not_given() -> None:
     with pytest.raises(pliant.ArgumentError, match=r"input p cannot be 0: it has min = 2 .* no value is given"):
         model.simulate(stop=1)
     assert model.simulate(stop=1, inputs={"p": 2}).final["x"] == pytest.approx(2)
+
+
+KINDS = """
+type E = enumeration(a, b);
+model M
+  Boolean b(start = false, fixed = true);
+  E e(start = E.a, fixed = true);
+equation
+  when time > 0.5 then b = true; e = E.b; end when;
+end M;
+"""
+
+
+@pytest.mark.parametrize("given", [{"b": 5}, {"b": -1}, {"e": 0}, {"e": 3}])
+def test_start_values_that_a_type_does_not_have(given: dict[str, float]) -> None:
+    with pytest.raises(pliant.ArgumentError, match=r"the start value of (b|e) cannot be -?\d: it is of type"):
+        pliant.load(KINDS).simulate(stop=1, start_values=given)
+
+
+def test_many_runs() -> None:
+    """What cases give counts; a case that leaves a value outside of its range is a failure in its place."""
+    model = model_of(f"  parameter Real a(min = 2) = 0;\n  parameter Real p(max = 5) = 2*a;\n{X}")
+    given = [{"parameters": {"a": a}} for a in (2.0, 2.5, 3.0)]
+    study = model.simulate_many([*given, {}], stop=1, workers=1)
+    assert [study[k].final["x"] for k in (0, 1)] == pytest.approx([4, 5])
+    assert set(study.failures) == {2, 3}
+    assert "the parameter p is 6, but it has max = 5" in str(study.failures[2])
+    assert "the parameter a is 0, but it has min = 2" in str(study.failures[3])
+    table = model.simulate_many(pd.DataFrame({"a": [2.0, 2.5, 3.0]}), stop=1, workers=1, keep="final")
+    assert set(table.failures) == {2}

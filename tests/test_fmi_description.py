@@ -248,7 +248,7 @@ def test_a_description_may_not_be_too_long() -> None:
     ("pairs", "words"),
     [
         ([('unit="m"/>', 'unit="furlong"/>')], "unit 'furlong' is not defined"),
-        ([('unit="m"/>', 'unit="m" nominal="0"/>')], "nominal=0 must be positive; taken as 1"),
+        ([('unit="m"/>', 'unit="m" nominal="0"/>')], "between 1e-50 and 1e+50; taken as 1"),
         ([('unit="m"/>', 'unit="m" nominal="-5"/>')], "taken as 5"),
         ([('unit="m"/>', 'unit="m" nominal="NaN"/>')], "nominal=nan must be positive"),
         ([('unit="m"/>', 'min="2"/>')], "start=1.0 is less than min=2.0"),

@@ -102,6 +102,45 @@ def test_a_spinning_fmu_is_interrupted_by_either_time_out() -> None:
         assert caught.value.call == "fmi2GetDerivatives"
 
 
+def test_a_process_that_stands_still_between_calls_is_noticed() -> None:
+    with nothing_left(), pliant.load(fmu("vanderpol", "2.0"), kind=ME, options={"call_timeout": 0.3}) as model:
+        model.simulate(stop=1.0)
+        (host,) = hosts()
+        stop = threading.Timer(0.2, os.kill, (host, signal.SIGSTOP))
+        stop.start()
+        with pytest.raises(pliant.FmuTimeoutError):
+            model.simulate(stop=1000.0, method="rk4", step=1e-5, points=2)
+        stop.join()
+
+
+def test_what_an_fmu_leaves_in_its_folder_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """Links are not followed, depth does not matter, and what was made unreadable goes, too."""
+    from pliant.fmi.hosts.folders import remove_folder
+
+    other, one, deep = tmp_path / "other", tmp_path / "one", tmp_path / "deep"
+    (other / "inside").mkdir(parents=True)
+    (other / "inside").chmod(0o500)
+    one.symlink_to(other)
+    remove_folder(str(one))
+    assert not one.is_symlink()
+    assert (other / "inside").stat().st_mode & 0o777 == 0o500
+    deep.mkdir()
+    place, here = os.open(deep, os.O_RDONLY), Path.cwd()
+    name = "folder" * 40
+    for _ in range(25):  # longer than a path may be
+        os.mkdir(name, dir_fd=place)
+        place, before = os.open(name, os.O_RDONLY, dir_fd=place), place
+        os.close(before)
+    os.symlink(other, "link", dir_fd=place)
+    os.fchmod(place, 0)
+    os.close(place)
+    deep.chmod(0)
+    remove_folder(str(deep))
+    assert not deep.exists()
+    assert (other / "inside").is_dir()
+    assert Path.cwd() == here
+
+
 def test_single_values_die_and_hang_as_runs_do() -> None:
     for act, error in (("CRASH", pliant.FmuCrashError), ("LOOP", pliant.FmuTimeoutError)):
         path = misbehaving("EXIT_INITIALISATION", act, "3.0")
@@ -240,17 +279,20 @@ def test_a_process_that_left_its_group_does_not_outlive_a_killed_parent(tmp_path
     path = misbehaving("EXIT_INITIALISATION", "DAEMON", "2.0")
     text = (
         f"import os, signal, pliant\nmodel = pliant.load({str(path)!r}, kind='model-exchange')\n"
-        "model.simulate(stop=0.1)\nprint(model._numeric.loaded.unpacked.folder, flush=True)\n"
+        "model.simulate(stop=0.1)\nkept = model._numeric.loaded.unpacked\n"
+        "print(kept.workplace, kept.folder, sep='\\n', flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
-    folder = Path(done.stdout.strip())
+    folder, unpacked = map(Path, done.stdout.splitlines())
     assert folder.is_dir(), done.stderr
+    assert unpacked.is_dir()
     assert marked(folder) != []
     from pliant.fmi.hosts.folders import sweep
 
     sweep(again=True)
     assert not folder.exists()
+    assert not unpacked.exists()
     assert marked(folder) == []
 
 

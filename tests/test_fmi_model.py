@@ -333,6 +333,14 @@ def test_models_travel_and_close() -> None:
         _ = pliant.ode(lambda t, x: -x, [1.0]).fmu
 
 
+def test_what_needs_equations(tmp_path: Path) -> None:
+    with loaded("vanderpol") as model:
+        with pytest.raises(pliant.NotSupportedError, match="the model is an FMU"):
+            _ = model.structure
+        with pytest.raises(pliant.NotSupportedError, match="this one is an FMU"):
+            model.export_fmu(tmp_path / "x.fmu")
+
+
 def test_one_instance_per_process_only() -> None:
     for version in BOTH:
         with nothing_left(), loaded("once", version, strict=False) as model:
@@ -370,6 +378,6 @@ def test_integers_of_64_bits() -> None:
                 result = model.simulate(stop=0.1, inputs={f"{name}_in": ([0.0, 1.0], [value, value])})
                 assert result.final[f"{name}_out"] == float(value)
     with pliant.load(fmu("arrays", "3.0")) as model:
-        for value, words in ((2**53 + 1, "neighbours"), (2**64, "does not fit"), (10**400, "finite")):
+        for value, words in ((2**53 + 1, "not exact"), (2**64, "does not fit"), (10**400, "finite")):
             with pytest.raises(pliant.ArgumentError, match=words):
                 model.simulate(stop=0.1, parameters={"rows": value})

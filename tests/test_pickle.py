@@ -19,6 +19,7 @@ import pytest
 import scipy.sparse as sp
 from support_fmi import fmu_file
 from support_interface import is_protocol, public_callables, public_classes
+from support_ssp import closed_loop
 
 import pliant
 from pliant import errors
@@ -143,6 +144,7 @@ THINGS: dict[str, Callable[[], Any]] = {
     "EquationInfo": lambda: plant().structure.equation(0),
     "inspect": lambda: pliant.inspect(PLANT),
     "FmuReport": lambda: pliant.inspect(decay_fmu()),
+    "SystemReport": lambda: pliant.inspect(closed_loop()),
     "FmuInfo": lambda: choose_kind(open_fmu(decay_fmu(), pliant.FmuOptions()), None),
     "FmuOptions": pliant.FmuOptions,
     "Start": lambda: run().start,
@@ -159,6 +161,8 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Baselines": lambda: plan().baselines(),
     "Coupling": coupling,
     "CouplingResult": lambda: coupling().simulate(stop=1, step=0.1),
+    "MacroSteps": lambda: coupling().simulate(stop=1, step=0.1).macro,
+    "CouplingExplanation": lambda: coupling().simulate(stop=1, step=0.1).explain(),
     "PartRecord": lambda: coupling().simulate(stop=1, step=0.1).parts["a"],
     "Connection": lambda: coupling().connections[0],
     "Port": lambda: coupling()._graph.parts["a"].port("y"),

@@ -170,6 +170,7 @@ typedef struct pl_fmu_unit {
     double t;   /* begin of the step at work */
     int events; /* event mode is used */
     int degree, refused, stuck;
+    int defer, pending; /* events at the end of a step are left until its inputs are known; one is left */
     const double *coefficient; /* of the inputs about t; NULL: no step is at work */
     uint32_t *reference;
     int *order;
@@ -299,8 +300,10 @@ typedef struct pl_fmu_answer {
 /* A co-simulation FMU as a part of a coupling (fmu_part.c), after PL_FMU_OPEN. */
 enum {
     PL_FMU_PART_INITIALISE = 0, /* at t, inputs follow */
-    PL_FMU_PART_INPUTS,         /* inputs at t before outputs are read: discrete ones, in event mode */
-    PL_FMU_PART_ADVANCE, /* from t to t_next, coefficients of the inputs about t follow, a row for each power */
+    PL_FMU_PART_INPUTS, /* inputs at t before outputs are read: discrete ones, and all for an event that was left, in
+                           event mode */
+    PL_FMU_PART_ADVANCE, /* from t to t_next, coefficients of the inputs about t follow, a row for each power; slot 1:
+                            an event at its end is left; slot of the answer: is one? */
     PL_FMU_PART_OUTPUTS, /* n of them, indices follow as int */
     PL_FMU_PART_SAVE,    /* into the slot of the answer */
     PL_FMU_PART_RESTORE, /* from a slot, which is kept */

@@ -7,6 +7,7 @@
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 
 #define SIGNAL_STACK  (1 << 16)
 #define LARGEST_STACK (1 << 26) /* where the system sets no limit */
+#define LOCK_SPINS    1000
+#define LOCK_TRIES    2000
 #define NEAR          (1 << 20) /* of the stack pointer and of the end of the stack: it has overflowed */
 
 static pl_black_box *noted; /* handlers of signals have no arguments */
@@ -110,6 +113,18 @@ static size_t padded(size_t bytes) {
     return (bytes + 7) & ~(size_t)7;
 }
 
+int pl_box_lock(pl_black_box *box) {
+    for (int k = 0; k < LOCK_TRIES; k++) {
+        if (!__sync_lock_test_and_set(&box->lock, 1)) return 1;
+        if (k >= LOCK_SPINS) sched_yield();
+    }
+    return 0;
+}
+
+void pl_box_unlock(pl_black_box *box) {
+    __sync_lock_release(&box->lock);
+}
+
 void pl_box_add(pl_black_box *box, int status, const char *category, const char *text) {
     size_t category_bytes = category ? strlen(category) : 0, text_bytes = text ? strlen(text) : 0;
     pl_box_message head = {.time = box->time, .status = status};
@@ -118,8 +133,10 @@ void pl_box_add(pl_black_box *box, int status, const char *category, const char 
     head.category = (int32_t)category_bytes;
     head.text = (int32_t)text_bytes;
     size_t bytes = sizeof head + padded(category_bytes + text_bytes);
-    while (__sync_lock_test_and_set(&box->lock, 1)) {
-    } /* threads of the code may tell something at once */
+    if (!pl_box_lock(box)) {
+        box->lost++;
+        return;
+    }
     if ((size_t)box->used + bytes > PL_BOX_MESSAGES) {
         box->lost++;
     } else {
@@ -129,7 +146,7 @@ void pl_box_add(pl_black_box *box, int status, const char *category, const char 
         if (text_bytes > 0) memcpy(to + sizeof head + category_bytes, text, text_bytes);
         box->used += (int64_t)bytes;
     }
-    __sync_lock_release(&box->lock);
+    pl_box_unlock(box);
 }
 
 void pl_box_catch_prints(pl_black_box *box, int descriptor) {

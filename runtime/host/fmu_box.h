@@ -40,6 +40,9 @@ pl_black_box *pl_box_open(int descriptor);
 void pl_box_catch_prints(pl_black_box *box, int descriptor);
 /* What was printed since becomes messages. */
 void pl_box_take_prints(pl_black_box *box);
+/* Threads of the code may tell something at once. 0: not to be had, because a signal or the end of a thread came in between. */
+int pl_box_lock(pl_black_box *box);
+void pl_box_unlock(pl_black_box *box);
 void pl_box_add(pl_black_box *box, int status, const char *category, const char *text);
 /* Handlers of signals, the floating-point environment, the locale and the working directory as they should be. */
 void pl_box_mend(pl_black_box *box);

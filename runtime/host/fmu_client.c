@@ -32,7 +32,7 @@ int pl_fmu_client_wait(pl_fmu_client *k) {
         if (ready < 0 && errno != EINTR) return (void)(k->state = PL_FMU_DIED), 0;
         if (ready > 0 && (watched[0].revents & POLLIN)) return 1;
         if (ready > 0) return (void)(k->state = PL_FMU_DIED), 0;
-        if (k->box->call != call || k->box->count != count || k->box->call <= 0) since = now();
+        if (k->box->call != call || k->box->count != count) since = now();
         call = k->box->call;
         count = k->box->count;
         t = now();

@@ -26,13 +26,14 @@ static int tell(pl_child *c) {
     pl_black_box *box = f->box;
     pl_box_take_prints(box);
     int64_t used = box->used;
-    if (used == 0) return 1;
+    if (used <= 0 || used > PL_BOX_MESSAGES) return 1;
     if (!pl_child_put_head(c, PL_CHILD_MESSAGES, used) || !pl_child_put(c, PL_BOX_TEXTS(box), used)) return 0;
-    while (__sync_lock_test_and_set(&box->lock, 1)) {
-    }
-    memmove(PL_BOX_TEXTS(box), PL_BOX_TEXTS(box) + used, (size_t)(box->used - used));
-    box->used -= used;
-    __sync_lock_release(&box->lock);
+    (void)pl_box_lock(box); /* who does not give it back does not come back either */
+    int64_t left = box->used - used;
+    if (left < 0 || left > PL_BOX_MESSAGES - used) left = 0;
+    memmove(PL_BOX_TEXTS(box), PL_BOX_TEXTS(box) + used, (size_t)left);
+    box->used = left;
+    pl_box_unlock(box);
     return 1;
 }
 

@@ -28,7 +28,9 @@
 #define MAX_EVENT_ITERATIONS 1000
 #define SAME                 1e-6  /* relative difference up to which a state is the one that was set */
 #define ROUNDED              4e-15 /* relative: times that differ by less are the same */
-#define TIME_STEP            6e-8  /* relative: for a difference by time */
+#define SMALLEST_NOMINAL     1e-50 /* tolerances and increments are taken from them */
+#define LARGEST_NOMINAL      1e50
+#define TIME_STEP            6e-8 /* relative: for a difference by time */
 
 enum { TOLD_NOMINAL = 1, TOLD_STATE = 2 };
 
@@ -275,7 +277,7 @@ static int read_nominals(pl_fmu *f) {
     if (status != PL_FMI2_OK && status != PL_FMI2_WARNING) return 0; /* those of the description hold */
     for (int i = 0; i < n; i++) {
         double size = fabs(now[i]), old = f->x_nominal[i];
-        if (!(size > 0.0 && size < HUGE_VAL)) {
+        if (!(size >= SMALLEST_NOMINAL && size <= LARGEST_NOMINAL)) {
             char words[200];
             snprintf(words, sizeof words,
                      "the nominal value of continuous state number %d is %g; the one of the description "

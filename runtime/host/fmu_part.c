@@ -11,7 +11,7 @@ struct pl_fmu_saved {
     void *state; /* NULL: free */
     double *u_set;
     double next_event, t;
-    int mode, stuck;
+    int mode, stuck, pending;
 };
 
 static pl_status state_call(pl_fmu *f, int what, void **state) {
@@ -78,6 +78,7 @@ static pl_status save(pl_fmu *f, int64_t *slot) {
     one->t = f->box->time;
     one->mode = f->mode;
     one->stuck = f->unit.stuck;
+    one->pending = f->unit.pending;
     *slot = k;
     return PL_OK;
 }
@@ -91,6 +92,7 @@ static pl_status restore(pl_fmu *f, int64_t slot) {
     memcpy(f->u_set, one->u_set, (size_t)f->vector[PL_FMU_U].n * sizeof(double));
     f->unit.next_event = one->next_event;
     f->unit.stuck = one->stuck;
+    f->unit.pending = one->pending;
     f->box->time = one->t;
     return PL_OK;
 }
@@ -99,6 +101,7 @@ static pl_status restore(pl_fmu *f, int64_t slot) {
 static pl_status act(pl_fmu *f, const pl_fmu_part_question *q, const double *numbers, pl_fmu_part_answer *a,
                      double *out) {
     const pl_unit *unit = &f->unit.unit;
+    pl_status status;
     a->reached = q->t;
     switch (q->what) {
     case PL_FMU_PART_INITIALISE:
@@ -106,7 +109,11 @@ static pl_status act(pl_fmu *f, const pl_fmu_part_question *q, const double *num
     case PL_FMU_PART_INPUTS:
         return unit->inputs(f, q->t, 0, numbers);
     case PL_FMU_PART_ADVANCE:
-        return unit->advance(f, q->t, q->t_next, (int)q->degree, numbers, &a->reached);
+        f->unit.defer = q->slot == 1;
+        status = unit->advance(f, q->t, q->t_next, (int)q->degree, numbers, &a->reached);
+        f->unit.defer = 0;
+        a->slot = f->unit.pending;
+        return status;
     case PL_FMU_PART_OUTPUTS:
         a->n = q->n;
         return unit->outputs(f, q->t, (int)q->n, (const int *)(const void *)numbers, out);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MOST_ITERATIONS 1000
+#define STUCK           1e-9 /* of a step: who comes no further does not move */
 
 static pl_status failed(pl_fmu *f, const char *words) {
     snprintf(f->words, sizeof f->words, "%s", words);
@@ -151,19 +152,31 @@ static pl_status change_discrete(pl_fmu *f, const double *u) {
     return leave_event_mode(f);
 }
 
+/* An event that the last step ended at, and that was left until the inputs there are known. */
+static pl_status handle_pending(pl_fmu *f, const double *u) {
+    f->unit.pending = 0;
+    pl_status status = enter_event_mode(f);
+    if (status == PL_OK) status = set_changed(f, u, 0);
+    if (status == PL_OK) status = set_changed(f, u, PL_FMU_CONTINUOUS);
+    return status == PL_OK ? leave_event_mode(f) : status;
+}
+
 /* Before outputs are read: without event mode, values that were set may only be read after the next step. */
 static pl_status unit_inputs(void *self, pl_real t, int degree, const pl_real *u) {
     pl_fmu *f = self;
     (void)degree;
     f->box->time = t;
-    return f->mode == PL_FMU_STEP ? change_discrete(f, u) : PL_OK;
+    if (f->mode != PL_FMU_STEP) return PL_OK;
+    return f->unit.pending ? handle_pending(f, u) : change_discrete(f, u);
 }
 
 /* Inputs of a step that begins at t. */
 static pl_status begin_step(pl_fmu *f, double t, const double *u) {
     f->box->time = t;
     if (f->mode != PL_FMU_STEP) return failed(f, "the FMU is not initialised, or has ended");
-    pl_status status = f->unit.events ? change_discrete(f, u) : set_changed(f, u, 0);
+    pl_status status = f->unit.pending  ? handle_pending(f, u)
+                       : f->unit.events ? change_discrete(f, u)
+                                        : set_changed(f, u, 0);
     return status == PL_OK ? set_changed(f, u, PL_FMU_CONTINUOUS) : status;
 }
 
@@ -216,6 +229,8 @@ static pl_status step3(pl_fmu *f, double t, double h, double *reached) {
     if (ended) return PL_TERMINATED;
     if (!event || !f->unit.events) return PL_OK;
     f->box->time = *reached;
+    f->unit.pending = f->unit.defer;
+    if (f->unit.defer) return PL_OK;
     status = enter_event_mode(f);
     return status == PL_OK ? leave_event_mode(f) : status;
 }
@@ -238,9 +253,10 @@ static pl_status unit_advance(void *self, pl_real t, pl_real t_next, int degree,
     status = f->head->version == 2 ? step2(f, t, t_next - t, reached) : step3(f, t, t_next - t, reached);
     f->unit.coefficient = NULL;
     if (status == PL_OK && f->unit.refused) status = PL_FATAL;
-    if (status == PL_OK && *reached <= t && ++f->unit.stuck >= MOST_ITERATIONS)
+    int moved = *reached - t > STUCK * (t_next - t);
+    if (status == PL_OK && !moved && ++f->unit.stuck >= MOST_ITERATIONS)
         return failed(f, "steps of the FMU end where they begin");
-    if (*reached > t) f->unit.stuck = 0;
+    if (moved) f->unit.stuck = 0;
     f->box->time = *reached;
     pl_fmu_mend();
     return status;
@@ -249,7 +265,7 @@ static pl_status unit_advance(void *self, pl_real t, pl_real t_next, int degree,
 static pl_status unit_initialise(void *self, pl_real t, const pl_real *u) {
     pl_fmu *f = self;
     pl_status status = pl_fmu_initialise(f, t, u);
-    f->unit.stuck = 0;
+    f->unit.stuck = f->unit.pending = 0;
     f->unit.next_event = HUGE_VAL;
     if (status == PL_OK && f->unit.events) {
         f->mode = PL_FMU_EVENT;

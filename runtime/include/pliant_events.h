@@ -162,6 +162,15 @@ static void relations_begin(model *m, pl_real t, const pl_real *x, const pl_real
 }
 #endif
 
+/* Another value than a reinit before this one gives. */
+static int contradicts(const pl_real *v, int k) {
+    for (int j = 0; j < k; j++)
+        if (v[2 * j] != 0.0 && action_kind[j] == 0 && action_place[j] == action_place[k] &&
+            v[2 * j + 1] != v[2 * k + 1])
+            return 1;
+    return 0;
+}
+
 static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info, int *moved) {
     pl_real v[2 * PL_SIZE_ACTIONS];
     if (m->quiet) return PL_OK;
@@ -169,13 +178,13 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
     if (status != PL_OK) return status;
     for (int k = 0; k < PL_N_ACTIONS; k++) {
         if (v[2 * k] == 0.0) continue;
-        if (action_kind[k] == 0) {
+        if (action_kind[k] == 0 && !contradicts(v, k)) {
             x[action_place[k]] = v[2 * k + 1];
             info->x_changed = *moved = 1;
             continue;
         }
         m->error = PL_ACTION_ERROR + k;
-        if (action_kind[k] == 2) return PL_FATAL;
+        if (action_kind[k] != 1) return PL_FATAL;
         m->ended = m->error;
         info->terminate = 1;
     }

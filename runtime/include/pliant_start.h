@@ -79,6 +79,8 @@ typedef struct pl_initial {
     /* states of a set: by flags (n of them), or NULL: by the constraints at x; < 0: not possible */
     int (*choose)(void *self, int set, const int8_t *state, pl_real t, pl_real *x, const pl_real *u);
     const int8_t *(*states)(void *self, int set); /* n flags: which candidates are states now */
+    /* what is asserted of the values found; an error ends the start */
+    pl_status (*check)(void *self, pl_real t, const pl_real *x, const pl_real *u);
 } pl_initial;
 
 /* What is asked for. */

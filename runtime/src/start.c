@@ -420,6 +420,10 @@ pl_status pl_start(pl_problem *p, const pl_start_request *request, pl_real *x, p
     report->redundant = s.redundant;
     pl_start_plan(&s);
     status = request->held ? find_point(&s) : find(&s);
+    if (status == PL_OK && s.in->check && !request->held) {
+        status = s.in->check(s.self, s.t, x, s.u);
+        if (status != PL_OK) return pl_start_refused(&s, status);
+    }
     if (request->held) {
         report->next_time = HUGE_VAL;
         if (request->x_first) memcpy(request->x_first, x, bytes(s.n_x));

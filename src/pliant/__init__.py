@@ -52,9 +52,12 @@ if TYPE_CHECKING:
     from pliant.checking.library import check_library
     from pliant.checking.report import LibraryReport, LibraryRow
     from pliant.cosim.coupling import Coupling
+    from pliant.cosim.explanation import CouplingExplanation
     from pliant.cosim.graph import Connection
+    from pliant.cosim.macro_steps import MacroSteps
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
     from pliant.cosim.record import CouplingResult, PartRecord
+    from pliant.cosim.ssp.report import SystemReport
     from pliant.explain.explanation import Explanation
     from pliant.fmi.info import FmuInfo
     from pliant.fmi.options import FmuOptions
@@ -98,7 +101,10 @@ _LATER = {
     "pliant.cosim.coupling": ("Coupling",),
     "pliant.cosim.graph": ("Connection",),
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
+    "pliant.cosim.explanation": ("CouplingExplanation",),
+    "pliant.cosim.macro_steps": ("MacroSteps",),
     "pliant.cosim.record": ("CouplingResult", "PartRecord"),
+    "pliant.cosim.ssp.report": ("SystemReport",),
     "pliant.explain.explanation": ("Explanation",),
     "pliant.fmi.info": ("FmuInfo",),
     "pliant.fmi.options": ("FmuOptions",),
@@ -165,6 +171,7 @@ __all__ = [
     "Connection",
     "ConvergenceError",
     "Coupling",
+    "CouplingExplanation",
     "CouplingResult",
     "Event",
     "Evidence",
@@ -182,6 +189,7 @@ __all__ = [
     "LibraryReport",
     "LibraryRow",
     "Linearization",
+    "MacroSteps",
     "Model",
     "ModelError",
     "ModelEvaluationError",
@@ -222,6 +230,7 @@ __all__ = [
     "StructureOptions",
     "Study",
     "StudyProgress",
+    "SystemReport",
     "TargetReport",
     "Timing",
     "UnknownNameError",

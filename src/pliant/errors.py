@@ -116,7 +116,9 @@ class NotSupportedError(ModelError):
 
 
 class InitialValueError(PliantError):
-    """No consistent start values were found."""
+    """No consistent start values were found. ``span`` is the place of an assertion that they do not keep."""
+
+    span: Span | None = None
 
 
 class SolverError(PliantError):

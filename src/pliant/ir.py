@@ -80,11 +80,12 @@ class Op:
     CALL = 39  # number of a function, number of its output, then the arguments
     TABLE = 40  # number of a table, order of the derivative, then the argument
     HOMOTOPY = 41  # actual, simplified
+    FOREIGN = 42  # a ForeignCall, number of its output, then the arguments
 
 
 OP_NAME = {number: name.lower() for name, number in vars(Op).items() if isinstance(number, int)}
 # how many leading entries of a node are plain numbers and not operands
-PLAIN = {Op.CALL: 2, Op.TABLE: 2}
+PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2}
 
 
 class Graph:

@@ -14,12 +14,13 @@ from pliant.codegen.emit import generate
 from pliant.errors import ArgumentError, ModelError, NotSupportedError
 from pliant.solve.models.generated import GeneratedModel
 from pliant.solve.models.native import load_native
-from pliant.sources import check_source, is_fmu, is_modelica, sorted_model, source_hint
+from pliant.sources import check_source, is_fmu, is_modelica, is_system, sorted_model, source_hint
 from pliant.structure.options import StructureOptions, structure_options
 from pliant.structure.report import Structure
 
 if TYPE_CHECKING:
     from pliant.cosim.coupling import Coupling
+    from pliant.cosim.ssp.report import SystemReport
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
     from pliant.ir import SortedSystem
@@ -117,6 +118,8 @@ def load(
         from pliant.fmi.load import load_fmu
 
         return Model(load_fmu(Path(source), kind, options))
+    if is_system(source):
+        raise ArgumentError(f"{text} is a system of models", hint=f"pliant.load_system({text!r})")
     if kind is not None:
         raise ArgumentError(f"{text or 'the source'}: kind is for FMUs", hint="leave it out")
     if is_modelica(source):
@@ -164,8 +167,8 @@ def inspect(
     tear: Sequence[str] | None = None,
     options: Mapping[str, Any] | StructureOptions | FmuOptions | None = None,
     frontend: str | None = None,
-) -> Structure | FmuReport:
-    """The structure of a Modelica model, or what is in an FMU, without making a simulation of it.
+) -> Structure | FmuReport | SystemReport:
+    """The structure of a Modelica model, or what is in an FMU or in a system (.ssp, .ssd), without a simulation of it.
 
     Nothing is compiled, and nothing of an FMU is run. Arguments as those of :func:`load`; the options of an FMU are
     :class:`pliant.FmuOptions`. It also works for models that this version cannot simulate yet.
@@ -185,6 +188,15 @@ def inspect(
         from pliant.fmi.report import inspect_fmu
 
         return inspect_fmu(Path(source), fmu_options(options))
+    if is_system(source):
+        if any(one is not None for one in (name, path, tear, frontend)):
+            raise ArgumentError(
+                f"{source}: name, path, tear and frontend are for Modelica models", hint="leave them out"
+            )
+        from pliant.cosim.ssp.report import inspect_system
+        from pliant.fmi.options import fmu_options
+
+        return inspect_system(Path(source), fmu_options(options))
     if not is_modelica(source):
         if not str(source) or not Path(source).exists():
             raise ModelError(

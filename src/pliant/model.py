@@ -66,7 +66,7 @@ class Model(Stamped):
         """What became of the equations of a Modelica model: states, blocks, loops; see :class:`pliant.Structure`."""
         if self._structure is None:
             raise NotSupportedError(
-                f"{self.name}: the equations are not known, because the model is a function, not a text with equations",
+                f"{self.name}: the equations are not known: the model is {self._numeric.described_as}, not a text",
                 hint="model.structure is for models loaded from Modelica",
             )
         return self._structure

@@ -42,6 +42,14 @@ def is_fmu(source: str | Path) -> bool:
     return text.lower().endswith(".fmu") or (Path(text) / "modelDescription.xml").is_file()
 
 
+def is_system(source: str | Path) -> bool:
+    """An .ssp or .ssd file, or the folder of an unpacked .ssp."""
+    text = str(source)
+    if not text or is_text(source):
+        return False
+    return text.lower().endswith((".ssp", ".ssd")) or (Path(text) / "SystemStructure.ssd").is_file()
+
+
 def is_modelica(source: str | Path) -> bool:
     """A text, a .mo file or a folder."""
     text = str(source)

@@ -123,4 +123,5 @@ def _check_shared(model: Any, order: Order, cases: Cases) -> None:
         outputs=list(order.keep) if isinstance(order.keep, tuple) else shared["outputs"],
         options=shared["options"],
         timeout=shared["timeout"],
+        declared=False,  # cases may give other values
     )

@@ -123,7 +123,7 @@ class Report:
 
     def _why(self, result: pliant.Result, console: Console) -> None:
         """What held the run up, if that was asked for."""
-        if not (self.explain or self.explain_plot) or result.record is None:
+        if not (self.explain or self.explain_plot) or not result.explainable:
             return
         why = result.explain()
         if self.explain_plot is not None:
@@ -133,7 +133,7 @@ class Report:
             console.print(str(why), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def _facts(self, result: pliant.Result) -> dict[str, Any]:
-        told = {"explanation": result.explain().as_dict()} if self.explain and result.record is not None else {}
+        told = {"explanation": result.explain().as_dict()} if self.explain and result.explainable else {}
         return {
             **told,
             "model": self.model,
@@ -154,8 +154,8 @@ class Report:
             "manifest": result.manifest,
         }
 
-    def tell(self, structure: pliant.Structure | pliant.FmuReport) -> None:
-        """The structure of a model, or what is in an FMU; headings stand out."""
+    def tell(self, structure: pliant.Structure | pliant.FmuReport | pliant.SystemReport) -> None:
+        """The structure of a model, or what is in an FMU or a system; headings stand out."""
         if self.as_json:
             self.print_json({**structure.as_dict(), "files": self.files})
             return

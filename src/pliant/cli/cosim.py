@@ -18,9 +18,14 @@ from pliant.cli.arguments import AsJson, Plot, PlotFile, Save, listed_names
 if TYPE_CHECKING:
     from pliant.cosim.compare import Trial
 
-File = Annotated[Path, typer.Argument(help="File with parts and connections.", metavar="SYSTEM.toml")]
+File = Annotated[Path, typer.Argument(help="File with parts and connections: .ssp, .ssd or .toml.", metavar="SYSTEM")]
 Stop = Annotated[float | None, typer.Option(help="End of the simulation, instead of that in the file.")]
-Step = Annotated[float | None, typer.Option(help="Macro step, instead of that in the file.")]
+Step = Annotated[
+    str | None, typer.Option(help="Macro step, instead of that in the file: seconds, or auto.", metavar="FLOAT|auto")
+]
+MacroRtol = Annotated[float | None, typer.Option(help="With --step auto: error of inputs that is allowed.")]
+Explain = Annotated[bool, typer.Option("--explain", help="Report what limited the macro steps, and what to try.")]
+ExplainPlot = Annotated[Path | None, typer.Option(help="Draw macro steps and their errors over time into this file.")]
 Scheme = Annotated[str | None, typer.Option(help="jacobi or gauss-seidel.")]
 Extrapolation = Annotated[int | None, typer.Option(help="Degree of the input polynomials: 0, 1 or 2.")]
 AtJump = Annotated[str | None, typer.Option(help="correct, x2, x1, proceed or restart.")]
@@ -39,6 +44,7 @@ def cosim(
     *,
     stop: Stop = None,
     step: Step = None,
+    macro_rtol: MacroRtol = None,
     scheme: Scheme = None,
     extrapolation: Extrapolation = None,
     at_jump: AtJump = None,
@@ -49,6 +55,8 @@ def cosim(
     graph: Graph = None,
     compare: Compare = False,
     steps_file: StepsFile = None,
+    explain: Explain = False,
+    explain_plot: ExplainPlot = None,
     timeout: Timeout = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,16 +66,24 @@ def cosim(
     """
     from pliant.cosim.system import read_system
 
-    report = Report(as_json, model=file.stem)
+    report = Report(as_json, model=file.stem, explain=explain, explain_plot=explain_plot)
     with report.errors():
         if steps_file is not None and not compare:
             raise pliant.ArgumentError("--steps-file shows two strategies side by side", hint="add --compare")
-        report.check_files(save, plot_file, graph, steps_file)
+        report.check_files(save, plot_file, graph, steps_file, explain_plot)
+        chosen = _step(step)
         shown = listed_names("--plot", plot)
         report.usage = EXIT_ERROR  # where the file itself makes no sense
         system = read_system(file, pliant.load)
         report.targets = tuple(save or system.save)
-        given = {"stop": stop, "step": step, "scheme": scheme, "extrapolation": extrapolation, "rtol": rtol}
+        given = {
+            "stop": stop,
+            "step": chosen,
+            "macro_rtol": macro_rtol,
+            "scheme": scheme,
+            "extrapolation": extrapolation,
+            "rtol": rtol,
+        }
         given |= {"timeout": timeout, "at_jump": at_jump}
         given = {key: value for key, value in given.items() if value is not None}
         report.usage = EXIT_USAGE if given else EXIT_ERROR
@@ -91,6 +107,16 @@ def cosim(
         if not as_json:
             for name, part in result.parts.items():
                 Console().print(f"  {escape(name)}: {stats_line(part.stats)}", highlight=False, soft_wrap=True)
+
+
+def _step(text: str | None) -> float | str | None:
+    """Seconds, or "auto"."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise pliant.ArgumentError(f"--step {text!r} is no number", hint="seconds, or auto") from None
 
 
 def _compare(report: Report, coupling: Any, arguments: dict[str, Any], steps_file: Path | None) -> None:

@@ -24,9 +24,11 @@ from pliant.cli.arguments import (
 )
 
 
-@app.command(short_help="Show the structure of a Modelica model, or what is in an FMU.")
+@app.command(short_help="Show the structure of a Modelica model, or what is in an FMU or a system.")
 def inspect(
-    file: Annotated[Path, typer.Argument(help="Modelica file, folder of a package, or FMU.", metavar="FILE")],
+    file: Annotated[
+        Path, typer.Argument(help="Modelica file, folder of a package, FMU, or system (.ssp, .ssd).", metavar="FILE")
+    ],
     *,
     name: Name = None,
     path: LibraryPath = None,
@@ -42,6 +44,7 @@ def inspect(
     """Show the structure of a Modelica model: states, blocks, loops and their tearing.
 
     Of an FMU: kinds, platforms, capabilities, variables, dependencies, and what is against the standard.
+    Of a system: its parts, connections with their conversions, and the parameters that reach the parts.
 
     Nothing is compiled or simulated; it also works for models that cannot be simulated yet.
     """
@@ -50,5 +53,7 @@ def inspect(
         chosen = structure_options(form, tearing, no_aliases, fold_parameters)
         structure = pliant.inspect(file, name=name, path=path, frontend=frontend, tear=tear, options=chosen)
         if html is not None:
+            if isinstance(structure, pliant.SystemReport):
+                raise pliant.ArgumentError("--html is for models and FMUs", hint="leave it out, or use --json")
             report.files.append(str(structure.write_page(html)))
         report.tell(structure)

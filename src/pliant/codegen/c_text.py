@@ -66,12 +66,15 @@ def pattern(
     fields.append(f".{name} = {{{n_rows}, {n_cols}, {name}_start, {name}_row}}")
 
 
-def wrap(name: str, extra: str, inner: str, call: str, before: str = "", exported: bool = False) -> str:
-    """A function of pl_model that calls the generated one."""
+def wrap(
+    name: str, extra: str, inner: str, call: str, before: str = "", exported: bool = False, last: str = "@"
+) -> str:
+    """A function of pl_model that calls the generated one; ``last``: what is made of its status, ``@``."""
     kind = "PL_EXPORT" if exported else "static"
+    called = last.replace("@", f"{inner}(m, t, x, u, {call})")
     return (
         f"{kind} pl_status {name}(void *self, pl_real t, const pl_real *x, const pl_real *u, {extra}) {{\n"
-        f"    model *m = self;\n{before}    return {inner}(m, t, x, u, {call});\n}}\n"
+        f"    model *m = self;\n{before}    return {called};\n}}\n"
     )
 
 
@@ -91,10 +94,10 @@ OUTPUTS = """static pl_status model_outputs(void *self, pl_real t, const pl_real
                                const int *index, pl_real *y) {
     model *m = self;
     if (n <= 0) return PL_OK;
-    pl_status status = all_values(m, t, x, u);
+@forgets    pl_status status = all_values(m, t, x, u);
     if (status != PL_OK) return status;
     for (int i = 0; i < n; i++) y[i] = m->y[index ? index[i] : i];
-    return PL_OK;
+    return @last;
 }
 """
 
@@ -156,7 +159,7 @@ static pl_status model_jvp(void *self, pl_real t, const pl_real *x, const pl_rea
 
 static pl_status open_model(void *self) {
     model *m = self;
-    memset(m, 0, sizeof *m);
+@ends    memset(m, 0, sizeof *m);
     m->homotopy = 1.0;
     m->t_last = HUGE_VAL;
     return set_parameters(self, @p_start);
@@ -175,7 +178,9 @@ TAYLOR = """static pl_status model_taylor(void *self, int order, pl_real t, cons
 }
 """
 
-ASSERTIONS = """    int holds[@n];
+ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const pl_real *x, const pl_real *u) {
+    model *m = self;
+    int holds[@n];
     pl_status status = assertions(m, t, x, u, holds);
     if (status != PL_OK) return status;
     for (int k = 0; k < @n; k++)
@@ -183,4 +188,6 @@ ASSERTIONS = """    int holds[@n];
             m->error = @first + k;
             return PL_FATAL;
         }
+    return PL_OK;
+}
 """

@@ -90,15 +90,19 @@ class File:
     def core(self) -> str:
         """Instance, data and all functions of the model: what the layout prints, without the interface."""
         derived = self._derived()
+        self.c.foreign.read(self.g)
         parts = [
             *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed or self.e.ahead.kinks else []),
             f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
+            *(['#include "pliant_foreign.h"'] if self.c.foreign.calls else []),
             self._instance(),
+            self.c.foreign.head(),
             self._data(),
             self._messages(),
             *self.e.functions,
             derived,
+            self.c.foreign.text(),
         ]
         return "\n".join(parts)
 
@@ -111,6 +115,7 @@ class File:
             Field(KEPT_ENTRIES, len(self.e.kept_entries), "entries of Jacobians that depend on parameters alone"),
             *hybrid_fields(self.e),
             *self.e.ahead.fields(),
+            *self.c.foreign.fields(),
             Field(WORK, self.c.n_work, "values that cross from function to function"),
             Field(Y, len(self.y) + len(self.initial.conditions), "values of all variables"),
             Field(of_instance("zero"), max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
@@ -259,13 +264,20 @@ class File:
                 "            return PL_FATAL;\n        }\n"
             )
         copy = f"    memcpy(m->p, p, {n_p} * sizeof(pl_real));\n" if n_p else "    (void)p;\n"
+        if self.c.foreign.calls:
+            checks += "    if (m->foreign_failed) return PL_FATAL;\n"
         return (
             "static pl_status set_parameters(void *self, const pl_real *p) {\n    model *m = self;\n"
             f"    pl_real pivot[{max(n_pivots + n_holds, 1)}];\n{copy}"
-            "    m->error = 0;\n    derived_parameters(m, 0.0, NULL, NULL, pivot);\n"
+            "    m->error = 0;\n"
+            + self._forgets()
+            + "    derived_parameters(m, 0.0, NULL, NULL, pivot);\n"
             + checks
             + "    return PL_OK;\n}\n"
         )
+
+    def _forgets(self) -> str:
+        return "    m->foreign_failed = 0;\n" if self.c.foreign.calls else ""
 
     def _guess(self, v: int) -> int:
         """First guess of a tear: its start value, or that of an alias."""
@@ -280,10 +292,13 @@ class File:
 
         first = self.e.first_values
         restless = f"    if (((model *)self)->error == {self.n_messages - 1}) return ((model *)self)->said;\n"
-        said = restless if self.s.relations else ""
+        said = self.c.foreign.said() + (restless if self.s.relations else "")
+        ends = self.c.foreign.ends()
+        words = {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional"), "@said": said, "@ends": ends}
+        forgets, last = self._forgets(), self.c.foreign.verdict(len(p.x), "f")
         out = [
-            filled(ALWAYS, {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional"), "@said": said}),
-            wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n"),
+            filled(ALWAYS, words),
+            wrap("model_rhs", "pl_real *f", "rhs", "f", "    m->t_last = t;\n" + forgets, last=last),
             wrap("model_jac_value", "pl_real *value", "jac_value", "value", first("jac_value")),
         ]
         if p.p:
@@ -294,7 +309,8 @@ class File:
         if self.e.has_taylor:
             out.append(filled(TAYLOR, {"@order": ORDER, "@n": len(p.x), "@first": first("taylor")}))
         if self.y:
-            out.append(OUTPUTS.replace("@n", str(len(self.y))))
+            last = self.c.foreign.verdict("n", "y", "status")
+            out.append(filled(OUTPUTS, {"@n": len(self.y), "@forgets": forgets, "@last": last}))
         if self.n_tears or self.s.relations or self.s.events:
             out.append(self._tears())
         out += self._events()
@@ -361,7 +377,9 @@ class File:
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
             words = {"@n": len(self.e.checks), "@first": first}
-            body.append(filled(ASSERTIONS, words))
+            text.append(filled(ASSERTIONS, words))
+            body.append("    const pl_status asserted = check_assertions(m, t, x, u);\n")
+            body.append("    if (asserted != PL_OK) return asserted;\n")
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
             cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))
@@ -422,6 +440,8 @@ class File:
         fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]
         fields += [".set_parameters = set_parameters", ".rhs = model_rhs", ".jac_value = model_jac_value"]
         fields += [".jvp = model_jvp", ".error = model_error", ".initial = &model_initial"]
+        if self.c.foreign.slots:
+            fields.append(".close = foreign_close")
         if self.e.has_taylor:
             fields.append(".taylor = model_taylor")
         body = ",\n    ".join(fields)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from pliant.codegen.arrays import HOMOTOPY, RELATION, TIME
 from pliant.codegen.places import Layout, number
+from pliant.foreign.calls import ForeignCall
 from pliant.ir import OP_NAME, Graph, Op
 
 _INFIX = {
@@ -35,10 +37,12 @@ class Printer:
         layout: Layout,
         atom: Callable[[int], str | None],
         inverse: Callable[[int], str | None] = lambda _: None,
+        foreign: Callable[[ForeignCall], int] | None = None,
     ) -> None:
         self.g, self.layout = g, layout
         self.atom = atom
         self.inverse = inverse
+        self.foreign = foreign  # numbers of calls of external functions
 
     def text(self, e: int) -> str:
         """C text of e."""
@@ -74,6 +78,8 @@ class Printer:
             return self._power(node)
         if op == Op.TABLE:
             return f"pl_table_value(&table_{node[1]}, {node[2]}, {self.text(node[3])})", ATOM
+        if op == Op.FOREIGN:
+            return self._foreign(node), ATOM
         if op == Op.HOMOTOPY:
             return f"pl_homotopy({self.layout.place(HOMOTOPY.at())}, {self.text(node[1])}, {self.text(node[2])})", ATOM
         if op == Op.REL:
@@ -82,6 +88,12 @@ class Printer:
             return self.layout.place(TIME.at()), ATOM
         name = _CALLS.get(op, OP_NAME[op])
         return f"{name}({', '.join(self.text(a) for a in node[1:])})", ATOM
+
+    def _foreign(self, node: tuple[Any, ...]) -> str:
+        assert self.foreign is not None
+        given = ", ".join(self.text(a) for a in node[3:]) or "0.0"
+        where = self.layout.passed("m", self.layout.place(TIME.at()))
+        return f"foreign_value({where}, {self.foreign(node[1])}, {node[2]}, (const pl_real[]){{{given}}})"
 
     def _power(self, node: tuple[int, ...]) -> tuple[str, int]:
         exponent = self.g.nodes[node[2]]

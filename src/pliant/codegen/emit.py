@@ -27,6 +27,7 @@ from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
 from pliant.expr.build import collector_paused, neg, value_of, var
 from pliant.expr.evaluate import parameter_values
+from pliant.foreign.calls import CSignature
 from pliant.ir import FinalGraph, Kind, Op, SortedSystem
 
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
@@ -50,6 +51,7 @@ class Generated:
     has_taylor: bool = False  # Taylor coefficients of the solution are part of the text
     others: list[int] = field(default_factory=list)  # variables outside x that a start value may be given for
     dependents: list[int] = field(default_factory=list)  # parameters whose values a function of the text computes
+    foreign: tuple[CSignature, ...] = ()  # external functions, in the order of their wrappers
 
 
 def generate(
@@ -213,6 +215,7 @@ class Emitter:
             self.has_taylor,
             self.start.others,
             self.dependents,
+            tuple(self.c.foreign.functions),
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:

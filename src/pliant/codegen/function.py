@@ -22,6 +22,7 @@ from pliant.codegen.arrays import (
     loop_pivots,
 )
 from pliant.codegen.cprint import Printer
+from pliant.codegen.foreign import ForeignTable
 from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
 from pliant.codegen.places import Argument, Array, Layout, Owner, Place, Source, ValueKind
@@ -50,6 +51,7 @@ class ModelContext:
     variables: Sequence[Variable]
     places: dict[int, Source]  # variable -> where its value lives
     layout: Layout
+    foreign: ForeignTable = field(default_factory=ForeignTable)
     identifiers: Identifiers = field(default_factory=Identifiers)
     constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
     n_work: int = 0  # largest number of crossing values
@@ -188,7 +190,7 @@ class FunctionWriter:
         def inverse(i: int) -> str | None:
             return self.c.inverse(i) if plan.shared.inverts and plan.is_fixed(i) else None
 
-        return Printer(self.c.g, self.layout, atom, inverse)
+        return Printer(self.c.g, self.layout, atom, inverse, self.c.foreign.number)
 
     def _declaration(self, key: Key) -> str:
         """Left side of a definition."""

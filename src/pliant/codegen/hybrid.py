@@ -91,7 +91,10 @@ def messages(emitter: Emitter) -> list[str]:
     for action in events.actions:
         place = f" ({c_place(action.span)})" if action.span else ""
         word = "terminated" if action.kind == "stop" else "assertion failed"
-        out.append(f"{word}: {action.message}{place}" if action.kind != "reset" else "")
+        told = f"{word}: {action.message}{place}"
+        if action.kind == "reset":
+            told = f"at an event {_told(emitter, action.variable)}{place} is set anew twice, to different values"
+        out.append(told)
     for memory in events.memories:
         place = f" ({c_place(memory.span)})" if memory.span else ""
         out.append(f"{ENDLESS}: {_told(emitter, memory.variable)}{place} changes in every round")

@@ -125,7 +125,7 @@ class RangeText:
         def inverse(i: int) -> str | None:
             return self.e.c.inverse(i) if self.e.shared.fixed[i] else None
 
-        return Printer(self.g, self.e.c.layout, self.numbers.get, inverse).text(e)
+        return Printer(self.g, self.e.c.layout, self.numbers.get, inverse, self.e.c.foreign.number).text(e)
 
     def _is_leaf(self, e: int) -> bool:
         """Its value is at hand when the function is called."""

@@ -240,6 +240,7 @@ class StartText:
         if self.tears:
             text.append(filled(FAILED, {"@n": len(p.loops)}))
             self._field("failed_loop", "initial_failed_loop")
+        self._field("check", "check_assertions", self.e.checks)
         if s.events:
             for name in ("initially", "begin", "choose_memory", "chosen"):
                 self._field(name, f"initial_{name}")

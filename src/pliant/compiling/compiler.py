@@ -117,15 +117,25 @@ def load_kept(stem: str) -> ctypes.CDLL | None:
     return None
 
 
-def load_text(text: str, name: str, *, include: Sequence[Path] = (), flags: Sequence[str] | None = None) -> Loaded:
-    """Compile C text, kept beside its library in the cache for people to read; ``flags`` replace the usual ones."""
+def load_text(
+    text: str,
+    name: str,
+    *,
+    include: Sequence[Path] = (),
+    flags: Sequence[str] | None = None,
+    link: Sequence[Path] = (),
+) -> Loaded:
+    """Compile C text, kept beside its library in the cache for people to read.
+
+    ``flags`` replace the usual ones; ``link``: libraries that it calls, which are named by their content.
+    """
     stem = re.sub(r"[^A-Za-z0-9]+", "_", name)[:60] or "model"
     chosen = flags_for(len(text)) if flags is None else flags
     for _ in range(ATTEMPTS):
         source = keep_text(cache_folder(), stem, text)
         arguments = [*chosen, *(f"-I{folder}" for folder in include)]
         try:
-            return _load(source, arguments, chosen, text.encode() + _headers(include))
+            return _load(source, arguments, chosen, text.encode() + _headers(include), link)
         except CompileError:
             if source.is_file():
                 raise  # else another process tidied the folder meanwhile
@@ -162,16 +172,46 @@ def _digest(file: Path, _changed: int) -> bytes:
     return hashlib.sha256(file.read_bytes()).digest()
 
 
-def _load(source: Path, arguments: Sequence[str], flags: Sequence[str], text: bytes) -> Loaded:
+def build_shared(
+    name: str,
+    sources: Sequence[Path],
+    arguments: Sequence[str],
+    content: bytes,
+    link: Sequence[str] = (),
+    kind: str = "-shared",
+) -> tuple[Path, bool]:
+    """A shared library of C files, or with ``kind`` "-c" an object file, and whether it was made now or before.
+
+    ``content`` is everything that decides what comes out: the texts of the sources and what they include.
+    """
+    compiler = find_compiler()
+    key = b"\0".join((content, " ".join((*compiler, kind, *arguments, *link)).encode(), _version(compiler)))
+    folder, stem = cache_folder(), f"{name}-{hashlib.sha256(key).hexdigest()[:24]}"
+    path = find_library(folder, stem)
+    if path is not None:
+        return path, False
+    with new_file(folder, name, SUFFIX) as (_, place):
+        last = [*link, "-lm"] if kind == "-shared" else []
+        _call([*compiler, *arguments, kind, "-o", str(place), *map(str, sources), *last], name)
+        return keep_library(folder, stem, place), True
+
+
+def _load(
+    source: Path, arguments: Sequence[str], flags: Sequence[str], text: bytes, link: Sequence[Path] = ()
+) -> Loaded:
     """The library of a text from the cache, or compiled now."""
     compiler = find_compiler()
-    digest = hashlib.sha256(b"\0".join((text, " ".join((*compiler, *flags)).encode(), _version(compiler)))).hexdigest()
+    words = (*compiler, *flags, *(one.stem for one in link))
+    digest = hashlib.sha256(b"\0".join((text, " ".join(words).encode(), _version(compiler)))).hexdigest()
     folder, stem = cache_folder(), f"{source.stem}-{digest[:24]}"
     for attempt in range(ATTEMPTS):
         path = find_library(folder, stem)
         if path is None:
             with new_file(folder, source.stem, SUFFIX) as (_, place):
-                _call([*compiler, *arguments, "-shared", "-o", str(place), str(source), "-lm"], source.name)
+                _call(
+                    [*compiler, *arguments, "-shared", "-o", str(place), str(source), *map(str, link), "-lm"],
+                    source.name,
+                )
                 path = keep_library(folder, stem, place)
         try:
             return Loaded(ctypes.CDLL(str(path)), path, digest, text)

@@ -40,6 +40,8 @@ from pliant.solve.progress import Progress
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from pliant.cosim.ssp.write import Interface
+
 
 class Coupling(Stamped):
     """Models that are simulated apart, each with a solver of its own, and exchange values at communication points.
@@ -164,7 +166,9 @@ class Coupling(Stamped):
         self,
         stop: float | None = None,
         *,
-        step: float | None = None,
+        step: float | str | None = None,
+        macro_rtol: float = 1e-3,
+        macro_error: str = "extrapolation",
         start: float = 0.0,
         scheme: str = "jacobi",
         extrapolation: int = 1,
@@ -187,6 +191,9 @@ class Coupling(Stamped):
     ) -> CouplingResult:
         """Simulate all parts from ``start`` to ``stop`` with macro steps ``step``; returns a :class:`CouplingResult`.
 
+        step           the macro step, or "auto": chosen by the errors of the inputs
+        macro_rtol     error of inputs that "auto" allows, relative to the range of each
+        macro_error    of "auto": by "extrapolation", or by "halving": every step is made once more in two halves
         scheme         "jacobi": all parts at once, inputs extrapolated; "gauss-seidel": one after the other (``order``,
                        default as added), later parts interpolate what the earlier ones have computed
         extrapolation  degree 0, 1 or 2 of the input polynomials: errors of order 1, 2, 3 in ``step``
@@ -209,10 +216,12 @@ class Coupling(Stamped):
         graph = self._graph
         if not graph.parts:
             raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
-        stop, step = end_of_run(stop), macro_step(step)
+        stop = end_of_run(stop)
+        longest, auto = macro_step(step, start, stop)
         run = CouplingRequest(
-            start, stop, step, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress, watch
-        )
+            start, stop, longest, scheme, extrapolation, smooth, loops, parallel, points, timeout, progress, watch,
+            auto, macro_rtol, macro_error,
+        )  # fmt: skip
         check_run(run)
         places = check_order(graph, order)
         solver = options_by_name("options", options)
@@ -237,16 +246,34 @@ class Coupling(Stamped):
             except PliantError as error:
                 raise part_error(name, error, start, None) from error
         asked = {
-            "stop": stop, "step": step, "start": start, "scheme": scheme, "extrapolation": extrapolation,
+            "stop": stop, "step": step, "macro_rtol": macro_rtol, "macro_error": macro_error, "start": start,
+            "scheme": scheme, "extrapolation": extrapolation,
             "smooth": smooth, "at_jump": at_jump, "rtol": rtol, "atol": atol, "method": method, "loops": loops,
             "parameters": parameters or {}, "start_values": start_values or {}, "options": solver,
             "watch": watch, "parts": self._options,
         }  # fmt: skip
-        return Master(graph, run, given, places).go(lambda master: self._about(master, asked))
+        return Master(graph, run, given, places, rtol).go(lambda master: self._about(master, asked))
 
     def _about(self, master: Master, asked: Mapping[str, Any]) -> RunAbout:
-        times: NDArray[np.float64] = np.array([master.run.time(i) for i in range(master.done + 1)])
-        return RunAbout(asked, self.connections, times, master.seconds)
+        times: NDArray[np.float64] = np.array(master.communication)
+        return RunAbout(asked, self.connections, times, master.seconds, master.log.record())
+
+    @by_keyword
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the coupling as an .ssp of the standard SSP, with its FMUs, and return its path.
+
+        Models from Modelica are exported as FMUs. What the parts were given (parameters, start values), connections
+        and the default experiment are written; methods, tolerances and what ``simulate`` is given are not.
+        """
+        from pliant.cosim.ssp.write import save_ssp
+
+        return save_ssp(self, path, overwrite, self._interface())
+
+    def _interface(self) -> Interface:
+        """What leads in and out."""
+        from pliant.cosim.ssp.write import Interface
+
+        return Interface(self._models, self._options)
 
     def plot(self, file: str | Path | None = None) -> Figure:
         """Draw the parts and their connections; loops of direct feed-through stand out."""

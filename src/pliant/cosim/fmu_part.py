@@ -47,6 +47,7 @@ class Standing:
     coefficients: Matrix = field(default_factory=lambda: np.zeros((1, 0)))
     h: float = 0.0  # of the last step; 0: none
     n_steps: int = 0
+    pending: bool = False  # an event waits until the inputs are known
 
 
 class SavedFmu:
@@ -71,6 +72,8 @@ class FmuPart(ModelPart):
         self.instance: FmuInstance | None = None
         self.at = Standing(0.0, np.zeros(0))
         self.unwanted: list[int] = []  # slots
+        self.substep: float | None = None  # length of its own steps, of which several make a macro step
+        self.yields = False  # may the master be told that a step ended early?
         self._taken: list[tuple[float, float]] = []  # time and length of steps
         self._cache: dict[str, Vector] = {}
 
@@ -80,7 +83,8 @@ class FmuPart(ModelPart):
         """Check the settings of the next simulation; the method is the FMU's own."""
         given: FmuModel = self.given  # type: ignore[assignment]
         self.fmu = self.numeric = given.shaped_for(settings.parameters)
-        self.degree, self.follows = settings.degree, self._follows()
+        self.degree, self.follows, self.substep = settings.degree, self._follows(), None
+        self.yields = False
         self.request = check_request(
             self.fmu,
             start=settings.start,
@@ -139,12 +143,15 @@ class FmuPart(ModelPart):
 
     def step(self, t_next: float, cancelled: Callable[[], bool]) -> bool:
         """Go to t_next, over events that the FMU announces and steps that it ends early."""
+        begin = self.at.t
         for _ in range(MOST_PIECES):
             if cancelled():
                 raise Cancelled
-            end = self.at.next_event if self.at.t < self.at.next_event < t_next else t_next
+            end = self._next_end(t_next)
             if not self._advance(end):
                 return False
+            if self.yields and self.at.pending and begin < self.at.t < t_next:
+                return True  # the others follow to where it stands
             if self.at.t >= t_next - 1e-12 * max(abs(t_next), t_next - self.at.base):
                 self.at.t = t_next
                 return True
@@ -153,6 +160,43 @@ class FmuPart(ModelPart):
             hint="check its event handling, or ask its maker",
             time=self.at.t,
         )
+
+    def _next_end(self, t_next: float) -> float:
+        """The FMU's own step, where it takes equal ones; else up to the next event that it announced."""
+        t, unit = self.at.t, self.substep
+        if unit is not None and t_next - t > 1.5 * unit:
+            begin = self.given_start
+            return begin + (round((t - begin) / unit) + 1) * unit
+        return self.at.next_event if t < self.at.next_event < t_next and unit is None else t_next
+
+    @property
+    def given_start(self) -> float:
+        """Start of the run."""
+        assert self.request is not None
+        return float(self.request.start)
+
+    @property
+    def equal_steps(self) -> bool:
+        """Does the FMU take steps of one length only?"""
+        return not self.fmu.layout.interface.variable_step
+
+    @property
+    def step_unit(self) -> float | None:
+        """The step of which macro steps must be multiples."""
+        unit: float | None = self.fmu.layout.interface.internal_step
+        if unit is None and self.equal_steps:
+            unit = self.fmu.experiment[2]
+        return unit if unit is not None and unit > 0.0 else None
+
+    @property
+    def next_event(self) -> float:
+        """The next time event that the FMU announced."""
+        return self.at.next_event
+
+    @property
+    def acting_inputs(self) -> frozenset[int]:
+        """All of them may act between events."""
+        return frozenset(range(len(self.fmu.names.u)))
 
     def _advance(self, end: float) -> bool:
         at = self.at
@@ -166,7 +210,8 @@ class FmuPart(ModelPart):
             c = np.where(self.follows, c, np.array([mean, np.zeros(len(mean)), np.zeros(len(mean))]))
         c = np.ascontiguousarray(c[: self.degree + 1])
         self._cache.clear()
-        status, reached, _, words = self._ask(binding.ADVANCE, end, degree=self.degree, payload=c)
+        status, reached, _, words = self._ask(binding.ADVANCE, end, degree=self.degree, slot=1, payload=c)
+        at.pending = self._slot == 1
         if status < 0:
             raise ModelEvaluationError(
                 f"the FMU {self.fmu.name} refuses the step from t = {at.t:.10g} to {end:.10g}: "
@@ -210,8 +255,19 @@ class FmuPart(ModelPart):
 
     @property
     def is_waiting(self) -> bool:
-        """Its own events are handled inside its steps."""
-        return False
+        """Is an event mode due, once the inputs are known? Other events are handled inside its steps."""
+        return self.at.pending
+
+    @property
+    def stands_at(self) -> float:
+        """Where the last step ended."""
+        return self.at.t
+
+    @property
+    def may_return_early(self) -> bool:
+        """May steps end at events of the FMU?"""
+        interface = self.fmu.layout.interface
+        return bool(interface.has_event_mode and interface.early_return_of_its_own)
 
     @property
     def reacts(self) -> bool:
@@ -219,8 +275,9 @@ class FmuPart(ModelPart):
         return self.at.stepped and self.fmu.layout.interface.has_event_mode
 
     def settle(self, inputs: Vector) -> bool:
-        """Discrete inputs that have changed, in event mode."""
+        """Discrete inputs that have changed, and events that wait, in event mode."""
         self._cache.clear()
+        self.at.pending = False
         status, _, _, words = self._ask(binding.INPUTS, payload=np.ascontiguousarray(inputs, dtype=np.float64))
         if status < 0:
             raise ModelEvaluationError(

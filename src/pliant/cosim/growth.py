@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.arguments import Vector
+from pliant.cosim.estimate import nominal_of
+from pliant.cosim.snapshot import Snapshot, put_back, take
 from pliant.cosim.stepping import PartFailed, Stepping
 from pliant.errors import AccuracyError, SolverError
 
@@ -48,15 +50,10 @@ LONGEST = 4000  # macro steps of a stretch that is made again
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """The coupling at a communication point."""
+    """The coupling at a communication point, and the ranges of the connected signals so far."""
 
-    done: int
-    t: float
-    tokens: tuple[object, ...]
-    times: tuple[float, ...]
-    samples: tuple[list[Vector], ...]
-    ends: list[Vector]
-    ranges: Vector  # of the connected signals so far
+    at: Snapshot
+    ranges: Vector
 
 
 class Growth:
@@ -68,37 +65,18 @@ class Growth:
         self.low = self._signals()
         self.high = self.low.copy()
         self.base = np.zeros(len(self.places))
-        self.smallest = np.array([SMALLEST * self._nominal(p, j) for p, j in self.places])
+        self.smallest = np.array([SMALLEST * nominal_of(master.parts[p], j) for p, j in self.places])
         self.missed: deque[Vector] = deque(maxlen=RECENT)
         self.first = self._save()
         self.saved: list[Saved] = [self.first]
         self.next_save = 1
-
-    def _nominal(self, p: int, j: int) -> float:
-        """Size of an input, as far as its part gives it."""
-        part = self.master.parts[p]
-        info = part.about().info.get(part.inputs[j].name)
-        nominal = None if info is None else info.nominal
-        return abs(nominal) if nominal else 1.0
 
     def _signals(self) -> Vector:
         newest = self.master.samples[0]
         return np.array([newest[p][j] for p, j in self.places])
 
     def _save(self) -> Saved:
-        m = self.master
-        tokens = tuple(part.save() for part in m.parts)
-        return Saved(m.done, m.t, tokens, tuple(m.times), tuple(m.samples), list(m.ends), self.high - self.low)
-
-    def _restore(self, at: Saved) -> None:
-        m = self.master
-        for part, token in zip(m.parts, at.tokens, strict=True):
-            part.restore(token)
-        m.done, m.t, m.ends = at.done, at.t, list(at.ends)
-        m.times.clear()
-        m.times.extend(at.times)
-        m.samples.clear()
-        m.samples.extend(at.samples)
+        return Saved(take(self.master), self.high - self.low)
 
     def look(self, stepping: Stepping) -> None:
         """After a macro step; raises where the coupling grows by itself."""
@@ -127,31 +105,31 @@ class Growth:
         here = self._save()
         before = [one for one in self.saved if one.ranges[k] <= size[k] / BEFORE] or [self.first]
         begin = before[-1]
-        if here.done - begin.done > LONGEST:
+        if here.at.done - begin.at.done > LONGEST:
             return
         p, j = self.places[k]
-        reached = max(abs(self._signals()[k] - begin.samples[0][p][j]), size[k] / 2.0)
+        reached = max(abs(self._signals()[k] - begin.at.samples[0][p][j]), size[k] / 2.0)
         step = self.master.run.step
-        short = self._trial(begin, here.t, k, stepping, step=step / 4.0, reached=reached)
+        short = self._trial(begin, here.at.t, k, stepping, step=step / 4.0, reached=reached)
         innocent = abs(short - reached) <= SAME * reached
         if not innocent:
-            division = self._division(here.done - begin.done, SHORT)
-            short = self._trial(begin, here.t, k, stepping, step=step / division, reached=reached)
+            division = self._division(here.at.done - begin.at.done, SHORT)
+            short = self._trial(begin, here.at.t, k, stepping, step=step / division, reached=reached)
             innocent = reached / PROOF <= short <= reached * PROOF
         if innocent:
-            self._restore(here)
+            put_back(self.master, here.at)
             self.saved = [*self.saved[-6:], here]
             return
         words, hint = self._remedies(here, k, stepping, reached)
-        self._restore(here)
+        put_back(self.master, here.at)
         signal = self.master.solver.names[k]
         own = "the coupling grows although its parts do not"
         if short > reached:
             own = f"the macro step is too long for what grows in the coupling, by {short:.3g} with a shorter one"
         raise AccuracyError(
-            f"{own}: {signal} moves by {reached:.3g} between t = {begin.t:.6g} and t = {here.t:.6g}, {words}",
+            f"{own}: {signal} moves by {reached:.3g} between t = {begin.at.t:.6g} and t = {here.at.t:.6g}, {words}",
             hint=hint,
-            time=here.t,
+            time=here.at.t,
             names=(signal,),
         )
 
@@ -163,8 +141,8 @@ class Growth:
     def _remedies(self, here: Saved, k: int, stepping: Stepping, reached: float) -> tuple[str, str]:
         """What was tried, in words, and what helps: from the start to beyond where the run stands."""
         run, first = self.master.run, self.first
-        end = min(run.stop, first.t + max(2.0 * (here.t - first.t), AHEAD * run.step))
-        finest = self._division(round((end - first.t) / run.step), FINEST)
+        end = min(run.stop, first.at.t + max(2.0 * (here.at.t - first.at.t), AHEAD * run.step))
+        finest = self._division(round((end - first.at.t) / run.step), FINEST)
         truth, end = self._truth(first, end, k, stepping, finest)
         helps: list[str] = []
         division = 2
@@ -197,8 +175,8 @@ class Growth:
         size = max(float(self.high[k] - self.low[k]), float(self.smallest[k]))
         while True:
             truth = self._trial(first, end, k, stepping, step=step / finest, reached=np.inf)
-            shorter = first.t + step * round(0.5 * (end - first.t) / step)
-            if not truth > MUCH * size or shorter >= end or shorter <= first.t:
+            shorter = first.at.t + step * round(0.5 * (end - first.at.t) / step)
+            if not truth > MUCH * size or shorter >= end or shorter <= first.at.t:
                 return truth, end
             end = shorter
 
@@ -220,15 +198,15 @@ class Growth:
         """How far the signal moves on the stretch with another step or scheme; infinite where it fails."""
         m = self.master
         run, slope = m.run, m.first_slope
-        self._restore(begin)
+        put_back(m, begin.at)
         m.first_slope = None
         m.run = replace(run, step=step or run.step, scheme=scheme or run.scheme)
         p, j = self.places[k]
-        first, furthest = begin.samples[0][p][j], 0.0
-        count = max(1, round((end - begin.t) / m.run.step))
+        first, furthest = begin.at.samples[0][p][j], 0.0
+        count = max(1, round((end - begin.at.t) / m.run.step))
         try:
             for i in range(count):
-                t, t_next = (begin.t + (end - begin.t) * n / count for n in (i, i + 1))
+                t, t_next = (begin.at.t + (end - begin.at.t) * n / count for n in (i, i + 1))
                 with np.errstate(all="ignore"):
                     going = m.advance(stepping, t, t_next)
                 if not going:

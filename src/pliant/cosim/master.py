@@ -21,9 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import Vector
+from pliant.cosim.adaptive import Adaptive
+from pliant.cosim.even import Even
 from pliant.cosim.graph import PartGraph
 from pliant.cosim.growth import Growth
 from pliant.cosim.loops import PointSolver
+from pliant.cosim.macro_steps import MacroLog
 from pliant.cosim.part import Matrix, Part
 from pliant.cosim.record import CouplingResult, Recorder, RunAbout
 from pliant.cosim.request import CouplingRequest
@@ -33,6 +36,7 @@ from pliant.cosim.stepping import Job, OutOfTime, PartFailed, Stepping
 from pliant.errors import PliantError, SimulationInterrupted, SimulationTimeout, SolverError
 from pliant.solve.progress import Progress, Reporter
 
+CLOSE = 0.02  # of the step before: samples nearer than this to each other make no slope
 MOST_ROUNDS = 10  # of what happens at one communication point, for each part
 
 
@@ -40,11 +44,18 @@ class Master:
     """One simulation of a coupling whose parts are configured."""
 
     def __init__(
-        self, graph: PartGraph, run: CouplingRequest, given: Mapping[str, Given], order: Sequence[int]
+        self,
+        graph: PartGraph,
+        run: CouplingRequest,
+        given: Mapping[str, Given],
+        order: Sequence[int],
+        rtol: float = 1e-6,
     ) -> None:
         self.graph, self.run, self.order = graph, run, list(order)
+        self.rtol = rtol  # of the solvers, at most
         self.parts: list[Part] = list(graph.parts.values())
         chosen, self.wires = graph.wires()
+        self.chosen = chosen
         for part, names in zip(self.parts, chosen, strict=True):
             part.choose(names)
         self.solver = PointSolver(self.parts, self.wires, [str(one) for one in graph.connections], run.loops)
@@ -59,16 +70,33 @@ class Master:
         self.jumping = [held.copy() for held in self.held]  # inputs that change by jumps, or may
         for p, known in enumerate(self.given):
             self.jumping[p][list(known)] = True
+        #: parts with discrete outputs that others hold: macro steps end at their time events
+        self.publishing = sorted({w.source_part for w in self.wires if self.held[w.target_part][w.input]})
+        self.yielding = self._yielding()
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
-        self.first_slope: list[Vector] | None = None  # of the inputs in the first step
+        self.first_slope: list[Vector] | None = None  # of the inputs where there is one sample only
+        self.reached = run.start  # end of the last macro step that was made
+        self.interpolated: list[int] = []  # connections in it that were (Gauss-Seidel)
+        self.happened = False  # did something take place at the last point?
         self.near = NEAR * run.step  # knots of tables nearer than this to each other are one
         self.t = run.start
         self.done = 0  # macro steps
         self.ended = False  # a part ended at a communication point
-        self.recorder = Recorder(self.parts, run.n_steps, run.points)
+        self.recorder = Recorder(self.parts, run)
+        self.communication = [run.start]
+        self.log = MacroLog()
         self.seconds = 0.0
+
+    def _yielding(self) -> int | None:
+        """The part whose early returns shorten macro steps: the one that steps first can be followed by the others."""
+        early = [p for p in self.order if getattr(self.parts[p], "may_return_early", False)]
+        equal = any(getattr(part, "equal_steps", False) for part in self.parts)
+        if not early or equal or (self.run.scheme == "gauss-seidel" and early[0] != self.order[0]):
+            return None
+        self.parts[early[0]].yields = True  # type: ignore[attr-defined]
+        return early[0]
 
     def _held(self, chosen: Sequence[Sequence[str]]) -> list[NDArray[np.bool_]]:
         """Connected inputs that change at events only, be it through parts that pass on what others hold."""
@@ -138,20 +166,22 @@ class Master:
         with Stepping(len(self.parts), run.parallel, deadline) as stepping:
             self._begin()
             repeats = all(getattr(part, "can_restore", True) for part in self.parts)
-            if repeats and run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
-                return True
-            growth = Growth(self) if repeats and run.watch and self.wires else None
-            for i in range(run.n_steps):
-                going = self._macro_step(stepping, run.time(i), run.time(i + 1))
-                if not going:
+            pace: Adaptive | Even
+            if run.auto:
+                pace, growth = Adaptive(self, repeats, self.rtol), None
+            else:
+                if repeats and run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
                     return True
-                self.done = i + 1
-                self._exchange(run.time(i + 1))
+                pace, growth = Even(self), Growth(self) if repeats and run.watch and self.wires else None
+            self.log = pace.log
+            while pace.running:
+                if not pace.go(stepping):
+                    return True
                 if self.ended:
                     return True
                 if growth is not None:
                     growth.look(stepping)
-                if deadline is not None and time.perf_counter() > deadline and i + 1 < run.n_steps:
+                if deadline is not None and time.perf_counter() > deadline and pace.running:
                     raise OutOfTime
                 if reporter.active:
                     reporter.report(self._progress(begin))
@@ -163,9 +193,9 @@ class Master:
         """Make the first step for the slope of the inputs only; False if a part has ended in it."""
         t, t_next = self.run.time(0), self.run.time(1)
         tokens = [part.save() for part in self.parts]
-        if not self._macro_step(stepping, t, t_next):
+        if not self.macro_step(stepping, t, t_next):
             return False
-        found = self._point(t_next)
+        found = self.point(t_next)
         for part, token in zip(self.parts, tokens, strict=True):
             part.restore(token)
         first = self.samples[0]
@@ -196,19 +226,13 @@ class Master:
                 u[j] = one.limits(self.run.start, self.near)[1]
             guess.append(u)
         found = find_start(self.parts, self.wires, self.solver, guess, self.run.start)
-        self._keep(self.run.start, found)
+        self._sample(self.run.start, found)
+        self.recorder.take(self.run.start, found, 0.0)
         self.ends = found
 
-    def _exchange(self, t: float) -> None:
-        """Samples at t, where all parts stand now."""
-        try:
-            self._keep(t, self._point(t))
-        except SolverError as error:
-            error.time = t if error.time is None else error.time
-            raise
-
-    def _point(self, t: float) -> list[Vector]:
+    def point(self, t: float) -> list[Vector]:
         """Inputs that fit the outputs at t. What happens there sees them; sources that wait come first."""
+        self.happened = False
         found = self.solver.solve(self._guess(t), t)
         seen = self._before(t)
         for _ in range(MOST_ROUNDS * len(self.parts)):
@@ -217,6 +241,7 @@ class Master:
                 break
             behind = {wire.target_part for wire in self.wires if wire.source_part in waiting}
             p = next((p for p in waiting if p not in behind), waiting[0])
+            self.happened = True
             try:
                 self.ended |= not self.parts[p].settle(found[p])  # type: ignore[attr-defined]
             except Exception as error:
@@ -241,11 +266,9 @@ class Master:
 
     def advance(self, stepping: Stepping, t: float, t_next: float) -> bool:
         """A macro step and its samples that are not recorded; False if a part has ended in it."""
-        if not self._macro_step(stepping, t, t_next):
+        if not self.macro_step(stepping, t, t_next):
             return False
-        found = self._point(t_next)
-        self.times.appendleft(t_next)
-        self.samples.appendleft(found)
+        self._sample(t_next, self.point(t_next))
         return True
 
     def _guess(self, t: float) -> list[Vector]:
@@ -256,28 +279,57 @@ class Master:
                 guess[p][j] = one.limits(t, self.near)[1]
         return guess
 
-    def _keep(self, t: float, u: list[Vector]) -> None:
-        self.t = t
+    def keep(self, t: float, u: list[Vector]) -> None:
+        """The macro step that ended here stands."""
+        h, self.t = t - self.t, t
+        self._sample(t, u)
+        self.done += 1
+        self.communication.append(t)
+        self.recorder.take(t, u, h)
+
+    def _sample(self, t: float, u: list[Vector]) -> None:
+        if len(self.times) > 1 and t - self.times[0] < CLOSE * (self.times[0] - self.times[1]):
+            self.times.popleft()  # a difference over so short a time tells of rounding only
+            self.samples.popleft()
         self.times.appendleft(t)
         self.samples.appendleft(u)
-        self.recorder.take(self.done, t, u)
+
+    def forget(self) -> None:
+        """Samples before a jump say nothing about what comes after it."""
+        self.times.clear()
+        self.samples.clear()
 
     # ------------------------------------------------------------------------------------------------- macro steps
 
-    def _macro_step(self, stepping: Stepping, t: float, t_next: float) -> bool:
+    def macro_step(self, stepping: Stepping, t: float, t_next: float) -> bool:
+        """All parts go from t to t_next, or to ``reached`` before; False if one has ended."""
         ends = self.ends
+        self.reached, self.interpolated = t_next, []
         if self.run.scheme == "jacobi":
             pieces = [self._extrapolated(p, t, t_next) for p in range(len(self.parts))]
             jobs: list[Job] = [self._job(p, t, t_next, c) for p, c in enumerate(pieces)]
-            going = stepping.all(jobs)
-            self.ends = [at(c, t_next - t) for c in pieces]
+            first = self.yielding
+            going = True
+            if first is not None:  # it may end early, and the others follow
+                going = stepping.one(first, jobs[first])
+                self.reached = min(t_next, float(self.parts[first].stands_at))  # type: ignore[attr-defined]
+                if self.reached < t_next:
+                    jobs = [self._job(p, t, self.reached, c) for p, c in enumerate(pieces)]
+                jobs[first] = lambda _: True
+            going = stepping.all(jobs) and going
+            self.ends = [at(c, self.reached - t) for c in pieces]
             return going
         ready: dict[int, Vector] = {}
         new_ends = list(ends)
         for p in self.order:
+            self.interpolated += [
+                k for k, wire in enumerate(self.wires) if wire.target_part == p and wire.source_part in ready
+            ]
             c = self._extrapolated(p, t, t_next, ready)
             if not stepping.one(p, self._job(p, t, t_next, c)):
                 return False
+            if p == self.yielding:
+                self.reached = t_next = min(t_next, float(self.parts[p].stands_at))  # type: ignore[attr-defined]
             new_ends[p] = at(c, t_next - t)
             ready[p] = self.parts[p].outputs(new_ends[p])
         self.ends = new_ends
@@ -288,7 +340,7 @@ class Master:
         n = min(self.run.extrapolation + 1, len(self.times))
         times, samples = list(self.times)[:n], [one[p] for one in list(self.samples)[:n]]
         c = polynomial(times, samples, t)
-        if not self.done and self.first_slope is not None:
+        if n == 1 and self.run.extrapolation > 0 and self.first_slope is not None:
             c[1] = self.first_slope[p]
         for wire in self.wires:
             if ready and wire.target_part == p and wire.source_part in ready:

@@ -6,8 +6,10 @@ restart there in any case, and so do models with algebraic unknowns in x that ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -177,6 +179,27 @@ class ModelPart:
     def is_waiting(self) -> bool:
         """Do clocks tick here, once the inputs are known?"""
         return self.sim is not None and self.sim.is_waiting
+
+    @property
+    def next_event(self) -> float:
+        """The next time event, as far as it is known."""
+        if self.sim is None:
+            return math.inf
+        run = self.sim.run
+        t = float(run.t_reached)
+        return min((one for one in (float(run.next_time), float(run.t_turn)) if one > t), default=math.inf)
+
+    @cached_property
+    def acting_inputs(self) -> frozenset[int]:
+        """Inputs that act between events; the others are only read there, by clocks and when-clauses."""
+        known, names = self.given.known, self.given.names
+        if names.roots or names.algebraic or self.given.is_elsewhere or not known.held_by:
+            # relations may look at them at any time
+            return frozenset(range(len(names.u)))
+        moving = (on for name, on in known.feedthrough.items() if name not in names.u and not known.is_held(name))
+        same = {target for target, _ in names.aliases.values()}
+        passed = frozenset(j for j, name in enumerate(names.u) if name in same)  # der(x) = u
+        return passed.union(*moving)
 
     @property
     def reacts(self) -> bool:

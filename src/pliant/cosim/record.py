@@ -6,7 +6,8 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,18 @@ from pliant.arguments import Vector
 from pliant.calls import by_keyword_class
 from pliant.cosim.conversion import Conversion
 from pliant.cosim.graph import Connection
+from pliant.cosim.macro_steps import MacroSteps
 from pliant.cosim.part import Part, PartAbout
+from pliant.cosim.request import CouplingRequest
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict, plain
 from pliant.solve.results.manifest import hash_bytes, make_manifest
 from pliant.solve.results.result import Event, FloatArray, Result, Stats, StepRecord, VariableInfo
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pliant.cosim.explanation import CouplingExplanation
 
 MOST_NUMBERS = 2_000_000_000  # in the rows of a result
 
@@ -48,51 +56,86 @@ class CouplingResult(Result):
     parts           name -> what the part did: ``stats``, ``steps`` (time, h, order, method), ``events``
     connections     the connections, in the order they were made
     communication   times of all communication points
+    macro           the macro steps: length, error, what limited each, attempts that were taken back
     """
 
     parts: Mapping[str, PartRecord]
     connections: tuple[Connection, ...]
     communication: NDArray[np.float64]
+    macro: MacroSteps
+
+    @property
+    def explainable(self) -> bool:
+        """Its macro steps are known."""
+        return True
+
+    def explain(self) -> CouplingExplanation:  # type: ignore[override]
+        """What limited the macro steps: connections, stability, parts, events, by name and with advice."""
+        from pliant.cosim.explanation import explain
+
+        return explain(self)
+
+    def plot_macro_steps(self, file: str | Path | None = None) -> Figure:
+        """Draw the macro steps and the errors of the inputs over time."""
+        from pliant.cosim.plot_macro import plot_macro_steps
+
+        return plot_macro_steps(self, file)
 
     def as_dict(self) -> dict[str, Any]:
         """For machines: as of every result, with what each part did."""
-        mine = {"parts": self.parts, "connections": self.connections, "communication": self.communication}
+        mine = {
+            "parts": self.parts,
+            "connections": self.connections,
+            "communication": self.communication,
+            "macro": self.macro,
+        }
         return {**super().as_dict(), **plain(mine)}
 
 
 class Recorder:
     """Collects rows; thins them out evenly when fewer points are wanted than there are."""
 
-    def __init__(self, parts: Sequence[Part], n_steps: int, points: int | None) -> None:
+    def __init__(self, parts: Sequence[Part], run: CouplingRequest) -> None:
         self.parts = parts
         self.abouts: list[PartAbout] = [part.about() for part in parts]
         self.width = sum(len(about.columns) for about in self.abouts)
-        self.n_steps = n_steps
-        rows = n_steps + 1 if points is None else min(points, n_steps + 1)
+        self.start, self.stop, self.points = run.start, run.stop, run.points
+        expected = 1 if run.auto else run.n_steps + 1
+        rows = expected if run.points is None else min(run.points, expected)
         if rows * (self.width + 1) > MOST_NUMBERS:
             raise ArgumentError(
                 f"{rows} communication points of {self.width} variables do not fit into memory",
                 hint="record fewer of them: points=1000",
             )
-        self.rows = rows
-        self.wanted = 0  # number of the next communication point to be recorded
         self.used = 0
         self.time = np.empty(min(rows, 1024))
         self.values = np.empty((len(self.time), self.width))
 
-    def take(self, step: int, t: float, u: Sequence[Vector]) -> None:
-        """The row after ``step`` macro steps, if it is wanted."""
-        if step != self.wanted:
-            return
+    def wants(self, t: float, h: float) -> bool:
+        """Is the point at t, after a macro step of h, the one nearest to the next wanted row?"""
+        if self.points is None or self.used == 0 or t >= self.stop:
+            return True
+        wanted = self.start + (self.stop - self.start) * self.used / (self.points - 1)
+        return self.used < self.points - 1 and t + 0.5 * h > wanted
+
+    def take(self, t: float, u: Sequence[Vector], h: float) -> None:
+        """The row at t, if it is wanted."""
+        if self.wants(t, h):
+            self.add(t, self.read(u))
+
+    def read(self, u: Sequence[Vector]) -> Vector:
+        """All variables where the parts stand."""
+        parts = [part.values(one) for part, one in zip(self.parts, u, strict=True)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def add(self, t: float, row: Vector) -> None:
+        """One more row."""
         if self.used == len(self.time):
             self.time = np.concatenate([self.time, np.empty(len(self.time))])
             self.values = np.concatenate([self.values, np.empty(self.values.shape)])
         self.time[self.used] = t
-        parts = [part.values(one) for part, one in zip(self.parts, u, strict=True)]
-        self.values[self.used] = np.concatenate(parts) if parts else np.zeros(0)
+        self.values[self.used] = row
         self.used += 1
-        if self.rows > 1 and self.used < self.rows:
-            self.wanted = max(step + 1, round(self.used * self.n_steps / (self.rows - 1)))
 
     def result(self, about: RunAbout, complete: bool) -> CouplingResult:
         """Everything recorded so far."""
@@ -131,6 +174,7 @@ class Recorder:
         out.parts = records
         out.connections = about.connections
         out.communication = about.communication
+        out.macro = about.macro
         return out
 
     def _info(self) -> dict[str, VariableInfo]:
@@ -160,6 +204,7 @@ class RunAbout:
     connections: tuple[Connection, ...]
     communication: NDArray[np.float64]
     seconds: float
+    macro: MacroSteps
     derived: Mapping[str, tuple[str, Conversion]] = field(default_factory=dict)  # connectors of systems: from what
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.arguments import by_name, is_number, is_whole
 from pliant.cosim.graph import PartGraph
+from pliant.cosim.limits import LONGEST
 from pliant.cosim.loops import HOW
 from pliant.cosim.part import Part, PartSettings
 from pliant.cosim.signals import Given
@@ -22,6 +23,7 @@ from pliant.solve.progress import Progress
 from pliant.solve.signals.given import read_inputs, typed_inputs
 from pliant.solve.signals.kinds import Declared
 
+ERRORS = ("extrapolation", "halving")
 SCHEMES = ("jacobi", "gauss-seidel")
 MOST_STEPS = 10**8
 PART_OPTIONS = ("method", "rtol", "atol", "at_jump", "parameters", "start_values", "options")
@@ -43,6 +45,9 @@ class CouplingRequest:
     timeout: float | None = None
     progress: bool | Callable[[Progress], object] | None = None
     watch: bool = True  # for growth that comes from the coupling alone
+    auto: bool = False  # macro steps by error; step is then the longest
+    macro_rtol: float = 1e-3
+    macro_error: str = "extrapolation"
 
     @property
     def n_steps(self) -> int:
@@ -54,11 +59,20 @@ class CouplingRequest:
         return self.stop if i >= self.n_steps else self.start + i * self.step
 
 
-def macro_step(step: Any) -> float:
-    """The step that must be given, because the coupling names none."""
+def macro_step(step: Any, start: Any, stop: Any) -> tuple[float, bool]:
+    """The step, and whether errors choose it: then it is the longest."""
     if step is None:
-        raise ArgumentError("the macro step is not known", hint="give step=, seconds between communication points")
-    return step  # type: ignore[no-any-return]
+        raise ArgumentError(
+            "the macro step is not known", hint='give step=, seconds between communication points, or step="auto"'
+        )
+    if isinstance(step, str):
+        if step != "auto":
+            raise ArgumentError(
+                f"step must be a finite number or 'auto', not {step!r}", hint='step="auto" chooses by error'
+            )
+        known = is_number(start) and is_number(stop)
+        return (abs(float(stop) - float(start)) * LONGEST if known else 1.0) or 1.0, True
+    return step, False
 
 
 def check_run(run: CouplingRequest) -> None:
@@ -88,6 +102,12 @@ def check_run(run: CouplingRequest) -> None:
         raise ArgumentError(
             f"step = {run.step:g} is below what time can resolve at t = {run.stop:g}", hint="a larger step"
         )
+    if not is_number(run.macro_rtol) or not 1e-10 <= run.macro_rtol <= 0.5:
+        raise ArgumentError(
+            f"macro_rtol must lie between 1e-10 and 0.5, not {run.macro_rtol!r}", hint="1e-3 suits most"
+        )
+    if run.macro_error not in ERRORS:
+        raise ArgumentError(f"macro_error must be {' or '.join(ERRORS)}, not {run.macro_error!r}", hint="leave it out")
     if run.scheme not in SCHEMES:
         raise ArgumentError(f"there is no scheme {run.scheme!r}", hint=f"use {' or '.join(SCHEMES)}")
     if not is_whole(run.extrapolation) or run.extrapolation not in (0, 1, 2):

@@ -28,6 +28,7 @@ from pliant.textfile import read_text
 
 SIMULATE = (
     "stop", "step", "start", "scheme", "extrapolation", "smooth", "at_jump", "rtol", "atol", "method", "options",
+    "macro_rtol", "macro_error",
     "loops", "order", "parallel", "points", "timeout", "watch", "parameters", "start_values",
 )  # fmt: skip
 OTHERS = ("parts", "connections", "inputs", "save", "plot", "outputs")

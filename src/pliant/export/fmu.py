@@ -143,7 +143,7 @@ def _portable(model: NumericModel, request: ExportRequest) -> Portable:
     found = model.portable(request.at_jump, method)
     if found is None:
         raise NotSupportedError(
-            f"{model.name} cannot be exported: only models from Modelica text can, and this one is a function",
+            f"{model.name} cannot be exported: only models from Modelica text can; this one is {model.described_as}",
             hint="write its equations in Modelica, and load them with pliant.load",
         )
     if found.model.struct.n_delays:
@@ -191,11 +191,12 @@ def write_fmu(content: FmuContent, text: str, sources: SourceSet, request: Expor
     members |= dict(content.files)
     members["documentation/index.html"] = page(content).encode()
     members["documentation/licenses/license.txt"] = LICENSE.encode()
-    _write(members, request.path)
+    write_archive(members, request.path)
     return request.path
 
 
-def _write(members: dict[str, bytes], path: Path) -> None:
+def write_archive(members: dict[str, bytes], path: Path) -> None:
+    """Write a zip archive, complete or not at all."""
     place: Path | None = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".fmu.tmp", delete=False) as stream:

@@ -11,6 +11,7 @@ Both share local partials, so the results share nodes with the expression itself
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pliant.expr.build import (
     add,
@@ -104,11 +105,27 @@ def partial(g: Graph, e: int, k: int) -> int:
         return div(g, node[2], norm) if k == 0 else neg(g, div(g, node[1], norm))
     if op == Op.TABLE:
         return g.intern((Op.TABLE, node[1], node[2] + 1, node[3]))
+    if op == Op.FOREIGN:
+        return _of_foreign(g, node, k)
     if op == Op.CALL:
         raise AssertionError("calls are expanded before they are differentiated")
     if len(node) == 2:
         return _of_unary(g, op, e, node[1])
     return const(g, 0.0)  # relations and logic
+
+
+def _of_foreign(g: Graph, node: tuple[Any, ...], k: int) -> int:
+    """By argument k: the declared derivative with the rate of this argument alone, else by differences."""
+    call, output, args = node[1], node[2], node[3:]
+    zero = const(g, 0.0)
+    if call.is_object or k in call.objects:
+        return zero
+    if call.derivative is None:
+        return g.intern((Op.FOREIGN, call.partial(k), output, *args))
+    if k not in call.differentiated:
+        return zero
+    rates = [_one(g) if place == k else zero for place in call.differentiated]
+    return g.intern((Op.FOREIGN, call.derivative, output, *args, *rates))
 
 
 CLOCK = -1  # number under which `gradient` gives the derivative by time

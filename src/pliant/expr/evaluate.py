@@ -10,6 +10,7 @@ from typing import Any
 
 from pliant.expr.build import BINARY, UNARY, operands, reachable, substitute, variables_of
 from pliant.expr.walk import memoised
+from pliant.foreign.evaluate import results
 from pliant.ir import Function, Graph, Kind, Op, Relation, ScalarModel, System, Table
 
 _FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
@@ -120,6 +121,9 @@ class _Evaluation:
             return table_value(self.tables[node[1]], node[2], at[node[3]])
         if op == Op.HOMOTOPY:
             return at[node[1]]
+        if op == Op.FOREIGN:
+            args = [at[a] for a in node[3:]]
+            return math.nan if any(map(math.isnan, args)) else results(node[1], args)[0][node[2]]
         if op == Op.CALL:
             return self.of([self.functions[node[1]].outputs[node[2]]], [at[a] for a in node[3:]])[0]
         try:

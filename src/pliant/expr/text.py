@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pliant.expr.build import reachable
-from pliant.ir import OP_NAME, Graph, Op, Relation
+from pliant.ir import OP_NAME, PLAIN, Graph, Op, Relation
 
 # (symbol, binding strength, strength wanted on the right): equal strength binds to the left
 _INFIX = {
@@ -70,8 +70,10 @@ def text(g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST, rel
         elif op == Op.TIME:
             parts[i] = ("time", ATOM)
         else:
-            first = 3 if op in (Op.CALL, Op.TABLE) else 1
+            first = 1 + PLAIN.get(op, 0)
             head = f"{OP_NAME[op]}{node[1]}" if first == 3 else OP_NAME[op]
+            if op == Op.FOREIGN:
+                head = node[1].signature.name
             parts[i] = (f"{head}({', '.join(inner(a, 0) for a in node[first:])})", ATOM)
         if len(parts[i][0]) > limit:
             parts[i] = ("...", ATOM)

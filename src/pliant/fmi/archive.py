@@ -55,13 +55,14 @@ class UnpackedFmu:
     def __init__(self, folder: Path, owned: OwnedFolder | None) -> None:
         self.folder = folder
         self._owned = owned
+        self._workplace: OwnedFolder | None = None
 
     @property
     def workplace(self) -> Path:
-        """A temporary folder for the folders of hosts."""
-        if self._owned is None:
-            self._owned = OwnedFolder()
-        return self._owned.path
+        """A temporary folder for the folders of hosts; what they write may be large."""
+        if self._workplace is None:
+            self._workplace = OwnedFolder()
+        return self._workplace.path
 
     @property
     def resources(self) -> Path:
@@ -70,8 +71,9 @@ class UnpackedFmu:
 
     def close(self) -> None:
         """Remove what was unpacked; a folder that was given stays."""
-        if self._owned is not None:
-            self._owned.close()
+        for one in (self._workplace, self._owned):
+            if one is not None:
+                one.close()
 
 
 class Archive:
@@ -114,8 +116,8 @@ class Archive:
             with open(self.path / name, "rb") as file:
                 yield cast(BinaryIO, file)
         else:
-            with self._opened() as archive:
-                yield cast(BinaryIO, _Counted(archive, self._entries[name], self.path))
+            with self._opened() as archive, _Counted(archive, self._entries[name], self.path) as counted:
+                yield cast(BinaryIO, counted)
 
     def extract(self, name: str, folder: Path) -> Path:
         """The path of one of its files: below ``folder`` where it has to be unpacked."""
@@ -211,8 +213,9 @@ class FmuArchive(Archive):
             return UnpackedFmu(self.path.resolve(), None)
         wanted = (*(f"binaries/{one}/" for one in folders_of(platform)), "resources/")
         chosen = {name: info for name, info in self._entries.items() if name == FILE or name.startswith(wanted)}
-        self._check_size(sum(info.file_size for info in chosen.values()))
-        owned = OwnedFolder()
+        size = sum(info.file_size for info in chosen.values())
+        self._check_size(size)
+        owned = OwnedFolder(size)
         try:
             with self._opened() as archive:
                 self._write(archive, chosen, str(owned.path))

@@ -30,6 +30,7 @@ from pliant.fmi.options import FmuOptions
 
 Rows = NDArray[np.int32]
 VECTORS = ("x", "u", "p", "y", "s")
+MOST_CATEGORIES = 1000  # of messages, that are asked for by name
 #: types that are not in any vector
 UNREAD = frozenset({"String", "Binary", "Clock"})
 #: type -> space of value references in FMI 2, above the references themselves
@@ -284,7 +285,13 @@ def host_table(layout: FmuLayout, options: FmuOptions, texts: tuple[str, ...], u
         | (binding.DIRECTIONAL if interface.directional_derivatives else 0)
         | (binding.ONCE if interface.once_per_process else 0)
     )
-    spoken = [binary, name, description.token, resources, *(one.name for one in description.categories)]
+    spoken = [
+        binary,
+        name,
+        description.token,
+        resources,
+        *(one.name for one in description.categories[:MOST_CATEGORIES]),
+    ]
     head = binding.FmuHeadStruct(
         version=description.major,
         kind=0 if interface.kind == "model-exchange" else 1,

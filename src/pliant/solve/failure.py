@@ -39,6 +39,9 @@ WHERE = {
 }
 
 
+EXTERNAL = "the external function "  # what the text of an error of one begins with
+EXTERNAL_HINT = "check what it is given: the text is its own"
+
 #: failures of the method rather than of the model
 STEPPING = (
     runtime.CONVERGENCE,
@@ -93,6 +96,9 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         return _output_error(sim, common)
     if status == runtime.MEMORY:
         return _memory_error(sim, common)
+    words = sim.model.error_text(sim.instance)
+    if status == runtime.NONFINITE and words.startswith(EXTERNAL):
+        return ModelEvaluationError(f"at t = {failure.t:.10g} {words}", hint=EXTERNAL_HINT, **common)
     if status == runtime.NONFINITE:
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
         return NonFiniteError(
@@ -115,7 +121,9 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         if failure.what == runtime.IN_EVENT:
             common["time"] = failure.t
         where = {runtime.IN_EVENT: "an event", runtime.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
-        hint = event_hint(words) or "check start values, parameters and inputs"
+        hint = event_hint(words) or (
+            EXTERNAL_HINT if words.startswith(EXTERNAL) else "check start values, parameters and inputs"
+        )
         error = ModelEvaluationError(
             f"the model {sim.model.name} refuses to evaluate {where} at t = {failure.t:.10g}: {words}",
             hint=hint,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: share of rtol * nominal that is the default absolute tolerance
 #: of a run, where neither the user nor the model says how long steps between communication points are
 COMMUNICATION_STEPS = 500
+MOST_STEPS = 1e12  # of fixed size: beyond, a step is mistyped
 ATOL_SHARE = 1e-2
 
 
@@ -188,8 +189,12 @@ def check_request(
     outputs: Sequence[str] | None,
     options: Mapping[str, Any] | SolverOptions | None,
     timeout: float | None,
+    declared: bool = True,
 ) -> Request:
-    """All arguments of simulate, or the first invalid one as an ArgumentError."""
+    """All arguments of simulate, or the first invalid one as an ArgumentError.
+
+    ``declared``: values of the model itself are checked against its ranges, too.
+    """
     first, last, _ = model.experiment
     start = _number("start", (first or 0.0) if start is None else start)
     stop = _number("stop", end_of_run(last if stop is None else stop))
@@ -211,6 +216,10 @@ def check_request(
         )
     if step is not None and not _number("step", step) > 0:
         raise ArgumentError(f"step must be positive, not {step:g}", hint="a time in seconds, e.g. step=1e-3")
+    if step is not None and stop - start > MOST_STEPS * step:
+        raise ArgumentError(
+            f"from {start:g} to {stop:g} there are more than {MOST_STEPS:g} steps of {step:g}", hint="a larger step"
+        )
     if method not in runtime.IMPLICIT and model.has_mass:
         raise ArgumentError(f"method {method!r} cannot handle a mass matrix", hint="use bdf, radau5, auto or lieuler")
     parameters, start_values = by_name("parameters", parameters), by_name("start_values", start_values)
@@ -226,6 +235,8 @@ def check_request(
     if checked.jacobian != "auto" and method in runtime.IMPLICIT:
         model.jacobian_source(checked.jacobian)
     chosen = check_parameters(model, parameters)
+    if declared:
+        model.check_declared(parameters, chosen)
     model = model.scaled_for(chosen)
     x, x_given, others_given = _start_values(model, start_values)
     return Request(
@@ -421,5 +432,4 @@ def check_parameters(model: NumericModel, given: Mapping[str, float]) -> Vector:
         is_boolean = _is_truth(value) and model.known.type(name) == "boolean"
         out[place] = number = _number(f"parameters[{name!r}]", value, is_boolean)
         model.check_parameter(name, number)
-    model.check_declared(given, out)
     return out

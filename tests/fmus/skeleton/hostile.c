@@ -1,5 +1,6 @@
 #include "hostile.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
@@ -190,6 +191,170 @@ static int leave_threads(fmu *m) {
     return FMU_OK;
 }
 
+static void tell_again(int number) {
+    (void)number;
+    fmu_say(talker, FMU_OK, "a timer that never ends");
+}
+
+static int start_timer(fmu *m) {
+    struct itimerval often = {{0, 200}, {0, 200}};
+    if (m == NULL) return FMU_OK;
+    m->logging = true;
+    talker = m;
+    signal(SIGALRM, tell_again);
+    setitimer(ITIMER_REAL, &often, NULL);
+    return FMU_OK;
+}
+
+static void *do_later(void *what) {
+    usleep(300);
+    if (what != NULL) raise(SIGSTOP);
+    return crash(NULL);
+}
+
+static int start_later(void *what) {
+    pthread_t thread;
+    int made = pthread_create(&thread, NULL, do_later, what);
+    if (what == NULL) pause();
+    return made == 0 ? FMU_OK : FMU_ERROR;
+}
+
+static int leave_orphan(void) {
+    static char *const none[] = {NULL}, *const words[] = {"sleep", "60", NULL};
+    int status;
+    pid_t first = fork();
+    if (first == 0) {
+        setsid();
+        if (fork() == 0) execve("/bin/sleep", words, none);
+        _exit(0);
+    }
+    if (first > 0) (void)waitpid(first, &status, 0);
+    return FMU_OK;
+}
+
+static int put_link(void) {
+    char here[4096], there[4200];
+    if (getcwd(here, sizeof here) == NULL) return FMU_ERROR;
+    snprintf(there, sizeof there, "%s.moved", here);
+    (void)!rename(here, there);
+    (void)!symlink("/usr", here);
+    return FMU_OK;
+}
+
+static int dig(void) {
+    for (int k = 0; k < 1200; k++)
+        if (mkdir("deeper-and-deeper", 0700) != 0 || chdir("deeper-and-deeper") != 0) return FMU_OK;
+    return FMU_OK;
+}
+
+static int litter(void) {
+    char name[40];
+    for (int k = 0; k < 200; k++) {
+        snprintf(name, sizeof name, "left-%d", k);
+        if (k % 4 == 0) (void)!mkdir(name, 0);
+        if (k % 4 == 1) (void)!mkfifo(name, 0);
+        if (k % 4 == 2) (void)!symlink("/etc", name);
+        if (k % 4 == 3) close(creat(name, 0));
+    }
+    (void)!mkdir("closed", 0700);
+    (void)!mkdir("closed/inside", 0700);
+    (void)!chmod("closed", 0);
+    (void)!chmod(".", 0);
+    return FMU_OK;
+}
+
+static int starve(void) {
+    struct rlimit none = {1, 1};
+    setrlimit(RLIMIT_AS, &none);
+    while (malloc(16) != NULL) {
+    }
+    return FMU_OK;
+}
+
+static int open_all(void) {
+    while (dup(1) >= 0) {
+    }
+    return FMU_OK;
+}
+
+static int fault_again(void) {
+    signal(SIGSEGV, ignore);
+    return crash(NULL) == NULL ? FMU_OK : FMU_ERROR;
+}
+
+static int say_widely(fmu *m) {
+    if (m == NULL) return FMU_OK;
+    m->logging = true;
+    fmu_say(m, FMU_OK, "%*d", 200000000, 1);
+    return FMU_OK;
+}
+
+static int end_group(void) {
+    signal(SIGTERM, SIG_DFL);
+    kill(0, SIGTERM);
+    pause();
+    return FMU_OK;
+}
+
+static int block_all(void) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    return crash(NULL) == NULL ? FMU_OK : FMU_ERROR;
+}
+
+static int print_much(void) {
+    static char block[1 << 20];
+    memset(block, 'x', sizeof block);
+    for (int k = 0; k < 1024; k++) {
+        (void)!write(1, block, sizeof block);
+        fwrite(block, 1, sizeof block, stderr);
+    }
+    return FMU_OK;
+}
+
+static int change_processor(void) {
+    feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW | FE_INEXACT);
+    fesetround(FE_UPWARD);
+#ifdef __SSE2__
+    __builtin_ia32_ldmxcsr(0x8040u |
+                           (__builtin_ia32_stmxcsr() & ~0x1f80u)); /* flushes small numbers, traps */
+#endif
+    return FMU_OK;
+}
+
+static int limit_time(void) {
+    volatile double sum = 0.0;
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CPU, &none);
+    for (;;) sum = sum + 1.0;
+    return FMU_OK;
+}
+
+static void *talk_until_cancelled(void *unused) {
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    return talk(unused);
+}
+
+static int cancel(fmu *m) {
+    pthread_t thread;
+    if (m == NULL) return FMU_OK;
+    m->logging = true;
+    talker = m;
+    for (int k = 0; k < 50; k++) {
+        if (pthread_create(&thread, NULL, talk_until_cancelled, NULL) != 0) break;
+        usleep(300);
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+    }
+    return FMU_OK;
+}
+
+static int remove_itself(void) {
+    (void)!system("rm -rf ../binaries ../resources ../modelDescription.xml");
+    return FMU_OK;
+}
+
 static void hang(void) {
     for (;;) pause();
 }
@@ -273,6 +438,48 @@ int hostile_act(fmu *m) {
         pthread_exit(NULL);
     case ACT_LEAVE:
         return !is_first() || atexit(hang) == 0 ? FMU_OK : FMU_ERROR;
+    case ACT_TIMER:
+        return is_first() ? start_timer(m) : FMU_OK;
+    case ACT_FREEZE:
+        return is_first() ? start_later(&talker) : FMU_OK;
+    case ACT_LATER:
+        return start_later(NULL);
+    case ACT_ORPHAN:
+        return is_first() ? leave_orphan() : FMU_OK;
+    case ACT_LINK:
+        return is_first() ? put_link() : FMU_OK;
+    case ACT_DEEP:
+        return is_first() ? dig() : FMU_OK;
+    case ACT_LITTER:
+        return is_first() ? litter() : FMU_OK;
+    case ACT_STARVE:
+        return is_first() ? starve() : FMU_OK;
+    case ACT_OPEN:
+        return is_first() ? open_all() : FMU_OK;
+    case ACT_FAULTS:
+        return fault_again();
+    case ACT_WIDE:
+        return is_first() ? say_widely(m) : FMU_OK;
+    case ACT_GROUP:
+        return end_group();
+    case ACT_BLOCK:
+        return block_all();
+    case ACT_GIGABYTE:
+        return is_first() ? print_much() : FMU_OK;
+    case ACT_TRAPS:
+        return change_processor();
+    case ACT_TIME:
+        return limit_time();
+    case ACT_CANCEL:
+        return is_first() ? cancel(m) : FMU_OK;
+    case ACT_UNLINK:
+        return is_first() ? remove_itself() : FMU_OK;
+    case ACT_PENDING:
+        return 5;
+    case ACT_ODD:
+        return 42;
+    case ACT_MINUS:
+        return -3;
     default:
         break;
     }
@@ -287,6 +494,14 @@ double hostile_number(double good) {
         return INFINITY;
     case ACT_NEGATIVE:
         return -good;
+    case ACT_NOISE:
+        return good + 1e-2 * ((double)rand() / RAND_MAX - 0.5);
+    case ACT_TINY:
+        return 1e-310;
+    case ACT_HUGE:
+        return 1e300;
+    case ACT_ZERO:
+        return -0.0;
     default:
         return good;
     }

@@ -36,31 +36,56 @@ enum {
     ACT_DISCARD,
     ACT_KILL,
     ACT_DIVIDE,
-    ACT_SLEEP,   /* hangs without using the processor */
-    ACT_PRINT,   /* more to stdout and stderr than a pipe holds */
-    ACT_READ,    /* waits for input */
-    ACT_CHILD,   /* leaves a process behind */
-    ACT_THREAD,  /* crashes in a thread of its own */
-    ACT_CLOSE,   /* closes descriptors that are not its own */
-    ACT_SIGNAL,  /* takes SIGSEGV and SIGTERM for itself */
-    ACT_DAEMON,  /* leaves a process behind that is in no group and has no parent of its own */
-    ACT_FORK,    /* goes on twice */
-    ACT_EXEC,    /* becomes another program */
-    ACT_STOP,    /* stops its process */
-    ACT_ALARM,   /* is killed by a timer of its own, some time later */
-    ACT_WRITE,   /* writes to descriptors that are not its own */
-    ACT_STATE,   /* locale, folder, rounding, umask, limits of the process */
-    ACT_FORMAT,  /* messages whose format, text or category is no good one */
-    ACT_THREADS, /* threads that never end, and talk */
-    ACT_JUMP,    /* jumps out of the call */
-    ACT_LEAVE,   /* makes the end of the process hang */
-    ACT_NAN,     /* numbers that the phase returns */
+    ACT_SLEEP,    /* hangs without using the processor */
+    ACT_PRINT,    /* more to stdout and stderr than a pipe holds */
+    ACT_READ,     /* waits for input */
+    ACT_CHILD,    /* leaves a process behind */
+    ACT_THREAD,   /* crashes in a thread of its own */
+    ACT_CLOSE,    /* closes descriptors that are not its own */
+    ACT_SIGNAL,   /* takes SIGSEGV and SIGTERM for itself */
+    ACT_DAEMON,   /* leaves a process behind that is in no group and has no parent of its own */
+    ACT_FORK,     /* goes on twice */
+    ACT_EXEC,     /* becomes another program */
+    ACT_STOP,     /* stops its process */
+    ACT_ALARM,    /* is killed by a timer of its own, some time later */
+    ACT_WRITE,    /* writes to descriptors that are not its own */
+    ACT_STATE,    /* locale, folder, rounding, umask, limits of the process */
+    ACT_FORMAT,   /* messages whose format, text or category is no good one */
+    ACT_THREADS,  /* threads that never end, and talk */
+    ACT_JUMP,     /* jumps out of the call */
+    ACT_LEAVE,    /* makes the end of the process hang */
+    ACT_TIMER,    /* says something in a handler of signals, again and again */
+    ACT_FREEZE,   /* its process is stopped later on, outside of a call */
+    ACT_LATER,    /* crashes later on, outside of a call */
+    ACT_ORPHAN,   /* leaves a process behind that has another group, no parent and no environment */
+    ACT_LINK,     /* puts a link where it works */
+    ACT_DEEP,     /* leaves folders deeper than paths may be */
+    ACT_LITTER,   /* leaves files without permissions, pipes and links */
+    ACT_STARVE,   /* leaves no memory for itself */
+    ACT_OPEN,     /* opens files until there are no more descriptors */
+    ACT_FAULTS,   /* a fault that its own handler does not mend */
+    ACT_WIDE,     /* a message that is very long */
+    ACT_GROUP,    /* ends its group of processes */
+    ACT_BLOCK,    /* blocks all signals, and crashes */
+    ACT_GIGABYTE, /* prints a gigabyte */
+    ACT_TRAPS,    /* traps, rounding and flushing of the processor */
+    ACT_TIME,     /* ends its process by a limit on its time */
+    ACT_CANCEL,   /* cancels a thread in the midst of a message */
+    ACT_UNLINK,   /* removes its own binary and its resources */
+    ACT_PENDING,  /* a status that is none of this call's */
+    ACT_ODD,      /* a status that does not exist */
+    ACT_MINUS,
+    ACT_NAN, /* numbers that the phase returns */
     ACT_INFINITE,
     ACT_NEGATIVE,
     ACT_AGAIN, /* event: never done */
     ACT_PAST,  /* event: the next event is before now */
     ACT_NOW,   /* event: the next event is now */
-    ACT_SOON   /* event: the next event is as soon as can be told apart */
+    ACT_SOON,  /* event: the next event is as soon as can be told apart */
+    ACT_NOISE, /* numbers that are others each time */
+    ACT_TINY,
+    ACT_HUGE,
+    ACT_ZERO /* with a sign */
 };
 
 /* One binary serves all: phase and act stand after a mark in its data, and the tests write them there. */

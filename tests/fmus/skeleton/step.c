@@ -138,5 +138,13 @@ int fmu_step(fmu *m, const char *call, double time, double step, fmu_stepped *ou
     out->reached = m->time;
     out->early = m->time < target && !out->terminate;
     if (!out->early && !out->terminate) m->time = out->reached = target;
+    if (HOSTILE_PHASE == PHASE_STEP && HOSTILE_ACT >= ACT_NAN && m->time >= HOSTILE_AFTER) {
+        out->early = true;
+        out->reached = HOSTILE_ACT == ACT_PAST   ? time - step
+                       : HOSTILE_ACT == ACT_NOW  ? time
+                       : HOSTILE_ACT == ACT_SOON ? nextafter(time, INFINITY)
+                                                 : hostile_number(target);
+        if (isfinite(out->reached)) m->time = out->reached;
+    }
     return status;
 }

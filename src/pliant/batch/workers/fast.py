@@ -94,6 +94,8 @@ class _Block:
             raise _NotThisWay  # inputs and parameters are no columns of rows
         if model.may_have_events and not isinstance(order.keep, tuple) and self.curves:
             raise _NotThisWay  # a Result has events
+        if model.has_checked_parameters({one.name for one in self.cases.places if one.kind == "parameter"}):
+            raise _NotThisWay
         if model.scales_follow_parameters and any(one.kind == "parameter" for one in self.cases.places):
             raise _NotThisWay
 

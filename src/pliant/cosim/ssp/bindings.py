@@ -97,6 +97,11 @@ def apply_bindings(root: SspNode) -> tuple[Assignments, list[Unused]]:
                 targets = targets_of(node, name)
                 if not targets:
                     unused.append(Unused(name, one.place if entry is None else entry.place))
+                if targets and one.other_line:
+                    raise one.place.refused(
+                        f"the set has two values of {one.name!r}; the other is in line {one.other_line}",
+                        hint="leave one of them",
+                    )
                 for target, variable in targets:
                     found.setdefault(target, {})[variable] = assigned(binding, one, entry, target, variable)
     return found, unused

@@ -112,6 +112,7 @@ class SspParameter:
     value: Value | tuple[Value, ...]
     place: SspPlace
     shape: tuple[int, ...] = ()
+    other_line: int = 0  # the set has this name twice, with another value
 
 
 @dataclass(frozen=True)

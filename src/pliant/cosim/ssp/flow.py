@@ -245,6 +245,9 @@ def _found(node: SspNode, name: str, connector: str, one: SspConnection, indices
         raise one.place.refused(
             f"the model of {name!r} has no variable {connector!r}", hint=suggestion(connector, child.variables.names())
         )
+    unknown = child.component is not None and child.variables is None and not child.element.connectors
+    if found is None and unknown:
+        return _End(child, connector, "unspecified", False, indices)
     if found is None and variable is None:
         raise one.place.refused(
             f"{name!r} has no connector {connector!r}", hint=suggestion(connector, child.element.connectors)

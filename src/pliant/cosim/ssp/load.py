@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from pliant.cosim.record import RunAbout
 from pliant.cosim.request import part_options
 from pliant.cosim.ssp.bindings import Assigned
 from pliant.cosim.ssp.content import FMU, MODELICA, SspDescription
-from pliant.cosim.ssp.flow import PARAMETERS, Way, element_name
+from pliant.cosim.ssp.flow import PARAMETERS, FlowPoint, Way, element_name
 from pliant.cosim.ssp.package import DEFAULT, FolderPackage, Package, UnpackFolder, open_package
 from pliant.cosim.ssp.read_description import IMPLEMENTATIONS, read_description
 from pliant.cosim.ssp.resolve import Resolved, resolve, with_values
 from pliant.cosim.ssp.signals import spread
 from pliant.cosim.ssp.tree import SspNode, TreeBuilder
 from pliant.cosim.ssp.variables import ComponentPorts, FmuPorts, ModelPorts
+from pliant.cosim.ssp.write import Interface
 from pliant.cosim.ssp.xml import refused
 from pliant.errors import ArgumentError, FmuError, ModelError, SspError
 from pliant.fmi.description import FmuExperiment
@@ -56,11 +58,14 @@ class SystemCoupling(LoadedCoupling):
             raise node.element.place.refused(
                 f"another component has the full name {name!r}, too", hint="give one of them another name"
             )
-        part = self._part(name, model)
-        self._graph.add(part, any_name=True)
         given: dict[str, dict[str, Any]] = {"parameters": {}, "start_values": {}}
         for variable, one in self._resolved.values[node].items():
             self._assign(node, variable, one, given)
+        numeric = getattr(model, "_numeric", model)
+        if isinstance(numeric, FmuModel):
+            shaped = numeric.shaped_for(given["parameters"])
+            model = model if shaped is numeric else shaped
+        self._graph.add(self._part(name, model), any_name=True)
         self._options[name] = part_options(name, {key: value for key, value in given.items() if value})
         self._models[name] = model
 
@@ -195,7 +200,37 @@ class SystemCoupling(LoadedCoupling):
             same = [way for way in ways if way.conversion.changes_nothing]
             if same:
                 derived[name] = (same[0].target.full, same[0].conversion)
-        return RunAbout(about.options, about.connections, about.communication, about.seconds, derived)
+        return replace(about, derived=derived)
+
+    def _interface(self) -> Interface:
+        found = self._resolved
+        inputs = [
+            (way.source.node.path, way.source, self._kind(way.source), way.target, way.conversion)
+            for ways in found.inputs.values()
+            for way in ways
+        ]
+        outputs = [
+            (way.target.node.path, way.target, self._kind(way.target), way.source, way.conversion)
+            for way in found.outputs.values()
+        ]
+        return Interface(
+            self._models,
+            self._options,
+            inputs=tuple(_leads(*one) for one in inputs),
+            outputs=tuple(_leads(*one) for one in outputs),
+            links=tuple((*_ends(way.source), *_ends(way.target), way.conversion) for way in found.links),
+            values=self._free,
+        )
+
+    @staticmethod
+    def _kind(point: FlowPoint) -> str:
+        return point.node.element.connectors[point.name].kind
+
+    def __enter__(self) -> SystemCoupling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the processes of FMUs and remove what was unpacked; it also happens at exit."""
@@ -203,6 +238,18 @@ class SystemCoupling(LoadedCoupling):
             if hasattr(model, "close"):
                 model.close()
         self._place.close()
+
+
+def _ends(point: FlowPoint) -> tuple[str, str]:
+    """Part and variable."""
+    return point.node.full, element_name(point.name, point.index)
+
+
+def _leads(
+    system: tuple[str, ...], connector: FlowPoint, kind: str, inside: FlowPoint, through: Conversion
+) -> tuple[tuple[str, ...], str, str, str, str, Conversion]:
+    part, variable = _ends(inside)
+    return system, element_name(connector.name, connector.index), kind, part, variable, through
 
 
 def as_python(one: Assigned) -> Any:
@@ -321,20 +368,17 @@ def variants(package: Package, options: FmuOptions) -> dict[str, str]:
 def load_ssp(path: Path, variant: str | None, options: Any, load: Load) -> Coupling:
     """Load an .ssp or .ssd."""
     checked, place = fmu_options(options), UnpackFolder()
-    packages: list[Package] = []
     try:
         package, name = find_description(path, variant, checked, place)
         loading = _Loading(load, checked, options)
         builder = TreeBuilder(checked, place, loading)
-        packages = builder.packages
         description, root = builder.build(package, name)
         return SystemCoupling(experiment_of(description), resolve(root), loading.models, place)
     except BaseException:
         place.close()
         raise
     finally:
-        for one in packages:
-            one.close()
+        place.close_files()
 
 
 def experiment_of(description: SspDescription) -> FmuExperiment:

@@ -120,6 +120,7 @@ class UnpackFolder:
     def __init__(self) -> None:
         self._owned: OwnedFolder | None = None
         self._count = 0
+        self.packages: list[Package] = []  # opened archives
 
     def new(self) -> Path:
         """A new folder."""
@@ -130,8 +131,15 @@ class UnpackFolder:
         found.mkdir(mode=0o700)
         return found
 
+    def close_files(self) -> None:
+        """Nothing is unpacked any more."""
+        for one in self.packages:
+            one.close()
+        self.packages.clear()
+
     def close(self) -> None:
         """Remove everything."""
+        self.close_files()
         if self._owned is not None:
             self._owned.close()
 
@@ -140,7 +148,9 @@ def open_package(path: Path, options: FmuOptions, place: UnpackFolder, label: st
     """An .ssp file, or the folder of an unpacked one."""
     if path.is_dir():
         return FolderPackage(path, label or str(path))
-    return ArchivePackage(path, label or str(path), options, place)
+    package = ArchivePackage(path, label or str(path), options, place)
+    place.packages.append(package)
+    return package
 
 
 def resolved(uri: str, folder: str, node: XmlNode) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from pliant.cosim.ssp.content import Connector, Dictionary, MappingEntry, ParameterSet, SspParameter, Value
@@ -29,11 +30,9 @@ def read_parameter_set(root: XmlNode) -> ParameterSet:
         if node.name != "ssv:Parameter":
             continue
         one = _parameter(node)
-        if one.name in values:
-            raise node.refused(
-                f"the set has two parameters of this name; the other is in line {values[one.name].place.line}",
-                hint="leave one of them",
-            )
+        before = values.get(one.name)
+        if before is not None and (before.other_line or (before.type, before.value) != (one.type, one.value)):
+            one = replace(one, other_line=before.place.line)
         values[one.name] = one
     return ParameterSet(root.text("name"), tuple(values.values()), read_scope(root))
 
@@ -109,7 +108,7 @@ def read_mapping(root: XmlNode) -> tuple[MappingEntry, ...]:
     found: dict[str, MappingEntry] = {}
     for node in root.all("ssm:MappingEntry"):
         one = MappingEntry(
-            node.required("source"),
+            _present(node, "source"),
             node.required("target"),
             place=place_of(node),
             suppress=node.truth("suppressUnitConversion"),
@@ -122,6 +121,11 @@ def read_mapping(root: XmlNode) -> tuple[MappingEntry, ...]:
             )
         found[one.target] = one
     return tuple(found.values())
+
+
+def _present(node: XmlNode, name: str) -> str:
+    """An attribute that must be there, but may be empty: then nothing has that name."""
+    return node.text(name) if name in node.attributes else node.required(name)
 
 
 def read_dictionary(root: XmlNode, name: str) -> Dictionary:

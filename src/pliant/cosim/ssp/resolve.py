@@ -23,7 +23,7 @@ from pliant.cosim.ssp.flow import (
 )
 from pliant.cosim.ssp.transform import Quantity
 from pliant.cosim.ssp.tree import SspNode
-from pliant.cosim.ssp.variables import ComponentPort
+from pliant.cosim.ssp.variables import ComponentPort, FmuPorts
 
 
 @dataclass
@@ -42,14 +42,20 @@ class Resolved:
 
 def resolve(root: SspNode) -> Resolved:
     """From the tree to its meaning."""
-    flow = read_flow(root)
     assignments, unused = apply_bindings(root)
+    for node, given in assignments.items():  # structural parameters change the sizes of arrays
+        if isinstance(node.variables, FmuPorts):
+            node.variables = node.variables.resized({name: one.value for name, one in given.items()})
+    flow = read_flow(root)
     components = [node for node in root.all() if node.component is not None]
     found = Resolved(root, components, unused=unused)
     for node in components:
         found.values[node] = dict(assignments.get(node, {}))
         for point in _targets(node, flow):
             _one_target(found, flow, assignments, point)
+    order = {id(edge.connection): k for k, edge in enumerate(flow.edges.values())}
+    for ways in (found.wires, found.links):  # as in the files
+        ways.sort(key=lambda way: order[id(way.edges[0].connection)])
     for node in root.all():
         if node.system is not None:
             for one in node.element.connectors.values():

@@ -23,7 +23,7 @@ FITS = {
     "enumeration": ("enumeration",),
 }
 #: source -> targets that take its values as they are
-LOSSLESS = {"integer": ("real",), "enumeration": ("integer",)}
+LOSSLESS = {"integer": ("real", "enumeration"), "enumeration": ("integer",)}
 
 
 @dataclass(frozen=True)

@@ -106,13 +106,11 @@ class TreeBuilder:
 
     def __init__(self, options: FmuOptions, place: UnpackFolder, opener: Opener) -> None:
         self.options, self.place, self.opener = options, place, opener
-        self.packages: list[Package] = []
         self.count = 0
 
     def build(self, package: Package, name: str) -> tuple[SspDescription, SspNode]:
         """The whole tree."""
         found = read_description(package, name, self.options)
-        self.packages.append(package)
         inside = _Inside(package, name, found, ((str(package.path), name, ""),))
         return found, self._node((), replace(found.system, name=""), None, inside)
 
@@ -158,7 +156,6 @@ class TreeBuilder:
             except KeyError:
                 raise element.place.refused(text, hint=NO_FILE) from None
             package = open_package(found, self.options, self.place, inside.package.described(file))
-            self.packages.append(package)
             return self._other_system(path, element, parent, inside, package, fragment or DEFAULT)
         node = self._node(path, element, parent, inside)
         try:

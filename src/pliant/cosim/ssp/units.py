@@ -50,4 +50,7 @@ def _base(unit: FmuUnit) -> str:
 
 
 def _plain(name: str) -> str:
+    name = name.strip()
+    if name.startswith("[") and name.endswith("]"):  # some tools write units in brackets
+        name = name[1:-1]
     return name.replace(" ", "").replace("*", ".")

@@ -24,6 +24,8 @@ from pliant.errors import FmuError
 PREFIX = "pliant-fmu"
 #: name of the environment variable by which processes that a host has started are found: the folder of the host
 MARK = "PLIANT_FMU_HOST"
+#: where temporary folders usually are, and where small ones are better off: nothing is written to disk
+USUAL, MEMORY, SMALL = "/tmp", "/dev/shm", 2**24
 ROUNDS = 10  # of looking for such processes
 _swept: set[str] = set()
 _numbers = itertools.count()
@@ -32,11 +34,14 @@ _numbers = itertools.count()
 class OwnedFolder:
     """A new folder that is removed by `close`, when nothing refers to it any more, or at exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int | None = None) -> None:
+        """``size``: bytes that will be in it; None: not known."""
         sweep()
         owner = os.getpid()
+        place = MEMORY if size is not None and fits_memory(size) else None
         try:
-            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"))
+            prefix = f"{PREFIX}-{_space()}-{owner}-{_started(owner) or 0}-"
+            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         except OSError as error:
             raise _no_place(error) from None
         self._finalizer = weakref.finalize(self, _remove, str(self.path), owner)
@@ -44,6 +49,19 @@ class OwnedFolder:
     def close(self) -> None:
         """Remove it now; more than once does no harm."""
         self._finalizer()
+
+
+def fits_memory(size: int) -> bool:
+    """May a small folder be one of the system's in memory, as long as nobody has chosen another place (TMPDIR)?"""
+    if size > SMALL or tempfile.gettempdir() != USUAL:
+        return False
+    try:
+        found = os.statvfs(MEMORY)
+    except (OSError, AttributeError):
+        return False
+    room = found.f_bavail * found.f_frsize
+    is_usable = not found.f_flag & getattr(os, "ST_NOEXEC", 0) and os.access(MEMORY, os.W_OK | os.X_OK)
+    return is_usable and room > 4 * SMALL + size
 
 
 class HostFolder:
@@ -77,20 +95,46 @@ def _remove(folder: str, owner: int) -> None:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder with all that is in it, also what was made unwritable; never follows links."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if os.path.isdir(folder):
-        for place, folders, _ in os.walk(folder):
-            for one in (place, *(os.path.join(place, name) for name in folders)):
-                if not os.path.islink(one):
-                    with suppress(OSError):
-                        os.chmod(one, 0o700)
+    """Remove a folder with all that is in it, also what was made unwritable or very deep; never follows links."""
+    with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
+    if os.path.islink(folder) or os.path.isfile(folder):  # something else was put in its place
+        with suppress(OSError):
+            os.unlink(folder)
+    elif os.path.isdir(folder):
+        _remove_flat(folder)
+
+
+def _remove_flat(folder: str) -> None:
+    """Folders inside are moved to the top until there is none: no path becomes too long."""
+    waiting, number, mark = [folder], itertools.count(), os.urandom(8).hex()
+    while waiting:
+        place = waiting.pop()
+        with suppress(OSError):
+            os.chmod(place, 0o700)
+            for one in list(os.scandir(place)):
+                if one.is_dir(follow_symlinks=False):
+                    with suppress(OSError):
+                        os.chmod(one.path, 0o700)
+                    moved = os.path.join(folder, f"{mark}-{next(number)}")
+                    os.rename(one.path, moved)
+                    waiting.append(moved)
+                else:
+                    os.unlink(one.path)
+        if place != folder:
+            with suppress(OSError):
+                os.rmdir(place)
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
 def sweep(again: bool = False) -> int:
     """Remove folders whose owners are gone; once in each process and temporary folder. Returns how many."""
     place = tempfile.gettempdir()
+    return sum(_sweep(one, again) for one in ((place, MEMORY) if place == USUAL else (place,)))
+
+
+def _sweep(place: str, again: bool) -> int:
     if place in _swept and not again:
         return 0
     _swept.add(place)

@@ -132,8 +132,12 @@ class FmuHost:
         return found
 
     def _wait(self, deadline: float | None) -> None:
-        """Until there is something to read; a call that takes too long is seen in the black box."""
-        since, seen, limit = 0.0, (-1, -1), self.settings.call_timeout
+        """Until there is something to read.
+
+        A call that takes too long is seen in the black box. Between calls the solver may compute as long as it likes:
+        there a host hangs that does not use the processor.
+        """
+        since, seen, limit = 0.0, (-1, -1, 0), self.settings.call_timeout
         while True:
             left = min(LOOK, limit / 4)
             if deadline is not None:
@@ -146,8 +150,9 @@ class FmuHost:
             now = time.perf_counter()
             if deadline is not None and now >= deadline:
                 raise TimeoutError
-            going = (self.box.call, self.box.count)
-            if going != seen or going[0] <= 0:
+            call, count = self.box.call, self.box.count
+            going = (call, count, self.process.used if call <= 0 else 0)
+            if going != seen:
                 since, seen = now, going
             elif now - since > limit:
                 raise TimeoutError
@@ -294,7 +299,8 @@ class FmuHost:
         if over:
             words, hint = "the time-out of the run ran out", "a larger timeout="
         else:
-            words = f"the call took longer than {self.settings.call_timeout:g} s"
+            stands = "the call took longer than" if self.box.call > 0 else "its process has stood still for"
+            words = f"{stands} {self.settings.call_timeout:g} s"
             hint = (
                 f"options={{'call_timeout': {10 * self.settings.call_timeout:g}}} of pliant.load, if it needs so long"
             )
@@ -309,10 +315,13 @@ class FmuHost:
     def _discard(self) -> None:
         self.closed = True
         self.box = binding.BlackBoxStruct.from_buffer_copy(self.process.box)  # the memory itself goes
-        left = self.process.code is not None or self.process.has_children
+        below = self.process.descendants if self.process.code is None else None
         self.process.close()
         if self.process.owner == os.getpid():
-            if left:  # a process of the FMU may have left the group of the host
+            for pid in below or ():
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            if below is None or below:  # a process of the FMU may have left the group of the host
                 end_marked(self.folder.path)
             self.folder.close()
 

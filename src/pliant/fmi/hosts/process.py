@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -136,16 +137,28 @@ class HostProcess:
                 os.kill(self.pid, signal.SIGKILL)
 
     @property
-    def has_children(self) -> bool:
-        """Has it started processes that have not ended? Those whose own parents are gone are its children, too."""
+    def used(self) -> int:
+        """Processor time that it has used, in ticks of the system."""
         try:
-            for task in os.listdir(f"/proc/{self.pid}/task"):
-                with open(f"/proc/{self.pid}/task/{task}/children", "rb") as file:
-                    if file.read(1):
-                        return True
-        except OSError:  # it is gone, or this system does not tell
-            return True
-        return False
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+            return int(fields[11]) + int(fields[12])
+        except (OSError, IndexError, ValueError):  # this system does not tell: it is taken to compute
+            return time.monotonic_ns()
+
+    @property
+    def descendants(self) -> list[int] | None:
+        """Processes below it; those whose own parents are gone are its children. None: not known."""
+        found = [self.pid]
+        for one in found:  # it grows
+            try:
+                for task in os.listdir(f"/proc/{one}/task"):
+                    with open(f"/proc/{one}/task/{task}/children", "rb") as file:
+                        found += [int(child) for child in file.read().split()]
+            except OSError:  # it is gone, or this system does not tell
+                if one == self.pid:
+                    return None
+        return found[1:]
 
     def wait(self, seconds: float = WAIT) -> int | None:
         """The code of its end, negative for a signal; None: it has not ended."""

@@ -120,10 +120,7 @@ class Variables2(VariableReader):
 
     def _start(self, text: str, type_: str) -> Any:
         if type_ == "Float64" and text:
-            try:
-                return float(text)
-            except ValueError:
-                return as_float(text, "start", self._place(), self._line)
+            return as_float(text, "start", self._place, self._line)
         if not text and type_ != "String":
             return self._empty_start()
         return as_start(text, type_, self._place(), self._line)

@@ -27,6 +27,9 @@ LIMITS = {
     "UInt64": (0, 2**64 - 1),
     "Enumeration": (-(2**63), 2**63 - 1),
 }
+#: tolerances and increments are taken from nominal values: beyond these they would mean nothing (as in fmu_model.c)
+SMALLEST_NOMINAL, LARGEST_NOMINAL = 1e-50, 1e50
+MUST = f"must be positive, between {SMALLEST_NOMINAL:g} and {LARGEST_NOMINAL:g}"
 REPAIR = "correct the attribute in modelDescription.xml, or ask the maker of the FMU"
 
 
@@ -58,27 +61,33 @@ class Findings:
 # --------------------------------------------------------------------------------------------------------- one value
 
 
-def as_float(text: str, attribute: str, element: str, line: int) -> float:
+def as_float(text: str, attribute: str, element: str | Callable[[], str], line: int) -> float:
     """A number of XML Schema; also INF, -INF and NaN."""
     try:
-        if "_" in text:
+        if "_" in text or not text.isascii():  # Python takes more than XML
             raise ValueError
-        return float(text)
+        value = float(text)
+        if math.isinf(value) and text.rstrip()[-1].isdigit():
+            raise ValueError
+        return value
     except ValueError:
         raise refused(
-            f"{attribute}={shortened(text)!r} is no number", element=element, line=line, hint=REPAIR
+            f"{attribute}={shortened(text)!r} is no number, or too large for one",
+            element=element if isinstance(element, str) else element(),
+            line=line,
+            hint=REPAIR,
         ) from None
 
 
 def as_int(text: str, attribute: str, element: str, line: int) -> int:
     """A whole number; also one written as 2.0."""
     try:
-        if "_" in text or len(text) > 400:
+        if "_" in text or len(text) > 400 or not text.isascii():
             raise ValueError
         return int(text)
     except ValueError:
         try:
-            number = math.nan if "_" in text else float(text)
+            number = math.nan if "_" in text or not text.isascii() else float(text)
         except ValueError:
             number = math.nan
         if math.isfinite(number) and number == int(number):
@@ -290,11 +299,11 @@ def checked_range(
     if low is not None and high is not None and low > high:
         warn("min is larger than max", f"min={low} is larger than max={high}; both are ignored")
         low = high = None
-    if nominal is not None and (nominal <= 0 or not math.isfinite(nominal)):
-        repaired = abs(nominal) if nominal < 0 and math.isfinite(nominal) else None
+    if nominal is not None and not SMALLEST_NOMINAL <= nominal <= LARGEST_NOMINAL:
+        repaired = -nominal if SMALLEST_NOMINAL <= -nominal <= LARGEST_NOMINAL else None
         warn(
-            "nominal is not a positive number",
-            f"nominal={nominal:g} must be positive; taken as {1.0 if repaired is None else repaired:g}",
+            "nominal is not a positive number of a possible size",
+            f"nominal={nominal:g} {MUST}; taken as {1.0 if repaired is None else repaired:g}",
         )
         nominal = repaired
     for value in start if isinstance(start, tuple) else (start,):

@@ -272,10 +272,12 @@ class FlatExternal:
     language: str = "C"
     arguments: tuple[int, ...] = ()
     result: int = NONE  # an expression in locals that the call sets
+    sizes: frozenset[int] = frozenset()  # places of arguments that are size(...)
     include: str = ""
-    include_directory: str = ""
+    include_folder: str = ""  # folders are paths
     libraries: tuple[str, ...] = ()
-    library_directory: str = ""
+    library_folder: str = ""
+    source_folder: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

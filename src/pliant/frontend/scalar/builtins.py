@@ -249,7 +249,7 @@ def _left_over(g: Graph, of: tuple[int, int], multiple: int, sides: tuple[int, .
     A floor that events set is that of the other side of a whole number up to the event, by rounding or by a little
     more (events.py). What is left over must not leave its range for that, nor reach the end that it never has: another
     mod, or a relation, would turn there. Negative numbers do not reach 0 for the same reason: floor(0) is not that of
-    the numbers below. They keep clear of it by ``room``, a share of y; 0 for an x that changes at events only, which may
+    the numbers below. They keep clear of it by ``room``, a share of y; 0 for an x that changes at events only and may
     rest on a multiple.
     """
     x, y = of

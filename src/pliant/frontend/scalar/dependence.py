@@ -5,7 +5,7 @@ Kept as one integer per node and extended when asked, so that a whole model cost
 
 from __future__ import annotations
 
-from pliant.ir import Graph, Kind, Op, Variable
+from pliant.ir import PLAIN, Graph, Kind, Op, Variable
 
 TIME = 1
 UNKNOWN = 2  # unknowns, derivatives, inputs: they move continuously
@@ -45,7 +45,7 @@ class Masks:
             op = node[0]
             if op > Op.ARG:
                 mask = 0
-                for operand in node[3:] if op in (Op.CALL, Op.TABLE) else node[1:]:
+                for operand in node[1 + PLAIN.get(op, 0) :]:
                     mask |= known[operand]
             elif op == Op.VAR:
                 mask = _OF_KIND[variables[node[1]].kind]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, apply, binary, choose, const, div, mul, sub, value_of
 from pliant.frontend.flat.expressions import NONE
-from pliant.frontend.flat.model import FlatObject, FlatTable
+from pliant.frontend.flat.model import FlatExternal, FlatObject, FlatTable
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tables import CONSTANT, LINEAR, PERIODIC, make_table
@@ -33,6 +33,16 @@ class Externals:
         self.objects = {one.handle: one for one in run.tape.flat.objects if one.table is not None}
         self.tables: list[Table] = []
         self.numbers: dict[tuple[int, int], int] = {}
+
+    def knows(self, external: FlatExternal) -> bool:
+        """A function of a table whose data are known."""
+        if not external.symbol.startswith(PREFIX) or not external.arguments:
+            return False
+        if not external.include_folder:
+            return True
+        handle = self.run.value(external.arguments[0])
+        known = value_of(self.g, handle) if isinstance(handle, int) else None
+        return known is not None and round(known) in self.objects
 
     def __call__(self, symbol: str, name: str, args: list[Value]) -> Value:
         """Value of a call."""

@@ -5,12 +5,13 @@ function with a usable ``derivative`` annotation stays a call when its arguments
 simpler equations from the annotation than from the body. It then has an entry of scalar outputs over scalar
 arguments; arguments that are not Real are part of the entry.
 
-External C functions cannot be inlined; the tables of the Standard Library are known, others are refused by name.
+External C functions cannot be inlined: tables of the Standard Library whose data are known are evaluated here, others
+are called (foreign.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
@@ -20,13 +21,14 @@ from pliant.frontend.flat.expressions import LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatWhile
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
+from pliant.frontend.scalar.externals import Externals
+from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 
 MAX_DEPTH = 60
-External = Callable[[str, str, list[Value]], Value]
 
 
 class _Body(BodyRunner):
@@ -58,8 +60,9 @@ class _Body(BodyRunner):
 class Calls:
     """Inlines functions or makes entries for them."""
 
-    def __init__(self, run: Interpreter, external: External) -> None:
+    def __init__(self, run: Interpreter, external: Externals) -> None:
         self.run, self.g, self.external = run, run.g, external
+        self.foreign = ForeignCalls(run, self)
         self.flat, self.functions = run.tape.flat, run.tape.flat.functions
         self.entries: list[Function] = []
         self.numbers: dict[tuple[object, ...], tuple[int, list[Value]]] = {}
@@ -71,7 +74,7 @@ class Calls:
     def __call__(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs of a call."""
         own = self.functions[function]
-        if own.derivatives and own.external is None and not self.building and self._moves(args):
+        if own.derivatives and not self.building and self._moves(args):
             for chosen, derivative in enumerate(sorted(own.derivatives, key=lambda d: d.priority)):
                 if self._is_usable(function, derivative, args):
                     return self._keep(function, chosen, derivative, args)
@@ -99,8 +102,11 @@ class Calls:
         self.active.add(function)
         try:
             if own.external is not None:
-                given = [run.value(e) for e in own.external.arguments]
-                return [self.external(own.external.symbol, own.name, given)]
+                if self.external.knows(own.external):
+                    given = [run.value(e) for e in own.external.arguments]
+                    return [self.external(own.external.symbol, own.name, given)]
+                self._begin(function)
+                return self.foreign(function, args)
             self._begin(function)
             _Body(self, function).items(own.body)
             outputs = range(own.n_inputs, own.n_inputs + own.n_outputs)
@@ -169,8 +175,6 @@ class Calls:
 
     def _is_usable(self, function: int, derivative: DerivativeRule, args: list[Value]) -> bool:
         """The annotation fits: constant where it says zero derivative, not Real only where constant."""
-        if self.functions[derivative.function].external is not None:
-            return False
         for k, (arg, says) in enumerate(zip(args, derivative.inputs, strict=True)):
             if isinstance(arg, str):
                 continue
@@ -240,8 +244,7 @@ class Calls:
         own = self.functions[target]
         following = None
         for each in sorted(own.derivatives, key=lambda d: d.priority):
-            usable = self.functions[each.function].external is None
-            if following is None and usable and self._differentiated(target, each) is not None:
+            if following is None and self._differentiated(target, each) is not None:
                 following = each
         derived, _ = self._entry(target, -1, following, args)
         differentiated = tuple(offsets[k] + i for k in positions for i in range(len(scalars(inner[k]))))

@@ -44,6 +44,7 @@ class Interpreter:
         self.numeric: Callable[[int, str], float]
         self.relations: list[Relation] = []
         self.relation_numbers: dict[tuple[int, int, bool], int] = {}
+        self.acting = False  # True: in the statements of a when-clause
         self.events = True  # False: relations stay plain, as in assertions
         self.deciding = False  # True: conditions of parameters are decided now, and the parameters keep their values
         self.guarded = 0  # how many conditions stand around that are not known
@@ -228,6 +229,8 @@ class Interpreter:
         mask = self.masks.of(a) | self.masks.of(b)
         if not mask & (TIME | UNKNOWN) or number in self.tape.quiet or self.tape.depends[number] & FUNCTION_BIT:
             return plain
+        if self.acting and self.tape.is_held(number):
+            return plain  # what a statement before has set: nothing to wait for until the clause acts
         return self.event(a, b, op == Op.LT, self.tape.spans[number])
 
     def event(self, a: int, b: int, strict: bool, span: Span | None) -> int:

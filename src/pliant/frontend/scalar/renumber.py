@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from pliant.expr.build import substitute
-from pliant.ir import Equation, Graph, Kind, Op, Relation, System, renewed
+from pliant.ir import PLAIN, Equation, Graph, Kind, Op, Relation, System, renewed
 
 
 def marked(g: Graph, relations: list[Relation], roots: Iterable[int]) -> bytearray:
@@ -26,7 +26,7 @@ def marked(g: Graph, relations: list[Relation], roots: Iterable[int]) -> bytearr
         node = nodes[number]
         op = node[0]
         if op > Op.ARG:
-            for operand in node[3:] if op in (Op.CALL, Op.TABLE) else node[1:]:
+            for operand in node[1 + PLAIN.get(op, 0) :]:
                 marks[operand] = 1
         elif op == Op.REL:
             relation = relations[node[1]]

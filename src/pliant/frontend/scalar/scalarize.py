@@ -113,6 +113,8 @@ class _Builder:
         self.sections = AlgorithmSections(self.discretes, self.events)
         self.externals = Externals(run, self.symbols)
         self.calls = Calls(run, self.externals)
+        self.symbols.objects = self.calls.foreign.object
+        self.calls.foreign.is_before = lambda: bool(self.symbols.being_evaluated)
         self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric

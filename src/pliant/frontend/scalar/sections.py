@@ -58,9 +58,9 @@ class SectionRunner(BodyRunner):
         for branch in item.branches:
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
-            self.in_when = True
+            self.in_when = self.run.acting = True
             results.append((rises, self.after(branch.body, before, active)))
-            self.in_when = False
+            self.in_when = self.run.acting = False
             none = logical_and(g, none, logical_not(g, rises))
         found = before
         for rises, other in reversed(results):

@@ -11,7 +11,7 @@ folded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -75,6 +75,7 @@ class Symbols:
         self.fixed: dict[str, str] = {}
         self.refusals: list[Refusal] = []
         self.notes: list[str] = []
+        self.objects: Callable[[int], Value] | None = None  # what a variable holds that is an external object
 
     # --------------------------------------------------------------------------------------- declaration
 
@@ -83,8 +84,8 @@ class Symbols:
         return self.flat[position].type.shape  # type: ignore[return-value]  # sizes of variables are known
 
     def is_text(self, position: int) -> bool:
-        """Strings are no variables of the system."""
-        return self.flat[position].type.base is BaseType.STRING
+        """Strings are no variables of the system, nor are external objects."""
+        return self.flat[position].type.base in (BaseType.STRING, BaseType.OBJECT)
 
     def declare(self) -> None:
         """Numbers for everything but strings and discrete variables."""
@@ -289,7 +290,9 @@ class Symbols:
                 self.run.deciding = False
 
     def _evaluate_once(self, position: int) -> None:
-        if self.is_text(position):
+        if self.flat[position].type.base is BaseType.OBJECT and self.objects is not None:
+            self.cache[position] = self.objects(position)
+        elif self.is_text(position):
             source = self._source(position)
             self.cache[position] = "" if source is None else self.run.value(source)
         else:

@@ -51,6 +51,7 @@ def check_size(model: NumericModel, request: PlanRequest) -> None:
             hint="options={'search': 'full'} writes the step with all entries",
         )
     model.check_runnable()
+    model.check_portable("real-time code")
 
 
 def traces(

@@ -18,6 +18,8 @@ from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
 from pliant.expr.evaluate import evaluate, parameter_values
 from pliant.expr.signed import signed_variable
+from pliant.foreign.library import folder as foreign_folder
+from pliant.foreign.library import foreign_library
 from pliant.ir import Graph, Kind, Op, ScalarModel, Variable
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
@@ -77,14 +79,21 @@ class GeneratedModel(NativeModel):
     def compile(cls, generated: Generated, digest: str, stem: str = "") -> GeneratedModel:
         """Compile the C text of a model and load it; ``stem``: what the cache called it once."""
         system = generated.program.sorted.system
+        external = foreign_library(generated.foreign) if generated.foreign else None
         library = load_kept(stem) if stem else None
         if library is None:
-            found = load_text(generated.text, system.name, include=[runtime_folder() / "include"])
+            include = [runtime_folder() / "include", *([foreign_folder()] if external is not None else [])]
+            link = external.link if external is not None else []
+            found = load_text(generated.text, system.name, include=include, link=link)
             library, stem = found.library, found.stem
         struct = runtime.ModelStruct.in_dll(library, "pliant_model")
         check_struct(struct, system.name)
         model = cls(
-            struct, name=system.name, digest=digest, names=names_from(generated, _root_names(struct)), keep=(library,)
+            struct,
+            name=system.name,
+            digest=digest,
+            names=names_from(generated, _root_names(struct)),
+            keep=(library, external),
         )
         model.generated, model.stem = generated, stem
         model.initial = binding_start.InitialStruct.from_address(struct.initial)
@@ -275,6 +284,7 @@ class GeneratedModel(NativeModel):
     def portable(self, at_jump: str, method: str) -> Portable:
         """With Taylor coefficients where a solver with this method would be given them."""
         self.check_runnable()
+        self.check_portable("an FMU")
         wanted = bool(self.names.u) and self.in_form("ode").for_correction(at_jump, method).has_taylor
         generated = generate(self.generated.program.sorted, "ode", taylor=wanted, tangents=True, dependents=True)
         model = GeneratedModel.compile(generated, self.digest)
@@ -282,6 +292,15 @@ class GeneratedModel(NativeModel):
         fixed = runtime.int8_at(flags, model.n_x).tolist() if flags and model.n_x else [0] * model.n_x
         dependents = tuple(variables[v].name for v in generated.dependents)
         return Portable(model, model.equations, dependents, tuple(map(bool, fixed)))
+
+    def check_portable(self, what: str) -> None:
+        """External functions run in this process only."""
+        if self.generated.foreign:
+            names = ", ".join(f"`{one.name}`" for one in self.generated.foreign[:5])
+            raise NotSupportedError(
+                f"{self.name} calls external functions ({names}), which cannot be a part of {what}",
+                hint="replace them by functions written in Modelica, or by tables whose data are in the model",
+            )
 
     def scaled_for(self, parameters: Vector) -> GeneratedModel:
         """With nominal values, bounds and start values that follow the parameters of a run."""
@@ -343,6 +362,11 @@ class GeneratedModel(NativeModel):
     def check_declared(self, given: Collection[str], parameters: Vector) -> None:
         """Values of the model itself, also those that follow from what is given."""
         self.declared_ranges.check(given, parameters)
+
+    def has_checked_parameters(self, names: Collection[str]) -> bool:
+        """Where others with ranges follow from them, or the model's own values are not in their ranges."""
+        ranges = self.declared_ranges
+        return bool(ranges.usual) or not ranges.sources.isdisjoint(names)
 
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Values of everything constant: parameters, and variables that equal a constant."""

@@ -359,6 +359,9 @@ class NumericModel(ABC):
     def check_runnable(self) -> None:  # noqa: B027 (most models have nothing to say)
         """Raise where the model can be read but not simulated."""
 
+    def check_portable(self, what: str) -> None:  # noqa: B027 (most models have nothing of the kind)
+        """Raise where something of the model exists in this process only: it cannot be a part of ``what``."""
+
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Everything that stays constant in a simulation with these parameters, by name."""
         return dict(zip(self.names.p, parameters.tolist(), strict=True))
@@ -395,6 +398,10 @@ class NumericModel(ABC):
 
     def check_declared(self, given: Collection[str], parameters: Vector) -> None:  # noqa: B027 (most declare no ranges)
         """Refuse values that the model itself gives its parameters, against their own ranges."""
+
+    def has_checked_parameters(self, names: Collection[str]) -> bool:
+        """Must `check_declared` look at each run in which these parameters have other values?"""
+        return False
 
     def start_place(self, name: str) -> tuple[int, int]:
         """(place in x, sign) of a variable whose start value may be set."""

@@ -462,6 +462,11 @@ class Result(Stamped):
 
         return html_table(self, list(self._columns), self._span_text())
 
+    @property
+    def explainable(self) -> bool:
+        """Is there a record of the run, for :meth:`explain`?"""
+        return self._explained is not None or self.record is not None
+
     def explain(self) -> Explanation:
         """Why the run was slow: what limited its steps, what failed, what is suspicious, by name and with advice.
 
@@ -476,7 +481,7 @@ class Result(Stamped):
             return self._explained
         if self.record is None:
             raise ArgumentError(
-                "this result holds no record of its run: it was read from a file, or comes from a coupling",
+                "this result holds no record of its run: it was read from a file",
                 hint="call explain() on what model.simulate returns",
             )
         return explain(self.record(self))

@@ -33,6 +33,9 @@ WORDS = {
 }
 
 
+ASSERTED = "assertion failed: "  # as messages of generated code begin (cfile.py)
+
+
 @by_keyword_class
 @dataclass
 class Start(AsDict):
@@ -105,6 +108,10 @@ class GeneratedStart(StartSearch):
         if variable.type != "real" and value != round(value):
             told = f"the start value of {variable.name} cannot be {value:g}: it is no Real variable"
             raise ArgumentError(told, hint="a whole number")
+        highest = {"boolean": 1, "enumeration": len(variable.literals)}.get(variable.type)
+        if highest is not None and not int(variable.type == "enumeration") <= value <= highest:
+            told = f"the start value of {variable.name} cannot be {value:g}: it is of type {variable.type}"
+            raise ArgumentError(told, hint="True or False" if highest == 1 else f"1 to {highest}")
 
     # ------------------------------------------------------------------ names
 
@@ -148,6 +155,13 @@ class GeneratedStart(StartSearch):
         why = self._residuals() if failure.what == binding_start.RESIDUAL else WORDS.get(failure.what, "")
         words = failure.words.decode(errors="replace")
         why = words or why or runtime.status_text(failure.status)
+        if words in self.model.known.assertions or words.startswith(ASSERTED):
+            error = InitialValueError(
+                f"{name}: at the start, t = {self.sim.request.start:g}: {words}",
+                hint="change start values, parameters or inputs to what the model allows",
+            )
+            error.span = self.model.known.assertions.get(words)
+            return error
         return InitialValueError(
             f"{name}: no consistent start values at t = {self.sim.request.start:g}: {why}{self._loop_residuals()}",
             hint=self._hint(why),

@@ -32,6 +32,7 @@ from pliant.frontend.modelica.scopes.program import Found
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.calls import OPERATORS
 from pliant.frontend.modelica.values.data import FunctionValue, NotKnown
+from pliant.frontend.modelica.values.resources import LOAD_RESOURCE
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
@@ -97,6 +98,10 @@ class CallTranslator:
                 if not node.arguments
                 else self._to_enumeration(cls, node, context)
             )
+        if cls.name in LOAD_RESOURCE:
+            value = self.out.values.tried(node, context.scope, "the name of a file", context.known)
+            if isinstance(value, str):
+                return self.out.literal(value, node)
         args, named = self._arguments(node, context)
         return self.invoke(cls, args, named, node, context, is_whole=is_whole)
 

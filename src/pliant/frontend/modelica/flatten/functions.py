@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
-from pliant.frontend.flat.expressions import NONE, FlatRecord, LocalRef
+from pliant.frontend.flat.expressions import NONE, FlatBuiltin, FlatRecord, LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction, FlatItem, FlatLocal, InverseRule
-from pliant.frontend.flat.types import BaseType, Shape, Type, Variability
+from pliant.frontend.flat.types import INTEGER, BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.inst import Var
@@ -20,6 +20,7 @@ from pliant.frontend.modelica.problems import problem, unsupported
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import FunctionValue, NotKnown
+from pliant.frontend.modelica.values.resources import annotated
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
@@ -430,38 +431,44 @@ class Functions:
     def _external(self, cls: ClassUse, external: tree.External, context: Context) -> FlatExternal:
         function = context.function
         assert function is not None
-        symbol = external.function or cls.core.entry.name
-        names = self.input_names(cls)
-        given = external.arguments
         result = NONE if external.output is None else self.out.expr(external.output, context)
-        if not external.function and not given:
-            outputs = [n for n in function.locals if n not in names]
-            arguments = tuple(self.builder.add(LocalRef(function.number, function.locals[n])) for n in names)
-            if len(outputs) == 1 and result == NONE:
-                result = self.builder.add(LocalRef(function.number, function.locals[outputs[0]]))
-        else:
-            arguments = tuple(self.out.expr(one, context) for one in given)
-        found = {"Include": "", "IncludeDirectory": "", "LibraryDirectory": ""}
-        libraries: tuple[str, ...] = ()
-        if external.annotation is not None:
-            for key in found:
-                one = external.annotation.find(key)
-                if one is not None and isinstance(one.value, tree.StringLiteral):
-                    found[key] = one.value.value
-            library = external.annotation.find("Library")
-            if library is not None and library.value is not None:
-                items = library.value.elements if isinstance(library.value, tree.ArrayConstructor) else (library.value,)
-                libraries = tuple(one.value for one in items if isinstance(one, tree.StringLiteral))
+        arguments: list[int] = []
+        sizes: set[int] = set()
+        for one in external.arguments:
+            if isinstance(one, tree.Call) and one.function.names == ("size",):
+                sizes.add(len(arguments))
+            arguments.append(self.out.expr(one, context))
+        if not external.function and not external.arguments:
+            result = self._implicit(cls, function, arguments, sizes, result)
         return FlatExternal(
-            symbol,
+            external.function or cls.core.entry.name,
             external.language,
-            arguments,
+            tuple(arguments),
             result,
-            found["Include"],
-            found["IncludeDirectory"],
-            libraries,
-            found["LibraryDirectory"],
+            frozenset(sizes),
+            **annotated(self.out.values, cls, external, context.scope),
         )
+
+    def _implicit(
+        self, cls: ClassUse, function: FunctionContext, arguments: list[int], sizes: set[int], result: int
+    ) -> int:
+        """No call is written: all variables in their order, arrays with their sizes; a single output is the result."""
+        elements = cls.core.table.elements
+        names = [n for n in elements if n in function.locals and cls.core.causality_of(n) in ("input", "output")]
+        outputs = [n for n in names if cls.core.causality_of(n) == "output"]
+        if len(outputs) == 1 and result == NONE:
+            single = self.builder.add(LocalRef(function.number, function.locals[outputs[0]]))
+            if not self.out.type(single).shape:
+                result = single
+                names.remove(outputs[0])
+        for name in names:
+            e = self.builder.add(LocalRef(function.number, function.locals[name]))
+            arguments.append(e)
+            for axis in range(len(self.out.type(e).shape)):
+                sizes.add(len(arguments))
+                place = self.builder.literal(axis + 1, None, INTEGER)
+                arguments.append(self.builder.add(FlatBuiltin("size", (e, place)), None, INTEGER))
+        return result
 
     # -------------------------------------------------------------------------------------------------- annotations
 

@@ -106,6 +106,8 @@ class Variables:
         variability = Variability(var.variability)
         if variability is Variability.CONTINUOUS and of.base is not BaseType.REAL:
             variability = Variability.DISCRETE
+        if of.base is BaseType.OBJECT:
+            variability = Variability.PARAMETER
         at_top = var.parent is self.root or (var.parent.parent is self.root and var.parent.cls.is_connector)
         causality = _CAUSALITY[var.causality] if at_top and not var.is_protected else Causality.LOCAL
         if causality is Causality.INPUT and var.binding is not None and variability > Variability.PARAMETER:

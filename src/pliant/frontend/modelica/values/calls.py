@@ -31,6 +31,7 @@ from pliant.frontend.modelica.values.data import (
     shape_of,
 )
 from pliant.frontend.modelica.values.externals import external_value
+from pliant.frontend.modelica.values.resources import LOAD_RESOURCE, resolved
 from pliant.frontend.modelica.values.statements import Return, StatementRunner
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class CallValues(StatementRunner):
             return EnumValue(cls.core, int(number), literals[int(number) - 1].name)
         args = [values.value(one, scope, env) for one in expr.arguments]
         named = {one.name: values.value(one.value, scope, env) for one in expr.named}
+        if cls.name in LOAD_RESOURCE and [*args, *named.values()]:
+            return resolved([*args, *named.values()][0], values.world, scope.inst.cls.core.entry)
         if cls.is_record:
             return self.construct(cls, args, named, expr)
         return self.invoke(cls, args, named, expr)

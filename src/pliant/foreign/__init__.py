@@ -1,0 +1,1 @@
+"""C code that Modelica libraries bring along: found, compiled from the user's files, loaded and called."""
