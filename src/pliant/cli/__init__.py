@@ -10,4 +10,16 @@ Exit codes: 0 success, 1 an error of the model or the run, 2 wrong usage: an opt
 from pliant.cli import a2l, check_library, cosim, export, inspect, jacobian, realtime, simulate, sweep, tour
 from pliant.cli.app import app
 
-__all__ = ["a2l", "app", "check_library", "cosim", "export", "inspect", "jacobian", "realtime", "simulate", "sweep", "tour"]
+__all__ = [
+    "a2l",
+    "app",
+    "check_library",
+    "cosim",
+    "export",
+    "inspect",
+    "jacobian",
+    "realtime",
+    "simulate",
+    "sweep",
+    "tour",
+]

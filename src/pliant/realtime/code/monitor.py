@@ -153,6 +153,7 @@ class MonitorText:
         rows = np.where(np.arange(n) < n_states, scale, np.inf)
         row_scale = self._limit(limits.row_scale, rows, "row_scale")[self.rows]
         mass = [1.0 if i < n_states else 0.0 for i in self.rows]
+        watched = [str(i) for i in self.rows]
         pivots = [self._array("pivot_low", low), self._array("pivot_high", 1.0 / high)]
         pivots.append(
             f"PL_CONSTANTS static const int32_t pivot_number[] = {{{wrapped([str(k) for k in self.pivots], 20)}}};"
@@ -164,7 +165,7 @@ class MonitorText:
                 self._array("per_scale", 1.0 / scale),
                 self._array("per_row_scale", 1.0 / row_scale),
                 self._array("row_mass", mass),
-                f"PL_CONSTANTS static const int32_t watched_row[] = {{{wrapped([str(i) for i in self.rows] or ['0'], 20)}}};",
+                f"PL_CONSTANTS static const int32_t watched_row[] = {{{wrapped(watched or ['0'], 20)}}};",
             ]
         )
 

@@ -130,7 +130,7 @@ class _Lines:
             self.lines += [f'/begin COMPU_METHOD {name} "" IDENTICAL "%.9" {quoted(unit)}', "/end COMPU_METHOD"]
 
     def _info(self, name: str) -> VariableInfo | None:
-        return self.known.variables[name] if name in self.known.variables else None
+        return self.known.variables.get(name)
 
     def _said(self, one: Symbol) -> tuple[str, str, str]:
         """Description, conversion, limits."""

@@ -312,7 +312,7 @@ def step_call(code: StepCode) -> str:
     """The step and its monitor in the loop of the example."""
     n = code.name
     if code.options.fallback:
-        return f"        (void){n}_step_guarded(&{n}_instance, &{n}_in); /* not 0: this step was made with all entries */\n"
+        return f"        (void){n}_step_guarded(&{n}_instance, &{n}_in); /* not 0: this step took all entries */\n"
     out = f"        {n}_step(&{n}_instance, &{n}_in);\n"
     if code.options.monitor:
         out += f"        {n}_flags flags;\n"
