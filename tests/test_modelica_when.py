@@ -203,5 +203,16 @@ def test_two_reinits_of_one_event_that_contradict_each_other() -> None:
 
     assert final(("time > 0.5", 3), ("time > 0.5", 3)) == pytest.approx(3.5)
     assert final(("x > 0.5", 0), ("time > 0.8", 0.1)) == pytest.approx(0.3)
-    with pytest.raises(PliantError, match=r"x \(model.mo:6\) is set anew twice, to different values"):
+    with pytest.raises(PliantError, match=r"x \(model.mo:6\) is reset twice, to different values"):
         final(("time > 0.5", 3), ("time > 0.5", 5))
+
+
+def test_statements_of_a_clause_make_no_events_of_what_they_have_set() -> None:
+    text = (
+        "model M\n  Real x(start = 0, fixed = true);\n  discrete Real d(start = 0, fixed = true);\nequation\n"
+        "  der(x) = 1;\nalgorithm\n  when time > 1.5 then\n    d := x;\n"
+        "    if d > 0.5 then\n      d := 2*d;\n    end if;\n  end when;\nend M;\n"
+    )
+    result = pliant.load(text, frontend="pliant").simulate(stop=2)
+    assert [event.time for event in result.events] == pytest.approx([1.5])
+    assert result.final["d"] == pytest.approx(3)

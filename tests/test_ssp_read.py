@@ -322,6 +322,31 @@ def test_arrays_by_element_and_as_a_whole(tmp_path: Path) -> None:
         assert result[f"in[{name}]"][0] == wanted[index]
 
 
+def test_structural_parameters_change_the_sizes_of_arrays(tmp_path: Path) -> None:
+    sizes = bindings(binding({"a.rows": 'UInt64 value="1"', "a.columns": 'UInt64 value="2"', "a.x": 'Real value="5"'}))
+    a, b = (component(name, "resources/a.fmu", {"x": "local Float64", "u": "input Float64"}) for name in "ab")
+    root = system("root", bindings=sizes, elements=[a, b], wires=[wire("a/x", "b/u")])
+    fmus = {"resources/a.fmu": fmu("arrays", "3.0")}
+    wrong = package(tmp_path / "x.ssp", {"SystemStructure.ssd": ssd(root, version="2.0"), **fmus})
+    with pytest.raises(pliant.SspError, match=r"sizes differ: x is 1 x 2, u is 3"):
+        pliant.inspect(wrong)
+    single = wire("a/x", "b/u", attributes='startIndices="1 2" endIndices="3"')
+    text = ssd(
+        root.replace(wire("a/x", "b/u"), single).replace(
+            '<ssv:Parameter name="a.x"><ssv:Real value="5"/></ssv:Parameter>', ""
+        ),
+        version="2.0",
+    )
+    coupling = pliant.load_system(package(tmp_path / "y.ssp", {"SystemStructure.ssd": text, **fmus}))
+    assert [str(one) for one in coupling.connections] == ["a.x[1,2] -> b.u[3]"]
+    given = {"inputs": {"a.u[1]": 1.0, "a.u[2]": 2.0}, "start_values": {"a.x": [[3.0, 4.0]]}}  # none have this size
+    result = coupling.simulate(step=0.5, **given)
+    assert result["b.u[3]"][-1] == result["a.x[1,2]"][-1]
+    assert "a.x[2,1]" not in result.names
+    again = pliant.load_system(coupling.save(tmp_path / "z.ssp"))
+    assert again.connections == coupling.connections
+
+
 # -------------------------------------------------------------------------------------------------- several files
 
 

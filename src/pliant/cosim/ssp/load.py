@@ -58,11 +58,14 @@ class SystemCoupling(LoadedCoupling):
             raise node.element.place.refused(
                 f"another component has the full name {name!r}, too", hint="give one of them another name"
             )
-        part = self._part(name, model)
-        self._graph.add(part, any_name=True)
         given: dict[str, dict[str, Any]] = {"parameters": {}, "start_values": {}}
         for variable, one in self._resolved.values[node].items():
             self._assign(node, variable, one, given)
+        numeric = getattr(model, "_numeric", model)
+        if isinstance(numeric, FmuModel):
+            shaped = numeric.shaped_for(given["parameters"])
+            model = model if shaped is numeric else shaped
+        self._graph.add(self._part(name, model), any_name=True)
         self._options[name] = part_options(name, {key: value for key, value in given.items() if value})
         self._models[name] = model
 

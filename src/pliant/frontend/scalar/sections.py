@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
 from pliant.frontend.flat.expressions import VariableRef
-from pliant.frontend.flat.model import FlatAlgorithm, FlatAssert, FlatReinit, FlatTerminate, FlatWhen, FlatWhile
+from pliant.frontend.flat.model import (
+    FlatAlgorithm,
+    FlatAssert,
+    FlatFor,
+    FlatReinit,
+    FlatTerminate,
+    FlatWhen,
+    FlatWhile,
+)
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
@@ -58,9 +66,9 @@ class SectionRunner(BodyRunner):
         for branch in item.branches:
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
-            self.in_when = True
+            self.in_when = self.run.acting = True
             results.append((rises, self.after(branch.body, before, active)))
-            self.in_when = False
+            self.in_when = self.run.acting = False
             none = logical_and(g, none, logical_not(g, rises))
         found = before
         for rises, other in reversed(results):
@@ -85,7 +93,7 @@ class SectionRunner(BodyRunner):
         elif item.is_error:
             raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
 
-    def ended(self, condition: int, item: FlatWhile) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """A check of the model."""
         self.owner.checks.append(too_long(condition, item, self.name))
 

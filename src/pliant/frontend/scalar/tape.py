@@ -149,6 +149,22 @@ class Tape:
                 stack.extend(self.lazy[number])
         return sorted(seen)
 
+    def is_held(self, root: int) -> bool:
+        """What it reads, as it is written, changes at events only."""
+        stack, seen = [root], set()
+        while stack:
+            number = stack.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            node = self.nodes[number]
+            if node.__class__ is TimeRef:
+                return False
+            if node.__class__ is VariableRef and self.variables[node.variable].variability is Variability.CONTINUOUS:
+                return False
+            stack.extend(operands(node))
+        return True
+
     def reads(self, root: int) -> list[int]:
         """Variables whose values an expression reads, not those of which it reads pre(v) only."""
         found: list[int] = []
