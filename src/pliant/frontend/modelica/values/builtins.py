@@ -198,6 +198,7 @@ FUNCTIONS: dict[str, Function] = {
     "String": _string,
     "homotopy": _homotopy,
     "noEvent": lambda x: x,
+    "pure": lambda x: x,
     "smooth": lambda _, x: x,
     "semiLinear": _semi_linear,
     "array": lambda *parts: array_of(list(parts)),
