@@ -203,7 +203,7 @@ def test_two_reinits_of_one_event_that_contradict_each_other() -> None:
 
     assert final(("time > 0.5", 3), ("time > 0.5", 3)) == pytest.approx(3.5)
     assert final(("x > 0.5", 0), ("time > 0.8", 0.1)) == pytest.approx(0.3)
-    with pytest.raises(PliantError, match=r"x \(model.mo:6\) is set anew twice, to different values"):
+    with pytest.raises(PliantError, match=r"x \(model.mo:6\) is reset twice, to different values"):
         final(("time > 0.5", 3), ("time > 0.5", 5))
 
 

@@ -162,6 +162,7 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Coupling": coupling,
     "CouplingResult": lambda: coupling().simulate(stop=1, step=0.1),
     "MacroSteps": lambda: coupling().simulate(stop=1, step=0.1).macro,
+    "CouplingEnergy": lambda: pliant.CouplingEnergy("a", time=np.ones(2), created=np.ones(2), transferred=np.ones(2)),
     "CouplingExplanation": lambda: coupling().simulate(stop=1, step=0.1).explain(),
     "PartRecord": lambda: coupling().simulate(stop=1, step=0.1).parts["a"],
     "Connection": lambda: coupling().connections[0],

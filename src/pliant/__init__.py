@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pliant.cosim.graph import Connection
     from pliant.cosim.macro_steps import MacroSteps
     from pliant.cosim.part import Part, PartAbout, PartSettings, Port
+    from pliant.cosim.power import CouplingEnergy
     from pliant.cosim.record import CouplingResult, PartRecord
     from pliant.cosim.ssp.report import SystemReport
     from pliant.explain.explanation import Explanation
@@ -103,6 +104,7 @@ _LATER = {
     "pliant.cosim.part": ("Part", "PartAbout", "PartSettings", "Port"),
     "pliant.cosim.explanation": ("CouplingExplanation",),
     "pliant.cosim.macro_steps": ("MacroSteps",),
+    "pliant.cosim.power": ("CouplingEnergy",),
     "pliant.cosim.record": ("CouplingResult", "PartRecord"),
     "pliant.cosim.ssp.report": ("SystemReport",),
     "pliant.explain.explanation": ("Explanation",),
@@ -171,6 +173,7 @@ __all__ = [
     "Connection",
     "ConvergenceError",
     "Coupling",
+    "CouplingEnergy",
     "CouplingExplanation",
     "CouplingResult",
     "Event",

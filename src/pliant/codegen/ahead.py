@@ -32,6 +32,7 @@ TIME, EVENTS, STATES, INPUTS = 1, 2, 4, 32  # what an expression depends on, bes
 PATHS = STATES | INPUTS  # what only the solver knows
 UNKNOWN = 8  # on something that no function can be written for: a loop, a foreign function
 WAVES = 16  # it may go up and down, or bend, while its operands do not
+LARGEST_KINK = 100  # nodes of its sides: intervals of iterations that are written out say nothing, and cost much
 LONG = 200  # operations of a function that compilers should not ponder
 _LEAVES = (Op.CONST, Op.VAR, Op.TIME, Op.REL)
 _WAVES = frozenset({Op.SIN, Op.COS, Op.TAN, Op.ABS, Op.MIN, Op.MAX, Op.FLOOR, Op.CEIL, Op.SIGN, Op.TABLE})
@@ -120,13 +121,17 @@ class Ahead:
     def _find_kinks(self) -> list[tuple[int, int]]:
         """Both sides of what f decides by time without an event: max, min, abs, sign and relations in noEvent."""
         nodes, zero, found = self.g.nodes, const(self.g, 0.0), []
+        if not self.e.program.f:
+            return []  # nothing is integrated
         expressions = [e for statement in self.e.program.statements for e in nodes_of(statement)]
         for e in reachable(self.g, [*expressions, *self.e.program.f]):
             op = nodes[e][0]
             if op not in _KINKS or self._depends(e) & (TIME | PATHS | UNKNOWN) != TIME or self._keeps_multiple(e):
                 continue
             inner = operands(self.g, e)
-            found.append((inner[0], inner[1] if len(inner) > 1 else zero))
+            sides = inner[0], inner[1] if len(inner) > 1 else zero
+            if len(reachable(self.g, sides)) <= LARGEST_KINK:
+                found.append(sides)
         return list(dict.fromkeys(found))
 
     def _keeps_multiple(self, e: int) -> bool:

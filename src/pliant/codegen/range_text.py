@@ -98,7 +98,7 @@ class RangeText:
     def number(self, root: int) -> str:
         """Text of the value of an expression that stands still; writes what it needs."""
         uses: Counter[int] = Counter()
-        memoised(root, {}, self._parts, lambda e: uses.update(self._parts(e)))
+        memoised(root, {}, self._open, lambda e: uses.update(self._open(e)))
         nested: dict[int, int] = {}  # node -> operations on the line so far
 
         def write(e: int) -> int:
@@ -116,8 +116,12 @@ class RangeText:
             self.numbers[e] = known or self._named("pl_real", "v", self._text(parts[0] if is_name else e))
             return 0
 
-        memoised(root, nested, self._parts, write)
+        memoised(root, nested, self._open, write)
         return self.numbers[root]
+
+    def _open(self, e: int) -> Sequence[int]:
+        """Parts that are not written yet, or none."""
+        return () if e in self.numbers else self._parts(e)
 
     def _text(self, e: int) -> str:
         """C text of a node whose operands were checked."""

@@ -13,7 +13,7 @@ and the next one is shorter. Steps end at time events of parts whose discrete ou
 given inputs.
 Where a signal jumps inside a step, at an event of a part, the step ends just before it and a tiny one goes over it.
 After a jump the
-samples before it say nothing: extrapolation begins anew, with slopes from a short step that is taken back.
+samples before it say nothing: extrapolation restarts, with slopes from a short step that is taken back.
 
 Where stability limits the step, errors stay at what is allowed and change their sign from step to step: noise that
 costs the solvers
@@ -190,6 +190,7 @@ class Adaptive:
     def _attempt(self, stepping: Stepping, goal: MacroGoal) -> tuple[bool, list[Vector], Vector]:
         """Make the step; inputs that were found at its end, and the errors of connections."""
         m, t = self.m, self.m.t
+        m.meter.half[:] = 0.0
         if self.halving and not goal.forced and self.limits.unit is None:
             return self._halves(stepping, goal)
         if not m.macro_step(stepping, t, goal.t_next):
@@ -213,6 +214,7 @@ class Adaptive:
         if not m.macro_step(stepping, t, middle):
             return False, [], np.zeros(0)
         found = m.point(m.reached)
+        m.meter.half = m.meter.step(t, m.reached, found)
         m.times.appendleft(m.reached)
         m.samples.appendleft(found)
         if not m.macro_step(stepping, m.reached, reached):

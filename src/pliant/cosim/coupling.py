@@ -15,6 +15,7 @@ from pliant.cosim.graph import Connection, PartGraph, loops, needed
 from pliant.cosim.master import Master, part_error
 from pliant.cosim.model_part import ModelPart
 from pliant.cosim.part import Part, PartSettings
+from pliant.cosim.power import PowerPair, power_pair
 from pliant.cosim.record import CouplingResult, RunAbout
 from pliant.cosim.request import (
     CouplingRequest,
@@ -68,6 +69,7 @@ class Coupling(Stamped):
     def __init__(self) -> None:
         self._graph = PartGraph()
         self._options: dict[str, dict[str, Any]] = {}
+        self._power: list[PowerPair] = []
         self._models: dict[str, Any] = {}
 
     def __repr__(self) -> str:
@@ -150,6 +152,18 @@ class Coupling(Stamped):
     def default_experiment(self) -> FmuExperiment:
         """Start, stop and step that a file proposes; each may be None."""
         return FmuExperiment()
+
+    @by_keyword
+    def power(self, *, potential: str, flow: str) -> None:
+        """Say that two connected variables carry power: ``power(potential="spring.F", flow="mass.v")``.
+
+        One part gives the potential (force, voltage, pressure), the other gives the flow (speed, current, flow rate)
+        back. ``result.energy["spring.F * mass.v"]`` then has the energy that the coupling has created or lost there.
+        """
+        pair = power_pair(self._graph, potential, flow)
+        if pair.name in [one.name for one in self._power]:
+            raise ArgumentError(f"{pair.name} is known already", hint="call power() once for each pair")
+        self._power.append(pair)
 
     @property
     def loops(self) -> tuple[tuple[str, ...], ...]:
@@ -252,11 +266,12 @@ class Coupling(Stamped):
             "parameters": parameters or {}, "start_values": start_values or {}, "options": solver,
             "watch": watch, "parts": self._options,
         }  # fmt: skip
-        return Master(graph, run, given, places, rtol).go(lambda master: self._about(master, asked))
+        return Master(graph, run, given, places, rtol, self._power).go(lambda master: self._about(master, asked))
 
     def _about(self, master: Master, asked: Mapping[str, Any]) -> RunAbout:
         times: NDArray[np.float64] = np.array(master.communication)
-        return RunAbout(asked, self.connections, times, master.seconds, master.log.record())
+        energy = master.meter.energies(times)
+        return RunAbout(asked, self.connections, times, master.seconds, master.log.record(), energy=energy)
 
     @by_keyword
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:

@@ -22,6 +22,7 @@ WIDTH = 100
 SHOWN = 3  # connections named
 OFTEN = 0.2  # share of steps limited by stability or by a part, from which on it is trouble
 WRONG = 3.0  # times what is allowed: errors that are worth a word
+LEAK = 0.02  # share of the energy through a connection that the coupling may create or lose
 REPEATED = 0.3  # share of attempts that were taken back
 
 
@@ -80,7 +81,7 @@ class CouplingExplanation:
 
 def explain(result: CouplingResult) -> CouplingExplanation:
     """All rules on a result."""
-    rules = (_limits, _stability, _smallest, _errors, _repeated, _events, _work, _ended)
+    rules = (_limits, _stability, _smallest, _errors, _repeated, _events, _energy, _work, _ended)
     found = [one for rule in rules for one in rule(result)]
     return CouplingExplanation(result, findings=tuple(sorted(found, key=lambda one: -one.score)))
 
@@ -204,6 +205,22 @@ def _events(result: CouplingResult) -> list[Finding]:
     share = count / len(result.macro)
     text = f"{plural(count, 'macro step')} ({percent(share)}) end at events of parts or jumps of inputs."
     return [make("events", (), FACT, 0.3 * share, text, "", share)]
+
+
+def _energy(result: CouplingResult) -> list[Finding]:
+    """Energy that the coupling has created or lost."""
+    found = []
+    for name, one in result.energy.items():
+        if not len(one.created) or one.transferred[-1] <= 0.0:
+            continue
+        k = int(np.argmax(np.abs(one.created)))
+        done = "created" if one.created[k] > 0.0 else "lost"
+        text = f"At {name} the coupling has {done} {number(abs(float(one.created[k])))} J up to t = "
+        text += f"{moment(float(one.time[k]))}, {percent(one.share)} of the energy that goes through."
+        bad = one.share > LEAK
+        hint = "a smaller step or macro_rtol; " + stability_remedies(result) if bad else ""
+        found.append(make("energy", (name,), TROUBLE if bad else FACT, 0.2 + 0.7 * one.share, text, hint, one.share))
+    return found
 
 
 def _work(result: CouplingResult) -> list[Finding]:

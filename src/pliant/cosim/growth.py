@@ -127,11 +127,21 @@ class Growth:
         if short > reached:
             own = f"the macro step is too long for what grows in the coupling, by {short:.3g} with a shorter one"
         raise AccuracyError(
-            f"{own}: {signal} moves by {reached:.3g} between t = {begin.at.t:.6g} and t = {here.at.t:.6g}, {words}",
+            f"{own}: {signal} moves by {reached:.3g} between t = {begin.at.t:.6g} and t = {here.at.t:.6g}, {words}"
+            f"{self._created()}",
             hint=hint,
             time=here.at.t,
             names=(signal,),
         )
+
+    def _created(self) -> str:
+        """Energy from nowhere, where pairs that carry power are known."""
+        known = self.master.meter.energies(np.array(self.master.communication)).values()
+        found = [one for one in known if len(one.created) and one.created[-1] > 0.0]
+        if not found:
+            return ""
+        worst = max(found, key=lambda one: float(one.created[-1]))
+        return f"; at {worst.name} the coupling has created {float(worst.created[-1]):.3g} J"
 
     @staticmethod
     def _division(steps: int, most: int) -> int:

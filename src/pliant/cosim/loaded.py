@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from pliant.calls import by_keyword
+from pliant.calls import call_error
 from pliant.cosim.coupling import Coupling
 from pliant.cosim.record import CouplingResult
 from pliant.fmi.description import FmuExperiment
@@ -24,9 +25,15 @@ class LoadedCoupling(Coupling):
         """What the file proposes."""
         return self._experiment
 
-    @by_keyword
-    def simulate(self, stop: float | None = None, **given: Any) -> CouplingResult:
+    def simulate(self, *args: Any, **kwargs: Any) -> CouplingResult:
         """As :meth:`pliant.Coupling.simulate`; what is not given is as in the file, such as start, stop and step."""
+        usual = inspect.unwrap(Coupling.simulate)
+        try:
+            given = inspect.signature(usual).bind(self, *args, **kwargs).arguments
+        except TypeError as error:
+            raise call_error(usual, (self, *args), kwargs, str(error)) from None
+        del given["self"]
+        stop = given.pop("stop", None)
         known = self._experiment
         arguments = {**self._defaults, **{name: value for name, value in given.items() if value is not None}}
         if stop is None:

@@ -28,6 +28,7 @@ from pliant.cosim.growth import Growth
 from pliant.cosim.loops import PointSolver
 from pliant.cosim.macro_steps import MacroLog
 from pliant.cosim.part import Matrix, Part
+from pliant.cosim.power import PowerMeter, PowerPair
 from pliant.cosim.record import CouplingResult, Recorder, RunAbout
 from pliant.cosim.request import CouplingRequest
 from pliant.cosim.signals import NEAR, Given, at, made_continuous, polynomial, shifted
@@ -50,6 +51,7 @@ class Master:
         given: Mapping[str, Given],
         order: Sequence[int],
         rtol: float = 1e-6,
+        power: Sequence[PowerPair] = (),
     ) -> None:
         self.graph, self.run, self.order = graph, run, list(order)
         self.rtol = rtol  # of the solvers, at most
@@ -79,6 +81,7 @@ class Master:
         self.first_slope: list[Vector] | None = None  # of the inputs where there is one sample only
         self.reached = run.start  # end of the last macro step that was made
         self.interpolated: list[int] = []  # connections in it that were (Gauss-Seidel)
+        self.lost = False  # shall samples be forgotten?
         self.happened = False  # did something take place at the last point?
         self.near = NEAR * run.step  # knots of tables nearer than this to each other are one
         self.t = run.start
@@ -86,6 +89,8 @@ class Master:
         self.ended = False  # a part ended at a communication point
         self.recorder = Recorder(self.parts, run)
         self.communication = [run.start]
+        self.pieces: list[Matrix] = [np.zeros((3, len(part.inputs))) for part in self.parts]  # of the last step
+        self.meter = PowerMeter(self, power)
         self.log = MacroLog()
         self.seconds = 0.0
 
@@ -281,7 +286,12 @@ class Master:
 
     def keep(self, t: float, u: list[Vector]) -> None:
         """The macro step that ended here stands."""
+        self.meter.add(self.times[0], t, u)
         h, self.t = t - self.t, t
+        if self.lost:
+            self.times.clear()
+            self.samples.clear()
+            self.lost = False
         self._sample(t, u)
         self.done += 1
         self.communication.append(t)
@@ -295,9 +305,8 @@ class Master:
         self.samples.appendleft(u)
 
     def forget(self) -> None:
-        """Samples before a jump say nothing about what comes after it."""
-        self.times.clear()
-        self.samples.clear()
+        """Samples before a jump say nothing about what comes after it: the next one to be kept begins anew."""
+        self.lost = True
 
     # ------------------------------------------------------------------------------------------------- macro steps
 
@@ -318,6 +327,7 @@ class Master:
                 jobs[first] = lambda _: True
             going = stepping.all(jobs) and going
             self.ends = [at(c, self.reached - t) for c in pieces]
+            self.pieces = pieces
             return going
         ready: dict[int, Vector] = {}
         new_ends = list(ends)
@@ -331,6 +341,7 @@ class Master:
             if p == self.yielding:
                 self.reached = t_next = min(t_next, float(self.parts[p].stands_at))  # type: ignore[attr-defined]
             new_ends[p] = at(c, t_next - t)
+            self.pieces[p] = c
             ready[p] = self.parts[p].outputs(new_ends[p])
         self.ends = new_ends
         return True

@@ -18,6 +18,7 @@ from pliant.cosim.conversion import Conversion
 from pliant.cosim.graph import Connection
 from pliant.cosim.macro_steps import MacroSteps
 from pliant.cosim.part import Part, PartAbout
+from pliant.cosim.power import CouplingEnergy
 from pliant.cosim.request import CouplingRequest
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict, plain
@@ -57,12 +58,14 @@ class CouplingResult(Result):
     connections     the connections, in the order they were made
     communication   times of all communication points
     macro           the macro steps: length, error, what limited each, attempts that were taken back
+    energy          of pairs that carry power (``coupling.power``): what the coupling created there
     """
 
     parts: Mapping[str, PartRecord]
     connections: tuple[Connection, ...]
     communication: NDArray[np.float64]
     macro: MacroSteps
+    energy: Mapping[str, CouplingEnergy]
 
     @property
     def explainable(self) -> bool:
@@ -175,6 +178,7 @@ class Recorder:
         out.connections = about.connections
         out.communication = about.communication
         out.macro = about.macro
+        out.energy = about.energy
         return out
 
     def _info(self) -> dict[str, VariableInfo]:
@@ -205,6 +209,7 @@ class RunAbout:
     communication: NDArray[np.float64]
     seconds: float
     macro: MacroSteps
+    energy: Mapping[str, CouplingEnergy] = field(default_factory=dict)
     derived: Mapping[str, tuple[str, Conversion]] = field(default_factory=dict)  # connectors of systems: from what
 
 

@@ -31,7 +31,7 @@ SIMULATE = (
     "macro_rtol", "macro_error",
     "loops", "order", "parallel", "points", "timeout", "watch", "parameters", "start_values",
 )  # fmt: skip
-OTHERS = ("parts", "connections", "inputs", "save", "plot", "outputs")
+OTHERS = ("parts", "connections", "power", "inputs", "save", "plot", "outputs")
 PART = ("file", "class", "path", "form", "kind", *PART_OPTIONS)
 
 SYSTEMS = (".ssp", ".ssd")
@@ -94,6 +94,11 @@ def read_system(path: str | Path, load: Load) -> SystemFile:
         if not arrow:
             raise ArgumentError(f"{file}: the connection {one!r} has no arrow", hint='write "a.y -> b.u"')
         coupling.connect(source.strip(), target.strip())
+    for one in _texts(file, "power", found.get("power", [])):
+        potential, star, flow = one.partition("*")
+        if not star:
+            raise ArgumentError(f"{file}: {one!r} is no pair that carries power", hint='write "a.force * b.speed"')
+        coupling.power(potential=potential.strip(), flow=flow.strip())
     return SystemFile(
         coupling,
         arguments,

@@ -39,6 +39,13 @@ def text(g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST, rel
     >>> text(g, mul(g, add(g, var(g, 0), const(g, 1.0)), var(g, 1)), "ab".__getitem__)
     'b*(a + 1)'
     """
+    return _text(g, e, name, limit, relations, {})
+
+
+def _text(
+    g: Graph, e: int, name: Callable[[int], str], limit: int, relations: Sequence[Relation], known: dict[int, str]
+) -> str:
+    """``known``: texts of relations, each of which may be made of others, again and again."""
     parts: dict[int, tuple[str, int]] = {}
 
     def inner(i: int, strength: int) -> str:
@@ -63,8 +70,10 @@ def text(g: Graph, e: int, name: Callable[[int], str], limit: int = LONGEST, rel
             parts[i] = (f"if {inner(node[1], 1)} then {inner(node[2], 1)} else {inner(node[3], 0)}", 0)
         elif op == Op.REL and node[1] < len(relations):
             r = relations[node[1]]
-            sides = [text(g, side, name, limit, relations) for side in (r.lhs, r.rhs)]
-            parts[i] = (("<" if r.strict else "<=").join((f"{sides[0]} ", f" {sides[1]}")), 4)
+            if node[1] not in known:
+                sides = [_text(g, side, name, limit, relations, known) for side in (r.lhs, r.rhs)]
+                known[node[1]] = ("<" if r.strict else "<=").join((f"{sides[0]} ", f" {sides[1]}"))
+            parts[i] = (known[node[1]], 4)
         elif op in (Op.REL, Op.ARG):
             parts[i] = (f"{OP_NAME[op]}[{node[1]}]", ATOM)
         elif op == Op.TIME:

@@ -51,8 +51,13 @@ IMPLEMENTATIONS = {
 }
 #: what components can be -> ends of file names, for files that say nothing
 SUFFIXES = {".fmu": FMU, ".ssd": SSD, ".ssp": SSP, ".mo": MODELICA}
-STEP_OF = ("FixedStepMaster", "VariableStepMaster")  # annotation of OMSimulator
-OWN_STEP = "Coupling"  # annotation of pliant
+#: annotations that suggest a macro step: of pliant, OMSimulator, the Open Simulation Platform -> attribute
+STEPS = {
+    "Coupling": "step",
+    "FixedStepMaster": "stepSize",
+    "VariableStepMaster": "stepSize",
+    "FixedStepAlgorithm": "baseStepSize",
+}
 NO_FILE = "put the file there, or correct the path"
 Read = TypeVar("Read")
 
@@ -84,7 +89,8 @@ class _DescriptionReading:
                     f"stopTime={times['stopTime']:g} lies before startTime={times['startTime'] or 0.0:g}",
                     hint="correct the default experiment",
                 )
-        step = _step_in(root.all("ssd:Annotations")) or _step_in(system.all("ssd:Annotations"))
+        noted = [root, system] if experiment is None else [root, experiment, system]
+        step = _step_in([note for one in noted for note in one.all("ssd:Annotations")])
         return SspDescription(
             root.file,
             version,
@@ -288,14 +294,11 @@ def _indices(node: XmlNode, name: str) -> tuple[int, ...]:
 
 
 def _step_in(groups: list[XmlNode]) -> float | None:
-    """The macro step that an annotation suggests: of pliant, or of OMSimulator."""
+    """The macro step that an annotation suggests."""
     for node in groups:
         for one in node.children:
-            if one.local in STEP_OF and one.number("stepSize"):
-                return one.number("stepSize")
-            if one.local == OWN_STEP and one.number("step"):
-                return one.number("step")
-            found = _step_in([one])
+            found = one.number(STEPS[one.local]) if one.local in STEPS else None
+            found = found or _step_in([one])
             if found is not None:
                 return found
     return None

@@ -23,7 +23,7 @@ from pliant.cosim.ssp.flow import (
 )
 from pliant.cosim.ssp.transform import Quantity
 from pliant.cosim.ssp.tree import SspNode
-from pliant.cosim.ssp.variables import ComponentPort
+from pliant.cosim.ssp.variables import ComponentPort, FmuPorts
 
 
 @dataclass
@@ -42,8 +42,11 @@ class Resolved:
 
 def resolve(root: SspNode) -> Resolved:
     """From the tree to its meaning."""
-    flow = read_flow(root)
     assignments, unused = apply_bindings(root)
+    for node, given in assignments.items():  # structural parameters change the sizes of arrays
+        if isinstance(node.variables, FmuPorts):
+            node.variables = node.variables.resized({name: one.value for name, one in given.items()})
+    flow = read_flow(root)
     components = [node for node in root.all() if node.component is not None]
     found = Resolved(root, components, unused=unused)
     for node in components:

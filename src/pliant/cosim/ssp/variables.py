@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from math import prod
 from typing import Protocol
 
 from pliant.cosim.model_part import ModelPart
@@ -42,26 +43,41 @@ class ComponentPorts(Protocol):
 class FmuPorts:
     """By the description of an FMU."""
 
-    def __init__(self, description: FmuDescription) -> None:
+    def __init__(self, description: FmuDescription, sizes: Mapping[int, int] = {}) -> None:
         self.description = description
+        self.sizes = sizes  # values of structural parameters by their place, where they are not those of the start
+
+    def resized(self, given: Mapping[str, object]) -> FmuPorts:
+        """With the structural parameters among these values."""
+        places, variables = self.description.places, self.description.variables
+        sizes = {
+            places[name]: value
+            for name, value in given.items()
+            if name in places and variables[places[name]].causality == "structuralParameter" and isinstance(value, int)
+        }
+        return FmuPorts(self.description, sizes) if sizes else self
+
+    def _shape(self, one: FmuVariable) -> tuple[int, ...]:
+        return self.description.shape_of(one, self.sizes)
 
     def find(self, name: str) -> ComponentPort | None:
         """A variable, one of its aliases, or an element of an array."""
         place = self.description.places.get(name)
         if place is not None:
-            return self._made(name, self.description.variables[place], self.description.variables[place].shape)
+            return self._made(name, self.description.variables[place], self._shape(self.description.variables[place]))
         array, bracket, rest = name.removesuffix("]").rpartition("[")
         place = self.description.places.get(array) if bracket and name.endswith("]") else None
         if place is None:
             return None
         one = self.description.variables[place]
         index = [word.strip() for word in rest.split(",")]
-        fits = len(index) == len(one.shape) and all(word.isdigit() for word in index)
-        if not fits or not all(1 <= int(word) <= n for word, n in zip(index, one.shape, strict=True)):
+        shape = self._shape(one)
+        fits = len(index) == len(shape) and all(word.isdigit() for word in index)
+        if not fits or not all(1 <= int(word) <= n for word, n in zip(index, shape, strict=True)):
             return None
-        starts = one.start_values()
+        starts = one.start_values(prod(shape))
         at = 0
-        for word, n in zip(index, one.shape, strict=True):
+        for word, n in zip(index, shape, strict=True):
             at = at * n + int(word) - 1
         return self._made(name, one._replace(start=None if starts is None else starts[at]), ())
 
@@ -75,7 +91,11 @@ class FmuPorts:
             shape=shape,
             items={item.name: item.value for item in self.description.items_of(one)},
             relative=one.relative_quantity,
-            start=one.start_values() if shape else one.start if not isinstance(one.start, tuple) else one.start[0],
+            start=one.start_values(prod(shape))
+            if shape
+            else one.start
+            if not isinstance(one.start, tuple)
+            else one.start[0],
             is_settable=one.is_settable,
             is_constant=one.variability == "constant",
         )

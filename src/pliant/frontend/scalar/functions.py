@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import const, value_of
+from pliant.expr.build import const, logical_not, logical_or, value_of
 from pliant.frontend.flat.expressions import LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatWhile
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatWhile
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.externals import Externals
@@ -29,6 +29,8 @@ from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import Check, Function, Op
 
 MAX_DEPTH = 60
+OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
+MOST_OPEN = 3000  # such calls in a model
 
 
 class _Body(BodyRunner):
@@ -51,10 +53,12 @@ class _Body(BodyRunner):
         """Decided now, or while simulating."""
         self.calls.assertion(item, self.name)
 
-    def ended(self, condition: int, item: FlatWhile) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """A check of the model, where the arguments are its variables."""
-        if not self.calls.building and not self.run.guarded:
-            self.calls.checks.append(too_long(condition, item, self.name))
+        reached = self.run.reached()
+        if not self.calls.building and reached is not None:
+            holds = logical_or(self.g, logical_not(self.g, reached), condition)
+            self.calls.checks.append(too_long(holds, item, self.name))
 
 
 class Calls:
@@ -70,6 +74,10 @@ class Calls:
         self.depth = 0
         self.building = 0
         self.active: set[int] = set()
+        #: expressions whose values are those of a point of a loop, or of a call; the others are evaluated once
+        self.moving = [e for e, depends in enumerate(run.tape.depends) if depends]
+        self.open: dict[int, list[int]] = {}  # function -> conditions around its calls that are being evaluated
+        self.open_calls = 0
 
     def __call__(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs of a call."""
@@ -85,6 +93,8 @@ class Calls:
     def inline(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs, by running the body."""
         run, own = self.run, self.functions[function]
+        if self._is_cut(function):
+            return [self.default(one.type) for one in own.locals[own.n_inputs : own.n_inputs + own.n_outputs]]
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise NotSupportedError(
@@ -93,13 +103,14 @@ class Calls:
         # a function inside itself overwrites the values of its own expressions
         values = None
         if function in self.active:
-            values = list(run.values)
+            values = [run.values[e] for e in self.moving]
             args = [a if self._is_real(function, k) else self._number(a) for k, a in enumerate(args)]
         is_first = function not in self.active
         was_deciding, run.deciding = run.deciding, run.deciding or not is_first  # else a recursion would not end
         saved = run.locals[function]
         run.locals[function] = [*args, *([None] * (len(own.locals) - own.n_inputs))]
         self.active.add(function)
+        self.open.setdefault(function, []).append(run.guarded)
         try:
             if own.external is not None:
                 if self.external.knows(own.external):
@@ -113,12 +124,36 @@ class Calls:
             return [self.local(function, k) for k in outputs]
         finally:
             self.depth -= 1
+            self.open[function].pop()
             run.deciding = was_deciding
             run.locals[function] = saved
             if is_first:
                 self.active.discard(function)
             if values is not None:
-                run.values[:] = values
+                for e, value in zip(self.moving, values, strict=True):
+                    run.values[e] = value
+
+    def _is_cut(self, function: int) -> bool:
+        """A recursion that ends where conditions say so while simulating is written out to some depth, and checked."""
+        around = [*self.open.get(function, ()), self.run.guarded]
+        levels = sum(1 for a, b in pairwise(around) if b > a)
+        if not levels or self.building:
+            return False
+        self.open_calls += 1
+        own = self.functions[function]
+        if self.open_calls > MOST_OPEN:
+            raise NotSupportedError(
+                f"`{own.name}` calls itself too often: more than {MOST_OPEN} calls are written out",
+                hint="write it as a loop, or let parameters decide where it ends",
+            )
+        if levels <= OPEN_DEPTH:
+            return False
+        reached = self.run.reached()
+        if reached is None:
+            return False
+        text = f"`{own.name}` calls itself more than {OPEN_DEPTH} levels deep"
+        self.checks.append(Check(logical_not(self.g, reached), text, True, own.span))
+        return True
 
     def _begin(self, function: int) -> None:
         """What locals hold at the start, where they say so."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import product
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import binary, choose, const, logical_not, value_of
+from pliant.expr.build import binary, choose, const, logical_and, logical_not, value_of
 from pliant.frontend.flat.expressions import NONE, FlatExpression, FlatLiteral, FlatLoop, FlatRange
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
 from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
@@ -48,6 +48,7 @@ class Interpreter:
         self.events = True  # False: relations stay plain, as in assertions
         self.deciding = False  # True: conditions of parameters are decided now, and the parameters keep their values
         self.guarded = 0  # how many conditions stand around that are not known
+        self.conditions: list[int] = []  # those of them that have a node
 
     # ------------------------------------------------------------------------------------------ running
 
@@ -179,13 +180,26 @@ class Interpreter:
             return self.scalar(root)
 
     @contextmanager
-    def under_condition(self) -> Iterator[None]:
+    def under_condition(self, condition: int | None = None) -> Iterator[None]:
         """What is evaluated here may not be needed at run time: its assertions are none of the model's."""
         self.guarded += 1
+        if condition is not None:
+            self.conditions.append(condition)
         try:
             yield
         finally:
             self.guarded -= 1
+            if condition is not None:
+                self.conditions.pop()
+
+    def reached(self) -> int | None:
+        """Whether what is evaluated now is needed; None where a condition around has no node."""
+        if len(self.conditions) < self.guarded:
+            return None
+        found = const(self.g, 1.0)
+        for one in self.conditions:
+            found = logical_and(self.g, found, one)
+        return found
 
     # ---------------------------------------------------------------------------------------- constants
 
@@ -249,6 +263,10 @@ class Interpreter:
 
     def _compare_others(self, operator: str, x: Value, y: Value) -> Value:
         if isinstance(x, str) and isinstance(y, str):
+            if "…" in x or "…" in y:
+                raise NotSupportedError(
+                    "a text that changes during the simulation is compared", hint="compare what the text is made from"
+                )
             result = {"==": x == y, "<>": x != y, "<": x < y, ">": x > y}.get(operator)
             if result is None:
                 result = x <= y if operator == "<=" else x >= y

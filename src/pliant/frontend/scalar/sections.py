@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
 from pliant.frontend.flat.expressions import VariableRef
-from pliant.frontend.flat.model import FlatAlgorithm, FlatAssert, FlatReinit, FlatTerminate, FlatWhen, FlatWhile
+from pliant.frontend.flat.model import (
+    FlatAlgorithm,
+    FlatAssert,
+    FlatFor,
+    FlatReinit,
+    FlatTerminate,
+    FlatWhen,
+    FlatWhile,
+)
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
@@ -85,7 +93,7 @@ class SectionRunner(BodyRunner):
         elif item.is_error:
             raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
 
-    def ended(self, condition: int, item: FlatWhile) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """A check of the model."""
         self.owner.checks.append(too_long(condition, item, self.name))
 

@@ -7,13 +7,22 @@ happened, what follows only counts where it has not (specification 3.6, section 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-from pliant.errors import NotSupportedError
-from pliant.expr.build import choose, const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
+from pliant.errors import ModelError, NotSupportedError
+from pliant.expr.build import add, binary, choose, const, logical_and, logical_not, logical_or, value_of
+from pliant.frontend.flat.expressions import (
+    FlatArray,
+    FlatField,
+    FlatIndex,
+    FlatLoop,
+    FlatRange,
+    FlatRecord,
+    FlatTuple,
+)
 from pliant.frontend.flat.model import (
     FlatAssert,
     FlatAssign,
@@ -32,9 +41,10 @@ from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.values import Arr, Rec, Value
-from pliant.ir import Check
+from pliant.ir import Check, Op
 
 MAX_TURNS = 100_000
+INDEX_RULE = "10.5.1"  # what is broken where an index is outside of its array
 OPEN_TURNS = 50  # of a loop whose end depends on what moves
 
 Store = Any  # a list or a dictionary: number of a variable -> value, or None before it has one
@@ -71,7 +81,7 @@ class BodyRunner:
         """reinit or terminate."""
         raise self._refused(type(item).__name__.removeprefix("Flat").lower())
 
-    def ended(self, condition: int, item: FlatWhile) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """What must hold while simulating: a loop has ended within the turns that were written out."""
         raise NotImplementedError
 
@@ -118,22 +128,66 @@ class BodyRunner:
         return logical_not(self.g, logical_or(self.g, self.broken, self.returned))
 
     def _for(self, item: FlatFor) -> None:
-        before, self.broken = self.broken, self.never
+        before = self._begin_loop()
+        bounds = self._open_bounds(item.loops[0])
+        if bounds is not None:
+            self._open_for(item, bounds)
+            self.broken = before
+            return
         for _ in self.run.over(item.loops):
             self.items(item.body)
             if value_of(self.g, self.live) == 0.0:
                 break
         self.broken = before
 
+    def _begin_loop(self) -> int:
+        """A loop inside of one that may have been left runs where that was not: its own breaks come on top."""
+        before = self.broken
+        if value_of(self.g, before) is not None:
+            self.broken = self.never
+        return before
+
+    def _open_bounds(self, loop: FlatLoop) -> tuple[int, int, float] | None:
+        """First value, last value and step of a range whose bounds are known while simulating; None for others."""
+        run, node = self.run, self.run.nodes[loop.range]
+        if not isinstance(node, FlatRange) or not self._moves(loop.range):
+            return None
+        step = 1.0 if node.step < 0 else run.number(run.scalar(node.step), "the step of a range")
+        return run.scalar(node.start), run.scalar(node.stop), step
+
+    def _moves(self, e: int) -> bool:
+        """A bound of a range depends on more than parameters."""
+        node = self.run.nodes[e]
+        assert isinstance(node, FlatRange)
+        ends = (self.run.value(one) for one in (node.start, node.stop))
+        return any(isinstance(one, int) and self.run.masks.of(one) & ~PARAM for one in ends)
+
+    def _open_for(self, item: FlatFor, bounds: tuple[int, int, float]) -> None:
+        """How often it runs is known while simulating: a limited number of turns, each where there is a value left."""
+        g, run = self.g, self.run
+        first, last, step = bounds
+        loop, inner = item.loops[0], item.body
+        if len(item.loops) > 1:
+            inner = (replace(item, loops=item.loops[1:]),)
+        saved = run.points[loop.iterator]
+
+        def goes_on(turn: int) -> int:
+            value = add(g, first, const(g, turn * step))
+            run.points[loop.iterator] = value
+            return binary(g, Op.LE, value, last) if step > 0 else binary(g, Op.LE, last, value)
+
+        self._open_turns(goes_on, inner, item)
+        run.points[loop.iterator] = saved
+
     def _while(self, item: FlatWhile) -> None:
-        before, self.broken = self.broken, self.never
+        before = self._begin_loop()
         for _ in range(MAX_TURNS):
             condition = self.run.scalar(item.condition)
             known = value_of(self.g, condition)
             if known is None and not self.run.masks.of(condition) & ~PARAM:
                 known = self.run.number(condition, "how often a while-loop runs")
-            if known is None:
-                self._open_while(item)
+            if known is None or (known and value_of(self.g, self.live) is None):
+                self._open_turns(lambda _: self.run.scalar(item.condition), item.body, item)
                 break
             if not known or value_of(self.g, self.live) == 0.0:
                 break
@@ -144,19 +198,29 @@ class BodyRunner:
             )
         self.broken = before
 
-    def _open_while(self, item: FlatWhile) -> None:
-        """How often it runs is known while simulating: a limited number of turns, each where the condition holds."""
+    def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
+        """How often a loop runs is known while simulating: a limited number of turns, each where it goes on."""
         g = self.g
-        for _ in range(OPEN_TURNS):
-            condition = self.run.scalar(item.condition)
+        for turn in range(OPEN_TURNS):
+            condition = goes_on(turn)
             if value_of(g, logical_and(g, condition, self.live)) == 0.0:
                 return
             self.broken = logical_or(g, self.broken, logical_and(g, self.live, logical_not(g, condition)))
             path, self.path = self.path, logical_and(g, self.path, self.live)
-            with self.run.under_condition():
-                self.items(item.body)
-            self.path = path
-        ended = logical_not(g, logical_and(g, self.run.scalar(item.condition), logical_and(g, self.path, self.live)))
+            before = self.state()
+            try:
+                with self.run.under_condition(self.live):
+                    self.items(body)
+            except ModelError as error:
+                if not turn or error.rule != INDEX_RULE:
+                    raise
+                self.restore(before)  # no element is left: the loop has to end before this turn
+                self.ended(logical_not(g, logical_and(g, self.path, self.live)), item)
+                self.broken = const(g, 1.0)
+                return
+            finally:
+                self.path = path
+        ended = logical_not(g, logical_and(g, goes_on(OPEN_TURNS), logical_and(g, self.path, self.live)))
         self.ended(ended, item)
 
     def _choose(self, item: FlatIf) -> None:
@@ -204,7 +268,7 @@ class BodyRunner:
         """The state that statements under a condition leave; the one before them is there again."""
         path, self.path = self.path, logical_and(self.g, self.path, condition)
         try:
-            with self.run.under_condition():
+            with self.run.under_condition(logical_and(self.g, condition, self.live)):
                 self.items(items)
             return self.state()
         finally:
@@ -303,6 +367,8 @@ def paused_events(run: Interpreter) -> Iterator[None]:
         run.events = before
 
 
-def too_long(condition: int, item: FlatWhile, name: str) -> Check:
+def too_long(condition: int, item: FlatWhile | FlatFor, name: str) -> Check:
     """The check of a loop whose end is known while simulating."""
-    return Check(condition, f"`{name}`: a while-loop needs more than {OPEN_TURNS} turns", True, item.span)
+    word = "while" if isinstance(item, FlatWhile) else "for"
+    text = f"`{name}`: a {word}-loop needs more than {OPEN_TURNS} turns, or goes beyond an array"
+    return Check(condition, text, True, item.span)

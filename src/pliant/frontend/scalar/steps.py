@@ -207,12 +207,14 @@ def _choice(run: Interpreter, number: int, node: FlatChoice) -> Step:
 
     def step() -> None:
         open_branches: list[tuple[int, Value]] = []
+        none = const(run.g, 1.0)  # no branch so far
         for c, branch in pairs:
             condition = run.condition(c, guarded=bool(open_branches))
             known = run.decided(condition)
             if known is None:
-                with run.under_condition():
+                with run.under_condition(logical_and(run.g, none, condition)):
                     open_branches.append((condition, run.value(branch)))
+                none = logical_and(run.g, none, logical_not(run.g, condition))
             elif known:
                 last = branch
                 break
@@ -221,7 +223,7 @@ def _choice(run: Interpreter, number: int, node: FlatChoice) -> Step:
         if not open_branches:
             values[number] = run.value(last)
             return
-        with run.under_condition():
+        with run.under_condition(none):
             result = run.value(last)
         for condition, value in reversed(open_branches):
             result = run.select(condition, value, result)

@@ -294,7 +294,14 @@ class Symbols:
             self.cache[position] = self.objects(position)
         elif self.is_text(position):
             source = self._source(position)
-            self.cache[position] = "" if source is None else self.run.value(source)
+            was, self.run.deciding = (
+                self.run.deciding,
+                True,
+            )  # a text is one that is known: parameters that choose it are
+            try:
+                self.cache[position] = "" if source is None else self.run.value(source)
+            finally:
+                self.run.deciding = was
         else:
             self._evaluate_number(position)
 

@@ -22,6 +22,7 @@ from pliant.frontend.flat.expressions import (
 from pliant.frontend.flat.shapes import described
 from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.functions import definition_impure, definition_pure
 from pliant.frontend.modelica.flatten.special import SPECIAL
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
@@ -60,6 +61,7 @@ class CallTranslator:
         self.out = translator
         self.builder = translator.builder
         self.is_initial = False  # in an initial equation or algorithm
+        self.may_be_impure = 0  # > 0: in the value of a parameter, or in `pure(...)`
 
     def known_condition(self, expr: tree.Expression, context: Context) -> bool | None:
         """A condition whose value is known from constants alone, or is structural already; None for others."""
@@ -149,6 +151,8 @@ class CallTranslator:
         is_whole: bool = False,
     ) -> int:
         """A call of a function of the model; scalar functions apply to each element of arrays (12.4.6)."""
+        if definition_impure(cls):
+            self._check_impure(cls, node, context)
         functions = self.out.functions
         names = functions.input_names(cls)
         if len(args) > len(names):
@@ -404,6 +408,18 @@ class CallTranslator:
         if operands and self.out.type(operands[0]).base is BaseType.RECORD:
             return self.on_record(name, operands, node, context)
         return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
+
+    def _check_impure(self, cls: ClassUse, node: tree.Node, context: Context) -> None:
+        """What an impure function gives depends on when it is called: at events, at the start, and once (12.3)."""
+        function = context.function
+        # functions without a prefix that call impure ones are common in libraries
+        around = function is not None and not definition_pure(function.inst.cls)
+        if around or self.out.in_when or self.is_initial or self.may_be_impure:
+            return
+        where = f"in the function `{function.inst.cls.name}`, which is pure" if function is not None else "here"
+        text = f"`{cls.name}` is impure and cannot be called {where}: when it is called would be left to the solver"
+        hint = "call it in a when-clause, in an initial equation or for a parameter, or write `pure(...)` around it"
+        raise problem(text, node, path=context.path, rule="12.3", hint=hint)
 
     def _check_past(self, name: str, e: int, node: tree.Call, context: Context) -> None:
         """`pre` is for what changes at events only; inside of a when-clause that is everything (3.7.5)."""

@@ -565,3 +565,8 @@ def _assigned(cls: ClassUse) -> set[str]:
 def definition_impure(cls: ClassUse) -> bool:
     """Declared impure."""
     return bool(cls.core.entry.definition.prefixes & tree.IMPURE)
+
+
+def definition_pure(cls: ClassUse) -> bool:
+    """Declared pure."""
+    return bool(cls.core.entry.definition.prefixes & tree.PURE)

@@ -209,6 +209,17 @@ def _delay(self: CallTranslator, name: str, node: tree.Call, context: Context) -
     return self.out.add(FlatBuiltin("delay", operands), node, context)
 
 
+def _pure(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
+    """pure(f(x)): an impure function that may be called as often as the solver likes (12.3)."""
+    if len(node.arguments) != 1:
+        raise problem("`pure` has one argument", node, path=context.path, rule="12.3", hint="write `pure(f(x))`")
+    self.may_be_impure += 1
+    try:
+        return self.out.expr(node.arguments[0], context)
+    finally:
+        self.may_be_impure -= 1
+
+
 def _scalar(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
     e = self.out.expr(node.arguments[0], context)
     return e if not self.out.type(e).shape else self.out.add(FlatBuiltin("scalar", (e,)), node, context)
@@ -241,4 +252,5 @@ SPECIAL: dict[str, Any] = {
     "delay": _delay,
     "semiLinear": _semi_linear,
     "scalar": _scalar,
+    "pure": _pure,
 }

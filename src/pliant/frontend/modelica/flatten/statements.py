@@ -57,7 +57,27 @@ class Statements:
             raise problem(
                 f"a Real is assigned to the Integer `{one.target.text}`", one, path=context.path, rule="11.2.1"
             )
+        self._check_discrete(target, value, one, context)
         return [FlatAssign(target, value, self.out.span(one), context.path)]
+
+    def _check_discrete(self, target: int, value: int, one: tree.Node, context: Context) -> None:
+        """Outside of functions and when-clauses: what changes at events only takes no value that changes between."""
+        out = self.out
+        if context.function is not None or out.in_when or out.calls.is_initial:
+            return
+        of = out.type(target)
+        node = out.builder.nodes[target]
+        if isinstance(node, FlatTuple):
+            for part in node.elements:
+                if part != NONE:
+                    self._check_discrete(part, value, one, context)
+        elif of.base not in (BaseType.REAL, BaseType.RECORD, BaseType.STRING) and (
+            out.builder.variability(value) is Variability.CONTINUOUS
+        ):
+            text = (
+                f"`{' '.join(one.text.split())[:70]}`: something discrete takes a value that may change between events"
+            )
+            raise problem(text, one, path=context.path, rule="3.8.5", hint="set it in a when-clause, or make it a Real")
 
     def _check_target(self, target: tree.Reference, context: Context) -> None:
         if target.names[0] in context.loops or target.names[0] in context.env:
@@ -86,6 +106,7 @@ class Statements:
             text = f"{len(items)} outputs are wanted, the function has {count}"
             raise problem(text, one, path=context.path, rule="12.4.3")
         target = self.out.builder.add(FlatTuple(tuple(items)), self.out.span(one.targets))
+        self._check_discrete(target, value, one, context)
         return [FlatAssign(target, value, span, context.path)]
 
     def _if(self, one: tree.IfStatement, context: Context) -> list[FlatItem]:

@@ -205,7 +205,11 @@ class Variables:
         return text
 
     def _binding(self, var: Var, binding: Bound, of: Type) -> int:
-        e = self.out.of_bound(binding)
+        self.out.calls.may_be_impure += 1
+        try:
+            e = self.out.of_bound(binding)
+        finally:
+            self.out.calls.may_be_impure -= 1
         given = self.out.type(e)
         self._fits(var, binding, of, given)
         found = self.builder.variability(e)

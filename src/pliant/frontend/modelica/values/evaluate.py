@@ -145,7 +145,12 @@ class Values:
             return shape_of(self.of_bound(binding))
         except NotKnown as unknown:
             if self.translator is not None:
-                translated = self.translator.type(self.translator.of_bound(binding)).shape
+                calls = self.translator.calls
+                calls.may_be_impure += 1  # the sizes of a variable are found once
+                try:
+                    translated = self.translator.type(self.translator.of_bound(binding)).shape
+                finally:
+                    calls.may_be_impure -= 1
                 if None not in translated:
                     return tuple(translated)
             raise problem(f"the size of `{path}` is not known: {unknown.message}", binding.value, rule="10.1") from None

@@ -1,0 +1,214 @@
+"""Loops and recursions whose ends are known while simulating, in functions and in algorithm sections; texts; purity."""
+
+from __future__ import annotations
+
+import pytest
+
+import pliant
+from pliant.errors import ModelError, NotSupportedError
+
+
+def final(text: str, name: str = "y", stop: float = 1.0) -> float:
+    return float(pliant.load(text + "\n").simulate(stop=stop, rtol=1e-8).final[name])
+
+
+SUM = (
+    "function s input Real a; output Real y; algorithm y := 0; for i in 1:integer(a) loop y := y + i; end for; end s;\n"
+)
+POWER = """function pw
+  input Real x; input Integer n; output Real y;
+algorithm
+  if n <= 0 then y := 1; else y := x*pw(x, n - 1); end if;
+end pw;
+"""
+
+CASES = {
+    "for with an end that changes": (SUM + "model M Real y = s(4.5*time); end M;", 10.0),
+    "for downwards from what changes": (
+        """function s
+  input Integer a; input Integer b; input Real v[4]; output Real y;
+algorithm
+  y := 0;
+  for i in b:-1:a loop y := 2*y + v[i]; end for;
+end s;
+model M
+  Integer n(start = 1, fixed = true); Real y;
+algorithm
+  when time > 0.5 then n := 2; end when;
+  y := s(n, 3, {1, 2, 3, time});
+end M;""",
+        8.0,
+    ),
+    "while true": (
+        """model M
+  Real y, a = 0.5 + time; Integer k;
+algorithm
+  y := 0; k := 0;
+  while true loop y := y + a; k := k + 1; if y > 4 then break; end if; end while;
+end M;""",
+        4.5,
+    ),
+    "while with return": (
+        """function f
+  input Real a; output Real x; output Integer n;
+algorithm
+  x := 0; n := 0;
+  while true loop
+    n := n + 1; x := x + a;
+    if x > 3 then return; end if;
+    if n >= 10 then break; end if;
+  end while;
+  x := -x;
+end f;
+model M Real y = f(time), z = f(0.1*time); end M;""",
+        4.0,
+    ),
+    "a loop inside of one that was left": (
+        """function f
+  input Real x; output Real y;
+algorithm
+  y := 0;
+  for i in 1:5 loop
+    if i > x then break; end if;
+    for j in 1:2 loop y := y + 1; end for;
+  end for;
+end f;
+model M Real y = f(2.5*time); end M;""",
+        4.0,
+    ),
+    "returns and breaks": (
+        """function g
+  input Real x; output Real y;
+algorithm
+  y := 0;
+  for i in 1:5 loop
+    if i > x then return; end if;
+    for j in 1:2 loop y := y + 1; if j*i > x then break; end if; end for;
+  end for;
+  y := -y;
+end g;
+model M Real y = g(3 + time); end M;""",
+        8.0,
+    ),
+    "Newton's iteration": (
+        """function root
+  input Real a; output Real x;
+protected
+  Real d; Integer n;
+algorithm
+  x := max(a, 1); d := 1; n := 0;
+  while abs(d) > 1e-12 and n < 40 loop d := (x*x - a)/(2*x); x := x - d; n := n + 1; end while;
+end root;
+model M Real y = root(3 + time); end M;""",
+        2.0,
+    ),
+    "recursion that ends while simulating": (
+        POWER + "model M Integer n = if time > 0.5 then 5 else 2; Real y = pw(2.0, n); end M;",
+        32.0,
+    ),
+    "recursion over parts of an array": (
+        """function sm
+  input Real v[:]; output Real y;
+protected
+  Integer n = size(v, 1);
+algorithm
+  if n == 0 then y := 0; elseif n == 1 then y := v[1];
+  else y := sm(v[1:div(n, 2)]) + sm(v[div(n, 2) + 1:n]); end if;
+end sm;
+model M Real y = sm({time, 2, 3, 4*time, 5}); end M;""",
+        15.0,
+    ),
+    "texts that parameters choose": (
+        """function name
+  input Integer n; output String s;
+algorithm
+  if n == 1 then s := "one"; elseif n == 2 then s := "two"; else s := "many"; end if;
+end name;
+model M
+  parameter Integer n = 2; parameter String s = name(n);
+  Real y = if s == "two" then 2*time else 0;
+end M;""",
+        2.0,
+    ),
+    "pure around an impure function": (
+        """impure function r
+  input Real u; output Real y;
+algorithm
+  y := 2*u;
+end r;
+model M Real y = pure(r(time)) + p; parameter Real p = r(2); end M;""",
+        6.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    text, expected = CASES[name]
+    assert final(text) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SUM + "model M Real y = s(100*time); end M;", "`s`: a for-loop needs more than 50 turns"),
+        (
+            POWER + "model M Integer n = integer(100*time); Real y = pw(1.5, n); end M;",
+            "calls itself more than 20 levels",
+        ),
+    ],
+)
+def test_more_than_was_written_out_is_an_error(text: str, said: str) -> None:
+    with pytest.raises(pliant.SolverError, match=said):
+        final(text)
+
+
+def test_recursions_that_branch_are_limited() -> None:
+    text = """function fib
+  input Integer n; output Integer y;
+algorithm
+  y := if n < 2 then n else fib(n - 1) + fib(n - 2);
+end fib;
+model M Integer n = integer(8*time); Real y = fib(n); end M;"""
+    with pytest.raises(NotSupportedError, match="calls itself too often"):
+        final(text)
+
+
+def test_a_text_that_changes_is_not_compared() -> None:
+    text = 'model M Integer n = integer(3*time); Real y = if String(n) == "2" then time else 0; end M;'
+    with pytest.raises(NotSupportedError, match="a text that changes during the simulation is compared"):
+        final(text)
+
+
+IMPURE = "impure function r input Real u; output Real y; algorithm y := 2*u; end r;\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "model M Real y = r(time); end M;",
+        "model M Real y; algorithm y := r(time); end M;",
+        "pure function q input Real u; output Real y; algorithm y := r(u); end q; model M Real y = q(time); end M;",
+    ],
+)
+def test_impure_functions_are_called_where_they_may_be(body: str) -> None:
+    with pytest.raises(ModelError, match="`r` is impure and cannot be called") as caught:
+        pliant.load(IMPURE + body)
+    assert caught.value.rule == "12.3"
+
+
+def test_impure_functions_at_events() -> None:
+    body = "model M discrete Real y(start = 0); equation when time > 0.5 then y = r(time); end when; end M;"
+    assert final(IMPURE + body) == pytest.approx(1.0)
+
+
+def test_discrete_variables_take_discrete_values() -> None:
+    text = """function f
+  input Real u; output Integer n;
+algorithm
+  n := integer(u);
+end f;
+model M Integer n; algorithm n := f(3*time); end M;"""
+    with pytest.raises(ModelError, match="something discrete takes a value that may change between events") as caught:
+        pliant.load(text + "\n")
+    assert caught.value.rule == "3.8.5"
