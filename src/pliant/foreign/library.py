@@ -212,11 +212,11 @@ def _try(path: Path, name: str) -> None:
     )
 
 
-class DataStruct(ctypes.Structure):
-    """``pl_foreign_data``."""
+class ForeignDataStruct(ctypes.Structure):
+    """pl_foreign_data: what a wrapper is given and gives."""
 
     _fields_ = (
-        ("numbers", ctypes.c_void_p),
+        ("in_", ctypes.c_void_p),
         ("text", ctypes.c_void_p),
         ("object", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
@@ -230,12 +230,12 @@ def call_wrapper(
 ) -> tuple[list[str], str | None]:
     """Call a wrapper; the strings that it gives, and the text of its error."""
     _, base = utilities()
-    data = DataStruct()
+    data = ForeignDataStruct()
     given = (ctypes.c_char_p * (len(texts) + 1))(*(one.encode() for one in texts))
     things = (ctypes.c_void_p * (len(objects) + 1))(*objects)
     results = (ctypes.c_char_p * (n_texts + 1))()
     said = ctypes.create_string_buffer(2000)
-    data.numbers, data.out = numbers.ctypes.data, out.ctypes.data
+    data.in_, data.out = numbers.ctypes.data, out.ctypes.data
     data.text, data.object = ctypes.addressof(given), ctypes.addressof(things)
     data.text_out = ctypes.addressof(results)
     fine = base.pl_foreign_call(ctypes.c_void_p(address), ctypes.byref(data), said, ctypes.c_size_t(len(said)))
