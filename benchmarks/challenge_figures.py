@@ -126,8 +126,9 @@ def rows(quick: bool = False) -> list[Row]:
         holds = "holds" if plan.evidence.holds else "does not hold"
         covered = sum(one.covered for one in found.rows)
         words = (
-            f"{len(found.missed)} missed, {len(found.failed)} beyond the accuracy; {len(found.false_alarms)} false alarms "
-            f"({100 * found.false_alarm_share:.1f} %), {covered} covered, {len(found.unsolvable)} not solvable; plan {holds}"
+            f"{len(found.missed)} missed, {len(found.failed)} beyond the accuracy; {len(found.false_alarms)} false "
+            f"alarms ({100 * found.false_alarm_share:.1f} %), {covered} covered, {len(found.unsolvable)} not solvable; "
+            f"plan {holds}"
         )
         met = not found.missed and found.false_alarm_share <= ALARMS
         out.append((f"{name}: plan.challenge({n})", "0 missed; <= 5 % false alarms", words, met, COMMAND))
