@@ -1,5 +1,6 @@
-"""Random hybrid models (hybrid.py) as FMUs of both versions, read by both front ends, run by FMPy and by pliant in both kinds;
-the answer from an interpreter. Assertions that fail are errors there, too, and `terminate` ends the run.
+"""Random hybrid models (hybrid.py) as FMUs of both versions, read by both front ends, run by FMPy and by pliant.
+
+The answer is that of an interpreter. Assertions that fail are errors there, too, and `terminate` ends the run.
 """
 
 from __future__ import annotations

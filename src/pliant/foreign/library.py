@@ -102,12 +102,7 @@ def _build(signatures: tuple[CSignature, ...]) -> ForeignLibrary:
     try:
         path = _compiled(signatures)
     except CompileError as error:
-        guilty = [one for one in signatures if one.symbol in error.message] or signatures
-        raise CompileError(
-            f"the code of the external function{'s' if len(guilty) > 1 else ''} {_names(guilty)} cannot be used: "
-            f"{error.message}",
-            hint="correct the C text, or the annotations Include and Library that name it",
-        ) from None
+        raise _refused(signatures, error.message) from None
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
@@ -121,6 +116,20 @@ def _build(signatures: tuple[CSignature, ...]) -> ForeignLibrary:
         for k, name in enumerate(lapack):
             table[k] = address_of(name)
     return ForeignLibrary(path, library)
+
+
+def _refused(signatures: Sequence[CSignature], said: str) -> CompileError:
+    """Whose code is to blame, and why."""
+    guilty = [one for one in signatures if one.symbol in said] or signatures
+    missing = [one for one in dict.fromkeys(_UNDEFINED.findall(said)) if one in {two.symbol for two in guilty}]
+    if missing:
+        guilty = [one for one in guilty if one.symbol in missing]
+        said = f"{', '.join(f'`{one}`' for one in missing)} is defined nowhere"
+    plural = "s" if len({one.name for one in guilty}) > 1 else ""
+    return CompileError(
+        f"the external function{plural} {_names(guilty)} cannot be used: {said}",
+        hint="correct the C text, or the annotations Include and Library that name it",
+    )
 
 
 def _names(signatures: Sequence[CSignature]) -> str:
