@@ -13,7 +13,7 @@ and the next one is shorter. Steps end at time events of parts whose discrete ou
 given inputs.
 Where a signal jumps inside a step, at an event of a part, the step ends just before it and a tiny one goes over it.
 After a jump the
-samples before it say nothing: extrapolation begins anew, with slopes from a short step that is taken back.
+samples before it say nothing: extrapolation restarts, with slopes from a short step that is taken back.
 
 Where stability limits the step, errors stay at what is allowed and change their sign from step to step: noise that
 costs the solvers
