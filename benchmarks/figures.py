@@ -15,6 +15,7 @@ from pathlib import Path
 
 import against_cvode
 import batch
+import challenge_figures
 import coupling_figures
 import export
 import fmi
@@ -382,6 +383,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "realtime": lambda quick: [Figure(*row) for row in realtime_figures.rows(quick)],
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
+    "challenge": lambda quick: [Figure(*row) for row in challenge_figures.rows(quick)],
     "targets": lambda quick: [Figure(*row) for row in target_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],

@@ -92,6 +92,16 @@ class StepLanes(Lanes, StepLayout):
         size, name = len(notes) or 1, self.type(record)
         return f"typedef struct {name} {{\n    {self.real} value[{size * LANES}];\n}} {name};\n"
 
+    def calibration(self, values: Sequence[float]) -> str:
+        del values
+        return ""
+
+    def default(self, k: int, value: float) -> str:
+        return self.literal(value)
+
+    def calibration_declared(self) -> str:
+        return ""
+
     def helpers(self) -> str:
         return f"""static PL_UNUSED int same_values(const pl_real *one, const pl_real *lanes, int n) {{
     for (int k = 0; k < n; k++)

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from support_fmus import fmu
+
+import pliant
 
 SPACES = {
     "ssd": "Description",
@@ -174,3 +177,27 @@ def one_filter() -> Path:
     """An .ssp with one FMU."""
     text = ssd(system("root", elements=[component("f", "resources/filter.fmu", {})]))
     return package(Path(mkdtemp()) / "x.ssp", {"SystemStructure.ssd": text, "resources/filter.fmu": fmu("filter")})
+
+
+F = {"u": "input Real", "x": "local Real", "T": "parameter Real", "gain": "input Integer", "on": "input Boolean"}
+
+
+def filters(*names: str) -> list[str]:
+    """Components made from the filter of tests/fmus."""
+    return [component(name, "resources/filter.fmu", F) for name in names]
+
+
+def written(folder: Path, content: str, more: dict[str, str] | None = None, **attributes: str) -> Path:
+    """An .ssp with the filter of tests/fmus."""
+    files: dict[str, Any] = {"SystemStructure.ssd": ssd(content, **attributes), "resources/filter.fmu": fmu("filter")}
+    return package(folder / "x.ssp", files | (more or {}))
+
+
+def values(report: pliant.SystemReport) -> dict[str, Any]:
+    """The parameters of a report."""
+    return {one.name: one.value for one in report.parameters}
+
+
+def wires(report: pliant.SystemReport) -> list[str]:
+    """The connections of a report, as texts."""
+    return [str(one) for one in report.connections]

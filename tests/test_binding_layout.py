@@ -74,6 +74,7 @@ def c_field(field: str) -> str:
 def said_by_c(folder: Path) -> dict[str, dict[str, tuple[int, int]]]:
     """Struct -> field -> offset and size; the struct itself under the empty name."""
     lines = ["#include <stddef.h>", "#include <stdio.h>", '#include "pliant.h"', '#include "fmu.h"']
+    lines += ['#include "pliant_foreign.h"']
     lines += ["int main(void) {"]
     for name, mirror in mirrors().items():
         of = c_name(name)
@@ -84,7 +85,8 @@ def said_by_c(folder: Path) -> dict[str, dict[str, tuple[int, int]]]:
     lines += ["    return 0;", "}"]
     source, program = folder / "layout.c", folder / "layout"
     source.write_text("\n".join(lines), encoding="utf-8")
-    command = [*find_compiler(), "-std=c99", f"-I{RUNTIME / 'include'}", f"-I{RUNTIME / 'host'}", str(source)]
+    folders = [f"-I{RUNTIME / name}" for name in ("include", "host", "foreign")]
+    command = [*find_compiler(), "-std=c99", *folders, str(source)]
     built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[:4000]
     told: dict[str, dict[str, tuple[int, int]]] = {}
@@ -137,7 +139,7 @@ def split_commas(statement: str) -> list[str]:
 
 @pytest.mark.parametrize("name", found_in_text())
 def test_no_field_is_left_out(name: str) -> None:
-    headers = [*(RUNTIME / "include").glob("*.h"), *(RUNTIME / "host").glob("*.h")]
+    headers = [path for part in ("include", "host", "foreign") for path in (RUNTIME / part).glob("*.h")]
     found = {struct: body for path in headers for struct, body in STRUCT.findall(path.read_text(encoding="utf-8"))}
     assert c_name(name) in found
     assert len(fields(mirrors()[name])) == declared(found[c_name(name)])

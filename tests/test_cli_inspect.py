@@ -28,7 +28,7 @@ equation
 end Loop;
 """
 DELAYED = """model Counter
-  Real x(start = 0, fixed = true), n = delay(x, 0.5);
+  Real x(start = 0, fixed = true), n = if terminal() then 1 else x;
 equation
   der(x) = 1 - n;
 end Counter;

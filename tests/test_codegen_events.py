@@ -204,10 +204,12 @@ def test_no_event_makes_none() -> None:
 
 def test_what_cannot_run_is_refused() -> None:
     """At simulate, with the place; structure and code are there."""
-    model = pliant.load(text_of("  Real x(start=1, fixed=true), y;\nequation\n  der(x) = -y;\n  y = delay(x, 0.1);"))
+    model = pliant.load(
+        text_of("  Real x(start=1, fixed=true), y;\nequation\n  der(x) = -y;\n  y = if terminal() then 1 else x;")
+    )
     assert model.structure.n_states == 1
     assert "pl_model" in model.code
-    with pytest.raises(pliant.NotSupportedError, match="delay") as caught:
+    with pytest.raises(pliant.NotSupportedError, match="terminal") as caught:
         model.simulate(stop=1)
     assert "model.mo:" in str(caught.value)
 

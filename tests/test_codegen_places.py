@@ -54,7 +54,7 @@ def test_the_layout_of_a_step_knows_names_of_members_and_precision() -> None:
 @pytest.mark.parametrize("precision", ["double", "float"])
 def test_the_fixed_text_of_a_step_compiles_without_a_warning_and_does_what_it_says(precision: str) -> None:
     names = {"pl_abs": "fabs" if precision == "double" else "fabsf", "PL_STILL": "1e-3f", "PL_WINDOW": "5"}
-    head = f"#include <math.h>\n#include <stdint.h>\ntypedef {precision} pl_real;\n"
+    head = f"#include <math.h>\n#include <stdint.h>\n#include <string.h>\ntypedef {precision} pl_real;\n"
     parts = [head, helpers(precision), fixed("rest.h", names), fixed("look.h", names)]
     calls = """int choices(double a, double b) {
     const int nan = !(pl_select(1, (pl_real)a, (pl_real)NAN) == (pl_real)a);

@@ -78,7 +78,7 @@ def test_conditions_on_tunable_parameters_stay() -> None:
 
 def test_parameters_with_a_wrong_or_no_value() -> None:
     external = 'function f input Real x; output Real y; external "C" y = myfun(x); end f;\n'
-    with pytest.raises(ModelError, match="parameter `p`: the external function `myfun`"):
+    with pytest.raises(ModelError, match=r"parameter `p`: the external function `M\.f`"):
         system_of(external + "parameter Real p = f(2);\nReal y = p*time;")
     unused = system_of(external + "parameter Real p = f(2);\nReal y = time;")
     assert [v.name for v in unused.variables] == ["y"]
@@ -339,7 +339,7 @@ equation
 def test_what_is_still_refused() -> None:
     system = system_of(
         """
-  Real h(start = 1, fixed = true); Real y = delay(h, 0.1); discrete Real last(start = 0);
+  Real h(start = 1, fixed = true); Real y = h; discrete Real last(start = 0);
 equation
   der(h) = y;
   when terminal() then
@@ -351,7 +351,6 @@ equation
 """
     )
     texts = " | ".join(r.what for r in system.refusals)
-    assert "delay" in texts
     assert "terminal" in texts
     assert all(r.span is not None for r in system.refusals)
     assert system.events.actions == ()
@@ -405,11 +404,11 @@ end M;
 @pytest.mark.parametrize("attribute", ["min", "max"])
 def test_a_bound_that_cannot_be_evaluated_is_named(attribute: str) -> None:
     (note,) = scalarize(read(OUTSIDE.replace("ATTRIBUTE", attribute), None, [])).notes
-    assert f"3: {attribute} of `x` is ignored: the external function `unknown_to_pliant`" in note
+    assert f"3: {attribute} of `x` is ignored: the external function `M.f`" in note
 
 
 def test_a_nominal_value_that_cannot_be_evaluated_is_refused() -> None:
-    with pytest.raises(PliantError, match=r"3: nominal of `x`: the external function `unknown_to_pliant`"):
+    with pytest.raises(PliantError, match=r"3: nominal of `x`: the external function `M.f`"):
         scalarize(read(OUTSIDE.replace("ATTRIBUTE", "nominal"), None, []))
 
 

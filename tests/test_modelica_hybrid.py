@@ -62,7 +62,7 @@ def test_lieuler_with_sampled_part() -> None:
 
 def test_parameters_of_a_clock_cannot_change() -> None:
     model = load(SAMPLED)
-    with pytest.raises(pliant.ArgumentError, match=r"Ts.*clock"):
+    with pytest.raises(pliant.ArgumentError, match=r"Ts.*sample"):
         model.simulate(1.0, parameters={"Ts": 0.2})
     assert model.simulate(1.0, parameters={"k": 3.0})["u"][0] == pytest.approx(3.3)
 

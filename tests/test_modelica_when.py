@@ -203,7 +203,7 @@ def test_two_reinits_of_one_event_that_contradict_each_other() -> None:
 
     assert final(("time > 0.5", 3), ("time > 0.5", 3)) == pytest.approx(3.5)
     assert final(("x > 0.5", 0), ("time > 0.8", 0.1)) == pytest.approx(0.3)
-    with pytest.raises(PliantError, match=r"x \(model.mo:6\) is set anew twice, to different values"):
+    with pytest.raises(PliantError, match=r"x \(model.mo:6\) is reset twice, to different values"):
         final(("time > 0.5", 3), ("time > 0.5", 5))
 
 
@@ -216,3 +216,25 @@ def test_statements_of_a_clause_make_no_events_of_what_they_have_set() -> None:
     result = pliant.load(text, frontend="pliant").simulate(stop=2)
     assert [event.time for event in result.events] == pytest.approx([1.5])
     assert result.final["d"] == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    "body", ["if not (b) then b := true; else b := false; end if;", "if b then b := false; else b := true; end if;"]
+)
+def test_statements_read_what_was_set_before(body: str) -> None:
+    text = (
+        "model M\n  Boolean b(start = true, fixed = true);\nalgorithm\n  when sample(0.1, 0.2) then\n    b := false;\n"
+    )
+    result = pliant.load(f"{text}    {body}\n  end when;\nend M;\n", frontend="pliant").simulate(stop=0.2)
+    assert result.final["b"] == 1
+
+
+def test_conditions_of_an_algorithm_begin_with_the_value_before() -> None:
+    """Not a circle: b is pre(b) when the section begins."""
+    text = (
+        "model M\n  Boolean b(start = false, fixed = true);\n  Real x(start = 0, fixed = true);\nequation\n"
+        "  der(x) = 1;\n"
+        "algorithm\n  when x > 0.5 and not b then\n    b := true;\n  end when;\nend M;\n"
+    )
+    result = pliant.load(text, frontend="pliant").simulate(stop=1, points=[0.0, 0.4, 0.6, 1.0])
+    assert result["b"].tolist() == [0, 0, 1, 1]

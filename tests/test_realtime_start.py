@@ -54,7 +54,7 @@ def test_what_ticks_at_the_start_sees_the_inputs_given(tmp_path: Path) -> None:
     subprocess.run(["cc", "-o", "main", "main.c", "M.c", "-lm"], cwd=folder, check=True)
     assert subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True).stdout == "5 10\n"
     example = (folder / "example_main.c").read_text()
-    assert example.index("u.u = 2.0") < example.index("M_init(&model, &p, &u)")
+    assert example.index("M_in.u = 2.0") < example.index("M_init(&M_instance, &p, &M_in)")
     done = subprocess.run(["make", "test"], cwd=folder, check=True, capture_output=True, text=True).stdout
     assert "another start leads where it led" in done
     readme = (folder / "README.md").read_text()

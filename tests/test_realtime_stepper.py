@@ -412,12 +412,12 @@ def test_what_cannot_run_is_refused_by_place() -> None:
     from pliant.structure.options import StructureOptions
 
     body = """
-  Real x(start = 0, fixed = true), k = delay(x, 0.1);
+  Real x(start = 0, fixed = true), k = if terminal() then 1 else x;
 equation
   der(x) = k;
 """
     found = sorted_model(text_of(body), None, [], (), StructureOptions())
-    with pytest.raises(NotSupportedError, match=r"delay.*model.mo:3"):
+    with pytest.raises(NotSupportedError, match=r"terminal.*model.mo:3"):
         make_stepper(found, "auto", 1e-2, eliminate(1, [(0, 0)]))
 
 

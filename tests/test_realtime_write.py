@@ -110,8 +110,8 @@ def test_a_changed_default_and_a_broken_restore_are_found(tmp_path: Path) -> Non
     folder = small_plan().write(tmp_path / "small")
     file = folder / "Small.c"
     text = file.read_text()
-    assert text.count("p->a = 2.5") == 1
-    file.write_text(text.replace("p->a = 2.5", "p->a = 2.5000001"))
+    assert text.count("    .a = 2.5,") == 1
+    file.write_text(text.replace("    .a = 2.5,", "    .a = 2.5000001,"))
     assert "FAILED default parameters" in make(folder, "test").stdout
     broken = text.replace("    memcpy(m, from, sizeof *m);", "    memcpy(m, from, sizeof *m);\n    m->x[1] += 1e-14;")
     assert broken != text
@@ -151,6 +151,7 @@ def test_same_plan_same_bytes(tmp_path: Path) -> None:
         [
             "Small.c",
             "Small.h",
+            "Small.a2l",
             "selftest.c",
             "selftest_data.h",
             "example_main.c",

@@ -10,16 +10,25 @@ from typing import Any
 
 import pytest
 from support_fmus import fmu
-from support_ssp import NS, UNITS, binding, bindings, component, mapping, package, parameters, ssd, system, wire
+from support_ssp import (
+    NS,
+    UNITS,
+    F,
+    binding,
+    bindings,
+    component,
+    filters,
+    mapping,
+    package,
+    parameters,
+    ssd,
+    system,
+    wire,
+)
 
 import pliant
 
-F = {"u": "input Real", "x": "local Real", "T": "parameter Real", "gain": "input Integer", "on": "input Boolean"}
 ON = "resources/filter.fmu"
-
-
-def filters(*names: str) -> list[str]:
-    return [component(name, ON, F) for name in names]
 
 
 def two(*wires: str, more: str = "", kinds: dict[str, str] | None = None) -> str:
@@ -144,6 +153,15 @@ CASES: dict[str, tuple[str, str, str]] = {  # content, message, hint
         "kg (kg) cannot be converted to s (s)",
         "units",
     ),
+    "no item": (
+        system(
+            "root",
+            bindings=bindings(binding({"a.enumeration_in": 'Enumeration value="hihg"'})),
+            elements=[component("a", "resources/types.fmu", {})],
+        ),
+        "Enumeration: 'hihg' is no item of the enumeration",
+        "did you mean 'high'",
+    ),
     "two targets": (
         with_binding(binding({"p": 'Real value="1"'}, mapping(['source="p" target="a.T"', 'source="q" target="a.T"']))),
         "'a.T' is the target of two entries",
@@ -190,7 +208,8 @@ CASES: dict[str, tuple[str, str, str]] = {  # content, message, hint
 @pytest.mark.parametrize("name", CASES)
 def test_every_fault_has_its_line_and_element(tmp_path: Path, name: str) -> None:
     content, message, hint = CASES[name]
-    path = package(tmp_path / "x.ssp", {"SystemStructure.ssd": ssd(content), ON: fmu("filter")})
+    fmus = {ON: fmu("filter"), "resources/types.fmu": fmu("types")}
+    path = package(tmp_path / "x.ssp", {"SystemStructure.ssd": ssd(content), **fmus})
     with pytest.raises((pliant.SspError, pliant.ArgumentError)) as caught:
         pliant.load_system(path)
     error = caught.value

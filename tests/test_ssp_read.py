@@ -13,16 +13,21 @@ from support_ssp import (
     NS,
     PLANT_KINDS,
     UNITS,
+    F,
     binding,
     bindings,
     closed_loop,
     component,
+    filters,
     mapping,
     package,
     parameters,
     ssd,
     system,
+    values,
     wire,
+    wires,
+    written,
 )
 
 import pliant
@@ -30,31 +35,11 @@ import pliant
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import ssp_tables
 
-F = {"u": "input Real", "x": "local Real", "T": "parameter Real", "gain": "input Integer", "on": "input Boolean"}
-
-
-def filters(*names: str) -> list[str]:
-    return [component(name, "resources/filter.fmu", F) for name in names]
-
-
-def written(folder: Path, content: str, more: dict[str, str] | None = None, **attributes: str) -> Path:
-    """An .ssp with the filter of tests/fmus."""
-    files: dict[str, Any] = {"SystemStructure.ssd": ssd(content, **attributes), "resources/filter.fmu": fmu("filter")}
-    return package(folder / "x.ssp", files | (more or {}))
-
 
 def look(folder: Path, content: str, more: dict[str, str] | None = None, **attributes: str) -> pliant.SystemReport:
     found = pliant.inspect(written(folder, content, more, **attributes))
     assert isinstance(found, pliant.SystemReport)
     return found
-
-
-def values(report: pliant.SystemReport) -> dict[str, Any]:
-    return {one.name: one.value for one in report.parameters}
-
-
-def wires(report: pliant.SystemReport) -> list[str]:
-    return [str(one) for one in report.connections]
 
 
 # ----------------------------------------------------------------------------------------------------- parameters
@@ -477,69 +462,6 @@ def test_parameters_that_another_part_calculates(tmp_path: Path) -> None:
     coupling = pliant.load_system(package(tmp_path / "y.ssp", {**files, "SystemStructure.ssd": circle}))
     with pytest.raises(pliant.SspError, match=r"in a circle: a\.q -> b\.p, b\.q -> a\.p"):
         coupling.simulate(step=0.5)
-
-
-# ----------------------------------------------------------------------------------------------------------- saving
-
-
-def test_what_was_saved_gives_the_same_numbers(tmp_path: Path) -> None:
-    inner = system(
-        "s",
-        kinds={"u": "input", "y": "output"},
-        elements=[
-            system(
-                "deep",
-                kinds={"u": "input", "x": "output"},
-                elements=filters("f"),
-                wires=[wire("u", "f/u"), wire("f/x", "x")],
-            )
-        ],
-        wires=[wire("u", "deep/u", '<ssc:LinearTransformation factor="2"/>'), wire("deep/x", "y")],
-    )
-    whole = system(
-        "root",
-        kinds={"u": "input", "T": "parameter", "y": "output"},
-        bindings=bindings(binding({"T": 'Real value="2"', "u": 'Real value="3"', "g.gain": 'Integer value="2"'})),
-        elements=[inner, *filters("g")],
-        wires=[
-            wire("g/x", "s/u", '<ssc:LinearTransformation factor="10" offset="1"/>'),
-            wire("u", "g/u"),
-            wire("s/y", "y"),
-            wire("T", "g/T"),
-        ],
-    )
-    first = pliant.load_system(written(tmp_path, whole))
-    second = pliant.load_system(first.save(tmp_path / "y.ssp"))
-    third = pliant.load_system(second.save(tmp_path / "z.ssp"))
-    assert first.parts == second.parts == third.parts
-    assert sorted(map(str, first.connections)) == sorted(map(str, third.connections))
-    for more in ({}, {"inputs": {"u": 1.0}, "parameters": {"T": 3.0}}):
-        results = [one.simulate(step=0.1, **more) for one in (first, second, third)]
-        for name in results[0].names:
-            assert np.array_equal(results[0][name], results[1][name]), name
-            assert np.array_equal(results[0][name], results[2][name]), name
-    with pytest.raises(pliant.OutputError, match="exists already"):
-        first.save(tmp_path / "y.ssp")
-    assert first.save(tmp_path / "y.ssp", overwrite=True) == tmp_path / "y.ssp"
-    with pytest.raises(pliant.ArgumentError, match=r"ends with \.ssp"):
-        first.save(tmp_path / "y.zip")
-
-
-def test_models_are_saved_as_fmus(tmp_path: Path) -> None:
-    coupling = pliant.load_system(closed_loop())
-    again = pliant.load_system(coupling.save(tmp_path / "x.ssp"))
-    assert again.default_experiment == coupling.default_experiment
-    a, b = (one.simulate(step=0.05, rtol=1e-9) for one in (coupling, again))
-    assert a["plant.x"] == pytest.approx(b["plant.x"], abs=1e-6)
-    report = pliant.inspect(tmp_path / "x.ssp")
-    assert isinstance(report, pliant.SystemReport)
-    assert values(report) == {"gain.k": 0.5}
-    assert wires(report) == ["plant.y -> gain.u", "gain.y -> plant.u"]
-    plain = pliant.Coupling()
-    plain.add("only", pliant.ode(lambda t, x: -x, [1.0]))
-    with pytest.raises(pliant.ExportError, match="part 'only'"):
-        plain.save(tmp_path / "z.ssp")
-    assert not (tmp_path / "z.ssp").exists()
 
 
 def test_toml_is_a_system_too(tmp_path: Path) -> None:

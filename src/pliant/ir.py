@@ -81,11 +81,12 @@ class Op:
     TABLE = 40  # number of a table, order of the derivative, then the argument
     HOMOTOPY = 41  # actual, simplified
     FOREIGN = 42  # a ForeignCall, number of its output, then the arguments
+    DELAY = 43  # number, order (0 value, 1 slope, 2 derivative by the value now); t - T, value now, longest delay
 
 
 OP_NAME = {number: name.lower() for name, number in vars(Op).items() if isinstance(number, int)}
 # how many leading entries of a node are plain numbers and not operands
-PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2}
+PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2, Op.DELAY: 2}
 
 
 class Graph:

@@ -270,7 +270,7 @@ FAMILY = Family(
     what="plants composed of blocks (state sets, resets, samples, loops, index 2, gains found at the start), inputs of "
     "every form, at every entry",
     goal="all right",
-    count=300,
+    count=100,
     part=2,
     check=check,
 )

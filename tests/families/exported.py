@@ -39,6 +39,7 @@ H = STOP / N
 AWAY = 1e-5  # from an event
 ALLOWED = {"co-simulation": 1e-5, "model-exchange": 1e-4}  # of range; FMPy's CVODE at 1e-8 is the limit of the second
 PARTS = ("lag", "rotor", "saw", "clock", "array", "plain")
+FRONTENDS = ("pliant", "rumoca")
 ODD = ("'{} \"q\" <&>'", "'{} \\\\ %s'", "{}_2", "'{}.b[3]'", "'~ {} ~'")
 
 
@@ -378,13 +379,13 @@ def by_steps(case: Case, path: Path, version: str) -> tuple[float, str]:
 
 
 def check(seed: int) -> Outcome:
-    """One model; versions of FMI by turns."""
+    """One model; versions of FMI by turns, and front ends."""
     case, version = make(seed), ("2.0", "3.0")[seed % 2]
     if case.has_inputs:
         case.declared[:0] = ["input Real u", "input Boolean on(start = false)"]
     worst = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        model = pliant.load(case.text)
+        model = pliant.load(case.text, frontend=FRONTENDS[seed // 2 % 2])
         path = model.export_fmu(Path(folder) / "m.fmu", version=version)
         messages = validate_fmu(str(path))
         if messages:
@@ -407,7 +408,7 @@ FAMILY = Family(
     what="random models as FMUs, in FMPy and in pliant, both kinds",
     goal="all right",
     count=100,
-    part=2,
+    part=1,
     check=check,
     seed=4000,
 )

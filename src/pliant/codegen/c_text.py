@@ -178,6 +178,10 @@ TAYLOR = """static pl_status model_taylor(void *self, int order, pl_real t, cons
 }
 """
 
+DELAY_DONE = """    pl_status recorded = delay_record(m, t, x, u, 0, 0);
+    if (recorded != PL_OK) return recorded;
+"""
+
 ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const pl_real *x, const pl_real *u) {
     model *m = self;
     int holds[@n];

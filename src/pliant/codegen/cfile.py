@@ -35,6 +35,7 @@ from pliant.codegen.c_text import (
     ALWAYS,
     ASSERTIONS,
     CHOOSE,
+    DELAY_DONE,
     OUTPUTS,
     PICK,
     PICK_HEAD,
@@ -97,7 +98,7 @@ class File:
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             *(['#include "pliant_foreign.h"'] if self.c.foreign.calls else []),
             self._instance(),
-            self.c.foreign.head(),
+            self.c.foreign.head() + self.e.delays.head(),
             self._data(),
             self._messages(),
             *self.e.functions,
@@ -116,6 +117,7 @@ class File:
             *hybrid_fields(self.e),
             *self.e.ahead.fields(),
             *self.c.foreign.fields(),
+            *self.e.delays.fields(),
             Field(WORK, self.c.n_work, "values that cross from function to function"),
             Field(Y, len(self.y) + len(self.initial.conditions), "values of all variables"),
             Field(of_instance("zero"), max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
@@ -194,6 +196,8 @@ class File:
         texts.append(RESTLESS)
         self.n_messages = len(texts)
         texts += hybrid_messages(self.e)
+        self.first_delay = len(texts)
+        texts += self.e.delays.messages()
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         return "\n".join([*lines, *self._loop_helpers()])
 
@@ -314,6 +318,7 @@ class File:
         if self.n_tears or self.s.relations or self.s.events:
             out.append(self._tears())
         out += self._events()
+        out.append(self.e.delays.text(self.first_delay))
         if self._watches_steps():
             out.append(self._step_done())
         out += [self.e.start.text(), tangent_text(self.e)]
@@ -325,7 +330,7 @@ class File:
         return [events_text(self.e, self.n_messages)]
 
     def _watches_steps(self) -> bool:
-        return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks)
+        return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks or self.e.delays.n)
 
     def _tears(self) -> str:
         """Data and numbers of pliant_tears.h, then the header."""
@@ -380,6 +385,8 @@ class File:
             text.append(filled(ASSERTIONS, words))
             body.append("    const pl_status asserted = check_assertions(m, t, x, u);\n")
             body.append("    if (asserted != PL_OK) return asserted;\n")
+        if self.e.delays.n:
+            body.append(DELAY_DONE)
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
             cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))
@@ -422,8 +429,7 @@ class File:
             fields += [".root_range = model_root_range"] if self.e.ahead.enclosed else []
         if self.e.ahead.kinks:
             fields += [f".n_kinks = {len(self.e.ahead.kinks)}", ".kink_range = model_kink_range"]
-        if self.s.relations or self.s.events:
-            fields += [".event = forgetful_event", ".initialise = forgetful_initialise"]
+        fields += self._event_fields()
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
         if len(p.x) > p.n_states:
@@ -446,6 +452,11 @@ class File:
             fields.append(".taylor = model_taylor")
         body = ",\n    ".join(fields)
         return "\n".join(lines) + f"\n\nPL_EXPORT const pl_model pliant_model = {{\n    {body},\n}};\n"
+
+    def _event_fields(self) -> list[str]:
+        """What is called at events and at the start."""
+        kind = "delayed" if self.e.delays.n else "forgetful" if self.s.relations or self.s.events else ""
+        return [f".event = {kind}_event", f".initialise = {kind}_initialise"] if kind else []
 
     def _autonomous(self) -> bool:
         expressions = [

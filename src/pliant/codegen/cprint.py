@@ -78,6 +78,9 @@ class Printer:
             return self._power(node)
         if op == Op.TABLE:
             return f"pl_table_value(&table_{node[1]}, {node[2]}, {self.text(node[3])})", ATOM
+        if op == Op.DELAY:
+            where = self.layout.passed("m", self.layout.place(TIME.at()), str(node[1]), str(node[2]))
+            return f"delay_value({where}, {self.text(node[3])}, {self.text(node[4])})", ATOM
         if op == Op.FOREIGN:
             return self._foreign(node), ATOM
         if op == Op.HOMOTOPY:

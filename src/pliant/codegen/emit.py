@@ -13,6 +13,7 @@ from pliant.codegen.ahead import Ahead
 from pliant.codegen.arrays import SELECT, F, G, P, U, X, Y, given
 from pliant.codegen.c_text import c_comment, c_place
 from pliant.codegen.cfile import File
+from pliant.codegen.delays import Delays
 from pliant.codegen.described import moving_nominals, tangent_targets
 from pliant.codegen.entries import split_entries
 from pliant.codegen.function import FunctionWriter, ModelContext
@@ -52,6 +53,8 @@ class Generated:
     others: list[int] = field(default_factory=list)  # variables outside x that a start value may be given for
     dependents: list[int] = field(default_factory=list)  # parameters whose values a function of the text computes
     foreign: tuple[CSignature, ...] = ()  # external functions, in the order of their wrappers
+    delay_times: list[int] = field(default_factory=list)  # T of delay(expr, T), where it is constant: expressions
+    n_delays: int = 0
 
 
 def generate(
@@ -188,6 +191,8 @@ class Emitter:
             self.function("relation_sides", self.plan([targets]), [Argument("g")])
         self.functions += self.ahead.functions()
         write_functions(self)
+        self.delays = Delays(self)
+        self.delays.write()
         self._sets()
         self._checks()
         if self.has_taylor:
@@ -201,6 +206,7 @@ class Emitter:
         self.start.functions()
         self.file = File(self)
         text = self.file.text(entries, entries_u, is_linear)
+        times = self.delays.times()
         p.graph = FinalGraph(self.g)  # nothing is added after the text
         return Generated(
             text,
@@ -216,6 +222,8 @@ class Emitter:
             self.start.others,
             self.dependents,
             tuple(self.c.foreign.functions),
+            times,
+            self.delays.n,
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:

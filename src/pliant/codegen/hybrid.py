@@ -93,7 +93,7 @@ def messages(emitter: Emitter) -> list[str]:
         word = "terminated" if action.kind == "stop" else "assertion failed"
         told = f"{word}: {action.message}{place}"
         if action.kind == "reset":
-            told = f"at an event {_told(emitter, action.variable)}{place} is set anew twice, to different values"
+            told = f"at an event {_told(emitter, action.variable)}{place} is reset twice, to different values"
         out.append(told)
     for memory in events.memories:
         place = f" ({c_place(memory.span)})" if memory.span else ""

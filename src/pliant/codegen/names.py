@@ -38,8 +38,9 @@ _FILES = """assert complex ctype errno fenv float inttypes iso646 limits locale 
     lpt7 lpt8 lpt9 conin conout"""
 
 # what written programs and headers add to the name of a model
-_ADDED = """real parameters inputs outputs flags default_parameters set_parameters init init_at step step_jump step_full
-    step_full_jump step_guarded step_guarded_jump get_outputs monitor state_size save restore STEP_H PIVOT RINGING
+_ADDED = """real parameters inputs outputs flags calibration instance in out default_parameters set_parameters init
+    init_at step step_jump step_full step_full_jump step_guarded step_guarded_jump get_outputs monitor state_size save
+    restore STEP_H PIVOT RINGING
     ERROR DROPPED NOT_FINITE RANGE"""
 
 # names that the written programs use for themselves; tests/test_names.py finds what is missing

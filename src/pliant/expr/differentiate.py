@@ -105,6 +105,9 @@ def partial(g: Graph, e: int, k: int) -> int:
         return div(g, node[2], norm) if k == 0 else neg(g, div(g, node[1], norm))
     if op == Op.TABLE:
         return g.intern((Op.TABLE, node[1], node[2] + 1, node[3]))
+    if op == Op.DELAY:
+        is_first = node[2] == 0 and k < 2
+        return g.intern((Op.DELAY, node[1], 1 + k, *node[3:])) if is_first else const(g, 0.0)
     if op == Op.FOREIGN:
         return _of_foreign(g, node, k)
     if op == Op.CALL:

@@ -121,6 +121,8 @@ class _Evaluation:
             return table_value(self.tables[node[1]], node[2], at[node[3]])
         if op == Op.HOMOTOPY:
             return at[node[1]]
+        if op == Op.DELAY:
+            return (at[node[4]], 0.0, 1.0)[node[2]]  # as at the start
         if op == Op.FOREIGN:
             args = [at[a] for a in node[3:]]
             return math.nan if any(map(math.isnan, args)) else results(node[1], args)[0][node[2]]

@@ -81,6 +81,9 @@ def _text(
         else:
             first = 1 + PLAIN.get(op, 0)
             head = f"{OP_NAME[op]}{node[1]}" if first == 3 else OP_NAME[op]
+            if op == Op.DELAY:
+                parts[i] = (f"delay({inner(node[4], 0)}, time - {inner(node[3], 4)})", ATOM)
+                continue
             if op == Op.FOREIGN:
                 head = node[1].signature.name
             parts[i] = (f"{head}({', '.join(inner(a, 0) for a in node[first:])})", ATOM)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.errors import ModelError
 from pliant.foreign.calls import ForeignCall
-from pliant.foreign.library import DataStruct, call_wrapper, foreign_library, utilities
+from pliant.foreign.library import ForeignDataStruct, call_wrapper, foreign_library, utilities
 from pliant.foreign.wrapper import n_texts_out
 
 DIFFERENCE = 6e-6
@@ -76,13 +76,13 @@ def _make(call: ForeignCall, args: Sequence[float]) -> int:
     signatures = [call.signature] if call.destructor is None else [call.signature, call.destructor]
     library = foreign_library(signatures)
     _, base = utilities()
-    data = DataStruct()
+    data = ForeignDataStruct()
     numbers = np.array([*args, 0.0])
     given = (ctypes.c_char_p * (len(call.texts) + 1))(*(one.encode() for one in call.texts))
     inner = _objects(call, args)
     things = (ctypes.c_void_p * (len(inner) + 1))(*inner)
     said = ctypes.create_string_buffer(2000)
-    data.numbers, data.text, data.object = numbers.ctypes.data, ctypes.addressof(given), ctypes.addressof(things)
+    data.in_, data.text, data.object = numbers.ctypes.data, ctypes.addressof(given), ctypes.addressof(things)
     last = library.address(1) if call.destructor is not None else None
     number = int(
         base.pl_object_make(

@@ -102,12 +102,7 @@ def _build(signatures: tuple[CSignature, ...]) -> ForeignLibrary:
     try:
         path = _compiled(signatures)
     except CompileError as error:
-        guilty = [one for one in signatures if one.symbol in error.message] or signatures
-        raise CompileError(
-            f"the code of the external function{'s' if len(guilty) > 1 else ''} {_names(guilty)} cannot be used: "
-            f"{error.message}",
-            hint="correct the C text, or the annotations Include and Library that name it",
-        ) from None
+        raise _refused(signatures, error.message) from None
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
@@ -121,6 +116,20 @@ def _build(signatures: tuple[CSignature, ...]) -> ForeignLibrary:
         for k, name in enumerate(lapack):
             table[k] = address_of(name)
     return ForeignLibrary(path, library)
+
+
+def _refused(signatures: Sequence[CSignature], said: str) -> CompileError:
+    """Whose code is to blame, and why."""
+    guilty = [one for one in signatures if one.symbol in said] or signatures
+    missing = [one for one in dict.fromkeys(_UNDEFINED.findall(said)) if one in {two.symbol for two in guilty}]
+    if missing:
+        guilty = [one for one in guilty if one.symbol in missing]
+        said = f"{', '.join(f'`{one}`' for one in missing)} is defined nowhere"
+    plural = "s" if len({one.name for one in guilty}) > 1 else ""
+    return CompileError(
+        f"the external function{plural} {_names(guilty)} cannot be used: {said}",
+        hint="correct the C text, or the annotations Include and Library that name it",
+    )
 
 
 def _names(signatures: Sequence[CSignature]) -> str:
@@ -203,11 +212,11 @@ def _try(path: Path, name: str) -> None:
     )
 
 
-class DataStruct(ctypes.Structure):
-    """``pl_foreign_data``."""
+class ForeignDataStruct(ctypes.Structure):
+    """pl_foreign_data: what a wrapper is given and gives."""
 
     _fields_ = (
-        ("numbers", ctypes.c_void_p),
+        ("in_", ctypes.c_void_p),
         ("text", ctypes.c_void_p),
         ("object", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
@@ -221,12 +230,12 @@ def call_wrapper(
 ) -> tuple[list[str], str | None]:
     """Call a wrapper; the strings that it gives, and the text of its error."""
     _, base = utilities()
-    data = DataStruct()
+    data = ForeignDataStruct()
     given = (ctypes.c_char_p * (len(texts) + 1))(*(one.encode() for one in texts))
     things = (ctypes.c_void_p * (len(objects) + 1))(*objects)
     results = (ctypes.c_char_p * (n_texts + 1))()
     said = ctypes.create_string_buffer(2000)
-    data.numbers, data.out = numbers.ctypes.data, out.ctypes.data
+    data.in_, data.out = numbers.ctypes.data, out.ctypes.data
     data.text, data.object = ctypes.addressof(given), ctypes.addressof(things)
     data.text_out = ctypes.addressof(results)
     fine = base.pl_foreign_call(ctypes.c_void_p(address), ctypes.byref(data), said, ctypes.c_size_t(len(said)))

@@ -17,14 +17,14 @@ from pliant.cosim.part import Part, PartSettings
 from pliant.cosim.record import RunAbout
 from pliant.cosim.request import part_options
 from pliant.cosim.ssp.bindings import Assigned
-from pliant.cosim.ssp.content import FMU, MODELICA, SspDescription
+from pliant.cosim.ssp.content import FMU, MODELICA, SspDescription, Value
 from pliant.cosim.ssp.flow import PARAMETERS, FlowPoint, Way, element_name
 from pliant.cosim.ssp.package import DEFAULT, FolderPackage, Package, UnpackFolder, open_package
 from pliant.cosim.ssp.read_description import IMPLEMENTATIONS, read_description
 from pliant.cosim.ssp.resolve import Resolved, resolve, with_values
 from pliant.cosim.ssp.signals import spread
 from pliant.cosim.ssp.tree import SspNode, TreeBuilder
-from pliant.cosim.ssp.variables import ComponentPorts, FmuPorts, ModelPorts
+from pliant.cosim.ssp.variables import ComponentPort, ComponentPorts, FmuPorts, ModelPorts
 from pliant.cosim.ssp.write import Interface
 from pliant.cosim.ssp.xml import refused
 from pliant.errors import ArgumentError, FmuError, ModelError, SspError
@@ -34,6 +34,7 @@ from pliant.fmi.options import FmuOptions, fmu_options
 from pliant.solve.names import suggestion
 
 Load = Callable[..., Any]
+UNREAD = ("string", "binary", "clock")
 
 
 class SystemCoupling(LoadedCoupling):
@@ -72,7 +73,12 @@ class SystemCoupling(LoadedCoupling):
     def _assign(self, node: SspNode, name: str, one: Assigned, given: dict[str, dict[str, Any]]) -> None:
         variable = node.variables.find(name) if node.variables is not None else None
         assert variable is not None
+        one = with_items(one, variable, as_number=variable.causality == "input")
         if variable.causality == "input":
+            if variable.base in UNREAD:
+                raise one.place.refused(
+                    f"{name} is an input of type {variable.base}, which cannot be set", hint="leave its value out"
+                )
             for element, value in _each(name, one, variable.shape):
                 self._free[f"{node.full}.{element}"] = value
         elif variable.causality in PARAMETERS:
@@ -83,14 +89,19 @@ class SystemCoupling(LoadedCoupling):
     def _connect(self, way: Way) -> None:
         source, target = (element_name(one.name, one.index) for one in (way.source, way.target))
         place = way.edges[-1].connection.place
+        for point in (way.source, way.target):
+            variable = point.node.variables.find(point.name) if point.node.variables is not None else None
+            if variable is not None and variable.base in UNREAD:
+                raise place.refused(
+                    f"{point.full} is a {variable.base}; texts, bytes and clocks cannot be connected between parts",
+                    hint="remove the connection, or join both models in one",
+                )
         start, end = self._graph.parts[way.source.node.full], self._graph.parts[way.target.node.full]
         try:
             port = start.port(source)
             end.port(target)
         except ModelError as error:
-            raise place.refused(
-                f"{error.message}; texts, bytes and clocks cannot be connected between parts", hint=error.hint
-            ) from None
+            raise place.refused(error.message, hint=error.hint) from None
         if port.causality == "constant":  # it is the same all the time
             self._free[way.target.full] = way.conversion.carry(_constant(start, source, place.refused))
             return
@@ -257,6 +268,24 @@ def as_python(one: Assigned) -> Any:
     if not isinstance(one.value, tuple):
         return one.value
     return np.array(one.value, dtype=object).reshape(one.shape).tolist()
+
+
+def with_items(one: Assigned, variable: ComponentPort, *, as_number: bool) -> Assigned:
+    """Items of enumerations that the variable knows; as numbers for inputs, and for Integers."""
+    if variable.base not in ("enumeration", "integer"):
+        return one
+    items = variable.items if variable.base == "enumeration" else one.quantity.items or {}
+
+    def number(value: Value) -> Value:
+        if not isinstance(value, str):
+            return value
+        if value not in items:
+            raise one.place.refused(f"{value!r} is no item of the enumeration", hint=suggestion(value, items))
+        return items[value] if as_number or variable.base == "integer" else value
+
+    every = one.value if isinstance(one.value, tuple) else (one.value,)
+    done = tuple(number(value) for value in every)
+    return replace(one, value=done if isinstance(one.value, tuple) else done[0])
 
 
 def _size(shape: tuple[int, ...]) -> str:

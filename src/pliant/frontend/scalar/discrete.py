@@ -9,11 +9,10 @@ too, with a refusal; it counts where an equation or an event reads it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from math import prod
 
-from pliant.errors import NotSupportedError, PliantError
-from pliant.expr.build import binary, const, logical_and, logical_not, value_of, var
+from pliant.errors import ModelError, NotSupportedError, PliantError
+from pliant.expr.build import binary, const, logical_and, logical_not, sub, value_of, var
 from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import (
     NONE,
@@ -31,7 +30,6 @@ from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
 from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
 
 _REFUSED = {
-    "delay": "delay(...) is not supported",
     "terminal": "terminal() is not supported",
     "spatialDistribution": "spatialDistribution(...) is not supported",
 }
@@ -56,7 +54,7 @@ class Discretes:
         self.order: dict[int, list[int] | None] = {}
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
-        self.delays = count()
+        self.delays: dict[tuple[int, int, int], int] = {}  # t - T, expression, longest delay -> number
         #: makes a memory: name, expression, start -> nodes of its value and of the value before (events.py)
         self.remember: Callable[[str, int, int, Span | None], tuple[int, int]]
 
@@ -261,8 +259,28 @@ class Discretes:
             return self._changed(name, node.operands[0])
         if name == "initial":
             return self.is_initial()
-        shown = f"delay({next(self.delays)})" if name == "delay" else f"{name}()"
+        if name == "delay":
+            return self._delay(node)
+        shown = f"{name}()"
         return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
+
+    def _delay(self, node: FlatBuiltin) -> Value:
+        """delay(expr, T[, longest]): what it was at time - T; the longest delay is T itself where it is constant."""
+        g, (value, delay, *longest) = self.g, [self.run.value(e) for e in node.operands]
+        what = scalars(delay)[0]
+        most = scalars(longest[0])[0] if longest else what
+        known = value_of(g, what)
+        if known is not None and known < 0.0:
+            raise ModelError(f"the time of delay(...) is {known:g}", hint="give it a time from 0 up", rule="3.7.4.1")
+        if known == 0.0:
+            return value
+        tau = sub(g, g.intern((Op.TIME,)), what)
+
+        def one(e: int) -> int:
+            number = self.delays.setdefault((tau, e, most), len(self.delays))
+            return g.intern((Op.DELAY, number, 0, tau, e, most))
+
+        return map1(one, value)
 
     def _derivative_of(self, position: int) -> Value:
         """der(v) of a variable; 0 of a parameter or constant."""

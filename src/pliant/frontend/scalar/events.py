@@ -62,6 +62,7 @@ from pliant.frontend.flat.model import (
     FlatEquation,
     FlatFor,
     FlatIf,
+    FlatInvoke,
     FlatItem,
     FlatReinit,
     FlatTerminate,
@@ -158,6 +159,9 @@ class EventBuilder:
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
                 self._equation(item, _How(under, item.span, active=self._at_point(under)), found, standing)
             elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
+                if isinstance(item, FlatInvoke):
+                    self._invoked(item, under)
+                    continue
                 raise NotSupportedError(
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
                     hint="write the equation for the whole array",
@@ -403,6 +407,16 @@ class EventBuilder:
         return known
 
     # -------------------------------------------------------------------------------------------- actions
+
+    def _invoked(self, item: FlatInvoke, under: tuple[_Frame, ...]) -> None:
+        """A call for what it does: at the end of a run, where nothing of the model depends on it, it is not made."""
+        if any(self._reads_terminal(frame.condition) for frame in under if frame.is_when):
+            self.symbols.notes.append(f"{item.span}: a call at the end of the run is not made")
+            return
+        raise NotSupportedError(
+            f"{item.span}: a call without a result in a when-clause is not supported",
+            hint="let the function give a number, and assign it to a discrete variable",
+        )
 
     def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""

@@ -52,11 +52,12 @@ class ForeignCalls:
         """Outputs of a call; the inputs are in the locals of the function already."""
         own, external = self._checked(function)
         signature, given, texts, objects = self._taken(own, external, own.name)
-        if self._gives_text(signature):  # strings are known, so what they are made from is
+        gives_text = self._gives_text(signature)
+        if gives_text:  # strings are known, so what they are made from is
             why = f"`{own.name}` gives a String"
             given = [e if k in objects else const(self.g, self.run.number(e, why)) for k, e in enumerate(given)]
         call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own)
-        is_now = own.is_pure or self.is_before()  # an impure function may give something else next time
+        is_now = own.is_pure or gives_text or self.is_before()  # else it may give something else next time
         if is_now and all(value_of(self.g, e) is not None for e in given):
             numbers, strings = results(call, [float(value_of(self.g, e) or 0.0) for e in given])
             return self._outputs(function, external, iter([const(self.g, x) for x in numbers]), iter(strings))

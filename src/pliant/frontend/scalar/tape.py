@@ -234,7 +234,7 @@ def is_simple(tape: Tape, section: FlatAlgorithm) -> bool:
                 return False
             read = (item.value,)
         elif isinstance(item, (FlatIf, FlatWhen)):
-            read = expressions_of(item) if len(targets) > 1 else ()
+            read = expressions_of(item)
         else:
             return False
         if any(not targets.isdisjoint(tape.reads(e)) for e in read):

@@ -190,7 +190,11 @@ class FirstText:
         """The plan's start, except for discrete variables."""
         plan, layout, at = self.plan, self.layout, self.layout.place
         start = wrapped([layout.literal(float(x)) for x in plan.start.x])
-        data = f"static const {layout.type(ValueKind.REAL)} x_start[] = {{{start}}};\n\n" if self.text.n else ""
+        data = (
+            f"PL_CONSTANTS static const {layout.type(ValueKind.REAL)} x_start[] = {{{start}}};\n\n"
+            if self.text.n
+            else ""
+        )
         copy = f"for (int i = 0; i < {self.text.n}; i++) {at(X.at('i'))} = x ? x[i] : x_start[i];"
         body = [f"    {copy if self.text.n else '(void)x;'}"]
         body += [f"    {at(TEARS.at(k))} = {layout.literal(value)};" for k, value in enumerate(plan.guesses)]
@@ -231,7 +235,7 @@ class FirstText:
         if plan.start.memories and self.part.memories:
             known = plan.start.memories
             values = [layout.literal(known[k]) if k in known else "NAN" for k in range(len(self.part.memories))]
-            data = f"static const pl_real d_chosen[] = {{{wrapped(values)}}};\n\n"
+            data = f"PL_CONSTANTS static const pl_real d_chosen[] = {{{wrapped(values)}}};\n\n"
             chosen = "d_chosen"
         given = [INSTANCE, GIVEN_PARAMETERS, GIVEN_INPUTS]
         at_x = layout.declared([*given, Argument("x", layout.real, is_const=True)], restrict=False)

@@ -78,7 +78,7 @@ typedef {plan.options.precision} {real};
 {y}
 {flags}
 {text.layout.instance_type(text.layout.members(fields))}
-void {n}_default_parameters({given(Argument("p", StructArray.PARAMETERS))});
+{text.layout.calibration_declared()}void {n}_default_parameters({given(Argument("p", StructArray.PARAMETERS))});
 int {n}_set_parameters({given(INSTANCE, GIVEN_PARAMETERS)}); /* not 0: number of a divisor that is zero */
 int {n}_init({given(*start)});
 /* the same with other values of x (states, then algebraic unknowns) before what happens at the start */

@@ -141,7 +141,7 @@ class MonitorText:
     def _array(self, name: str, values: Sequence[float] | Vector) -> str:
         items = [self.layout.literal(float(value)) for value in values]
         self.constant_bytes += (8 if self.c.precision == "double" else 4) * len(items)
-        return f"static const pl_real {name}[] = {{{wrapped(items or ['0'])}}};"
+        return f"PL_CONSTANTS static const pl_real {name}[] = {{{wrapped(items or ['0'])}}};"
 
     def _data(self, limits: MonitorLimits) -> str:
         n = self.n
@@ -153,8 +153,11 @@ class MonitorText:
         rows = np.where(np.arange(n) < n_states, scale, np.inf)
         row_scale = self._limit(limits.row_scale, rows, "row_scale")[self.rows]
         mass = [1.0 if i < n_states else 0.0 for i in self.rows]
+        watched = [str(i) for i in self.rows]
         pivots = [self._array("pivot_low", low), self._array("pivot_high", 1.0 / high)]
-        pivots.append(f"static const int32_t pivot_number[] = {{{wrapped([str(k) for k in self.pivots], 20)}}};")
+        pivots.append(
+            f"PL_CONSTANTS static const int32_t pivot_number[] = {{{wrapped([str(k) for k in self.pivots], 20)}}};"
+        )
         return "\n".join(
             [
                 *(pivots if self.pivots else []),
@@ -162,7 +165,7 @@ class MonitorText:
                 self._array("per_scale", 1.0 / scale),
                 self._array("per_row_scale", 1.0 / row_scale),
                 self._array("row_mass", mass),
-                f"static const int32_t watched_row[] = {{{wrapped([str(i) for i in self.rows] or ['0'], 20)}}};",
+                f"PL_CONSTANTS static const int32_t watched_row[] = {{{wrapped(watched or ['0'], 20)}}};",
             ]
         )
 
@@ -309,11 +312,11 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         return f"""{data}unsigned {n}_monitor({head}) {{
     {n}_flags out = {{0}};
     int not_finite = 0;
-{looks}    out.bits = (out.pivot_share > {one}) * {flag}_PIVOT
+{looks}    out.bits = (unsigned)((out.pivot_share > {one}) * {flag}_PIVOT
         + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
         + (out.error_size > {literal(limits.error)}) * {flag}_ERROR
         + (out.dropped_size > {literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
-        + (out.range_share > {one}) * {flag}_RANGE;
+        + (out.range_share > {one}) * {flag}_RANGE);
     *flags = out;
     return out.bits;
 }}

@@ -97,6 +97,24 @@ class StepLayout(Layout):
             lines = [f"    {self.real} none; /* the model has none */"]
         return f"typedef struct {name} {{\n" + "\n".join(lines) + f"\n}} {name};\n"
 
+    def calibration(self, values: Sequence[float]) -> str:
+        """Default parameters as data of their own, which calibration tools may change."""
+        name = f"{self.instance}_calibration"
+        members = zip(self.names[StructArray.PARAMETERS], values, strict=True)
+        lines = [f"    .{one} = {self.literal(value)}," for one, value in members] or ["    .none = 0,"]
+        kind = self.type(StructArray.PARAMETERS)
+        return f"PL_CALIBRATION const volatile {kind} {name} = {{\n" + "\n".join(lines) + "\n};\n"
+
+    def default(self, k: int, value: float) -> str:
+        """Default of a parameter."""
+        del value
+        return f"{self.instance}_calibration.{self.names[StructArray.PARAMETERS][k]}"
+
+    def calibration_declared(self) -> str:
+        """For the header."""
+        kind, name = self.type(StructArray.PARAMETERS), f"{self.instance}_calibration"
+        return f"extern const volatile {kind} {name}; /* the defaults, see PL_CALIBRATION */\n"
+
     def helpers(self) -> str:
         """Functions that its statements call."""
         return ""

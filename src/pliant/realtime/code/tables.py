@@ -67,7 +67,8 @@ class Tables:
         name = self.name
 
         def table(what: str, values: Sequence[int]) -> str:
-            return f"static const int32_t {name}_{what}[] = {{{wrapped([str(v) for v in values] or ['0'], 20)}}};"
+            numbers = wrapped([str(v) for v in values] or ["0"], 20)
+            return f"PL_CONSTANTS static const int32_t {name}_{what}[] = {{{numbers}}};"
 
         lines = [
             table("pivot", self.pivot),

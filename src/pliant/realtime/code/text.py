@@ -320,7 +320,7 @@ class StepText:
         """Defaults; derived constants; divisors that must not be zero."""
         n, c, layout = self.name, self.c, self.layout
         defaults = "".join(
-            f"    {layout.place(NEW_PARAMETERS.at(k))} = {layout.literal(self.plan.values[v])};\n"
+            f"    {layout.place(NEW_PARAMETERS.at(k))} = {layout.default(k, self.plan.values[v])};\n"
             for k, v in enumerate(self.program.p)
         )
         pivots: list[Target] = [
@@ -349,6 +349,7 @@ class StepText:
         return (
             writer.write({}, {})
             + more
+            + f"\n{layout.calibration([self.plan.values[v] for v in self.program.p])}"
             + f"\nvoid {n}_default_parameters({into}) {{\n{defaults}{none}}}\n\n"
             + f"int {n}_set_parameters({head}) {{\n    {layout.type(ValueKind.REAL)} pivot[{max(len(pivots), 1)}];\n"
             + f"    {layout.assigned(PARAMETERS, NEW_PARAMETERS)}\n"
@@ -401,17 +402,18 @@ class StepText:
             out.append(Field(LAST_INPUTS, None, "from the last end of a step on"))
         return [*out, Field(STEP, None, f"steps done: time is t0 + step * {plan.tau!r}"), Field(START, None)]
 
-    def _instance_bytes(self, fields: Sequence[Field]) -> int:
-        """As compilers lay them out: each member at a multiple of its own size."""
+    def _offsets(self, fields: Sequence[Field]) -> tuple[dict[str, int], int]:
+        """Where members begin and what all take, as compilers lay them out: each at a multiple of its own size."""
         size_of = {ValueKind.REAL: self.bytes, ValueKind.WIDE: 8, ValueKind.STEPS: 8}
-        total = 0
+        out, total = {}, 0
         for field in fields:
             size, n = size_of.get(field.array.kind, 4), 1 if field.size is None else field.size
             if field.array.record is not None:
                 n = max(len(self.layout.names[field.array.record]), 1)
             if n:
-                total = -(-total // size) * size + n * size
-        return -(-total // 8) * 8
+                out[field.array.name] = -(-total // size) * size
+                total = out[field.array.name] + n * size
+        return out, -(-total // 8) * 8
 
     def code(self) -> StepCode:
         """The finished text."""
@@ -434,6 +436,7 @@ class StepText:
         common = head + helpers(plan.options.precision) + self.layout.helpers()
         text = "\n".join([common, self._rest_helper(), self._tables(), *functions])
         variables, p, fields = self.variables, self.program, self.fields()
+        offsets, size = self._offsets(fields)
         full = plan.systems[1].elimination if len(plan.systems) > 1 else None
         return StepCode(
             n,
@@ -453,11 +456,12 @@ class StepText:
             tuple(plan.discrete.periods),
             p.n_states,
             operations_of(plan, self.monitor),
-            {"instance": self._instance_bytes(fields), "constant": self.constant_bytes, "stack": self.stack},
+            {"instance": size, "constant": self.constant_bytes, "stack": self.stack},
             replace(plan.start, parameters={variables[v].name: plan.values[v] for v in p.p}),
             plan.u_start,
             plan.systems[0].elimination,
             full,
+            offsets,
         )
 
 

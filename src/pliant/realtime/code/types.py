@@ -99,6 +99,7 @@ class StepCode:
     u_start: tuple[float, ...]  # declared start values of the inputs
     elimination: Elimination
     full: Elimination | None = None
+    offsets: Mapping[str, int] = field(default_factory=dict)  # bytes: where members of the instance begin
 
     @property
     def n_x(self) -> int:

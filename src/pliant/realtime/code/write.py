@@ -401,9 +401,9 @@ def _table_text(context: StepContext, k: int, table: Table, orders: Sequence[int
     inf = "HUGE_VAL" if context.precision == "double" or kind else "HUGE_VALF"
     padded = [number_of(table.knots[0]), *(inf if math.isinf(x) else number_of(x) for x in inside)]
     pieces = [literal(value) for piece in table.coefficients for value in piece]
-    out = [f"static const {real} table_{k}_knot{kind}[] = {{{wrapped(padded)}}};"]
+    out = [f"PL_CONSTANTS static const {real} table_{k}_knot{kind}[] = {{{wrapped(padded)}}};"]
     if not kind:
-        out.append(f"static const pl_real table_{k}_piece[] = {{{wrapped(pieces)}}};\n")
+        out.append(f"PL_CONSTANTS static const pl_real table_{k}_piece[] = {{{wrapped(pieces)}}};\n")
     first, last = number_of(table.knots[0]), number_of(table.knots[-1])
     for order in orders:
         out.append(f"static inline pl_real table_{k}_{order}{kind}({real} v) {{\n    int low = 0;")
@@ -443,7 +443,7 @@ def _table_text(context: StepContext, k: int, table: Table, orders: Sequence[int
 
 def helpers(precision: str) -> str:
     """Small functions without branches that every stepper has; in float, some of them in double, too."""
-    names = ("pl_select", "pl_min", "pl_max", "pl_sign")
+    names = ("pl_masks", "pl_select", "pl_min", "pl_max", "pl_sign")
     bits = "uint64_t" if precision == "double" else "uint32_t"
     text = f"{fixed('compiler.h')}\n{fixed('choices.h', {'pl_bits': bits})}"
     if precision == "float":

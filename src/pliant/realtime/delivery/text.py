@@ -289,21 +289,20 @@ EXAMPLE = r"""/* The smallest program around @N@. Replace the loop by your timer
 #include "@N@.h"
 
 #include <stdio.h>
-#include <string.h>
+
+/* named as in @N@.a2l; no pointers inside: an instance may lie anywhere and be copied */
+@N@ @N@_instance;
+@N@_inputs @N@_in;
+@N@_outputs @N@_out;
 
 int main(void) {
-    static @N@ model; /* no pointers inside: may lie anywhere and be copied */
     @N@_parameters p;
-    @N@_inputs u;
-    @N@_outputs y;
-    memset(&u, 0, sizeof u);
-    memset(&y, 0, sizeof y);
-    @N@_default_parameters(&p); /* change members of p here */
-@START@    if (@N@_init(&model, &p, &u)) return 1; /* u: inputs at the start */
+    @N@_default_parameters(&p); /* those of @N@_calibration; change members of p here */
+@START@    if (@N@_init(&@N@_instance, &p, &@N@_in)) return 1; /* @N@_in: inputs at the start */
     for (int k = 0; k < 1000; k++) { /* every @TAU@ s */
-@STEP@        @N@_get_outputs(&model, &u, &y);
+@STEP@        @N@_get_outputs(&@N@_instance, &@N@_in, &@N@_out);
     }
-    printf("@FORMAT@ = %g after %ld steps\n", (double)@VALUE@, (long)model.step);
+    printf("@FORMAT@ = %g after %ld steps\n", (double)@VALUE@, (long)@N@_instance.step);
     return 0;
 }
 """
@@ -313,11 +312,13 @@ def step_call(code: StepCode) -> str:
     """The step and its monitor in the loop of the example."""
     n = code.name
     if code.options.fallback:
-        return f"        (void){n}_step_guarded(&model, &u); /* not 0: this step was made with all entries */\n"
-    out = f"        {n}_step(&model, &u);\n"
+        return f"        (void){n}_step_guarded(&{n}_instance, &{n}_in); /* not 0: this step took all entries */\n"
+    out = f"        {n}_step(&{n}_instance, &{n}_in);\n"
     if code.options.monitor:
         out += f"        {n}_flags flags;\n"
-        out += f"        if ({n}_monitor(&model, &flags)) {{ /* log flags, or go to a safe state */\n        }}\n"
+        out += (
+            f"        if ({n}_monitor(&{n}_instance, &flags)) {{ /* log flags, or go to a safe state */\n        }}\n"
+        )
     return out
 
 

@@ -21,6 +21,7 @@ from pliant.codegen.c_text import c_escaped
 from pliant.codegen.names import member_names
 from pliant.errors import ArgumentError, OutputError
 from pliant.realtime.code.run import Stepper
+from pliant.realtime.delivery.a2l import a2l_text
 from pliant.realtime.delivery.readme import readme
 from pliant.realtime.delivery.recorded import Recorded, record
 from pliant.realtime.delivery.text import (
@@ -121,6 +122,7 @@ def make_files(plan: Plan) -> dict[str, str]:
         f"{selftest}.c": filled(SELFTEST, words),
         f"{data}.h": data_text(code, stored, _defaults(code)),
         f"{example}.c": filled(EXAMPLE, words),
+        f"{code.name}.a2l": a2l_text(code, plan.outcome.model.known),
         "Makefile": filled(MAKEFILE, words),
         "CMakeLists.txt": filled(CMAKE, words),
         "evidence.txt": plan.evidence.text,
@@ -133,6 +135,7 @@ def make_files(plan: Plan) -> dict[str, str]:
         f"{selftest}.c": "self-test",
         f"{data}.h": "stored trajectory that it compares with",
         f"{example}.c": "the smallest program around the step",
+        f"{code.name}.a2l": "the same for measurement and calibration tools (ASAP2); `pliant a2l` fills in addresses",
         "Makefile": "build with make",
         "CMakeLists.txt": "build with CMake",
         "evidence.txt": "what was checked, over which states, inputs and parameters, and what was not",
@@ -157,7 +160,7 @@ def _words(code: StepCode) -> dict[str, str]:
     names = {"SELFTEST": "selftest", "DATA": "selftest_data", "EXAMPLE": "example_main"}
     words = {key: name if name != taken else f"{name}_program" for key, name in names.items()}
     members = zip(member_names(code.u_names), code.u_start, strict=True)
-    start = "".join(f"    u.{member} = {numbers([value], code.precision).strip()};\n" for member, value in members)
+    start = "".join(f"    {n}_in.{member} = {numbers([value], code.precision).strip()};\n" for member, value in members)
     has_outputs = bool(code.y_names)
     member = member_names(code.y_names)[0] if has_outputs else ""
     return {
@@ -173,7 +176,7 @@ def _words(code: StepCode) -> dict[str, str]:
         "SEES": _sees(code),
         "STEP": step_call(code),
         "FORMAT": _format((code.y_names or code.x_names or ("number of steps",))[0]),
-        "VALUE": f"y.{member}" if has_outputs else "model.x[0]" if code.n_x else "model.step",
+        "VALUE": f"{n}_out.{member}" if has_outputs else f"{n}_instance.x[0]" if code.n_x else f"{n}_instance.step",
     }
 
 

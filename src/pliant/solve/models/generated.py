@@ -37,6 +37,8 @@ from pliant.solve.start.explained import GeneratedStart
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
 OFTEN = 5  # input jumps that are worth compiling Taylor coefficients for
 LARGEST_SERIES = 200  # states up to which they are
+STEPS_OF_DELAY = 10  # least number of steps within the shortest delay
+STEPS_OF_RUN = 5000  # ... where that does not take more than these
 LINEAR = runtime.MODEL_LINEAR | runtime.MODEL_AUTONOMOUS
 SMALL = 60  # states up to which that was measured
 
@@ -293,8 +295,25 @@ class GeneratedModel(NativeModel):
         dependents = tuple(variables[v].name for v in generated.dependents)
         return Portable(model, model.equations, dependents, tuple(map(bool, fixed)))
 
+    def longest_step(self, parameters: Vector, span: float) -> float:
+        """A share of the shortest delay: what is delayed is known at the ends of steps only.
+
+        Delays that are nothing to the run are left to the interpolation within a step.
+        """
+        times = self.generated.delay_times
+        if not times:
+            return 0.0
+        values = {**self.numbers, **dict(zip(self.generated.program.p, parameters.tolist(), strict=True))}
+        found = evaluate(self.generated.program.graph, times, values)
+        return max(min((abs(one) for one in found if one), default=0.0) / STEPS_OF_DELAY, span / STEPS_OF_RUN)
+
     def check_portable(self, what: str) -> None:
-        """External functions run in this process only."""
+        """External functions run in this process only; delays need a solver that keeps its steps short."""
+        if self.generated.n_delays:
+            raise NotSupportedError(
+                f"{self.name} has delays (delay(...)), which cannot be a part of {what} yet",
+                hint="replace them by chains of first-order lags (Pade approximation)",
+            )
         if self.generated.foreign:
             names = ", ".join(f"`{one.name}`" for one in self.generated.foreign[:5])
             raise NotSupportedError(

@@ -359,6 +359,11 @@ class NumericModel(ABC):
     def check_runnable(self) -> None:  # noqa: B027 (most models have nothing to say)
         """Raise where the model can be read but not simulated."""
 
+    def longest_step(self, parameters: Vector, span: float) -> float:
+        """Bound of the step size that the model needs in a run over this time; 0: none."""
+        del parameters, span
+        return 0.0
+
     def check_portable(self, what: str) -> None:  # noqa: B027 (most models have nothing of the kind)
         """Raise where something of the model exists in this process only: it cannot be a part of ``what``."""
 

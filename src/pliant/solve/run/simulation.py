@@ -144,7 +144,8 @@ class Simulation:
     def _run_options(self) -> runtime.RunOptionsStruct:
         """What is handed to the step loop."""
         request, options, model = self.request, self.request.options, self.model
-        usual = options is DEFAULTS and not request.step
+        longest = model.longest_step(request.parameters, request.stop - request.start)
+        usual = options is DEFAULTS and not request.step and not longest
         one_step = request.method == "auto" and model.wants_one_step(request.rtol)
         known = model.run_options.get((request.method, one_step)) if usual else None
         if known is not None:
@@ -156,7 +157,10 @@ class Simulation:
             method=runtime.METHOD_ADDRESSES[first],
             other=runtime.METHOD_ADDRESSES[other] if other else None,
             method_options=runtime.MethodOptionsStruct(
-                h_first=options.first_step, h_max=options.max_step, h_fixed=request.step, order_max=options.max_order
+                h_first=options.first_step,
+                h_max=options.max_step or longest,
+                h_fixed=request.step,
+                order_max=options.max_order,
             ),
             max_steps=options.max_steps,
             root_samples=options.root_samples,

@@ -53,7 +53,7 @@ class Types:
         entry = core.entry
         found = self.enumerations.get(entry)
         if found is None:
-            literals = tuple(one.name for one in entry.definition.literals or ())  # type: ignore[attr-defined]
+            literals = tuple(one.name.strip("'") for one in entry.definition.literals or ())  # type: ignore[attr-defined]
             number = self.builder.enumeration(EnumerationType(entry.full_name, literals))
             found = self.enumerations[entry] = Type(BaseType.ENUMERATION, (), number)
         return found

@@ -124,13 +124,13 @@ def _string(value: Value, *options: Value, **named: Value) -> str:
     length = int(named["minimumLength"] if "minimumLength" in named else options[0] if options else 0)
     left = bool(named.get("leftJustified", options[1] if len(options) > 1 else True))
     digits = int(named.get("significantDigits", 6))
-    value = value.name if isinstance(value, EnumValue) else value
+    value = value.name.strip("'") if isinstance(value, EnumValue) else value
     return as_text(value, digits=digits, length=length, left=left, form=named.get("format", ""))
 
 
 def formatted(value: Value, digits: int = 6) -> str:
     """A value as String() writes it."""
-    return as_text(value.name if isinstance(value, EnumValue) else value, digits=int(digits))
+    return as_text(value.name.strip("'") if isinstance(value, EnumValue) else value, digits=int(digits))
 
 
 def _integer(x: Value) -> Value:
