@@ -10,7 +10,8 @@ step):
 within [0.1, 2], faster while a run begins. A step with e > 1 is taken back and made again where all parts can go
 back; else it stands, and the next one is shorter. Steps end at time events of parts whose discrete outputs are
 connected, and at jumps of given inputs. Where a signal jumps inside a step, at an event of a part, the step ends
-just before it and a tiny one goes over it. After a jump the samples before it say nothing: extrapolation restarts, with slopes from a short step that is taken back.
+just before it and a tiny one goes over it. After a jump the samples before it say nothing: extrapolation restarts,
+with slopes from a short step that is taken back.
 
 Where stability limits the step, errors stay at what is allowed and change their sign from step to step: noise that
 costs the solvers more than longer steps save. Then steps become shorter until the errors are small.
