@@ -53,12 +53,12 @@ class _Body(BodyRunner):
         """Decided now, or while simulating."""
         self.calls.assertion(item, self.name)
 
-    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """A check of the model, where the arguments are its variables."""
         reached = self.run.reached()
         if not self.calls.building and reached is not None:
             holds = logical_or(self.g, logical_not(self.g, reached), condition)
-            self.calls.checks.append(too_long(holds, item, self.name))
+            self.calls.checks.append(too_long(holds, item, self.name, turns))
 
 
 class Calls:

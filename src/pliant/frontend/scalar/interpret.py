@@ -49,6 +49,7 @@ class Interpreter:
         self.deciding = False  # True: conditions of parameters are decided now, and the parameters keep their values
         self.guarded = 0  # how many conditions stand around that are not known
         self.conditions: list[int] = []  # those of them that have a node
+        self.turns = 1  # of loops that are written out, as their ends are not known
 
     # ------------------------------------------------------------------------------------------ running
 

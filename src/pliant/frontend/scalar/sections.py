@@ -93,9 +93,9 @@ class SectionRunner(BodyRunner):
         elif item.is_error:
             raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
 
-    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """A check of the model."""
-        self.owner.checks.append(too_long(condition, item, self.name))
+        self.owner.checks.append(too_long(condition, item, self.name, turns))
 
     def action(self, item: FlatReinit | FlatTerminate) -> None:
         """reinit and terminate, where they are reached."""

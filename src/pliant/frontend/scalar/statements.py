@@ -46,6 +46,8 @@ from pliant.ir import Check, Op
 MAX_TURNS = 100_000
 INDEX_RULE = "10.5.1"  # what is broken where an index is outside of its array
 OPEN_TURNS = 50  # of a loop whose end depends on what moves
+MOST_TURNS = 2500  # of such loops inside each other, all together
+LEAST_TURNS = 4  # of one of them, however deep
 
 Store = Any  # a list or a dictionary: number of a variable -> value, or None before it has one
 
@@ -81,7 +83,7 @@ class BodyRunner:
         """reinit or terminate."""
         raise self._refused(type(item).__name__.removeprefix("Flat").lower())
 
-    def ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+    def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """What must hold while simulating: a loop has ended within the turns that were written out."""
         raise NotImplementedError
 
@@ -200,8 +202,19 @@ class BodyRunner:
 
     def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
         """How often a loop runs is known while simulating: a limited number of turns, each where it goes on."""
+        run = self.run
+        turns = max(LEAST_TURNS, min(OPEN_TURNS, MOST_TURNS // run.turns))
+        run.turns *= turns
+        try:
+            self._written_out(goes_on, body, item, turns)
+        finally:
+            run.turns //= turns
+
+    def _written_out(
+        self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor, turns: int
+    ) -> None:
         g = self.g
-        for turn in range(OPEN_TURNS):
+        for turn in range(turns):
             condition = goes_on(turn)
             if value_of(g, logical_and(g, condition, self.live)) == 0.0:
                 return
@@ -215,13 +228,13 @@ class BodyRunner:
                 if not turn or error.rule != INDEX_RULE:
                     raise
                 self.restore(before)  # no element is left: the loop has to end before this turn
-                self.ended(logical_not(g, logical_and(g, self.path, self.live)), item)
+                self.ended(logical_not(g, logical_and(g, self.path, self.live)), item, turn)
                 self.broken = const(g, 1.0)
                 return
             finally:
                 self.path = path
-        ended = logical_not(g, logical_and(g, goes_on(OPEN_TURNS), logical_and(g, self.path, self.live)))
-        self.ended(ended, item)
+        ended = logical_not(g, logical_and(g, goes_on(turns), logical_and(g, self.path, self.live)))
+        self.ended(ended, item, turns)
 
     def _choose(self, item: FlatIf) -> None:
         """The branch that is known to hold, or every variable as the one that holds leaves it."""
@@ -367,8 +380,7 @@ def paused_events(run: Interpreter) -> Iterator[None]:
         run.events = before
 
 
-def too_long(condition: int, item: FlatWhile | FlatFor, name: str) -> Check:
+def too_long(condition: int, item: FlatWhile | FlatFor, name: str, turns: int) -> Check:
     """The check of a loop whose end is known while simulating."""
     word = "while" if isinstance(item, FlatWhile) else "for"
-    text = f"`{name}`: a {word}-loop needs more than {OPEN_TURNS} turns, or goes beyond an array"
-    return Check(condition, text, True, item.span)
+    return Check(condition, f"`{name}`: a {word}-loop needs more than {turns} turns", True, item.span)
