@@ -161,16 +161,3 @@ def test_tables_of_the_standard_library() -> None:
     assert solved(system, 9.0)["z"] == pytest.approx(0.0)
     moved = solved(system, 1.25, changed={"t.shiftTime": 0.75})
     assert moved["y1"] == pytest.approx(101.5)
-
-
-@needs_msl
-def test_tables_from_files_are_refused() -> None:
-    text = """model M
-  Modelica.Blocks.Tables.CombiTable1Ds t(tableOnFile = true, tableName = "tab", fileName = "/nowhere/data.txt");
-equation
-  t.u = time;
-end M;
-"""
-    with pytest.raises(NotSupportedError, match="strings or files") as caught:
-        read(text)
-    assert "table = " in caught.value.hint

@@ -206,7 +206,13 @@ class Calls:
         return any(self.run.masks.of(e) & (TIME | UNKNOWN) for a in args if not isinstance(a, str) for e in scalars(a))
 
     def _is_real(self, function: int, k: int) -> bool:
-        return self.functions[function].locals[k].type.base is BaseType.REAL
+        return self._all_real(self.functions[function].locals[k].type)
+
+    def _all_real(self, of: Type) -> bool:
+        """A Real, or a record of nothing else."""
+        if of.base is BaseType.RECORD:
+            return all(self._all_real(field.type) for field in self.flat.records[of.number].fields)
+        return of.base is BaseType.REAL
 
     def _is_usable(self, function: int, derivative: DerivativeRule, args: list[Value]) -> bool:
         """The annotation fits: constant where it says zero derivative, not Real only where constant."""
