@@ -65,7 +65,7 @@ def test_a_class_that_is_not_there() -> None:
 
 
 @needs_msl
-@pytest.mark.parametrize("name", ["Blocks.Examples.Interaction1", "StateGraph.Examples.FirstExample"])
+@pytest.mark.parametrize("name", ["Blocks.Examples.Interaction1", "Blocks.Examples.LogicalNetwork1"])
 def test_parameters_that_are_sizes_of_discrete_variables(name: str) -> None:
     """nReset = size(reset, 1) of buttons and steps."""
     assert pliant.load("\n", name=f"Modelica.{name}").simulate(stop=5).complete
