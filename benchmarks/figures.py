@@ -16,6 +16,7 @@ from pathlib import Path
 import against_cvode
 import batch
 import challenge_figures
+import coupling_figures
 import export
 import fmi
 import frontend
@@ -389,6 +390,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "frontend": lambda quick: [Figure(*row) for row in frontend.rows(quick)],
     "fmi": lambda quick: [Figure(*row) for row in fmi.rows(quick)],
     "ssp": lambda quick: [Figure(*row) for row in ssp_figures.rows(quick)],
+    "coupling": lambda quick: (Figure(*row) for row in coupling_figures.rows(quick)),
     "interface": lambda _: [Figure(*row) for row in interface_figures.rows()],
     "trust": lambda quick: (Figure(*row) for row in trust_figures.rows(quick)),
 }

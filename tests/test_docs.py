@@ -18,7 +18,7 @@ from support_pages import DOCS, PAGES, ROOT, Forks, name_of, pages
 
 import pliant
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "cosim").glob("*.py")])
 CLI = ["-m", "pliant.cli"]
 # commands that are shown but not run here, and why
 NOT_RUN = {
@@ -27,6 +27,7 @@ NOT_RUN = {
     ". .venv/bin/activate": "for a shell that a person uses",
     "python tests/families": "minutes; a part of each family is a test of its own",
     "python benchmarks/": "minutes, and needs the extra bench",
+    "python examples/cosim/": "a test of its own runs every example",
     "PLIANT_COMPLIANCE=": "minutes, and needs a copy of the compliance library",
 }
 # blocks that are neither run nor compared, and why

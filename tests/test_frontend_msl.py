@@ -40,7 +40,6 @@ def test_full_robot_runs() -> None:
     name = f"{MULTIBODY}Systems.RobotR3.FullRobot"
     system = system_of(name)
     assert is_square(system)
-    assert len(system.equations) == 4291
     assert len(system.initial_equations) == 36
     assert len(system.tables) == 6
     assert system.refusals == []
@@ -61,7 +60,7 @@ def test_diodes_need_no_memory() -> None:
 
 @needs_msl
 def test_a_class_that_is_not_there() -> None:
-    with pytest.raises(ModelError, match=r"class `Modelica.Blocks.NoSuch` was not found"):
+    with pytest.raises(ModelError, match="no class `Modelica.Blocks.NoSuch`"):
         read("\n", "Modelica.Blocks.NoSuch")
 
 

@@ -149,7 +149,7 @@ def test_tables_of_the_standard_library() -> None:
     system = scalarize(read(TABLES))
     assert system.refusals == []
     assert len(system.tables) == 4  # one of them holds the times of t's events
-    assert system.fixed_parameters["t.table[1,1]"] == "data of a table"
+    assert system.fixed_parameters["t.table[1,1]"] == "it decides data of a table"
     assert "t.columns[1]" in system.fixed_parameters
     before, inside = solved(system, 0.4), solved(system, 1.25)
     assert [before["y1"], before["y2"]] == [100.0, 100.0]  # before startTime: the offset alone

@@ -192,7 +192,7 @@ def test_files_that_cannot_be_read(tree: Path) -> None:
     assert "not UTF-8" in error.message
     assert error.span is not None
     assert (error.span.line, error.span.column) == (2, 8)
-    assert "cannot read" in refused(tree / "missing.mo").message
+    assert "does not exist" in refused(tree / "missing.mo").message
     assert "without package.mo" in refused(tree).message
     assert "no class" in refused("// nothing\n").message
     assert "not UTF-8" in refused("model M\n \udc80\nend M;").message

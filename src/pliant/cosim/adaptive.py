@@ -1,23 +1,20 @@
 """Macro steps chosen by the error of the inputs.
 
 The next step follows from the error e of the last one, in units of what is allowed, and from the one before
-(Gustafsson 1991,
-Soederlind 2003: a proportional-integral controller, which stays quiet where stability limits the step):
+(Gustafsson 1991, Soederlind 2003: a proportional-integral controller, which stays quiet where stability limits the
+step):
 
     H <- H * S * e^(-0.7/q) * e_before^(0.3/q),      q = degree + 1 (extrapolation),  degree + 2 (halves: Schierz,
     Arnold & Clauss 2012)
 
 within [0.1, 2], faster while a run begins. A step with e > 1 is taken back and made again where all parts can go
-back; else it stands,
-and the next one is shorter. Steps end at time events of parts whose discrete outputs are connected, and at jumps of
-given inputs.
-Where a signal jumps inside a step, at an event of a part, the step ends just before it and a tiny one goes over it.
-After a jump the
-samples before it say nothing: extrapolation restarts, with slopes from a short step that is taken back.
+back; else it stands, and the next one is shorter. Steps end at time events of parts whose discrete outputs are
+connected, and at jumps of given inputs. Where a signal jumps inside a step, at an event of a part, the step ends
+just before it and a tiny one goes over it. After a jump the samples before it say nothing: extrapolation restarts,
+with slopes from a short step that is taken back.
 
 Where stability limits the step, errors stay at what is allowed and change their sign from step to step: noise that
-costs the solvers
-more than longer steps save. Then steps become shorter until the errors are small.
+costs the solvers more than longer steps save. Then steps become shorter until the errors are small.
 """
 
 from __future__ import annotations
@@ -49,6 +46,7 @@ SHRINK, GROW, GROW_FIRST = 0.1, 2.0, 5.0
 BEGIN, BEGIN_BLIND = 1e-3, 1e-5  # of the run: first step with and without a way back
 PROBE = 1 / 8  # of a step: made for slopes and taken back
 ACROSS = 1e-5  # of a step: length of the one that goes over an event
+STAYS, CALM = (0.9, 1.12), 0.8  # factors that are not worth a change (solvers like equal steps), below this error
 REFUSED = 0.25  # factor after a part refused a step
 JUMPS, NO_BETTER = 3, 0.5  # attempts after which an error that has not become smaller is a jump
 LOST = 30.0  # an error by which samples before the step say nothing any more, where it cannot be taken back
@@ -295,6 +293,8 @@ class Adaptive:
         factor = (SAFETY if self.repeats else CAREFUL) * e ** (-INTEGRAL / q) * self.before ** (PROPORTIONAL / q)
         grow = GROW_FIRST if fresh else GROW
         factor = min(max(factor, SHRINK), 1.0 if attempts > 1 else grow)
+        if STAYS[0] <= factor <= STAYS[1] and e <= CALM:
+            factor = 1.0
         self.before = max(e, LEAST)
         cut = goal.why in ("event", "input", "stop") or reached < goal.t_next
         self.h = self._clipped(

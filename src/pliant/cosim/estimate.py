@@ -5,21 +5,18 @@ A connection that is extrapolated is wrong by
     d = |u(T + H) - p(T + H)| = |u[T_(i+1), T_i, ..., T_(i-k)]| * prod (T + H - T_j)  =  O(H^(k+1)),
 
 found when the step has been made and the samples at its end are known (Busch & Schweizer 2011; Meyer, Kraft &
-Schweizer 2021:
-predictor against corrector). One that is interpolated (Gauss-Seidel) passes through the newest sample, so its error
-is taken in the
-middle of the step, from the divided difference with one more sample. The error of a part that integrates its input
-over a time T is
-about T d: bounding d is control by error per unit step, and errors of results are proportional to macro_rtol.
+Schweizer 2021: predictor against corrector). One that is interpolated (Gauss-Seidel) passes through the newest
+sample, so its error is taken in the middle of the step, from the divided difference with one more sample.
 
-Allowed is, for every connection,
+The error of a part that integrates its input over a time T is about T d: bounding d is control by error per unit
+step, and errors of results are proportional to macro_rtol. Allowed is, for every connection,
 
-    tol = max(noise, min(macro_rtol * max(|u|, range, nominal), 0.3 max(range, |u|/10))),    noise = 10 rtol max(|u|,
-    nominal),
+    tol = max(noise, min(macro_rtol * max(|u|, range, nominal), 0.3 max(range, |u|/10))),
+    noise = 10 rtol max(|u|, nominal),
 
-with the largest value and the range of the signal so far. The second bound keeps predictions meaningful for signals
-that are small
-against their nominal value, or vary little.
+with the largest value and the range of the signal so far, or ten times its change in this step where it just begins
+to move. The second bound keeps predictions meaningful for signals that are small against their nominal value, or
+vary little.
 """
 
 from __future__ import annotations
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
     from pliant.cosim.master import Master
 
 MEANINGFUL = 0.3  # of the range: an extrapolation that misses by more predicts nothing
+COMING = 10.0  # macro steps in which a signal that begins to move will have a range worth the name
 VARIES = 0.1  # of the largest value: a signal that varies less is judged by this
 NOISE = 10.0  # times the tolerance of the solvers: below are differences that they leave over
 LOOKS, FLIPS = 8, 4  # changes of sign of an error, in so many steps, that make it ring
@@ -87,7 +85,8 @@ class InputErrors:
     def allowed(self, values: Vector) -> Vector:
         """Of each connection, with these newest values."""
         low, high = np.minimum(self.low, values), np.maximum(self.high, values)
-        size, most = high - low, np.maximum(np.abs(low), np.abs(high))
+        step = np.abs(values - self.values(self.master.samples[0]))
+        size, most = np.maximum(high - low, COMING * step), np.maximum(np.abs(low), np.abs(high))
         noise = NOISE * self.rtol * np.maximum(np.abs(values), self.nominal)
         wanted = self.macro_rtol * np.maximum.reduce([size, most, self.nominal])
         return np.asarray(np.maximum(noise, np.minimum(wanted, MEANINGFUL * np.maximum(size, VARIES * most))))

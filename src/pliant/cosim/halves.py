@@ -4,8 +4,7 @@ connections.
     error of the halves  =  |one - two| / (2^(k+1) - 1),      local errors of order H^(k+2)
 
 (Richardson; Schierz, Arnold & Clauss 2012). It also sees what inputs do inside a part whose outputs nobody needs,
-and parts that hold
-their inputs during a step. A connection into the part concerned is named.
+and parts that hold their inputs during a step. A connection into the part concerned is named.
 """
 
 from __future__ import annotations

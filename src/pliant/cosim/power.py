@@ -1,13 +1,14 @@
 """Energy that a coupling creates or loses where a pair of connections carries power.
 
-Part A gives a potential e (force, voltage, ...) to part B, B gives the flow f (speed, current, ...) back. Each of them
-computes with what it was told: A gives the power e f~, B takes e~ f, where ~ marks input polynomials. In a macro step
-the coupling creates
+Part A gives a potential e (force, voltage, ...) to part B, B gives the flow f (speed, current, ...) back. Each of
+them computes with what it was told: A gives the power e f~, B takes e~ f, where ~ marks input polynomials. In a
+macro step the coupling creates
 
     dE = int (e~ f - e f~) dt        (power bonds and their residual energy: Sadjina et al. 2017)
 
 of the energy int |e f| dt that goes through. Within the step e and f are the polynomials through the samples at its
-end, at its beginning and the two before: an estimate, since the signals have kinks there. 3 points of Gauss integrate.
+end, at its beginning and the two before: an estimate, since the signals have kinks there. 3 points of Gauss
+integrate.
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ def coupling(_folder: Path) -> Section:
         told = ""
     except pliant.AccuracyError as error:
         told = str(error)
+    chosen = make_coupling().simulate(stop=8.0, step="auto", extrapolation=2)
     drawn = {
         trial.at_jump: trial.result for trial in trials if trial.at_jump in ("restart", "correct") and trial.result
     }
@@ -59,6 +60,12 @@ def coupling(_folder: Path) -> Section:
                 "100 macro steps; evaluations of f, directional derivatives and Taylor coefficients together.",
             ),
             Code(told, "Macro steps ten times as long: growth caused by the coupling alone is detected.", True),
+            Code(
+                str(chosen.explain()),
+                'step="auto": macro steps chosen by the error of the inputs, and what limits them.',
+                True,
+            ),
+            picture(chosen.plot_macro_steps(), "Macro steps and errors: the steps grow as the oscillation dies out."),
             picture(plot_strategies(drawn, "left"), "Step size and order of the left mass, restarted and corrected."),
         ],
     )

@@ -368,13 +368,19 @@ class EventBuilder:
             for one in node.elements[1:]:
                 known = logical_or(g, known, self.rise(one, spans[one]))
         else:
-            condition = self.run.scalar(which)
-            now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
-            known = logical_and(g, now, logical_not(g, before))
-            if self.d.initial not in variables_of(g, condition):
-                known = logical_and(g, known, logical_not(g, self.d.is_initial()))
+            known = const(g, 0.0)
+            for condition in scalars(self.run.value(which)):  # of a vector each element for itself
+                known = logical_or(g, known, self._rises(condition, span))
         self.triggers[which, point] = known
         return known
+
+    def _rises(self, condition: int, span: Span | None) -> int:
+        g = self.g
+        now, before = self._memory(f"when {len(self.memories) + 1}", condition, const(g, 0.0), span)
+        rises = logical_and(g, now, logical_not(g, before))
+        if self.d.initial in variables_of(g, condition):
+            return rises
+        return logical_and(g, rises, logical_not(g, self.d.is_initial()))
 
     def _memory(self, name: str, expression: int, start: int, span: Span | None) -> tuple[int, int]:
         """A memory that the model does not name: nodes of its value and of the value before."""
