@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support_cosim import EXAMPLES, spring_damper, spring_error, text_model
+from support_fmus import CS, fmu
 
 import pliant
 from pliant.cli.app import app
@@ -69,6 +73,15 @@ def test_steps_stay_where_they_are_stable() -> None:
     assert run["a.x"][-20:] == pytest.approx(0, abs=1e-3)
 
 
+FOLLOWS = """
+model Follows
+  input Real u;
+  Real x(start = 1, fixed = true);
+  output Real y = x;
+equation
+  der(x) = -x + u;
+end Follows;
+"""
 RELAY = """
 model Relay
   input Real u;
@@ -256,3 +269,39 @@ def test_the_command(tmp_path: Any) -> None:
     assert json.loads(found.stdout)["explanation"]["findings"]
     found = CliRunner().invoke(app, ["cosim", file, "--step", "soon"])
     assert found.exit_code == 2
+
+
+def rigid(file: Path, folder: Path, version: str) -> Path:
+    """The same FMU, which now takes equal steps only."""
+    out = folder / "rigid.fmu"
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(out, "w") as new:
+        for one in old.infolist():
+            content = old.read(one)
+            if one.filename == "modelDescription.xml":
+                text = content.decode()
+                text = re.sub(r'canHandleVariableCommunicationStepSize="true"', "", text)
+                text = re.sub(r'(<DefaultExperiment[^>]*?) stepSize="[^"]*"', r"\1", text)
+                content = text.replace("<DefaultExperiment", '<DefaultExperiment stepSize="0.01"').encode()
+            new.writestr(one, content)
+    return out
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_fmus_that_take_equal_steps(version: str, tmp_path: Path) -> None:
+    """They make several of their own steps in a macro step; nothing can be taken back."""
+    file = rigid(Path(fmu("filter", version)), tmp_path, version)
+    with pliant.load(file, kind=CS) as model:
+        coupling = pliant.Coupling()
+        coupling.add("f", model, parameters={"T": 1.0})
+        coupling.add("p", text_model(FOLLOWS))
+        coupling.connect("p.y", "f.u")
+        coupling.connect("f.x", "p.u")
+        run = coupling.simulate(stop=1.0, step="auto", macro_rtol=1e-2, inputs={"f.gain": 1, "f.on": True})
+        own = run.parts["f"].steps
+        assert own is not None
+        assert own["h"] == pytest.approx(0.01, rel=1e-6)
+        assert len(own["h"]) == 100
+        assert run.macro.h.max() > 0.015
+        assert run["f.x"][-1] == pytest.approx(0.5 * (1 - np.exp(-2.0)), abs=5e-3)
+        with pytest.raises(pliant.ArgumentError, match="no multiple"):
+            coupling.simulate(stop=1.005, step="auto", inputs={"f.gain": 1, "f.on": True})

@@ -152,6 +152,19 @@ def test_a_part_that_dies_keeps_the_results_of_the_others(act: str, error: type[
     assert not coupling._graph.parts["bad"].instance  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("act", "error"), [("CRASH", pliant.FmuCrashError), ("LOOP", pliant.FmuTimeoutError)])
+def test_a_part_that_dies_is_not_tried_again(act: str, error: type[Any]) -> None:
+    """With steps chosen by error: a crash is no refusal that a shorter step heals."""
+    coupling = with_hostile(act, "3.0", call_timeout=0.5)
+    begin = time.monotonic()
+    with pytest.raises(error, match="part 'bad' failed") as caught:
+        coupling.simulate(stop=1.0, step="auto", inputs={"bad.u": 0.0})
+    assert time.monotonic() - begin < 20.0
+    assert np.isfinite(caught.value.result["good.x"]).all()
+    assert len(caught.value.result) > 2
+    assert not coupling._graph.parts["bad"].instance  # type: ignore[attr-defined]
+
+
 def test_a_part_without_a_method_to_choose() -> None:
     coupling = pliant.Coupling()
     coupling.add("f", filter_fmu("3.0", CS), method="radau5")

@@ -337,3 +337,36 @@ end M;
     result = pliant.load(text, frontend="pliant").simulate(stop=1.0, points=3)
     found = [result[f"x[{k}]"][-1] for k in (1, 2, 3)]
     np.testing.assert_allclose(found, np.linalg.solve([[4, 1, 0], [2, 3, 1], [0, 5, 7]], [1, 1, 2]))
+
+
+def test_sizes_follow_arguments_through_functions() -> None:
+    text = """
+model M
+  function below
+    input Integer n;
+    output Real c[mod(n, 2)];
+    output Real d[integer(n/2)];
+  algorithm
+    if n == 3 then
+      c[1] := 3;
+      d := {5};
+    else
+      d := fill(7, integer(n/2));
+    end if;
+  end below;
+  function above
+    input Integer n;
+    output Real c[mod(n, 2)];
+    output Real d[integer(n/2)];
+  algorithm
+    (c, d) := below(n);
+  end above;
+  parameter Integer n = 3, k = 4;
+  Real c[mod(n, 2)], d[integer(n/2)], e[mod(k, 2)], f[integer(k/2)];
+equation
+  (c, d) = above(n);
+  (e, f) = above(k);
+end M;
+"""
+    result = pliant.load(text).simulate(stop=1.0)
+    assert [result[name][-1] for name in ("c[1]", "d[1]", "f[1]", "f[2]")] == [3.0, 5.0, 7.0, 7.0]

@@ -48,6 +48,6 @@ FAMILY = Family(
     what="couplings with step='auto': linear networks in random parts, all schemes and degrees",
     goal="error at most 20x macro_rtol of the range, smaller with a smaller one",
     check=case,
-    count=200,
+    count=100,
     part=3,
 )

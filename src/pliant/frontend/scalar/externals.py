@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, apply, binary, choose, const, div, mul, sub, value_of
+from pliant.expr.evaluate import table_value
 from pliant.frontend.flat.expressions import NONE
 from pliant.frontend.flat.model import FlatExternal, FlatObject, FlatTable
 from pliant.frontend.scalar.interpret import Interpreter
@@ -86,6 +87,9 @@ class Externals:
     def _value(self, args: list[Value], u: int, rates: list[int]) -> int:
         """The table, or its first or second derivative by time if rates of the argument are given."""
         g, table = self.g, self._table(args)
+        known = value_of(g, u)
+        if not rates and known is not None:
+            return const(g, table_value(self.tables[table], 0, known))
         if not rates:
             return g.intern((Op.TABLE, table, 0, u))
         slope = g.intern((Op.TABLE, table, 1, u))

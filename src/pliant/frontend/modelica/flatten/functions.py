@@ -142,6 +142,8 @@ class Functions:
                     value = self._argument_value(name, cls, node, context)
                 if value is not None:
                     known[name] = value
+                    if isinstance(value, int) and self.out.type(operands[name]).base is BaseType.INTEGER:
+                        operands[name] = self.builder.literal(int(value), node.span, INTEGER)  # sizes follow it
         shapes = tuple((name, self.out.type(e).shape, self.out.type(e).number) for name, e in operands.items())
         captured = [
             (name, key, e) for name, one in functional.items() for key, e in one.given.items() if isinstance(e, int)
@@ -184,7 +186,7 @@ class Functions:
         return node.value if isinstance(node, FlatLiteral) and not isinstance(node.value, float) else None
 
     def _argument_value(self, name: str, cls: ClassUse, node: tree.Node, context: Context) -> Any:
-        if not isinstance(node, tree.Call) or context.function is not None:
+        if not isinstance(node, tree.Call):
             return None
         names = self.input_names(cls)
         expr = next((one.value for one in node.named if one.name == name), None)
@@ -193,6 +195,10 @@ class Functions:
             expr = node.arguments[place]
         if expr is None:
             return None
+        if context.function is not None:  # what the function is specialised for
+            local = expr.names[0] if isinstance(expr, tree.Reference) and len(expr.names) == 1 else ""
+            shaped = context.function.known.get(local)
+            return shaped.value if isinstance(shaped, Shaped) and isinstance(shaped.value, int) else None
         return self.out.values.tried(expr, context.scope, f"a size in `{cls.name}`", context.known)
 
     def _sizing(self, cls: ClassUse) -> set[str]:
