@@ -305,7 +305,7 @@ class Master:
         self.samples.appendleft(u)
 
     def forget(self) -> None:
-        """Samples before a jump say nothing about what comes after it: the next one to be kept begins anew."""
+        """Samples before a jump say nothing about what comes after it: the next one to be kept restarts."""
         self.lost = True
 
     # ------------------------------------------------------------------------------------------------- macro steps

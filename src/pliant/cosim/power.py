@@ -1,7 +1,7 @@
 """Energy that a coupling creates or loses where a pair of connections carries power.
 
 Part A gives a potential e (force, voltage, ...) to part B, B gives the flow f (speed, current, ...) back. Each of
-them computes with what it was told: A gives the power e f~, B takes e~ f, where ~ marks input polynomials. In a
+them computes with the values it was given: A gives the power e f~, B takes e~ f, where ~ marks input polynomials. In a
 macro step the coupling creates
 
     dE = int (e~ f - e f~) dt        (power bonds and their residual energy: Sadjina et al. 2017)
@@ -118,7 +118,7 @@ class PowerMeter:
         return out
 
     def _both(self, k: int, t: float, t_next: float, found: Sequence[Vector]) -> tuple[Vector, Vector]:
-        """A connection at the nodes: as it was, and as its part was told."""
+        """A connection at the nodes: as it was, and as its part was given."""
         m, (p, j) = self.m, self.places[k]
         times = np.array([t_next, *m.times])
         samples = np.array([found[p][j], *(one[p][j] for one in m.samples)])

@@ -119,7 +119,7 @@ def _build(signatures: tuple[CSignature, ...]) -> ForeignLibrary:
 
 
 def _refused(signatures: Sequence[CSignature], said: str) -> CompileError:
-    """Whose code is to blame, and why."""
+    """Which code failed, and why."""
     guilty = [one for one in signatures if one.symbol in said] or signatures
     missing = [one for one in dict.fromkeys(_UNDEFINED.findall(said)) if one in {two.symbol for two in guilty}]
     if missing:

@@ -44,9 +44,16 @@ static void left(uint32_t begin) {
     ONE(type, cos##s)                                                                                        \
     ONE(type, tan##s)                                                                                        \
     ONE(type, asin##s)                                                                                       \
-    ONE(type, acos##s) ONE(type, atan##s) ONE(type, sinh##s) ONE(type, cosh##s) ONE(type, tanh##s)           \
-        ONE(type, asinh##s) ONE(type, acosh##s) ONE(type, atanh##s) ONE(type, exp##s) ONE(type, log##s)      \
-            ONE(type, log10##s) ONE(type, cbrt##s) ONE(type, expm1##s) ONE(type, log1p##s)
+    ONE(type, acos##s)                                                                                       \
+    ONE(type, atan##s)                                                                                       \
+    ONE(type, sinh##s)                                                                                       \
+    ONE(type, cosh##s)                                                                                       \
+    ONE(type, tanh##s)                                                                                       \
+    ONE(type, asinh##s)                                                                                      \
+    ONE(type, acosh##s)                                                                                      \
+    ONE(type, atanh##s)                                                                                      \
+    ONE(type, exp##s)                                                                                        \
+    ONE(type, log##s) ONE(type, log10##s) ONE(type, cbrt##s) ONE(type, expm1##s) ONE(type, log1p##s)
 #define TWOS(type, s) TWO(type, atan2##s) TWO(type, pow##s) TWO(type, fmod##s) TWO(type, hypot##s)
 
 ONES(double, )
