@@ -154,6 +154,7 @@ def test_tables_of_the_standard_library() -> None:
     assert "t.columns[1]" in system.fixed_parameters
     model, at = pliant.load(TABLES), [0.4, 1.25, 1.7, 5.0, 9.0]
     found = model.simulate(stop=10, points=at)
+    assert [found["y1"][0], found["y2"][0]] == [100.0, 100.0]  # before startTime: the offset alone
     # the table's time is (1.25 - 0.25)/2 = 0.5
     assert [found["y1"][1], found["y2"][1]] == pytest.approx([102.0, 115.0])
     assert found["y1"][3] == pytest.approx(100 + 3 - 4 * (4.75 / 2 - 1))

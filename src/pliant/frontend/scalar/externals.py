@@ -112,6 +112,9 @@ class Externals:
         before = binary(g, Op.LT, t, start)
         if self.run.events and before != const(g, 0.0):
             before = self.run.event(t, start, True, None)
+        elif before != const(g, 0.0):  # in a body that is called: the event at its start is the table's next one
+            waits = binary(g, Op.EQ, scalars(args[3])[0], start)
+            inside = choose(g, waits, const(g, 0.0), inside)
         return choose(g, before, const(g, 0.0), inside)
 
     def _start_and_shift(self, args: list[Value]) -> tuple[int, int]:

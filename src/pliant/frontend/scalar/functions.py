@@ -260,10 +260,12 @@ class Calls:
         symbols = (self.g.intern((Op.ARG, k)) for k in places)
         inner = [like(a, symbols) if r else a for r, a in zip(real, args, strict=True)]
         self.building += 1
+        before, self.run.events = self.run.events, False  # a body has no events of its own
         try:
             template = self.inline(function, inner)
         finally:
             self.building -= 1
+            self.run.events = before
         n = sum(len(scalars(a)) for r, a in zip(real, inner, strict=True) if r)
         entry = Function(self.functions[function].name, n, tuple(e for value in template for e in scalars(value)))
         number = len(self.entries)
