@@ -24,7 +24,7 @@ from pliant.cli.arguments import (
 )
 
 
-@app.command(short_help="Show the structure of a Modelica model, or what is in an FMU or a system.")
+@app.command(short_help="Show a model's structure, or what is in an FMU or a system.")
 def inspect(
     file: Annotated[
         Path, typer.Argument(help="Modelica file, folder of a package, FMU, or system (.ssp, .ssd).", metavar="FILE")
