@@ -93,6 +93,11 @@ def plan() -> pliant.Plan:
 
 
 @cache
+def challenge() -> pliant.Challenge:
+    return plan().challenge(scenarios=[{"stop": 0.1}], workers=1)
+
+
+@cache
 def coupling() -> pliant.Coupling:
     whole = pliant.Coupling()
     for name in "ab":
@@ -159,6 +164,9 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Timing": lambda: plan().measure(steps=100),
     "TargetReport": target_report,
     "Baselines": lambda: plan().baselines(),
+    "Challenge": challenge,
+    "ChallengeRow": lambda: challenge().rows[0],
+    "Scenarios": lambda: pliant.Scenarios({"inputs": {"u": (0.0, 1.0)}}, 3),
     "Coupling": coupling,
     "CouplingResult": lambda: coupling().simulate(stop=1, step=0.1),
     "MacroSteps": lambda: coupling().simulate(stop=1, step=0.1).macro,
