@@ -7,7 +7,8 @@ import math
 import pytest
 from test_frontend_support import solved, system_of
 
-from pliant.errors import ModelError, NotSupportedError
+import pliant
+from pliant.errors import CompileError, ModelError
 from pliant.ir import Kind
 
 T = 0.7
@@ -177,8 +178,8 @@ def test_wrong_values_are_placed(body: str, part: str) -> None:
 
 def test_unknown_external_function_is_named() -> None:
     body = 'function f input Real x; output Real y; external "C" y = myfun(x); end f;\nReal y = f(time);'
-    with pytest.raises(NotSupportedError, match="myfun"):
-        system_of(body)
+    with pytest.raises(CompileError, match="`M.f` cannot be used: `myfun` is defined nowhere"):
+        pliant.load(f"model M {body} end M;")
 
 
 @pytest.mark.parametrize(("name", "value"), [("mod", -3.3 % 2), ("rem", math.fmod(-3.3, 2)), ("div", -1.0)])
