@@ -130,7 +130,7 @@ class Maker:
             unit = self.pick(units) if units and self.maybe(0.7) else None
             found["unit"] = "" if unit is None else unit.name
             found["display_unit"] = self.pick(list(unit.displays)) if unit is not None and unit.displays else ""
-            found["nominal"] = abs(self.number()) + 1e-30 if self.maybe() else None
+            found["nominal"] = min(abs(self.number()) + 1e-30, 1e50) if self.maybe() else None
             found |= {"relative_quantity": self.maybe(0.2), "unbounded": self.maybe(0.2)}
             if self.maybe():
                 found["min"], found["max"] = sorted((self.number(), self.number()))
