@@ -14,6 +14,7 @@ from pliant.arguments import is_number, is_whole
 from pliant.batch.design import Design, latin_hypercube
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.plain import plain
 from pliant.realtime.drawn import InputRange, read_input_range, read_range
 from pliant.realtime.scenario import Scenario
 from pliant.solve.names import suggestion
@@ -100,7 +101,7 @@ class Scenarios(Sequence[Scenario]):
 
     def as_dict(self) -> dict[str, Any]:
         """What they are drawn from."""
-        return {"n": self.n, "seed": self.seed, "stop": self.stop, "ranges": self.ranges}
+        return {"n": self.n, "seed": self.seed, "stop": self.stop, "ranges": plain(self.ranges)}
 
 
 def _part(ranges: Any, part: str) -> Mapping[str, Any]:
