@@ -134,6 +134,7 @@ def test_what_leaves_the_accuracy_is_found(tanks: pliant.Plan) -> None:
     ranges = {"inputs": {"u": {"kind": "step", "range": (-1.0, 1.0)}}}
     found = plan.challenge(scenarios=pliant.Scenarios(ranges, 20), workers=1)
     assert found.missed
+    assert found.holds == plan.evidence.holds == ("does not hold" not in str(found))
     assert found.missed[0].failed
     assert not found.missed[0].flagged
     assert found.missed[0].error == max(one.error for one in found.rows)
@@ -213,6 +214,8 @@ def test_ranges_that_are_wrong(ranges: object, words: str) -> None:
 
 
 def test_what_a_challenge_refuses(tanks: pliant.Plan) -> None:
+    with pytest.raises(ArgumentError, match="workers must be"):
+        tanks.challenge(5, workers=0)
     for bad in (0, 2.5, "many"):
         with pytest.raises(ArgumentError, match="n must be"):
             tanks.challenge(bad)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import ArgumentError
+from pliant.errors import ArgumentError, OutputError
 
 Vector = NDArray[np.float64]  #: numbers in a row, as every room hands them on
 
@@ -56,6 +56,26 @@ def as_path(what: str, value: Any) -> Path:
     if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
         raise ArgumentError(f"{what} must be a path, not {value!r}", hint="a text or a pathlib.Path")
     return Path(value).expanduser()
+
+
+def target_file(path: Any, overwrite: Any, suffix: str, kind: str, example: str) -> Path:
+    """Where a file of this kind can be written; everything that stands in the way is refused before the work."""
+    if not isinstance(path, (str, Path)) or not str(path):
+        raise ArgumentError(f"the target must be a path, not {path!r}", hint=f"e.g. {example}")
+    if not isinstance(overwrite, bool):
+        raise ArgumentError(f"overwrite must be True or False, not {overwrite!r}", hint="overwrite=True")
+    target = Path(path)
+    if target.suffix.lower() != suffix:
+        raise ArgumentError(f"{target}: the name of {kind} ends with {suffix}", hint=f"{target.with_suffix(suffix)}")
+    if target.is_dir():
+        raise OutputError(f"{target} is a folder", hint="give another name")
+    if target.exists() and not overwrite:
+        raise OutputError(f"{target} exists already", hint="give another name, or overwrite=True")
+    if not target.parent.is_dir():
+        raise OutputError(f"there is no folder {target.parent}", hint="make it first, or give another path")
+    if not os.access(target.parent, os.W_OK):
+        raise OutputError(f"the folder {target.parent} cannot be written to", hint="give another path")
+    return target
 
 
 def as_names(what: str, value: Any) -> list[str]:

@@ -30,7 +30,7 @@ LATE = 30.0  # seconds beyond its time after which a block of somebody's executo
 
 def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: int) -> Crew:
     """Who works, by what the user asked for and what the model can do; not more than there are cases to run."""
-    count = max(1, min(workers or _cores(), n))
+    count = max(1, min(workers or cores(), n))
     numeric = model._numeric
     if executor is None:
         executor = "threads" if numeric.fits_threads else "processes"
@@ -51,7 +51,8 @@ def make_crew(model: Any, order: Order, workers: int | None, executor: Any, n: i
     )
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many processors this program may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on this system

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pliant.arguments import target_file
 from pliant.errors import ArgumentError, NotSupportedError, OutputError
 from pliant.export.build import build, check_platforms
 from pliant.export.content import FmuContent, c_identifier
@@ -80,26 +81,9 @@ def check_export(
     for name, value in (("sources", sources), ("overwrite", overwrite)):
         if not isinstance(value, bool):
             raise ArgumentError(f"{name} must be True or False, not {value!r}", hint=f"{name}=True")
-    target = _target(path, overwrite)
+    target = target_file(path, overwrite, ".fmu", "an FMU", 'model.export_fmu("model.fmu")')
     found = check_platforms(platforms, version)
     return ExportRequest(target, version, platforms=tuple(found), sources=sources, **{**more, "rtol": float(rtol)})
-
-
-def _target(path: Any, overwrite: bool) -> Path:
-    if not isinstance(path, (str, Path)) or not str(path):
-        raise ArgumentError(f"the target must be a path, not {path!r}", hint='e.g. model.export_fmu("model.fmu")')
-    target = Path(path)
-    if target.suffix.lower() != ".fmu":
-        raise ArgumentError(f"{target}: the name of an FMU ends with .fmu", hint=f"{target.with_suffix('.fmu')}")
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder", hint="give another name")
-    if target.exists() and not overwrite:
-        raise OutputError(f"{target} exists already", hint="give another name, or overwrite=True")
-    if not target.parent.is_dir():
-        raise OutputError(f"there is no folder {target.parent}", hint="make it first, or give another path")
-    if not os.access(target.parent, os.W_OK):
-        raise OutputError(f"the folder {target.parent} cannot be written to", hint="give another path")
-    return target
 
 
 def export_fmu(given: NumericModel, request: ExportRequest) -> Path:

@@ -16,11 +16,12 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from pliant.arguments import target_file
 from pliant.cosim.conversion import SAME, Conversion
 from pliant.cosim.ssp.content import FMU
 from pliant.cosim.ssp.variables import ComponentPort, ComponentPorts, FmuPorts
 from pliant.cosim.ssp.xml import PREFIXES, SPACE
-from pliant.errors import ArgumentError, ExportError, OutputError, PliantError
+from pliant.errors import ArgumentError, ExportError, PliantError
 from pliant.export.content import xml_file
 from pliant.export.fmu import check_export, export_fmu, write_archive
 from pliant.fmi.archive import Archive
@@ -75,30 +76,13 @@ class Interface:
 
 def save_ssp(coupling: Coupling, path: Any, overwrite: bool, interface: Interface) -> Path:
     """Write the archive, complete or not at all."""
-    target = _target(path, overwrite)
+    target = target_file(path, overwrite, ".ssp", "a system", 'coupling.save("system.ssp")')
     if not coupling.parts:
         raise ArgumentError("the coupling has no parts", hint="coupling.add('name', model)")
     with tempfile.TemporaryDirectory() as folder:
         writing = _Writing(coupling, interface, Path(folder))
         members = writing.members()
         write_archive(members, target)
-    return target
-
-
-def _target(path: Any, overwrite: Any) -> Path:
-    if not isinstance(path, (str, Path)) or not str(path):
-        raise ArgumentError(f"the target must be a path, not {path!r}", hint='e.g. coupling.save("system.ssp")')
-    if not isinstance(overwrite, bool):
-        raise ArgumentError(f"overwrite must be True or False, not {overwrite!r}", hint="overwrite=True")
-    target = Path(path)
-    if target.suffix.lower() != ".ssp":
-        raise ArgumentError(f"{target}: the name of a system ends with .ssp", hint=f"{target.with_suffix('.ssp')}")
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder", hint="give another name")
-    if target.exists() and not overwrite:
-        raise OutputError(f"{target} exists already", hint="give another name, or overwrite=True")
-    if not target.parent.is_dir():
-        raise OutputError(f"there is no folder {target.parent}", hint="make it first, or give another path")
     return target
 
 

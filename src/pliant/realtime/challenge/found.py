@@ -33,12 +33,15 @@ class Challenge(Stamped):
     rows          one for each scenario, see :class:`pliant.ChallengeRow`
     missed        those that failed without a flag, the largest error first
     false_alarms  covered ones with an error below half of what is allowed, and a flag
-    unsolvable    those that the model itself cannot be simulated in
+    unsolvable    those that the model itself cannot be simulated in, or in which the step does not start
+    holds         does the plan's own evidence hold? If not, errors are to be expected
     """
 
-    def __init__(self, rows: Sequence[ChallengeRow], *, model: str, step: float, seconds: float, asked: int) -> None:
+    def __init__(
+        self, rows: Sequence[ChallengeRow], *, model: str, step: float, seconds: float, asked: int, holds: bool
+    ) -> None:
         self.rows = tuple(rows)
-        self.model, self.step, self.seconds, self.asked = model, step, seconds, asked
+        self.model, self.step, self.seconds, self.asked, self.holds = model, step, seconds, asked, holds
 
     @property
     def missed(self) -> tuple[ChallengeRow, ...]:
@@ -85,6 +88,7 @@ class Challenge(Stamped):
         lines = [
             f"{self.model}: {len(self.rows)} unseen scenarios in {self.seconds:.0f} s"
             + (f" of {self.asked} asked for" if len(self.rows) < self.asked else ""),
+            *(["  the plan's own evidence does not hold: errors are to be expected"] * (not self.holds)),
             f"  within what the plan covers     {len(covered):6d} of {len(good)}",
             f"  beyond the accuracy             {len(beyond):6d}, with a flag {len(beyond) - len(self.missed)}",
             f"  MISSED: beyond it, no flag      {len(self.missed):6d}",
@@ -106,6 +110,7 @@ class Challenge(Stamped):
         return {
             "model": self.model,
             "step": self.step,
+            "holds": self.holds,
             "n": len(self.rows),
             "asked": self.asked,
             "seconds": self.seconds,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from pliant.arguments import is_whole
 from pliant.batch.progress import StudyProgress, StudyReporter
+from pliant.batch.run import cores
 from pliant.errors import ArgumentError, SimulationInterrupted
 from pliant.realtime.challenge.found import Challenge
 from pliant.realtime.challenge.ranges import default_scenarios
@@ -44,7 +44,11 @@ def challenge(
     progress: bool | Callable[[StudyProgress], object] | None,
 ) -> Challenge:
     """See :meth:`pliant.Plan.challenge`."""
-    for what, value, least in (("n", n, 1), ("seed", seed, 0), *((("workers", workers, 1),) if workers else ())):
+    for what, value, least in (
+        ("n", n, 1),
+        ("seed", seed, 0),
+        *((("workers", workers, 1),) if workers is not None else ()),
+    ):
         if not is_whole(value) or not least <= value <= MOST:
             raise ArgumentError(
                 f"challenge: {what} must be a whole number from {least} on, not {value!r}",
@@ -55,17 +59,25 @@ def challenge(
     given = default_scenarios(plan, trial.met, n, seed, stop) if scenarios is None else make_scenarios(scenarios, stop)
     told = [settled(plan.outcome.model, one) for one in given]
     rows: dict[int, ChallengeRow] = {}
+    lost = 0
     began = time.perf_counter()
 
     def found() -> Challenge:
         done = [rows[k] for k in sorted(rows)]
-        return Challenge(done, model=plan.name, step=plan.step, seconds=time.perf_counter() - began, asked=len(told))
+        return Challenge(
+            done,
+            model=plan.name,
+            step=plan.step,
+            seconds=time.perf_counter() - began,
+            asked=len(told),
+            holds=plan.evidence.holds,
+        )
 
     with StudyReporter(progress) as reporter, threadpool_limits(1, "blas"):
         try:
             for k, row in _rows(trial, told, workers):
                 rows[k] = row
-                lost = sum(one.reason is not None or (one.failed and not one.flagged) for one in rows.values())
+                lost += row.reason is not None or (row.failed and not row.flagged)
                 seconds = time.perf_counter() - began
                 reporter.report(
                     StudyProgress(len(rows), n=len(told), failed=lost, seconds=seconds), last=len(rows) == len(told)
@@ -99,7 +111,7 @@ def _rows(
     trial: ScenarioTrial, scenarios: Sequence[Scenario], workers: int | None
 ) -> Iterator[tuple[int, ChallengeRow]]:
     """(place, row) as they come."""
-    count = min(workers or _cores(), max(1, len(scenarios) // FEW) if workers is None else len(scenarios))
+    count = min(cores(), max(1, len(scenarios) // FEW)) if workers is None else min(workers, len(scenarios))
     if count == 1 or not trial.model.fits_threads:
         for k, one in enumerate(scenarios):
             yield k, trial.run(one)
@@ -144,10 +156,3 @@ def _collected(pool: Any, futures: dict[int, Future[ChallengeRow]]) -> Iterator[
 
 def _run(scenario: Scenario) -> ChallengeRow:
     return _workers["trial"].run(scenario)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
