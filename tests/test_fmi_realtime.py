@@ -29,20 +29,20 @@ def item(plan: pliant.Plan, name: str) -> str:
 
 
 def test_the_pattern_saves_evaluations_inside_the_host(chain: pliant.Plan) -> None:
-    assert chain.colours == 2
+    assert chain.colours == 1
     assert chain.outcome.full_colours == 3
     sparse, full = chain.simulate(), chain.simulate(kind="full")
     assert sparse.stats.n_steps == full.stats.n_steps == 250
     # f once, and once for each colour; a look at increments and patterns now and then
-    assert 750 <= sparse.stats.n_rhs <= 760
+    assert 500 <= sparse.stats.n_rhs <= 510
     assert 1000 <= full.stats.n_rhs <= 1012
     assert chain.called is not None
     assert chain.called.shared
-    assert chain.called.full_evaluations - chain.called.evaluations == pytest.approx(1.0, abs=0.1)
+    assert chain.called.full_evaluations - chain.called.evaluations == pytest.approx(2.0, abs=0.1)
 
 
 def test_the_step_in_the_host_is_the_analysed_one(chain: pliant.Plan) -> None:
-    assert "2 colours of the kept entries" in item(chain, "step by calls of the model")
+    assert "the 1 colours of the kept entries" in item(chain, "step by calls of the model")
     run, masked = chain.simulate(), chain.outcome.masked[0]
     apart = np.abs(np.column_stack([run[name] for name in chain.names]) - masked.x) / chain.outcome.frame.scale
     assert 0.0 < apart.max() <= 0.25 * 0.1

@@ -319,7 +319,7 @@ def test_eigenvalues(name: str, request: pytest.FixtureRequest) -> None:
             if origin.scenario == one["scenario"] and origin.time == pytest.approx(one["time"], rel=1e-5)
         ]
         Df = points.Df[p]
-        J = np.where(plan.mask, Df, 0.0)
+        J = frame.masked(points.values[p], plan.outcome.states)
         B, E = frame.mass - frame.tau * Df, frame.tau * (Df - J)
         exact = np.linalg.eigvals(np.linalg.solve(B, frame.mass))
         sparsed = np.linalg.eigvals(np.linalg.solve(B + E, frame.mass + E))
@@ -394,7 +394,7 @@ def test_criteria(name: str, request: pytest.FixtureRequest) -> None:
     for k, time in enumerate(data["times"]):
         p = int(np.argmin([abs(origin.time - time) for origin in points.origins]))
         Df = points.Df[p]
-        E = frame.tau * np.where(plan.mask, 0.0, Df)
+        E = frame.tau * (Df - frame.masked(points.values[p], plan.outcome.states))
         B = frame.mass - frame.tau * Df
         change = np.trace(np.linalg.solve(B + E, frame.mass + E)) - np.trace(np.linalg.solve(B, frame.mass))
         assert series["d_1"][k] == pytest.approx(abs(change), rel=2e-3, abs=1e-9)

@@ -42,6 +42,7 @@ class RealtimeOptions(AsDict):
     certificate      look for a common Lyapunov function and transition windows
     cluster_cut      distance below which eigenvalues belong together when candidates are ordered; 0: each by itself
     search           "groups" (default), "full": no search, all entries stay
+    freeze           entries may be held at constants, where that saves their evaluation
     """
 
     form: str = "auto"
@@ -65,6 +66,7 @@ class RealtimeOptions(AsDict):
     certificate: bool = True
     cluster_cut: float = 0.0
     search: str = "groups"
+    freeze: bool = True
 
     CHOICES = {  # noqa: RUF012
         "form": ("auto", "ode", "dae", "best"),
@@ -115,7 +117,7 @@ class RealtimeOptions(AsDict):
     @staticmethod
     def _check_kind(name: str, value: Any) -> None:
         """Options that are neither words nor whole numbers."""
-        if name in ("reference", "certificate") and not (isinstance(value, int) and value in (0, 1)):
+        if name in ("reference", "certificate", "freeze") and not (isinstance(value, int) and value in (0, 1)):
             raise ArgumentError(f"option {name} must be True or False, not {value!r}", hint="leave it out for True")
         if name == "weights":
             by_name("option weights", "nothing" if value is None else value)

@@ -20,7 +20,8 @@ from pliant.realtime.options import check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.sparsing.baselines import Baseline, compare
-from pliant.realtime.sparsing.linearise import Mask
+from pliant.realtime.sparsing.entry_states import Mask
+from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.stages.called import CalledStep, run_called
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.request import MOST_NUMBERS
@@ -42,7 +43,9 @@ class Plan(Stamped):
     """A pattern for the linearly implicit Euler method at one step size, with its evidence and its code.
 
     mask         (n, n) True where an entry of the Jacobian is kept
+    frozen       (n, n) value of an entry that is held at a constant, NaN elsewhere
     entries      non-zeros of L - tau J including the diagonal
+    computed     entries of J that every step evaluates; the others are frozen, or made of parameters alone
     lu_entries   the same of its factors in pliant's order
     flops        operations of one factorisation
     colours      directions that a difference Jacobian of this pattern would need
@@ -89,6 +92,24 @@ class Plan(Stamped):
         out: Mask = np.zeros((frame.n, frame.n), dtype=bool)
         out[frame.rows[mask], frame.columns[mask]] = True
         return out
+
+    @cached_property
+    def frozen(self) -> Matrix:
+        """(n, n) value of an entry that is held at a constant, NaN elsewhere."""
+        frame, states = self.outcome.frame, self.outcome.states
+        out: Matrix = np.full((frame.n, frame.n), np.nan)
+        out[frame.rows[states.frozen], frame.columns[states.frozen]] = states.constants[states.frozen]
+        return out
+
+    @property
+    def computed(self) -> int:
+        """Entries of J that every step evaluates."""
+        return int(self.outcome.price.moving(self.outcome.states).sum())
+
+    @property
+    def full_computed(self) -> int:
+        """The same with all entries."""
+        return int((~self.outcome.price.constant).sum())
 
     @property
     def entries(self) -> int:
@@ -146,6 +167,7 @@ class Plan(Stamped):
         lines = [
             f"{first}, {e.n_points} linearisations",
             f"  entries of L - tau J     {self.full_entries:6d} -> {self.entries}",
+            f"  of J, evaluated a step   {self.full_computed:6d} -> {self.computed}{self._frozen_text}",
             f"  entries of L and U       {full.lu_entries:6d} -> {self.lu_entries}",
             f"  factorisation, flops     {full.factor_flops:6d} -> {self.flops}",
             f"  colours                  {o.full_colours:6d} -> {self.colours}",
@@ -162,6 +184,11 @@ class Plan(Stamped):
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
         lines += [f"  form {one}" for one in self.forms]
         return "\n".join(lines)
+
+    @property
+    def _frozen_text(self) -> str:
+        count = int(self.outcome.states.frozen.sum())
+        return f", {count} frozen" if count else ""
 
     @property
     def accuracy_text(self) -> str:
@@ -182,6 +209,8 @@ class Plan(Stamped):
             "step": self.step,
             "entries": self.entries,
             "full_entries": self.full_entries,
+            "computed": self.computed,
+            "full_computed": self.full_computed,
             "lu_entries": self.lu_entries,
             "full_lu_entries": o.full.lu_entries,
             "flops": self.flops,
@@ -194,6 +223,7 @@ class Plan(Stamped):
             "error": None if self.evidence.worst is None else self.evidence.errors[self.evidence.worst],
             "names": list(self.names),
             "kept": [[int(i), int(j)] for i, j in np.argwhere(self.mask)],
+            "frozen": [[i, j, value] for (i, j), value in sorted(self.outcome.held_entries.items())],
             "evidence": self.evidence.as_dict(),
             "seconds": self.seconds,
             "forms": list(self.forms),
@@ -236,7 +266,10 @@ class Plan(Stamped):
         }[decision.test]
         many = f"with {decision.size - 1} others" if decision.size > 1 else "alone"
         value = "no finite value" if not np.isfinite(decision.value) else f"{decision.value:.3g} of what is allowed"
+        states = self.outcome.states
         verb = "stayed: refused" if decision.kept else "went"
+        if states.frozen[k]:
+            verb = f"is frozen at {states.constants[k]:.6g}, chosen"
         return f"{verb} {many} ({decision.move}); {words}: {value} at t = {decision.time:g}"
 
     # ------------------------------------------------------------------------------------------------ code

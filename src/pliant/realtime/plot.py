@@ -56,7 +56,7 @@ def _eigenvalues(plan: Plan, axes: Axes) -> None:
     checker = Checker(points, plan.outcome.request.rule)
     some = np.linspace(0, len(points) - 1, min(len(points), 25)).astype(int)
     before = points.eigenvalues[some].ravel()
-    found = [checker.spectrum(int(p), plan.outcome.mask) for p in some]
+    found = [checker.spectrum(int(p), plan.outcome.states) for p in some]
     after = np.concatenate([one for one in found if one is not None])
     angle = np.linspace(0, 2 * np.pi, 200)
     axes.plot(np.cos(angle), np.sin(angle), color="#999999", linewidth=0.8)
@@ -72,7 +72,7 @@ def _error(plan: Plan, axes: Axes) -> None:
     exact, masked = o.exact[0], o.masked[0]
     measured = masked.x - exact.x
     i = int(np.argmax(plan.evidence.measured[0]))
-    predicted = predicted_error(o.frame, exact, o.mask)
+    predicted = predicted_error(o.frame, exact, o.states)
     times = np.concatenate([[exact.scenario.start], exact.t])
     scale = 100.0 / o.frame.scale[i]
     axes.plot(times, scale * measured[:, i], color=COLOURS[0], linewidth=1.4, label="measured")

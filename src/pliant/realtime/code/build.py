@@ -205,15 +205,16 @@ class StepBuilder:
                 ]
         return system
 
-    def build(self, elimination: Elimination, full: Elimination | None) -> StepPlan:
+    def build(self, elimination: Elimination, full: Elimination | None, frozen: Mapping[Entry, float]) -> StepPlan:
         """Everything."""
         w, p = self.w, self.program
+        held = {entry: const(self.g, value) for entry, value in frozen.items()}
         point = self._first_point()
         w.first_last = dict(point.last)
-        kept = (set(elimination.entries) - elimination.mass_only) | set(full.entries if full else ())
+        kept = (set(elimination.entries) - elimination.mass_only - set(held)) | set(full.entries if full else ())
         jacobian = self._jacobian(point, kept)
         f = [point.of(e) for e in p.f]
-        systems = [self._system("step", elimination, point, jacobian, f)]
+        systems = [self._system("step", elimination, point, {**jacobian, **held}, f)]
         if full is not None:
             systems.append(self._system("step_full", full, point, jacobian, f))
         relations = [(k, point.comparison(k)) for k in w.kept]

@@ -14,6 +14,7 @@ evaluated at t, with the inputs of the last call, and at t + tau/2, with the mea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from pliant.realtime.code.lower import check_supported
 from pliant.realtime.code.places import StepLayout
 from pliant.realtime.code.text import StepText
 from pliant.realtime.code.types import MonitorLimits, StartValues, StepCode, StepperOptions
-from pliant.realtime.sparsing.elimination import Elimination
+from pliant.realtime.sparsing.elimination import Elimination, Entry
 
 __all__ = ["MonitorLimits", "StartValues", "StepCode", "StepperOptions", "make_stepper"]
 
@@ -42,6 +43,7 @@ def make_stepper(
     *,
     full: Elimination | None = None,
     limits: MonitorLimits | None = None,
+    frozen: Mapping[Entry, float] | None = None,
     layout: type[StepLayout] = StepLayout,
 ) -> StepCode:
     """Write the C text of a step of length ``tau``; the kept entries of J are those of ``elimination``.
@@ -49,6 +51,7 @@ def make_stepper(
     start    where it starts; None: start values as declared (not made consistent)
     full     elimination of the full pattern, for ``options.fallback``
     limits   of the monitor, in the place of ``options.limits``
+    frozen   entries of J that are held, with their values; a step of full pattern computes them all the same
     layout   where things lie in memory, and how the target says it
     """
     chosen = options or StepperOptions()
@@ -59,7 +62,7 @@ def make_stepper(
     check_events(sorted, tau, start.t if start is not None else 0.0)
     with collector_paused():
         builder = StepBuilder(sorted, form, tau, chosen, start)
-        plan = builder.build(elimination, full if chosen.fallback else None)
+        plan = builder.build(elimination, full if chosen.fallback else None, frozen or {})
         return StepText(plan, layout).code()
 
 

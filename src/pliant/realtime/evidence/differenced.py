@@ -7,28 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.realtime.scenario import Scenario
+from pliant.realtime.sparsing.entry_states import Kept
 from pliant.realtime.sparsing.linearisations import CommonData
-from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, Walker
+from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 
 DIFFERENCED = 8  # points of each run
 
 
 def differenced_radius(
-    walker: Walker, frame: CommonData, scenarios: Sequence[Scenario], runs: Sequence[Trace], mask: Mask | None
+    walker: Walker, frame: CommonData, scenarios: Sequence[Scenario], runs: Sequence[Trace], kept: Kept | None
 ) -> float:
     """Largest |eigenvalue| along these runs."""
     radius = 0.0
     for scenario, run in zip(scenarios, runs, strict=True):
         walker.begin(scenario)
         for k in np.linspace(0, len(run.t) - 1, DIFFERENCED).astype(int):
-            matrix = _differenced(walker, frame, float(run.t[k]), run.x[k], mask)
+            matrix = _differenced(walker, frame, float(run.t[k]), run.x[k], kept)
             radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
     return radius
 
 
-def _differenced(walker: Walker, frame: CommonData, t: float, x: Matrix, mask: Mask | None) -> Matrix:
+def _differenced(walker: Walker, frame: CommonData, t: float, x: Matrix, kept: Kept | None) -> Matrix:
     def step(x: Matrix) -> Matrix:
-        return x + walker.step(t, x, mask)[0]
+        return x + walker.step(t, x, kept)[0]
 
     scale = np.where(np.isfinite(frame.scale), frame.scale, 1.0)
     h = 1e-6 * np.maximum(np.abs(x), scale)

@@ -165,7 +165,7 @@ def matched_spectra(plan: Plan, chosen: Places) -> Spectra:
     out: Spectra = []
     for p in chosen:
         before = np.asarray(points.eigenvalues[p], dtype=np.complex128)
-        found = checker.spectrum(int(p), plan.outcome.mask)
+        found = checker.spectrum(int(p), plan.outcome.states)
         if found is None:
             out.append((before, None))
             continue
@@ -230,7 +230,7 @@ def _one_run(plan: Plan, k: int, order: Places, count: int) -> Data:
     percent = 100.0 / frame.scale
     # a stretch begins at its shown point and ends before the next one
     measured = _peaks((masked.x - exact.x) * percent, places)
-    predicted = _peaks(predicted_error(frame, exact, o.mask) * percent, places)
+    predicted = _peaks(predicted_error(frame, exact, o.states) * percent, places)
     curves = []
     for i in order:
         runs = [exact.x[places, i], masked.x[places, i]]
@@ -298,23 +298,24 @@ def bias_data(plan: Plan) -> Data:
 
 
 def criteria_data(plan: Plan, chosen: Places, spectra: Spectra) -> Data:
-    """d_S, d_1, d_2 (printed and corrected) and the true d_r of the chosen mask at the shown linearisations."""
+    """d_S, d_1, d_2 (printed and corrected) and the true d_r of the step's J at the shown linearisations."""
     o, frame = plan.outcome, plan.outcome.frame
     most = int(np.clip(CRITERIA_BUDGET // max(frame.n, 1) ** 3, 12, EIGEN_POINTS))
     kept = np.unique(np.linspace(0, len(chosen) - 1, min(most, len(chosen))).round().astype(int))
-    mask, tau = plan.mask, frame.tau
-    makers: dict[str, Callable[[Matrix], float]] = {
-        "d_S": lambda Df: criteria.d_S(frame.mass, Df, tau, mask),
-        "d_S printed": lambda Df: criteria.d_S(frame.mass, Df, tau, mask, printed=True),
-        "d_1": lambda Df: criteria.d_1(frame.mass, Df, tau, mask),
-        "d_2": lambda Df: criteria.d_2(frame.mass, Df, tau, mask),
-        "d_2 printed": lambda Df: criteria.d_2(frame.mass, Df, tau, mask, printed=True),
+    tau = frame.tau
+    makers: dict[str, Callable[[Matrix, criteria.GivenJacobian], float]] = {
+        "d_S": lambda Df, J: criteria.d_S(frame.mass, Df, tau, J),
+        "d_S printed": lambda Df, J: criteria.d_S(frame.mass, Df, tau, J, printed=True),
+        "d_1": lambda Df, J: criteria.d_1(frame.mass, Df, tau, J),
+        "d_2": lambda Df, J: criteria.d_2(frame.mass, Df, tau, J),
+        "d_2 printed": lambda Df, J: criteria.d_2(frame.mass, Df, tau, J, printed=True),
     }
     series: dict[str, list[float | int | None]] = {name: [] for name in (*makers, "d_r")}
     for k in kept:
-        before, after = spectra[k]
+        p, (before, after) = int(chosen[k]), spectra[k]
+        J = criteria.GivenJacobian(frame.masked(o.points.values[p], o.states))
         for name, make in makers.items():
-            series[name].append(_criterion(make, o.points.Df[chosen[k]]))
+            series[name].append(_criterion(make, o.points.Df[p], J))
         series["d_r"].append(None if after is None else number(np.abs(after - before).sum(), 4))
     origins = [o.points.origins[chosen[k]] for k in kept]
     return {
@@ -325,10 +326,12 @@ def criteria_data(plan: Plan, chosen: Places, spectra: Spectra) -> Data:
     }
 
 
-def _criterion(make: Callable[[Matrix], float], Df: Matrix) -> float | int | None:
+def _criterion(
+    make: Callable[[Matrix, criteria.GivenJacobian], float], Df: Matrix, J: criteria.GivenJacobian
+) -> float | int | None:
     try:
         with np.errstate(all="ignore"):
-            return number(make(Df), 4)
+            return number(make(Df, J), 4)
     except (PliantError, np.linalg.LinAlgError):
         return None
 

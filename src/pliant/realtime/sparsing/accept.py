@@ -20,8 +20,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.realtime.sparsing.entry_states import EntryStates, Kept, used
 from pliant.realtime.sparsing.linearisations import Points
-from pliant.realtime.sparsing.linearise import Mask, Matrix
+from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.spectrum import change_ratio, ringing, spectrum_of
 from pliant.realtime.sparsing.stepmap import algebraic_map, lasting_error, step_map
 
@@ -67,7 +68,7 @@ class Checker:
         self._exact_error: dict[int, Matrix] = {}
         self._judged: dict[tuple[int, bytes], Verdict] = {}
 
-    def step_map(self, p: int, mask: Mask) -> Matrix | None:
+    def step_map(self, p: int, mask: Kept) -> Matrix | None:
         """The map of a step with the pattern, or None where it cannot be solved."""
         frame, points = self.frame, self.points
         try:
@@ -76,21 +77,21 @@ class Checker:
             return None
         return found if np.isfinite(found).all() else None
 
-    def spectrum(self, p: int, mask: Mask) -> NDArray[np.complex128] | None:
+    def spectrum(self, p: int, mask: Kept) -> NDArray[np.complex128] | None:
         """Eigenvalues of Ss."""
         Ss = self.step_map(p, mask)
         if Ss is None:
             return None
         return spectrum_of(Ss)
 
-    def judge(self, p: int, mask: Mask) -> Verdict:
+    def judge(self, p: int, mask: Kept) -> Verdict:
         """All tests of the spectrum at one point; moves of a search come to the same pattern in several ways."""
-        key = (p, blake2b(mask.tobytes(), digest_size=16).digest())
+        key = (p, blake2b(EntryStates.of(mask).key(), digest_size=16).digest())
         if key not in self._judged:
             self._judged[key] = self._judge(p, mask)
         return self._judged[key]
 
-    def _judge(self, p: int, mask: Mask) -> Verdict:
+    def _judge(self, p: int, mask: Kept) -> Verdict:
         if len(self.algebraic):
             verdict = self._loops(p, mask)
             if not verdict.accepted:
@@ -113,7 +114,7 @@ class Checker:
         error = Verdict("bias", float(np.abs(self._added(p, mask)).max() / self.rule.tolerance), p)
         return max(verdict, error, key=lambda one: one.value)
 
-    def _added(self, p: int, mask: Mask) -> Matrix:
+    def _added(self, p: int, mask: Kept) -> Matrix:
         """Order 2: lasting error with the pattern minus that with all entries, in units of the range."""
         frame, points = self.frame, self.points
         Df, dx = points.Df[p], points.dx[p]
@@ -127,7 +128,7 @@ class Checker:
         except np.linalg.LinAlgError:  # an integrator: the recursion along the run tells
             return np.zeros(frame.n)
 
-    def _loops(self, p: int, mask: Mask) -> Verdict:
+    def _loops(self, p: int, mask: Kept) -> Verdict:
         """The algebraic block by itself: how fast its errors die out."""
         index = self.algebraic
         frame, points = self.frame, self.points
@@ -141,14 +142,15 @@ class Checker:
             return Verdict("singular", np.inf, p)
         return Verdict("loops", float(np.abs(np.linalg.eigvals(shift)).max() / LOOP_LIMIT), p)
 
-    def bias(self, mask: Mask) -> tuple[Matrix, Matrix]:
+    def bias(self, mask: Kept) -> tuple[Matrix, Matrix]:
         """Bias in units of the range at every point, (P, n): lasting, and of one step."""
         points, frame = self.points, self.frame
         if frame.order == 2:
             added = np.array([self._added(p, mask) for p in range(len(points))])
             return added, np.zeros_like(added)
         dropped = np.zeros((len(points), frame.n))
-        gone = np.flatnonzero(~mask)
-        np.add.at(dropped.T, frame.rows[gone], points.K[:, gone].T)
+        missing = (points.values - used(points.values, mask)) * points.moves
+        gone = np.flatnonzero(missing.any(axis=0))
+        np.add.at(dropped.T, frame.rows[gone], missing[:, gone].T)
         lasting = np.einsum("pij,pj->pi", points.T, dropped)
         return lasting, np.einsum("pij,pj->pi", points.T_step, dropped)

@@ -22,8 +22,9 @@ from pliant.plain import AsDict
 from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.effects import cluster_effects
 from pliant.realtime.sparsing.elimination import eliminate
+from pliant.realtime.sparsing.entry_states import Mask
 from pliant.realtime.sparsing.linearisations import Places, Points
-from pliant.realtime.sparsing.linearise import Mask, Matrix
+from pliant.realtime.sparsing.linearise import Matrix
 from pliant.solve.binding.colouring import colour
 
 

@@ -14,14 +14,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pliant.realtime.sparsing.entry_states import Kept
 from pliant.realtime.sparsing.linearisations import LATER, CommonData
-from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace
+from pliant.realtime.sparsing.linearise import Matrix, Trace
 from pliant.realtime.sparsing.stepmap import added_bias, euler_map, plain_solve, step_map
 
 CHUNK = 200  # steps whose matrices are factorised together
 
 
-def predicted_error(frame: CommonData, trace: Trace, mask: Mask) -> Matrix:
+def predicted_error(frame: CommonData, trace: Trace, mask: Kept) -> Matrix:
     """(N + 1, n) sparsed minus exact, in the units of the states."""
     out = np.zeros((len(trace.t) + 1, frame.n))
     e = np.zeros(frame.n)
@@ -48,14 +49,14 @@ def _values(trace: Trace, part: slice) -> Matrix:
     return np.asarray(trace.values[np.searchsorted(trace.kept, steps, side="right") - 1])
 
 
-def _first_order(frame: CommonData, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
+def _first_order(frame: CommonData, trace: Trace, part: slice, mask: Kept) -> tuple[Matrix, Matrix]:
     """Ss and -Bs^-1 E Dx of some steps."""
     values = _values(trace, part)
     Df, J = frame.dense(values), frame.masked(values, mask)
     return euler_map(frame.mass, J, Df, frame.tau), added_bias(frame.mass, J, Df, trace.dx[part], frame.tau)
 
 
-def _second_order(frame: CommonData, trace: Trace, part: slice, mask: Mask) -> tuple[Matrix, Matrix]:
+def _second_order(frame: CommonData, trace: Trace, part: slice, mask: Kept) -> tuple[Matrix, Matrix]:
     """R and the difference of the steps from the exact x."""
     values, h = _values(trace, part), frame.tau / 2
     Df, J = frame.dense(values), frame.masked(values, mask)

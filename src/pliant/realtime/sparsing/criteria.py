@@ -7,6 +7,7 @@ Sources: A. Schiela, F. Bornemann, ZAMM 83 (2003) 637-647 (criterion of clusters
 T. Loderer, V. Heuveline, EMCL preprint 2017-02 (d_S, d_1, d_2, bounds). Deviations, each with its reason in
 docs/theory/sparsing-criteria.md: d_S is half of the printed value; d_1 is exact; d_2 takes the diagonal of X^-1 eps M X
 instead of the trace of the square; all are written for L instead of I. ``printed=True`` gives the printed formulas.
+In the place of a mask J itself may be given, as :class:`GivenJacobian`: that of a plan with frozen entries.
 Not from the papers: the bias of a mask, the relative gain array of algebraic equations.
 
 Everything takes plain arrays: L, Df (n x n), tau, mask (bool, True = entry kept). The formulas are those of the search
@@ -43,11 +44,12 @@ from pliant.realtime.sparsing.clusters import (
 from pliant.realtime.sparsing.spectrum import (
     Complexes,
     Floats,
+    GivenJacobian,
     Indices,
     Pencil,
     eigenvalue_ratio,
+    jacobian_used,
     kernels,
-    mask_of,
     matrix,
     ringing,
     solve_named,
@@ -63,6 +65,7 @@ __all__ = [
     "Block",
     "Bounds",
     "Clusters",
+    "GivenJacobian",
     "Pencil",
     "TraceChange",
     "algebraic_block",
@@ -102,10 +105,12 @@ __all__ = [
 ]
 
 
+Choice = ArrayLike | GivenJacobian  # a mask, or J itself
+
 # --- the whole mask: Loderer and Heuveline --------------------------------------------------------------------------
 
 
-def perturbation(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> Floats:
+def perturbation(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice) -> Floats:
     """Eps M = Ss - S, computed as Bs^-1 E (I - S): no difference of nearly equal matrices."""
     mass, jacobian, dropped = parts(L, Df, tau, mask)
     B = mass - tau * jacobian
@@ -113,7 +118,7 @@ def perturbation(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> Fl
     return solve_named(B + dropped, dropped @ rest, "Bs = L - tau (mask o Df)")
 
 
-def d_S(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike, printed: bool = False) -> float:  # noqa: N802
+def d_S(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice, printed: bool = False) -> float:  # noqa: N802
     """``|tr(B^-1 E (I - S))|``, the first-order change of the sum of all eigenvalues (eq. 2).
 
     ``printed``: with L + tau Df in the place of L in the last factor, exactly twice as much.
@@ -126,12 +131,12 @@ def d_S(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike, printed: bool 
     return float(abs(np.trace(both[:, :n] @ (np.eye(n) - both[:, n:]))))
 
 
-def d_1(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> float:
+def d_1(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice) -> float:
     """``|tr(tau (Bs^-1 - B^-1) Df)|``: exactly ``|sum dlambda_i|``, however large the change."""
     return float(abs(np.trace(perturbation(L, Df, tau, mask))))
 
 
-def d_2(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike, printed: bool = False) -> float:
+def d_2(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice, printed: bool = False) -> float:
     """Estimate of ``sqrt(sum |dlambda_i|^2)``: ``sqrt(sum |(X^-1 eps M X)_ii|^2)`` with the eigenvectors X of S.
 
     First order in eps M; it needs simple eigenvalues and means nothing (huge or inf) where S is defective,
@@ -150,13 +155,13 @@ def d_2(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike, printed: bool 
     return float(np.linalg.norm(top / bottom))
 
 
-def d_2_square(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> float:
+def d_2_square(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice) -> float:
     """``tr((eps M)^2)``, the printed square of d_2. It may be negative; it is no sum of squared changes."""
     change = perturbation(L, Df, tau, mask)
     return float(np.sum(change * change.T))
 
 
-def d_r(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> float:
+def d_r(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice) -> float:
     """The true ``sum |dlambda_i|``, eigenvalues matched by assignment."""
     mass, jacobian = matrix(L, "L"), matrix(Df, "Df")
     lam = spectrum_of(solve_named(mass - step(tau) * jacobian, mass, "B = L - tau Df"))
@@ -282,10 +287,10 @@ def zero_shift(q: ArrayLike) -> Floats:
         return np.asarray(-gain / (1.0 - gain))
 
 
-def algebraic_eigenvalues(L: ArrayLike, Df: ArrayLike, mask: ArrayLike) -> Complexes:
+def algebraic_eigenvalues(L: ArrayLike, Df: ArrayLike, mask: Choice) -> Complexes:
     """Eigenvalues of I - (Y^T J X)^-1 (Y^T Df X): where a mask sends the zeros, by the algebraic block alone."""
     jacobian = matrix(Df, "Df")
-    J = np.where(mask_of(mask, len(jacobian)), jacobian, 0.0)
+    J = jacobian_used(mask, jacobian)
     X, Y = kernels(L)
     return spectrum_of(algebraic_map(Y.T @ J @ X, Y.T @ jacobian @ X, solver("the masked algebraic block")))
 
@@ -293,14 +298,14 @@ def algebraic_eigenvalues(L: ArrayLike, Df: ArrayLike, mask: ArrayLike) -> Compl
 # --- bias -----------------------------------------------------------------------------------------------------------
 
 
-def bias_fixed_point(Df: ArrayLike, mask: ArrayLike, Dx: ArrayLike, *, least_squares: bool = False) -> Floats:
+def bias_fixed_point(Df: ArrayLike, mask: Choice, Dx: ArrayLike, *, least_squares: bool = False) -> Floats:
     """e = Df^-1 (Df o (1 - mask)) Dx: sparsed minus exact solution once the difference has settled; L plays no part.
 
     A singular Df (free integrators) has no fixed point: SingularError; :func:`bias_horizon` answers instead.
     ``least_squares=True`` takes the solution of smallest norm; it does not show the drift along the kernel of Df.
     """
     jacobian = matrix(Df, "Df")
-    defect = np.where(mask_of(mask, len(jacobian)), 0.0, jacobian) @ vector(Dx, len(jacobian))
+    defect = (jacobian - jacobian_used(mask, jacobian)) @ vector(Dx, len(jacobian))
     if least_squares:
         return np.asarray(np.linalg.lstsq(jacobian, defect, rcond=None)[0])
     return solve_named(jacobian, defect, "Df (no fixed point: use bias_horizon)")
@@ -317,14 +322,14 @@ def finite_horizon(L: ArrayLike, Df: ArrayLike, tau: float, N: int) -> Floats:
     return summed_map(-pencil.tau * pencil.B_inverse, pencil.S, N)
 
 
-def bias_horizon(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike, Dx: ArrayLike, N: int = 128) -> Floats:
+def bias_horizon(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice, Dx: ArrayLike, N: int = 128) -> Floats:
     """T_N (Df o (1 - mask)) Dx: the bias after N steps, also where Df is singular. An estimate, no bound."""
     mass, _, dropped = parts(L, Df, tau, mask)
     return np.asarray(finite_horizon(L, Df, tau, N) @ (dropped @ vector(Dx, len(mass)) / tau))
 
 
 def bias_recursion(
-    steps: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike, float, ArrayLike]], start: ArrayLike | None = None
+    steps: Iterable[tuple[ArrayLike, ArrayLike, Choice, float, ArrayLike]], start: ArrayLike | None = None
 ) -> Floats:
     """e_next = Ss e - Bs^-1 E Dx along a stored run of (L, Df, mask, tau, Dx); row k is e after step k+1.
 
@@ -335,19 +340,19 @@ def bias_recursion(
     for L, Df, mask, tau, Dx in steps:
         mass, jacobian, _ = parts(L, Df, tau, mask)
         e = np.zeros(len(mass)) if e is None else vector(e, len(mass))
-        J, solve = np.where(np.asarray(mask), jacobian, 0.0), solver("Bs = L - tau (mask o Df)")
+        J, solve = jacobian_used(mask, jacobian), solver("Bs = L - tau (mask o Df)")
         added = added_bias(mass, J, jacobian, vector(Dx, len(mass)), tau, solve)
         e = euler_map(mass, J, jacobian, tau, solve) @ e + added
         found.append(e)
     return np.array(found)
 
 
-def parts(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def parts(L: ArrayLike, Df: ArrayLike, tau: float, mask: Choice) -> tuple[Floats, Floats, Floats]:
     """L, Df and E, checked."""
     mass, jacobian = matrix(L, "L"), matrix(Df, "Df")
     if mass.shape != jacobian.shape:
         raise ArgumentError(f"L is {mass.shape} but Df is {jacobian.shape}", hint="both are n x n")
-    return mass, jacobian, step(tau) * np.where(mask_of(mask, len(mass)), 0.0, jacobian)
+    return mass, jacobian, step(tau) * (jacobian - jacobian_used(mask, jacobian))
 
 
 def vector(values: ArrayLike, n: int) -> Floats:

@@ -18,7 +18,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import SingularError
-from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, dense
+from pliant.realtime.sparsing.entry_states import Kept, Mask, used
+from pliant.realtime.sparsing.linearise import Matrix, Trace, dense
 from pliant.realtime.sparsing.spectrum import allowed_change, singular_hint
 from pliant.realtime.sparsing.stepmap import extrapolated, plain_solve, summed_map
 
@@ -65,13 +66,13 @@ class CommonData:
         """Entries as matrices; leading axes are kept."""
         return dense(self.n, self.rows, self.columns, values)
 
-    def masked(self, values: Matrix, mask: Mask) -> Matrix:
-        """J from the entries that stay."""
-        return self.dense(np.where(mask, values, 0.0))
+    def masked(self, values: Matrix, kept: Kept) -> Matrix:
+        """J from the entries of Df."""
+        return self.dense(used(values, kept))
 
-    def matrix(self, values: Matrix, mask: Mask) -> Matrix:
+    def matrix(self, values: Matrix, kept: Kept) -> Matrix:
         """L - tau J."""
-        return np.asarray(self.mass - self.tau * self.masked(values, mask))
+        return np.asarray(self.mass - self.tau * self.masked(values, kept))
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ class Points:
         self.outside = self.radius >= 1.0 - np.maximum(ON_CIRCLE, self.rounding)
         weight = 1.0 / frame.scale
         settled = np.array([one.settled for one in self.origins])
-        self.K = values * dx[:, frame.columns] * settled[:, None]  # what each entry contributes to its row
+        self.moves = dx[:, frame.columns] * settled[:, None]  # what each entry is multiplied by in a step
+        self.K = values * self.moves  # what each entry contributes to its row
         self.T = weight[:, None] * self._lasting(B_inverse)
         self.T_step = weight[:, None] * (frame.tau * B_inverse)
         self.B_inverse = B_inverse

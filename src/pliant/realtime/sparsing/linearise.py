@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, SingularError, UnknownNameError
 from pliant.expr.evaluate import parameter_values
 from pliant.realtime.scenario import Scenario, StepInputs, jump_room, step_times
+from pliant.realtime.sparsing.entry_states import Kept, used
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
 from pliant.realtime.sparsing.spectrum import singular_hint
 from pliant.solve.binding import runtime
@@ -32,7 +33,6 @@ from pliant.solve.run.operating import Point
 from pliant.solve.signals.given import typed_inputs
 
 Matrix = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 LARGEST_STORE = 60_000_000  # numbers kept of all Jacobians together; beyond it the steps between are not kept
 DIVERGED = 1e30
 
@@ -230,7 +230,7 @@ class Walker:
             self._explain(t, matrix, f)
         return dx
 
-    def step(self, t: float, x: Matrix, mask: Mask | None = None) -> tuple[Matrix, Matrix]:
+    def step(self, t: float, x: Matrix, kept: Kept | None = None) -> tuple[Matrix, Matrix]:
         """dx of the step that ends at t, and the entries of Df where it was taken.
 
         Inputs at the end are those up to it. Order 2: f at the old time, with the inputs from there on, for the whole
@@ -244,14 +244,14 @@ class Walker:
         else:
             begin = self.inputs_from(done)
             f, values = self.last = self.evaluate(self.scenario.start + done * self.tau, x, begin)
-        used = values if mask is None else np.where(mask, values, 0.0)
-        dx = self.solve(t, used, f)
+        entries = values if kept is None else used(values, kept)
+        dx = self.solve(t, entries, f)
         if self.order == 1:
             return dx, values
-        first = self.solve(t, used, f, 0.5)
+        first = self.solve(t, entries, f, 0.5)
         self.point.t = t - 0.5 * self.tau
         self._set_inputs(t, 0.5 * (begin + end))
-        second = self.solve(t, used, self._rhs(t, x + first), 0.5)
+        second = self.solve(t, entries, self._rhs(t, x + first), 0.5)
         return 2.0 * (first + second) - dx, values
 
     def _explain(self, t: float, matrix: Matrix, f: Matrix) -> None:
@@ -278,12 +278,12 @@ class Walker:
             names=(name,),
         )
 
-    def walk(self, scenario: Scenario, mask: Mask | None = None) -> Iterator[tuple[float, Matrix, Matrix, Matrix]]:
-        """(t, x before, entries of Df, dx) of every step; ``mask`` on the entries: what the step uses of Df."""
+    def walk(self, scenario: Scenario, kept: Kept | None = None) -> Iterator[tuple[float, Matrix, Matrix, Matrix]]:
+        """(t, x before, entries of Df, dx) of every step; ``kept``: what the step uses of Df, None: all."""
         self.begin(scenario)
         x = self.point.x.copy()
         for t in step_times(scenario, self.tau)[1:].tolist():
-            dx, values = self.step(t, x, mask)
+            dx, values = self.step(t, x, kept)
             yield t, x, values, dx
             self._keep_guesses(t, x)
             x = self.end = self._event(t, self._rest(x, dx))
@@ -301,13 +301,13 @@ class Walker:
 
 
 def trace(
-    walker: Walker, scenario: Scenario, mask: Mask | None = None, report: Callable[[float], object] | None = None
+    walker: Walker, scenario: Scenario, choice: Kept | None = None, report: Callable[[float], object] | None = None
 ) -> Trace:
     """Run one scenario and keep its linearisations."""
     count = len(step_times(scenario, walker.tau)) - 1
     every = max(1, -(-count * len(walker.rows) // LARGEST_STORE))
     times, states, kept, values, rates, moves, memories = [], [], [], [], [], [], []
-    for k, (t, before, entries, dx) in enumerate(walker.walk(scenario, mask)):
+    for k, (t, before, entries, dx) in enumerate(walker.walk(scenario, choice)):
         if k:
             memories.append(walker.memories)
         times.append(t)

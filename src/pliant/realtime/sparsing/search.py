@@ -24,8 +24,9 @@ import numpy as np
 from pliant.realtime.sparsing.accept import AcceptRule, Checker, Verdict
 from pliant.realtime.sparsing.cancelling import Atom, Effects, find_atoms
 from pliant.realtime.sparsing.effects import signed_effects
+from pliant.realtime.sparsing.entry_states import EntryStates, Kept, Mask
 from pliant.realtime.sparsing.linearisations import Places, Points
-from pliant.realtime.sparsing.linearise import Mask, Matrix
+from pliant.realtime.sparsing.linearise import Matrix
 
 MORE = 4  # violators that join the training in each round
 PASSES = 3  # of rows, columns and singles
@@ -60,11 +61,16 @@ class Stage:
 class SearchResult:
     """What a search gives."""
 
-    mask: Mask  # of the entries of Df
+    states: EntryStates  # of the entries of Df
     decisions: dict[int, Decision]
     rounds: int
     training: list[int]
     history: list[tuple[int, int, int]] = field(default_factory=list)  # entries, training points, violators
+
+    @property
+    def mask(self) -> Mask:
+        """Entries that stay."""
+        return self.states.mask
 
 
 Report = Callable[[Stage], object]
@@ -78,46 +84,52 @@ class EntrySearch:
         self.c, self.points, self.frame = checker, checker.points, checker.frame
         self.training = list(training)
         self.free = free
-        self.mask: Mask = np.ones(self.frame.n_entries, dtype=bool)
+        self.states = EntryStates.of(np.ones(self.frame.n_entries, dtype=bool))
         self.lasting = np.zeros((len(self.points), self.frame.n))
         self.step = np.zeros_like(self.lasting)
         self.decisions: dict[int, Decision] = {}
 
+    @property
+    def mask(self) -> Mask:
+        """Entries that stay."""
+        return self.states.mask
+
     def trial(self, group: Places, move: str) -> bool:
         """Drop a group if every test allows it."""
         group = group[self.mask[group] & self.free[group]]
-        if len(group) == 0:
-            return False
-        lasting, step = self._bias_with(group)
+        return len(group) > 0 and self.change(group, self.states.dropped(group), move)
+
+    def change(self, group: Places, states: EntryStates, move: str) -> bool:
+        """Go over to other states of the entries in a group if every test allows it."""
+        lasting, step = self._bias_with(group, states)
         tolerance = self.c.rule.tolerance
         worst = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1)
         p = int(np.argmax(worst))
         verdict = Verdict("bias", float(worst[p] / tolerance), p)
         if verdict.accepted:
-            mask = self.mask.copy()
-            mask[group] = False
-            verdict = self._judge(mask, verdict)
+            verdict = self._judge(states, verdict)
         self._note(group, move, verdict)
         if not verdict.accepted:
             return False
-        self.mask, self.lasting, self.step = mask, lasting, step
+        self.states, self.lasting, self.step = states, lasting, step
         return True
 
-    def _bias_with(self, group: Places) -> tuple[Matrix, Matrix]:
+    def _bias_with(self, group: Places, states: EntryStates) -> tuple[Matrix, Matrix]:
         lasting, step = self.lasting.copy(), self.step.copy()
         if self.frame.order == 2:  # not linear in what is dropped: tested at the training points
             return lasting, step
-        rows = self.frame.rows[group]
+        rows, values = self.frame.rows[group], self.points.values
+        missing = ((self.states.used(values) - states.used(values)) * self.points.moves)[:, group]
         for i in np.unique(rows):
-            amount = self.points.K[:, group[rows == i]].sum(axis=1)[:, None]
+            amount = missing[:, rows == i].sum(axis=1)[:, None]
             lasting += self.points.T[:, :, i] * amount
             step += self.points.T_step[:, :, i] * amount
         return lasting, step
 
-    def _judge(self, mask: Mask, so_far: Verdict) -> Verdict:
+    def _judge(self, states: EntryStates, so_far: Verdict) -> Verdict:
         """Training points, the one that refused last first."""
         for k, p in enumerate(self.training):
-            verdict = self.c.judge(p, mask)
+            verdict = self.c.judge(p, states)
             if not verdict.accepted:
                 self.training.insert(0, self.training.pop(k))
                 return verdict
@@ -133,6 +145,9 @@ class EntrySearch:
             # of several refusals the one of the smallest group tells most
             if old is None or not decision.kept or (old.kept and old.size >= decision.size):
                 self.decisions[int(k)] = decision
+
+
+FurtherMoves = Callable[[EntrySearch, Callable[[float], object]], None]
 
 
 class Moves:
@@ -201,6 +216,8 @@ class Settings:
     rounds: int = 10
     cut: float = 0.0  # of the clusters of eigenvalues
     noise: Matrix | None = None  # on the scores, for restarts
+    before: FurtherMoves | None = None  # what precedes the moves that drop, and what follows them
+    after: FurtherMoves | None = None
 
 
 def one_round(
@@ -208,6 +225,8 @@ def one_round(
 ) -> EntrySearch:
     """All moves until nothing more goes."""
     search = EntrySearch(checker, training, settings.free)
+    if settings.before is not None:
+        settings.before(search, lambda share: report("freezing", share, int(search.mask.sum())))
     moves = Moves(search, signed_effects(checker, training, settings.cut), settings.noise)
     for turn in range(PASSES):
         before = int(search.mask.sum())
@@ -217,10 +236,12 @@ def one_round(
             moves.by_singles(lambda share: report("single entries", share, int(search.mask.sum())))
         if int(search.mask.sum()) == before:
             break
+    if settings.after is not None:
+        settings.after(search, lambda share: report("freezing", share, int(search.mask.sum())))
     return search
 
 
-def violators(checker: Checker, mask: Mask) -> list[tuple[float, int]]:
+def violators(checker: Checker, mask: Kept) -> list[tuple[float, int]]:
     """(value, point) of every linearisation that refuses the pattern, the worst first."""
     lasting, step = checker.bias(mask)
     bias = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1) / checker.rule.tolerance
@@ -248,14 +269,14 @@ def search_pattern(points: Points, rule: AcceptRule, settings: Settings, report:
             report(Stage(number, move, entries, size, None, share))
 
         search = one_round(checker, train, settings, tell)
-        bad = violators(checker, search.mask)
+        bad = violators(checker, search.states)
         history.append((int(search.mask.sum()), len(train), len(bad)))
         report(Stage(number, "check", int(search.mask.sum()), len(train), len(bad), 1.0))
         if not bad:
-            return SearchResult(search.mask, search.decisions, number, train, history)
+            return SearchResult(search.states, search.decisions, number, train, history)
         new = [p for _, p in bad if p not in train][:MORE]
         if not new:  # refused at points known already: nothing left to learn
             break
         train += new
     full: Mask = np.ones(points.frame.n_entries, dtype=bool)
-    return SearchResult(full, {}, settings.rounds, train, history)
+    return SearchResult(EntryStates.of(full), {}, settings.rounds, train, history)

@@ -18,6 +18,7 @@ zeros are defective and rounding moves them to about 1e-8, and very stiff modes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -180,6 +181,25 @@ def mask_of(mask: ArrayLike, n: int) -> Mask:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class GivenJacobian:
+    """J itself in the place of a mask, where entries are held at constants."""
+
+    J: Floats
+
+
+def jacobian_used(mask: ArrayLike | GivenJacobian, Df: Floats) -> Floats:
+    """J: Df where a mask keeps it, 0 elsewhere; or as it is given.
+
+    >>> Df = np.array([[2.0]])
+    >>> jacobian_used([[False]], Df), jacobian_used(GivenJacobian(np.array([[3.0]])), Df)
+    (array([[0.]]), array([[3.]]))
+    """
+    if isinstance(mask, GivenJacobian):
+        return matrix(mask.J, "J")
+    return np.asarray(np.where(mask_of(mask, len(Df)), Df, 0.0))
+
+
 def step(tau: float) -> float:
     """A step size that makes sense."""
     if not (np.isfinite(tau) and tau > 0):
@@ -252,10 +272,10 @@ def kernels(L: ArrayLike) -> tuple[Floats, Floats]:
     return columns[:, None] * right[rank:].T, rows[:, None] * left[:, rank:]
 
 
-def sparsed(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike) -> Floats:
+def sparsed(L: ArrayLike, Df: ArrayLike, tau: float, mask: ArrayLike | GivenJacobian) -> Floats:
     """Ss = Bs^-1 (L + E) = I + tau Bs^-1 Df, the step map with the masked Jacobian."""
     mass, jacobian = matrix(L, "L"), matrix(Df, "Df")
-    J = np.where(mask_of(mask, len(mass)), jacobian, 0.0)
+    J = jacobian_used(mask, jacobian)
     return euler_map(mass, J, jacobian, step(tau), solver("Bs = L - tau (mask o Df)"))
 
 

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from pliant.errors import SingularError
 from pliant.realtime.sparsing.elimination import Elimination, Entry, assign_rows, eliminate
+from pliant.realtime.sparsing.entry_states import Kept
+from pliant.realtime.sparsing.entry_states import places as placed
 from pliant.realtime.sparsing.linearisations import Points
-from pliant.realtime.sparsing.linearise import Mask, Matrix
+from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.spectrum import singular_hint
 
 Array = NDArray[np.floating]
@@ -119,12 +121,12 @@ def quality(
     return PivotQuality(float(pivots.min()), elimination.pivots[worst][1], lu.growth(), error, condition)
 
 
-def sound_order(points: Points, mask: Mask, name: str) -> Elimination:
+def sound_order(points: Points, kept: Kept, name: str) -> Elimination:
     """Pivots on the diagonal where that is sound at all points, otherwise on large entries; then Markowitz."""
     frame = points.frame
     if not frame.n:
         return eliminate(0, ())
-    matrices = frame.matrix(points.values, mask)
+    matrices, mask = frame.matrix(points.values, kept), placed(kept)
     places = set(zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True))
     mass = {(int(i), int(j)) for i, j in np.argwhere(frame.mass != 0.0)}
     alone = frozenset(mass - places)

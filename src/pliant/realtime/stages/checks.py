@@ -16,7 +16,8 @@ from pliant.realtime.evidence.differenced import DIFFERENCED, differenced_radius
 from pliant.realtime.evidence.evidence import Evidence, EvidenceItem
 from pliant.realtime.sparsing.accept import Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
-from pliant.realtime.sparsing.linearise import Mask, Matrix, Trace, Walker
+from pliant.realtime.sparsing.entry_states import Kept
+from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 from pliant.realtime.sparsing.static_lu import quality
 from pliant.realtime.sparsing.stepmap import step_map
 from pliant.realtime.stages.covered import add_coverage
@@ -38,7 +39,7 @@ class Checks:
 
     def __init__(self, outcome: Outcome, tuned: Tuned, report: Callable[[float, str], object]) -> None:
         self.o, self.tuned, self.report = outcome, tuned, report
-        self.frame, self.mask = outcome.frame, outcome.mask
+        self.frame, self.states = outcome.frame, outcome.states
         self.e = Evidence()
 
     def run(self) -> Evidence:
@@ -88,14 +89,14 @@ class Checks:
             checker = Checker(points, rule)
             outside = points.outside
             e.unstable_exact += int(outside.sum())
-            if self.mask.all():  # nothing is changed: what differs is rounding
+            if self.states.all_computed:  # nothing is changed: what differs is rounding
                 e.radius = max(e.radius, float(points.radius.max()))
                 e.smallest_real = min(e.smallest_real, float(points.eigenvalues.real.min()))
                 e.radius_exact = max(e.radius_exact, float(points.radius.max()))
                 continue
             for p in range(len(points)):
-                found = checker.spectrum(p, self.mask)
-                verdict = checker.judge(p, self.mask)
+                found = checker.spectrum(p, self.states)
+                verdict = checker.judge(p, self.states)
                 total += not verdict.accepted and verdict.test != "bias"  # of that the runs themselves tell
                 radius = np.inf if found is None else float(np.abs(found).max())
                 e.radius = max(e.radius, radius)
@@ -163,14 +164,14 @@ class Checks:
         o, e, frame = self.o, self.e, self.frame
         names = frame.names
         for k, (exact, masked) in enumerate(zip(o.exact, o.masked, strict=True)):
-            predicted = largest(predicted_error(frame, exact, self.mask), frame)
+            predicted = largest(predicted_error(frame, exact, self.states), frame)
             measured = largest(masked.x - exact.x, frame)
             e.predicted.append(predicted)
             e.measured.append(measured)
             worst, i = int(np.argmax(predicted)), int(np.argmax(measured))
             self._judged(
                 f"error added by the pattern, {exact.scenario.name}",
-                bool(measured.max() <= 1.5 * max(o.request.rule.tolerance, 1e-12)) or bool(self.mask.all()),
+                bool(measured.max() <= 1.5 * max(o.request.rule.tolerance, 1e-12)) or self.states.all_computed,
                 f"predicted {100 * predicted[worst]:.3g} % of the range of {names[worst]}, measured "
                 f"{100 * measured[i]:.3g} % of {names[i]}; tolerance {100 * o.request.rule.tolerance:g} %",
             )
@@ -205,7 +206,7 @@ class Checks:
     def _pivots(self) -> None:
         o, e, frame = self.o, self.e, self.frame
         values = np.concatenate([o.points.values, o.masked_points.values])
-        matrices = frame.matrix(values, self.mask)
+        matrices = frame.matrix(values, self.states)
         right = np.random.default_rng(0).standard_normal((len(values), frame.n))
         e.double = quality(o.elimination, matrices, right, np.float64)
         e.single = quality(o.elimination, matrices, right, np.float32)
@@ -223,7 +224,7 @@ class Checks:
     def _norms(self) -> None:
         o, e, frame = self.o, self.e, self.frame
         checker = Checker(o.points, o.request.rule)
-        maps = [checker.step_map(p, self.mask) for p in range(len(o.points))]
+        maps = [checker.step_map(p, self.states) for p in range(len(o.points))]
         if any(one is None for one in maps):
             return
         stack = np.array(maps)
@@ -261,7 +262,7 @@ class Checks:
 
         def map_of(k: int) -> Matrix:
             values = masked.values[k]
-            return step_map(frame.mass, frame.masked(values, self.mask), frame.dense(values), frame.tau, frame.order)
+            return step_map(frame.mass, frame.masked(values, self.states), frame.dense(values), frame.tau, frame.order)
 
         found = windows(map_of, len(masked.t), T)
         if found is None:
@@ -283,10 +284,10 @@ class Checks:
     def _derivative(self) -> None:
         """Ss leaves out that J changes with x; differences of the step itself do not."""
         o, e = self.o, self.e
-        e.true_radius = self._differenced_radius(o.masked, self.mask)
+        e.true_radius = self._differenced_radius(o.masked, self.states)
         holds, words = e.true_radius < 1.0 + 1e-6, ""
         if not holds:  # of the method, or of the pattern?
-            exact = e.true_radius if self.mask.all() else self._differenced_radius(o.exact, None)
+            exact = e.true_radius if self.states.all_computed else self._differenced_radius(o.exact, None)
             words = f" (with all entries {exact:.6f})"
             method = exact >= 1.0 + 1e-6 and e.true_radius <= 1.5 * exact
             if method and not e.unstable_exact:
@@ -298,9 +299,9 @@ class Checks:
             f"{DIFFERENCED} points of each run{words}",
         )
 
-    def _differenced_radius(self, runs: list[Trace], mask: Mask | None) -> float:
+    def _differenced_radius(self, runs: list[Trace], kept: Kept | None) -> float:
         walker = Walker(self.o.model, self.frame.tau, self.frame.order)
-        return differenced_radius(walker, self.frame, [one.scenario for one in self.o.exact], runs, mask)
+        return differenced_radius(walker, self.frame, [one.scenario for one in self.o.exact], runs, kept)
 
     def _constraints(self) -> None:
         """Algebraic equations are not met any more where their rows lost entries."""

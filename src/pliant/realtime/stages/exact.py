@@ -14,8 +14,9 @@ from pliant.arguments import is_number
 from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, UnknownNameError
 from pliant.realtime.evidence.accuracy import Judge
 from pliant.realtime.progress import StageClock
+from pliant.realtime.sparsing.entry_states import Kept
 from pliant.realtime.sparsing.linearisations import CommonData, Points, pick, ranges
-from pliant.realtime.sparsing.linearise import Mask, Trace, Walker, trace
+from pliant.realtime.sparsing.linearise import Trace, Walker, trace
 from pliant.realtime.sparsing.spectrum import Pencil, singular_hint
 from pliant.realtime.stages.outcome import Exact
 from pliant.realtime.stages.request import PlanRequest
@@ -55,7 +56,7 @@ def check_size(model: NumericModel, request: PlanRequest) -> None:
 
 
 def traces(
-    walker: Walker, request: PlanRequest, mask: Mask | None, tell: Callable[[float, str], object]
+    walker: Walker, request: PlanRequest, kept: Kept | None, tell: Callable[[float, str], object]
 ) -> list[Trace]:
     """Every scenario with the entries of the mask; None: with all."""
     scenarios = request.scenarios
@@ -65,7 +66,7 @@ def traces(
         def share(part: float, k: int = k, name: str = scenario.name) -> None:
             tell((k + part) / len(scenarios), name)
 
-        out.append(trace(walker, scenario.seen(request.options.inputs, tau=request.step), mask, share))
+        out.append(trace(walker, scenario.seen(request.options.inputs, tau=request.step), kept, share))
     return out
 
 

@@ -31,10 +31,10 @@ ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
 
 def monitor_limits(outcome: Outcome) -> MonitorLimits:
     """Limits from what the runs with the pattern showed."""
-    frame, mask = outcome.frame, outcome.mask
+    frame, states = outcome.frame, outcome.states
     scale = np.where(np.isfinite(frame.scale), frame.scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
     values = np.concatenate([outcome.points.values, outcome.masked_points.values])
-    matrices = frame.matrix(values, mask)
+    matrices = frame.matrix(values, states)
     pivots = np.abs(StaticLU(outcome.elimination, matrices).pivots()).astype(np.float64)
     error, dropped = SMALLEST / MARGIN, SMALLEST / MARGIN
     for run in outcome.masked:
@@ -106,12 +106,12 @@ def _widened(met: Pair, by: Matrix, names: Sequence[str], given: Mapping[str, An
 
 def _dropped(outcome: Outcome, values: Matrix, dx: Matrix, scale: Matrix) -> float:
     """Largest |L dx_k - tau f_(k+1)| of the differential rows, where tau f_(k+1) = Bs_(k+1) dx_(k+1)."""
-    frame, mask = outcome.frame, outcome.mask
+    frame, states = outcome.frame, outcome.states
     rows = ~frame.algebraic
     worst = 0.0
     for first in range(0, len(values) - 1, 500):
         part = slice(first + 1, min(first + 501, len(values)))
-        matrices = frame.matrix(values[part], mask)
+        matrices = frame.matrix(values[part], states)
         after = np.einsum("kij,kj->ki", matrices, dx[part])
         before = dx[first : first + len(after)] @ frame.mass.T
         worst = max(worst, float((np.abs(before - after) / scale)[:, rows].max(initial=0.0)))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pliant.realtime.evidence.accuracy import Judge
-from pliant.realtime.sparsing.elimination import Elimination
+from pliant.realtime.sparsing.elimination import Elimination, Entry
+from pliant.realtime.sparsing.entry_states import EntryStates, Mask
 from pliant.realtime.sparsing.linearisations import CommonData, Points
-from pliant.realtime.sparsing.linearise import Mask, Trace
+from pliant.realtime.sparsing.linearise import Trace
+from pliant.realtime.sparsing.price import Price
 from pliant.realtime.sparsing.search import SearchResult
 from pliant.realtime.stages.request import PlanRequest
 from pliant.solve.models.numeric import NumericModel
@@ -43,8 +47,22 @@ class Outcome:
     colours: int
     full_colours: int
     judge: Judge | None  # accurate runs, where they are wanted
+    price: Price  # what entries cost
 
     @property
     def mask(self) -> Mask:
         """Which entries of Df stay."""
-        return self.found.mask
+        return self.found.states.mask
+
+    @property
+    def states(self) -> EntryStates:
+        """What the step does with each entry of Df."""
+        return self.found.states
+
+    @property
+    def held_entries(self) -> dict[Entry, float]:
+        """Values of the entries that are frozen, by row and column."""
+        frame, states = self.frame, self.states
+        where = np.flatnonzero(states.frozen)
+        places = zip(frame.rows[where].tolist(), frame.columns[where].tolist(), strict=True)
+        return dict(zip(places, states.constants[where].tolist(), strict=True))

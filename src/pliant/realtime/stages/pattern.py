@@ -15,13 +15,24 @@ from functools import partial
 import numpy as np
 
 from pliant.errors import SimulationInterrupted, SolverError
+from pliant.realtime.code.entry_cost import entry_cost
 from pliant.realtime.progress import StageClock
 from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
-from pliant.realtime.sparsing.elimination import eliminate
+from pliant.realtime.sparsing.entry_states import EntryStates, Mask
+from pliant.realtime.sparsing.freezing import Freezing
 from pliant.realtime.sparsing.linearisations import CommonData, Points, pick
-from pliant.realtime.sparsing.linearise import Mask, Trace, Walker
-from pliant.realtime.sparsing.search import SearchResult, Settings, Stage, restart_noise, search_pattern, violators
+from pliant.realtime.sparsing.linearise import Trace, Walker
+from pliant.realtime.sparsing.price import Price
+from pliant.realtime.sparsing.search import (
+    FurtherMoves,
+    SearchResult,
+    Settings,
+    Stage,
+    restart_noise,
+    search_pattern,
+    violators,
+)
 from pliant.realtime.sparsing.static_lu import sound_order
 from pliant.realtime.stages.exact import check_known, traces
 from pliant.realtime.stages.outcome import Exact, Outcome
@@ -45,11 +56,11 @@ class Tried:
 
 def find_pattern(exact: Exact, clock: StageClock) -> Outcome:
     """The cheapest pattern that every test allows, or all entries."""
-    free = may_go(exact)
+    free, price = may_go(exact), price_of(exact)
     if exact.request.options.search == "full" or not exact.frame.n:
         tried, points = full(exact), exact.points
     else:
-        tried, points = search(exact, free, clock)
+        tried, points = search(exact, free, price, clock)
     frame, mask = exact.frame, tried.found.mask
     everything: Mask = np.ones(frame.n_entries, dtype=bool)
     return Outcome(
@@ -61,11 +72,12 @@ def find_pattern(exact: Exact, clock: StageClock) -> Outcome:
         tried.points,
         tried.runs,
         tried.found,
-        sound_order(points, mask, exact.model.name),
+        sound_order(points, tried.found.states, exact.model.name),
         sound_order(points, everything, exact.model.name),
         n_colours(frame, mask),
         n_colours(frame, everything),
         exact.judge,
+        price,
     )
 
 
@@ -75,19 +87,21 @@ def full(exact: Exact, training: list[int] | None = None) -> Tried:
     everything: Mask = np.ones(exact.frame.n_entries, dtype=bool)
     chosen = exact.points.farthest(options.training) if training is None else training
     there = Points(exact.frame, *pick(exact.runs, options.points, masked=True))
-    return Tried(SearchResult(everything, {}, 0, chosen), exact.runs, there, [], 0.0)
+    return Tried(SearchResult(EntryStates.of(everything), {}, 0, chosen), exact.runs, there, [], 0.0)
 
 
-def search(exact: Exact, free: Mask, clock: StageClock) -> tuple[Tried, Points]:
+def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[Tried, Points]:
     """Searches and runs with what they find, in turn; the pattern, and the linearisations it was tested with."""
     rule, points, widened = exact.request.rule, exact.points, False
     tolerance = rule.tolerance
     training = points.farthest(exact.request.options.training)
-    best: tuple[tuple[int, int, int], Tried] | None = None
+    moves = freezing(exact, price)
+    best: tuple[float, Tried] | None = None
+    settings = Settings(free, training, before=moves, after=moves)
     for _ in range(AGAIN):
-        found = cheapest(exact, points, rule, Settings(free, training), clock)
+        found = cheapest(exact, points, rule, replace(settings, training=training), price, clock)
         clock.mark("search")
-        if found.mask.all():
+        if found.states.all_computed:
             break
         try:
             tried = run_with(exact, found, rule, clock)
@@ -98,9 +112,9 @@ def search(exact: Exact, free: Mask, clock: StageClock) -> tuple[Tried, Points]:
             continue
         training = found.training
         if not tried.bad and tried.error <= tolerance:
-            price = cost(points.frame, found.mask)
-            if best is None or price < best[0]:
-                best = (price, tried)
+            asked = price.of(found.states).total
+            if best is None or asked < best[0]:
+                best = (asked, tried)
             room = ROOM * tolerance / max(tried.error, 1e-12)
             if widened or room < WORTH:
                 break
@@ -114,6 +128,22 @@ def search(exact: Exact, free: Mask, clock: StageClock) -> tuple[Tried, Points]:
         else:
             rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
     return (full(exact, training) if best is None else best[1]), points
+
+
+def price_of(exact: Exact) -> Price:
+    """What entries cost in this model."""
+    frame, equations = exact.frame, exact.model.equations
+    if equations is None:
+        return Price(frame, None)
+    return Price(frame, entry_cost(equations.sorted, equations.form, frame.rows.tolist(), frame.columns.tolist()))
+
+
+def freezing(exact: Exact, price: Price) -> FurtherMoves | None:
+    """Moves that hold entries at constants; None where they are not wanted."""
+    options = exact.request.options
+    if not options.freeze or price.entries is None:
+        return None
+    return lambda search, report: Freezing(search, price, options.cluster_cut).run(report)
 
 
 def may_go(exact: Exact) -> Mask:
@@ -134,10 +164,10 @@ def run_with(exact: Exact, found: SearchResult, rule: AcceptRule, clock: StageCl
     """
     request, frame = exact.request, exact.frame
     walker = Walker(exact.model, request.step, request.order)
-    runs = traces(walker, request, found.mask, partial(clock.tell, "sparsed runs"))
+    runs = traces(walker, request, found.states, partial(clock.tell, "sparsed runs"))
     there = Points(frame, *pick(runs, request.options.points, masked=True))
-    bad = violators(Checker(there, rule), found.mask)
-    errors = [largest(predicted_error(frame, one, found.mask), frame).max() for one in exact.runs]
+    bad = violators(Checker(there, rule), found.states)
+    errors = [largest(predicted_error(frame, one, found.states), frame).max() for one in exact.runs]
     measured = [largest(one.x - other.x, frame).max() for one, other in zip(runs, exact.runs, strict=True)]
     errors += [one / MEASURED for one in measured]
     errors.append(beyond(exact, runs))
@@ -161,7 +191,9 @@ def beyond(exact: Exact, runs: list[Trace]) -> float:
     return exact.request.rule.tolerance * 1.01 / room
 
 
-def cheapest(exact: Exact, points: Points, rule: AcceptRule, start: Settings, clock: StageClock) -> SearchResult:
+def cheapest(
+    exact: Exact, points: Points, rule: AcceptRule, start: Settings, price: Price, clock: StageClock
+) -> SearchResult:
     """The search, and the cheapest of its restarts."""
     options, frame = exact.request.options, points.frame
 
@@ -173,22 +205,15 @@ def cheapest(exact: Exact, points: Points, rule: AcceptRule, start: Settings, cl
 
     settings = replace(start, rounds=options.rounds, cut=options.cluster_cut)
     best = search_pattern(points, rule, settings, tell)
-    if not options.restarts or best.mask.all():
+    if not options.restarts or best.states.all_computed:
         return best
-    price = cost(frame, best.mask)
+    least = price.of(best.states).total
     for k in range(options.restarts):
         noise = restart_noise(frame.n_entries, options.seed + k)
         other = search_pattern(points, rule, replace(settings, training=best.training, noise=noise), tell)
-        if cost(frame, other.mask) < price:
-            best, price = other, cost(frame, other.mask)
+        if price.of(other.states).total < least:
+            best, least = other, price.of(other.states).total
     return best
-
-
-def cost(frame: CommonData, mask: Mask) -> tuple[int, int, int]:
-    """Operations, colours, entries."""
-    places = zip(frame.rows[mask].tolist(), frame.columns[mask].tolist(), strict=True)
-    found = eliminate(frame.n, places)
-    return found.factor_flops, n_colours(frame, mask), len(found.entries)
 
 
 def n_colours(frame: CommonData, mask: Mask) -> int:

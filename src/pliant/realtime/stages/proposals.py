@@ -22,6 +22,7 @@ from pliant.realtime.evidence.accuracy import Accuracy, Judge, Steps, check_accu
 from pliant.realtime.evidence.evidence import MISSED, Evidence, EvidenceItem, Proposal
 from pliant.realtime.options import RealtimeOptions
 from pliant.realtime.scenario import Scenario
+from pliant.realtime.sparsing.entry_states import EntryStates
 from pliant.realtime.stages.form import in_form
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.step import EVENT_ROUNDS, NEWTON_STEPS, RELATION_PASSES, drive, write_code
@@ -103,7 +104,9 @@ class Trials:
         options = replace(request.options, monitor="off", precision="double")
         other = replace(request, step=step, order=order, options=options)
         counts = NEWTON_STEPS[-1], EVENT_ROUNDS[-1], RELATION_PASSES[-1]
-        code = write_code(replace(o, request=other, elimination=o.full), None, *counts)
+        everything = replace(o.found, states=EntryStates.of(np.ones(o.frame.n_entries, dtype=bool)))
+        whole = replace(o, request=other, elimination=o.full, found=everything)
+        code = write_code(whole, None, *counts)
 
         def driven(scenario: Scenario) -> Steps:
             found = drive(code, o.model, scenario, inputs=request.options.inputs)

@@ -80,6 +80,7 @@ def write_code(
         ),
         start_of(walker.point, outcome.request.step),
         full=outcome.full,
+        frozen=outcome.held_entries,
         limits=monitor_limits(outcome) if watched else None,
     )
 

@@ -48,7 +48,7 @@ def _text(outcome: Outcome, found: ScenarioErrors, full: ScenarioErrors) -> str:
     i, j = worst_name(accuracy, found.errors), worst_name(accuracy, full.errors)
     one = accuracy.names[i]
     allowed = f"{100 * one.limit:.3g} % are allowed" if np.isfinite(one.limit) else "not judged: accuracy is None"
-    entries = "" if outcome.mask.all() else f"; with all entries {100 * full.errors[j]:.3g} %"
+    entries = "" if outcome.states.all_computed else f"; with all entries {100 * full.errors[j]:.3g} %"
     return (
         f"{100 * found.errors[i]:.3g} % of the range of {one.name} at t = {found.at[i]:.6g}, moved by up to one step "
         f"in time; {allowed}{entries}"
