@@ -220,9 +220,7 @@ def test_the_cache_is_bounded(own_cache: Path, monkeypatch: pytest.MonkeyPatch) 
         pliant.load(text_of(BODY.format(k=11)))
 
 
-def test_a_full_cache_is_not_looked_through_for_each_library(
-    own_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_cache_is_not_looked_through_for_each_library(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is looked through when the sizes noted say so, when they are damaged, and now and then."""
     own_cache.mkdir()
     looked: list[Path] = []
