@@ -1,7 +1,8 @@
 """Parameters that are zero now and stand before unknowns: what they multiply is not in the equation.
 
-A resistance of zero turns ``R i = v`` into ``v = 0``, and with it the structure: what may be a state, and which equations are
-differentiated. Where a system cannot be solved for that reason, it is sorted again with such parameters as numbers.
+A resistance of zero turns ``R i = v`` into ``v = 0``, and with it the structure: what may be a state, and which
+equations are differentiated. Where a system cannot be solved for that reason, it is sorted again with such parameters
+as numbers.
 """
 
 from __future__ import annotations
