@@ -56,10 +56,10 @@ static pl_real next_tick(const model *m) {
     return next;
 }
 
-/* How far times of clock k may differ and be the same, in intervals of it. */
+/* How far times of clock k may differ and be the same, in intervals of it, which may be as good as endless. */
 static pl_real clock_room(int k, pl_real t) {
-    const pl_real interval = clock_numerator[k] / clock_denominator[k];
-    return 1e-9 + 8.0 * DBL_EPSILON * fmax(fabs(t), fabs(clock_first[k])) / interval;
+    const pl_real size = fmax(fabs(t), fabs(clock_first[k])) / (clock_numerator[k] / clock_denominator[k]);
+    return 1e-9 * fmin(1.0, 10.0 * size) + 8.0 * DBL_EPSILON * size;
 }
 
 /* Clocks whose time has come; those that differ by rounding only tick together. */
