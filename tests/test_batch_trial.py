@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -78,25 +79,31 @@ def test_fmus_that_hang_or_crash_end_their_cases_only(phase: str, kind: str, ver
 
 def test_threads_whose_case_hangs_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pliant.batch.workers.threads.GRACE", 0.2)
-    file = tmp_path / "hostile.c"
-    file.write_text(
-        HOSTILE.replace("p == 60", "p == 60 && t < 0.7").replace(
-            "for (volatile int i = 0;;) i++", "while (!released) ;"
-        )
-    )
-    text = file.read_text().replace(
-        "typedef struct", "static volatile int released;\nvoid release(void) { released = 1; }\ntypedef struct"
-    )
-    file.write_text(text.replace("p == 50", "p == -50"))
+    file, ending = tmp_path / "hostile.c", tmp_path / "end"
+    text = HOSTILE.replace("p == 60", "p == 60 && t < 0.7").replace("p == 50", "p == -50")
+    text = text.replace("for (volatile int i = 0;;) i++", f'while (access("{ending}", 0) != 0)')
+    file.write_text(f"#include <unistd.h>\n{text}")
     model = pliant.native(file)
     design = pliant.design.grid({"p": np.arange(100.0)})
     begin = time.monotonic()
-    study = model.simulate_many(design, stop=1.0, keep="final", case_timeout=0.3, workers=2, executor="threads")
-    assert time.monotonic() - begin < 20.0
+    try:
+        study = model.simulate_many(design, stop=1.0, keep="final", case_timeout=0.3, workers=2, executor="threads")
+        assert time.monotonic() - begin < 20.0
+        left = threads_of_cases()
+        assert left
+    finally:
+        ending.touch()  # nobody can end them, and they would keep the cores busy for all tests that follow
     assert sorted(study.failures) == [60, 70]
     assert isinstance(study[60], pliant.CaseError)
     assert "ran out of time" in str(study[60])
     assert all(study[k]["x"] == study[0]["x"] for k in range(100) if k not in (60, 70))
+    for thread in left:
+        thread.join(timeout=30.0)
+    assert not threads_of_cases()
+
+
+def threads_of_cases() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == "pliant-case"]
 
 
 HANGS_IN_KEEP = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from support_modelica import text_of
 
 import pliant
-from pliant.compiling import compiler
+from pliant.compiling import cache, compiler
 from pliant.compiling.cache import cache_folder
 from pliant.compiling.compiler import find_compiler
 
@@ -217,6 +218,37 @@ def test_the_cache_is_bounded(own_cache: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PLIANT_CACHE_LIMIT", "much")
     with pytest.raises(pliant.ArgumentError, match="PLIANT_CACHE_LIMIT"):
         pliant.load(text_of(BODY.format(k=11)))
+
+
+def test_a_full_cache_is_not_looked_through_for_each_library(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked through when the sizes noted say so, when they are damaged, and now and then."""
+    own_cache.mkdir()
+    looked: list[Path] = []
+    clean = cache.clean
+    monkeypatch.setattr(cache, "clean", lambda folder, new=None: (looked.append(folder), clean(folder, new)))
+
+    def keep(k: int, size: int = 1000) -> Path:
+        stem = f"m-{hashlib.sha256(str(k).encode()).hexdigest()[:24]}"
+        cache.keep_text(own_cache, "m", f"{k:1000}")
+        with cache.new_file(own_cache, stem, cache.SUFFIX) as (stream, place):
+            stream.write(bytes(size))
+            stream.close()
+            return cache.keep_library(own_cache, stem, place)
+
+    for k in range(200):
+        keep(k)
+    assert len(looked) <= cache.FEW
+    held = sum(file.stat().st_size for file in own_cache.glob("m-*"))
+    assert held == 400_000
+    before = len(looked)
+    monkeypatch.setenv("PLIANT_CACHE_LIMIT", "0.3")
+    keep(200)
+    assert len(looked) == before + 1
+    assert 290_000 < sum(file.stat().st_size for file in own_cache.glob("m-*")) <= 300_000
+    (own_cache / cache.SIZES).write_text("lost")
+    keep(201)
+    assert len(looked) == before + 2
+    assert (own_cache / cache.SIZES).read_text().strip().isdigit()
 
 
 def test_processes_that_remove_each_others_libraries(own_cache: Path) -> None:

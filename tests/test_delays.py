@@ -147,3 +147,24 @@ def test_a_pickled_model_and_many_runs(steps: pliant.Model) -> None:
     study = steps.simulate_many([{"parameters": {"T": 1.0}}, {"parameters": {"T": 0.5}}], stop=2.0, rtol=1e-8)
     ends = [one["x"][-1] for one in study]
     assert ends == pytest.approx([exact(2.0, 1.0), exact(2.0, 0.5)], abs=1e-6)
+
+
+@pytest.mark.parametrize("delay", [0.125, 0.1, 0.001])
+def test_a_jump_that_arrives_together_with_an_event_of_time(delay: float) -> None:
+    """Both are at one time: the jump brings integer(...) onto a whole number, and another relation turns there."""
+    result = pliant.load(
+        f"""model M
+  Integer k(start = 1, fixed = true), late(start = 1, fixed = true), seen(start = 0, fixed = true);
+  Boolean high; Real was; discrete Real due(start = 10, fixed = true);
+equation
+  when sample(0.5, 0.5) then k = 3 - pre(k); end when;
+  was = pre(k);
+  late = integer(delay(was, {delay}));
+  high = delay(was, {delay}) >= 2;
+  when change(k) then due = time + {delay}; end when;
+  when time >= pre(due) then seen = k; end when;
+end M;"""
+    ).simulate(2.4, points=[0.25, 0.501 + delay, 0.9, 1.001 + delay, 1.4, 1.501 + delay, 2.001 + delay])
+    np.testing.assert_array_equal(result["late"], [1, 2, 2, 1, 1, 2, 1])
+    np.testing.assert_array_equal(result["high"], [0, 1, 1, 0, 0, 1, 0])
+    np.testing.assert_array_equal(result["seen"], [0, 2, 2, 1, 1, 2, 1])

@@ -65,7 +65,16 @@ def test_a_class_that_is_not_there() -> None:
 
 
 @needs_msl
-@pytest.mark.parametrize("name", ["Blocks.Examples.Interaction1", "Blocks.Examples.LogicalNetwork1"])
+@pytest.mark.parametrize("name", ["Interaction1", "LogicalNetwork1"])
 def test_parameters_that_are_sizes_of_discrete_variables(name: str) -> None:
     """nReset = size(reset, 1) of buttons and steps."""
-    assert pliant.load("\n", name=f"Modelica.{name}").simulate(stop=5).complete
+    assert pliant.load("\n", name=f"Modelica.Blocks.Examples.{name}").simulate(stop=5).complete
+
+
+@needs_msl
+@pytest.mark.parametrize("name", ["FirstExample", "ControlledTanks"])
+def test_state_graphs(name: str) -> None:
+    """`inner outer` states of composite steps; steps that are active at the start by an initial equation."""
+    result = pliant.load("\n", name=f"Modelica.StateGraph.Examples.{name}").simulate(stop=20)
+    assert result.complete
+    assert len(result.events) > 3

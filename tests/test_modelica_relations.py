@@ -71,6 +71,25 @@ def test_what_the_start_sets_anew_has_not_risen() -> None:
     assert (final["x"], final["n"]) == (2, 0)
 
 
+def test_what_rises_in_the_round_after_the_start() -> None:
+    """x follows a moment later, as a signal through a gate of digital electronics: that is a change."""
+    final = _final(
+        "Integer a(start=1, fixed=true), x, n(start=0, fixed=true), m(start=0, fixed=true);"
+        " equation a = if time >= 0 then 3 else 2; x = pre(a);"
+        " when change(x) and not initial() then n = pre(n) + 1; end when;"
+        " when {initial(), x > 2} then m = pre(m) + 1; end when;"
+    )
+    assert (final["x"], final["n"], final["m"]) == (3, 1, 2)
+
+
+def test_enumerations_begin_with_their_first_literal() -> None:
+    final = _final(
+        "type Shade = enumeration(red, green, blue); Shade a, b[2], c(start=Shade.blue); equation"
+        " when time > 5 then a = Shade.blue; b = {Shade.blue, Shade.green}; c = Shade.red; end when;"
+    )
+    assert (final["a"], final["b[2]"], final["c"]) == (1, 1, 3)
+
+
 def test_if_expressions_in_a_vector_of_conditions() -> None:
     final = _final(
         "Real x(start=0, fixed=true); Integer n(start=0, fixed=true); equation der(x) = 1;"

@@ -350,28 +350,32 @@ def test_what_time_changes_on_the_end_of_a_step_does_not_depend_on_rounding(orde
         assert run["d"][k] == pytest.approx(0.33, abs=1e-9 * step)
 
 
-def test_conditions_that_initial_makes_true_have_not_risen() -> None:
-    """A when-clause acts at the start only where it asks for initial(); ticks at the start come after that."""
+def test_rounds_after_initial() -> None:
+    """A condition that holds with initial() has not risen, one of the next round has; then clocks tick."""
     model = pliant.load(
         """model Start
   Integer i(start = 0, fixed = true);
   Integer n(start = 0, fixed = true);
+  Integer m(start = 0, fixed = true);
   Integer k(start = 0, fixed = true);
 equation
   when initial() then
     i = pre(i) - 2;
   end when;
-  when pre(i) < 0 then
+  when i < 0 then
     n = pre(n) + 1;
   end when;
+  when pre(i) < 0 then
+    m = pre(m) + 1;
+  end when;
   when sample(0, 0.25) then
-    k = pre(k) + n + 1;
+    k = pre(k) + m;
   end when;
 end Start;
 """
     )
     plan = model.realtime(step=0.25, stop=1.0, options={"search": "full"}).simulate(stop=1.0)
     run = model.simulate(stop=1.0, points=5)
-    for name in ("i", "n", "k"):
+    for name in ("i", "n", "m", "k"):
         np.testing.assert_array_equal(plan[name], run[name])
-    assert (plan["n"][-1], plan["k"][-1]) == (0, 5)
+    assert (plan["n"][-1], plan["m"][-1], plan["k"][-1]) == (0, 1, 5)

@@ -215,12 +215,41 @@ static pl_real delay_next(const model *m, pl_real t) {
     return next;
 }
 
+#if PL_N_RELATIONS
+/* Relations whose sides the jumps move that have just arrived: they do not stay where they stood. */
+static void delay_sides(model *m, pl_real t, const pl_real *x, const pl_real *u, const pl_real *before) {
+    pl_real now[PL_N_DELAYS], g0[PL_N_RELATIONS], g[PL_N_RELATIONS];
+    memcpy(now, m->delay_arrived, sizeof now);
+    memcpy(m->delay_arrived, before, sizeof now);
+    pl_status status = relations(m, t, x, u, g0, NULL);
+    memcpy(m->delay_arrived, now, sizeof now);
+    if (status != PL_OK || relations(m, t, x, u, g, NULL) != PL_OK) return;
+    for (int k = 0; k < PL_N_RELATIONS; k++)
+        m->jumped[k] = fabs(g[k] - g0[k]) > PL_DELAY_JUMP * (fabs(g[k]) + fabs(g0[k]));
+}
+
+static void delay_rests(model *m) {
+    memset(m->jumped, 0, sizeof m->jumped);
+}
+#else
+static void delay_sides(model *m, pl_real t, const pl_real *x, const pl_real *u, const pl_real *before) {
+    (void)m, (void)t, (void)x, (void)u, (void)before;
+}
+
+static void delay_rests(model *m) {
+    (void)m;
+}
+#endif
+
 static pl_status delayed_event(void *self, pl_real t, pl_real *x, const pl_real *u, const int8_t *fired,
                                pl_event_info *info) {
     model *m = self;
     pl_status status = delay_record(m, t, x, u, 0, 0);
     if (status != PL_OK) return status;
+    pl_real before[PL_N_DELAYS];
+    memcpy(before, m->delay_arrived, sizeof before);
     const int arrived = delay_arrive(m, t);
+    if (arrived == PL_DELAY_JUMPS) delay_sides(m, t, x, u, before);
     info->f_changed |= arrived > 0;
 #if PL_DELAY_EVENTS
     status = forgetful_event(self, t, x, u, fired, info);
@@ -228,6 +257,7 @@ static pl_status delayed_event(void *self, pl_real t, pl_real *x, const pl_real 
     (void)fired;
     if (info->follow) status = info->follow(info->host, t, x);
 #endif
+    delay_rests(m);
     if (status == PL_OK) status = delay_record(m, t, x, u, 1, arrived);
     info->next_time = fmin(info->next_time, delay_next(m, t));
     return status;

@@ -56,10 +56,10 @@ static pl_real next_tick(const model *m) {
     return next;
 }
 
-/* How far times of clock k may differ and be the same, in intervals of it. */
+/* How far times of clock k may differ and be the same, in intervals of it, which may be as good as endless. */
 static pl_real clock_room(int k, pl_real t) {
-    const pl_real interval = clock_numerator[k] / clock_denominator[k];
-    return 1e-9 + 8.0 * DBL_EPSILON * fmax(fabs(t), fabs(clock_first[k])) / interval;
+    const pl_real size = fmax(fabs(t), fabs(clock_first[k])) / (clock_numerator[k] / clock_denominator[k]);
+    return 1e-9 * fmin(1.0, 10.0 * size) + 8.0 * DBL_EPSILON * size;
 }
 
 /* Clocks whose time has come; those that differ by rounding only tick together. */
@@ -83,8 +83,7 @@ static void clocks_begin(model *m, pl_real t) {
     }
 }
 
-/* One pass over all memories. A when-clause acts at the start only in the round of initial(): what holds after it,
- * also by what was set anew there, has not risen. */
+/* One pass over all memories. What holds by states that the start sets anew has not risen. */
 static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
     pl_real v[PL_SIZE_MEMORIES];
     pl_status status = memory_values(m, t, x, u, v);
@@ -96,7 +95,7 @@ static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_rea
             return PL_FATAL;
         }
         m->d[k] = v[k];
-        if (m->starting && m->initial == 0.0 && memory_condition[k]) m->b[k] = v[k];
+        if (m->starting == 2 && memory_condition[k]) m->b[k] = v[k];
         *moved = k + 1; /* which one, if this goes on and on */
     }
     return PL_OK;
@@ -221,6 +220,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
         status = at_rest(&i);
         if (status == PL_OK) status = act(m, t, x, u, info, &moved);
         i.moved |= moved;
+        if (moved && m->starting) m->starting = 2;
         if (status == PL_OK && PL_N_KEPT > 0) status = keep(&i, moved);
         clocks_done(m);
         m->initial = 0.0;

@@ -96,6 +96,16 @@ static void forget_turns(model *m) {
 }
 #endif
 
+/* A delayed jump that has just arrived moved its sides. */
+static int has_jumped(const model *m, int k) {
+#if PL_HAS_DELAYS
+    return m->jumped[k];
+#else
+    (void)m, (void)k;
+    return 0;
+#endif
+}
+
 /* Once pre(F) is F, neither relation of a floor holds: as they were they would move it once more. */
 static PL_UNUSED void floors_follow(model *m) {
     for (int k = 0; k < PL_N_RELATIONS; k++)
@@ -208,6 +218,7 @@ static pl_status look(void *self) {
         int decided = again || fired || (i->fired && fabs(i->g0[k]) <= band);
         /* an event of others brought both sides together exactly: no rounding that could be meant */
         if (!fired && !again && g == 0.0 && i->g0[k] != 0.0) decided = 0;
+        if (!fired && has_jumped(m, k)) decided = 0;
         if (is_timed(k)) decided = (first && fired) || just_turned(m, k, i->t, g);
         if (decided && (away <= band || (fired && (first || crossed)))) now = i->side[k];
         if (now && !fired && floor_stays(i, k)) now = 0;

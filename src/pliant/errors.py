@@ -89,7 +89,9 @@ class CompileError(ModelError):
 
 
 class SingularModelError(ModelError):
-    """The equations of a model do not determine its unknowns."""
+    """The equations of a model do not determine its unknowns. ``equations``: numbers of dependent ones, where known."""
+
+    equations: tuple[int, ...] = ()
 
 
 class FmuError(ModelError):

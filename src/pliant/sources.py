@@ -14,7 +14,7 @@ from pliant.frontend.reading import read_flat
 from pliant.frontend.scalar.scalarize import scalarize
 from pliant.ir import SortedSystem
 from pliant.structure.options import StructureOptions
-from pliant.structure.pipeline import sort_system
+from pliant.structure.pipeline import sort_anew
 
 
 def check_source(source: Any, name: Any) -> None:
@@ -67,5 +67,4 @@ def sorted_model(
     """Modelica text through the symbolic packages: front end, structure."""
     torn = [] if tear is None else as_names("tear", tear)
     flat = read_flat(source, name, path, frontend)
-    system = scalarize(flat, fold_parameters=options.fold_parameters)
-    return sort_system(system, options, torn)
+    return sort_anew(lambda: scalarize(flat, fold_parameters=options.fold_parameters), options, torn)

@@ -68,12 +68,12 @@ def _stages(task: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     from pliant.frontend.scalar.scalarize import scalarize
     from pliant.loading import compiled_model
     from pliant.structure.options import structure_options
-    from pliant.structure.pipeline import sort_system
+    from pliant.structure.pipeline import sort_anew
 
     flat = read_flat(task["source"], task["name"], task["path"], task["frontend"])
     yield "frontend", {}
     options = structure_options(None)
-    model = compiled_model(sort_system(scalarize(flat), options, []), options)
+    model = compiled_model(sort_anew(lambda: scalarize(flat), options), options)
     yield "structure", {"states": model.structure.n_states}
     reference = read_reference(Path(task["reference"])) if task["reference"] else None
     tolerance = flat.experiment.tolerance

@@ -49,6 +49,7 @@ class Delays:
             Field(of_instance("delay_arrived"), self.n, "the last jump that has arrived"),
             Field(of_instance("delay_time"), self.n, "by how much is delayed"),
             Field(of_instance("delay_n", ValueKind.INTEGER), None, "how many points there are"),
+            Field(of_instance("jumped", ValueKind.FLAG), len(self.e.s.relations), "1: a delayed jump moves its sides"),
         ]
 
     def head(self) -> str:

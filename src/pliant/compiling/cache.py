@@ -23,9 +23,13 @@ from pliant.errors import ArgumentError, CompileError
 
 LIMIT = 2000.0  # megabytes
 STALE = 86400.0  # seconds after which a file that is being written has been given up
+SIZES = ".sizes"  # a total, and what has come since it was taken
+FEW = 64  # files that are looked through in no time
+MOST_SIZES = 500  # lines of it, then the folder is looked through again
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 _KEPT = re.compile(r".*-[0-9a-f]{24}(-[0-9a-f]{16})?\.(c|so|dll)")  # nothing else in the folder is ours
-_PENDING = re.compile(r".*-[^-]*\.(c|so|dll)\.tmp")
+_MARKED = re.compile(rf"[0-9a-f]{{16}}\{SUFFIX}")
+_PENDING = re.compile(r".*-[^-]*(\.(c|so|dll))?\.tmp")
 
 
 def cache_folder() -> Path:
@@ -88,12 +92,16 @@ def keep_text(folder: Path, stem: str, text: str) -> Path:
             temporary.write(content)
             temporary.close()
             os.replace(place, path)
+        _note_size(folder, len(content))
     return path
 
 
 def find_library(folder: Path, stem: str) -> Path | None:
     """A whole library of this name; damaged ones are removed."""
-    for path in sorted(folder.glob(f"{_literal(stem)}-{'[0-9a-f]' * 16}{SUFFIX}")):
+    begin, names = f"{stem}-", []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:  # as quick as it gets with thousands of files
+        names = [entry.name for entry in entries if entry.name.startswith(begin)]
+    for path in sorted(folder / name for name in names if _MARKED.fullmatch(name, len(begin))):
         content = _content(path)
         if content is not None and path.stem.endswith("-" + _mark(content)):
             _note_use(path)
@@ -104,11 +112,27 @@ def find_library(folder: Path, stem: str) -> Path | None:
 
 def keep_library(folder: Path, stem: str, place: Path) -> Path:
     """Give a new library its name, and see that the folder does not grow for ever."""
-    path = folder / f"{stem}-{_mark(place.read_bytes())}{SUFFIX}"
+    content = place.read_bytes()
+    path = folder / f"{stem}-{_mark(content)}{SUFFIX}"
     os.replace(place, path)
     _note_use(path)
-    clean(folder, path)
+    total = _note_size(folder, len(content))
+    if total is None or total > cache_limit():
+        clean(folder, path)
     return path
+
+
+def _note_size(folder: Path, size: int) -> int | None:
+    """What the folder holds with a new file of this size; None: not known. Looking through it each time takes longer
+    with every file."""
+    place = folder / SIZES
+    try:
+        with open(os.open(place, os.O_RDWR | os.O_APPEND), "r+b") as stream:  # only `clean` makes the file
+            sizes = [int(line) for line in stream.read().split()]
+            stream.write(b"%d\n" % size)
+    except (OSError, ValueError):
+        return None
+    return sum(sizes) + size if 0 < len(sizes) < MOST_SIZES else None
 
 
 def discard(path: Path) -> None:
@@ -134,10 +158,16 @@ def clean(folder: Path, new: Path | None = None) -> None:
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= limit:
-            return
+            break
         if new is None or not new.name.startswith(path.stem):  # a library begins with the name of its text
             discard(path)
             total -= size
+    if len(found) < FEW:
+        return
+    with contextlib.suppress(CompileError), new_file(folder, SIZES, "") as (stream, place):
+        stream.write(b"%d\n" % total)
+        stream.close()
+        os.replace(place, folder / SIZES)
 
 
 def _content(path: Path) -> bytes | None:
@@ -155,7 +185,3 @@ def _note_use(path: Path) -> None:
     """The time of the last use, without a word about when the file was made; a folder may be read-only."""
     with contextlib.suppress(OSError):
         os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
-
-
-def _literal(text: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", text)

@@ -145,10 +145,12 @@ class Describer:
 
     def dependent(self, equations: Sequence[int], what: str) -> SingularModelError:
         """Equations that are dependent in numbers although their structure is fine."""
-        return SingularModelError(
+        error = SingularModelError(
             f"the model is singular: {what}" + _list(equations, self.equation),
             hint="replace one of these equations: it follows from the others",
         )
+        error.equations = tuple(equations)
+        return error
 
 
 def _hint(too_many: bool, missing: bool) -> str:

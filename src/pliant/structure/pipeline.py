@@ -16,13 +16,13 @@ Theory: docs/theory/structure.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from pliant.errors import ModelError, UnknownNameError
+from pliant.errors import ModelError, SingularModelError, UnknownNameError
 from pliant.expr.build import collector_paused, substitute, var, variables_of
-from pliant.expr.evaluate import expand_calls
+from pliant.expr.evaluate import expand_calls, parameter_values
 from pliant.ir import (
     Check,
     Equation,
@@ -42,15 +42,46 @@ from pliant.structure.rank import Loops, check_rank, generic_points
 from pliant.structure.reduce import Reduced, Reduction
 from pliant.structure.sort import Sorter
 from pliant.structure.unknowns import bind_unknowns
+from pliant.structure.zeros import ZeroCoefficients, fold, zero_parameters
+
+MOST_FOLDS = 5
 
 
-def sort_system(system: System, options: StructureOptions | None = None, tear: Sequence[str] = ()) -> SortedSystem:
-    """Sort, reduce and tear a flat system; ``tear`` names unknowns to be torn in their loops."""
+def sort_system(
+    system: System, options: StructureOptions | None = None, tear: Sequence[str] = (), *, zeros: bool = False
+) -> SortedSystem:
+    """Sort, reduce and tear a flat system; ``tear`` names unknowns to be torn in their loops.
+
+    ``zeros``: raise ZeroCoefficients where parameters that are zero leave equations without solution.
+    """
     with collector_paused():
-        return _sort(system, options or StructureOptions(), tear)
+        return _sort(system, options or StructureOptions(), tear, zeros)
 
 
-def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> SortedSystem:
+def sort_anew(
+    make: Callable[[], System], options: StructureOptions | None = None, tear: Sequence[str] = ()
+) -> SortedSystem:
+    """The system that ``make`` gives, sorted; where it has to be, with parameters that are zero as numbers."""
+    folded: tuple[str, ...] = ()
+    for _ in range(MOST_FOLDS):
+        system = make()
+        if folded:
+            fold(system, folded, parameter_values(system))
+        try:
+            return sort_system(system, options, tear, zeros=True)
+        except ZeroCoefficients as found:
+            new = set(found.parameters) - set(folded)
+            if not new:
+                break
+            folded = (*folded, *sorted(new))
+        except ModelError:
+            if not folded:
+                raise
+            break
+    return sort_system(make(), options, tear)
+
+
+def _sort(system: System, options: StructureOptions, tear: Sequence[str], zeros: bool) -> SortedSystem:
     bind_unknowns(system)
     bind_parameters(system)
     reduced = Reduction(system, options).run()
@@ -58,6 +89,10 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     forced = [_find(system, reduced, name) for name in tear]
     sorter = Sorter(system, reduced.equations, reduced.states, options, forced)
     blocks = sorter.run()
+    if zeros and sorter.zeros:
+        found = zero_parameters(system, sorter.zeros, sorter.numbers)
+        if found:
+            raise ZeroCoefficients(found)
     substitution = {var(system.graph, v): e for v, e in replaced.items()}
 
     def matrix(rows: Matrix) -> Matrix:
@@ -70,7 +105,15 @@ def _sort(system: System, options: StructureOptions, tear: Sequence[str]) -> Sor
     checks = tuple(_check(system, c, substitution) for c in system.checks)
     extras = tuple(_extras(system, substitution))
     events = system.events.rewritten(lambda e: _final(system, e, substitution))
-    check_rank(Loops(system, blocks, reduced.equations, relations), sorter.rows, generic_points(system, sorter.numbers))
+    loops = Loops(system, blocks, reduced.equations, relations)
+    try:
+        check_rank(loops, sorter.rows, generic_points(system, sorter.numbers))
+    except SingularModelError as error:
+        rows = [sorter.rows[e] for e in error.equations] if zeros else []
+        found = zero_parameters(system, [c for row in rows for c in row.values()], sorter.numbers)
+        if found:
+            raise ZeroCoefficients(found) from error
+        raise
     return SortedSystem(
         _flat(system),
         tuple(reduced.equations),

@@ -94,9 +94,27 @@ def _null_vectors(j: NDArray[np.float64]) -> tuple[list[int], list[int]] | None:
         size = np.abs(j).max(axis=axis, keepdims=True)
         j = j / np.where(size > 0.0, size, 1.0)
     u, values, v = np.linalg.svd(j)
-    if values[-1] > SINGULAR * values[0]:
+    if values[-1] > SINGULAR * values[0] or not _cancels(j):
         return None
     return _large(u[:, -1]), _large(v[-1])
+
+
+def _cancels(j: NDArray[np.float64]) -> bool:
+    """Whether elimination ends at entries that are differences of equal numbers; entries of very different sizes, as of
+    semiLinear where nothing flows, make a matrix badly conditioned, not singular. ``size`` is what was added up.
+    """
+    a, size = j.copy(), np.abs(j)
+    while len(a):
+        share = np.divide(np.abs(a), size, out=np.zeros_like(a), where=size > 0.0)
+        candidates = np.where(share > SINGULAR, np.abs(a), 0.0)
+        row, column = np.unravel_index(int(np.argmax(candidates)), a.shape)
+        if not candidates[row, column]:
+            return True
+        factors = a[:, column] / a[row, column]
+        size = size + np.abs(np.outer(factors, size[row]))
+        a = a - np.outer(factors, a[row])
+        a, size = (np.delete(np.delete(one, row, 0), column, 1) for one in (a, size))
+    return False
 
 
 def _large(vector: NDArray[np.float64]) -> list[int]:

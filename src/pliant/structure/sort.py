@@ -51,6 +51,7 @@ class Sorter:
         self.steps = [stepwise(self.g, e.residual, self.unknown.__getitem__) for e in equations]
         self.forced = list(forced)
         self.pivots: list[tuple[int, int, int]] = []
+        self.zeros: list[int] = []  # expressions of parameters, zero now, that equations would be divided by
 
     def run(self) -> list[Block]:
         """Match, sort, tear."""
@@ -156,6 +157,8 @@ class Sorter:
         level = self._level(e, v)
         if level <= PARAMETER:
             return Block("explicit", (e,), (v,), (Step(v, e, self._solve(e, v)),))
+        if level == VARIABLE and self.coefficients.contents(self.rows[e][v])[0]:
+            self.zeros.append(self.rows[e][v])
         # a coefficient that varies may become zero: the loop code watches its pivot
         kind = "nonlinear" if level == NONLINEAR else "linear"
         return self._relaxed(Block(kind, (e,), (v,), (), (v,), (e,)))

@@ -47,6 +47,8 @@ from pliant.ir import FLOOR_ROOM, Graph, Kind, Op, Span
 
 Args = list[Value]
 
+STILL = 1e-30  # of semiLinear, where nothing flows
+
 
 class Builtins:
     """The table of built-in functions; ``floor`` gives the one that makes events."""
@@ -211,8 +213,15 @@ class Builtins:
         return Arr((n,), [add(g, first, mul(g, const(g, k / (n - 1)), width)) for k in range(n)])
 
     def _semi_linear(self, args: Args) -> Value:
+        """x up or x down. Where x = 0 that says nothing about slopes that are unknowns, such as enthalpies where
+        nothing flows: a conductance that is lost in rounding wherever x is not zero makes them means of their
+        neighbours (section 3.7.4.5 recommends that one of the solutions is chosen).
+        """
         g, (x, up, down) = self.g, [scalars(a)[0] for a in args]
-        return choose(g, binary(g, Op.LE, const(g, 0.0), x), mul(g, up, x), mul(g, down, x))
+        upwind = choose(g, binary(g, Op.LE, const(g, 0.0), x), mul(g, up, x), mul(g, down, x))
+        if up == down or not all(self.run.masks.of(e) & UNKNOWN for e in (x, sub(g, up, down))):
+            return upwind
+        return add(g, upwind, mul(g, const(g, STILL), sub(g, up, down)))
 
 
 def _array(value: Value) -> Arr:

@@ -15,7 +15,6 @@ from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import binary, const, logical_and, logical_not, sub, value_of, var
 from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import (
-    NONE,
     ClockInterval,
     ClockTick,
     FlatBuiltin,
@@ -23,7 +22,8 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
 )
 from pliant.frontend.flat.model import FlatEquation
-from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.flat.types import Variability
+from pliant.frontend.scalar.assigned import SetByEquations
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
@@ -50,7 +50,8 @@ class Discretes:
         self.values: dict[int, Value] = {}
         self.before_nodes: dict[int, Value] = {}
         self.dropped: set[int] = set()
-        self.assigned = self._assignments()
+        self.of_equations = SetByEquations(self.flat, self.nodes)
+        self.assigned = self.of_equations.values
         self.order: dict[int, list[int] | None] = {}
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
@@ -59,19 +60,6 @@ class Discretes:
         self.remember: Callable[[str, int, int, Span | None], tuple[int, int]]
 
     # ------------------------------------------------------------------------------------ who sets what
-
-    def _assignments(self) -> dict[int, int]:
-        """Variable -> expression that it always equals: Integer, Boolean or enumeration."""
-        assigned: dict[int, int] = {}
-        for item in self.flat.equations:
-            if not isinstance(item, FlatEquation) or item.variability is not Variability.DISCRETE:
-                continue
-            left = self.nodes[item.left]
-            if isinstance(left, VariableRef):
-                own = self.flat.variables[left.variable]
-                if own.type.base is not BaseType.REAL and own.clock == NONE:
-                    assigned[left.variable] = item.right
-        return assigned
 
     def _reads(self, position: int) -> list[int]:
         """Discrete variables that an assignment reads."""

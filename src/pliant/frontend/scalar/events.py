@@ -190,11 +190,11 @@ class EventBuilder:
     ) -> None:
         """What one equation or assignment for discrete variables sets."""
         left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
-        node = self.nodes[left]
-        if isinstance(node, VariableRef) and self.flat.variables[node.variable].type.base is not BaseType.REAL:
-            position = node.variable
+        position, of = self._whole(item, left), self.d.of_equations
+        if position != NONE and (how.under or id(item) not in of.either or id(item) in of.items):
             if position in self.d.memory and not self.symbols.is_text(position):
-                values = scalars(self.d.shaped(position, right))
+                value = self.d.assigned[position] if id(item) in of.items else right
+                values = scalars(self.d.shaped(position, value))
                 self._add(found, position, range(len(values)), values, how)
             return
         pairs = self._sides(left, right)
@@ -203,6 +203,15 @@ class EventBuilder:
             return
         for target, value in pairs:
             self._set(found, target, value, how)
+
+    def _whole(self, item: FlatItem, left: int) -> int:
+        """The Integer, Boolean or enumeration variable that an item sets as a whole; NONE: it sets something else."""
+        known = self.d.of_equations.items.get(id(item), NONE)
+        node = self.nodes[left]
+        if known == NONE and isinstance(node, VariableRef):
+            is_real = self.flat.variables[node.variable].type.base is BaseType.REAL
+            return NONE if is_real else node.variable
+        return known
 
     def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
         """Scalar by scalar both sides of an equation for discrete variables."""

@@ -43,6 +43,7 @@ class StartTaker:
         self.d, self.g, self.events = discretes, discretes.g, events
         self.variables = discretes.symbols.variables
         self.memory_of = {v: one for one in events.memories for v in (one.variable, one.before)}
+        self.at_start: dict[int, int] = {}  # variable of a memory -> what the event at the start makes of it
         self.waiting = {one.variable for one in events.memories if not self.variables[one.variable].fixed}
 
     def run(self, equations: list[Equation]) -> tuple[list[Equation], Events]:
@@ -102,11 +103,33 @@ class StartTaker:
 
     def _acts_at_start(self, memory: Memory) -> bool:
         """The event at the start sets it: a when-clause on initial(), or an equation that always holds."""
+        return self._first(memory) != var(self.g, memory.before)
+
+    def _first(self, memory: Memory) -> int:
+        """What the event at the start makes of it."""
+        known = self.at_start.get(memory.variable)
+        if known is not None:
+            return known
         g = self.g
         at_start = {var(g, clock.tick): const(g, 0.0) for clock in self.events.clocks}
         if self.events.initial >= 0:
             at_start[var(g, self.events.initial)] = const(g, 1.0)
-        return substitute(g, [memory.expression], at_start)[0] != var(g, memory.before)
+        (first,) = substitute(g, [memory.expression], at_start)
+        self.at_start[memory.variable] = first
+        return first
+
+    def _before_start(self, e: int) -> int:
+        """The same over values before the event at the start, as far as equations between discrete variables go."""
+        g = self.g
+        for _ in self.events.memories:
+            reads = [self.memory_of[v] for v in variables_of(g, e) if v in self.memory_of]
+            acting = [one for one in reads if not self._is_real(one) and self._acts_at_start(one)]
+            known = {var(g, one.variable): self._first(one) for one in acting}
+            (new,) = substitute(g, [e], known)
+            if new == e:
+                break
+            e = new
+        return e
 
     # ------------------------------------------------------------------------------- `d = ...`, explicit
 
@@ -192,20 +215,23 @@ class StartTaker:
 
     def _determined(self, equation: Equation, most: int) -> bool:
         """Does the equation give the start value of a memory, as one of at most so many unknowns? It is set."""
+        return self._gives(equation.residual, most) or self._gives(self._before_start(equation.residual), most)
+
+    def _gives(self, residual: int, most: int) -> bool:
         g, memory_of = self.g, self.memory_of
-        reads = self._reads(equation)
+        reads = variables_of(g, residual)
         unknown = {memory_of[v].variable for v in reads if v in memory_of} & self.waiting
         if len(unknown) > most:
             return False
         moves = any(map(self._is_open, reads - memory_of.keys()))
-        slopes = gradient(g, equation.residual, lambda v: v in memory_of and memory_of[v].variable in unknown)
+        slopes = gradient(g, residual, lambda v: v in memory_of and memory_of[v].variable in unknown)
         for v in sorted(slopes):
             memory, slope = memory_of[v], value_of(g, slopes[v])
             acts = self._acts_at_start(memory)
             if not slope or (acts and v == memory.variable):
                 continue
             if acts or not self._is_real(memory) or (len(unknown) == 1 and not moves):
-                (others,) = substitute(g, [equation.residual], {var(g, v): const(g, 0.0)})
+                (others,) = substitute(g, [residual], {var(g, v): const(g, 0.0)})
                 self._set(memory, start=div(g, neg(g, others), const(g, slope)))
                 self.waiting.discard(memory.variable)
                 return True

@@ -142,6 +142,11 @@ class Symbols:
         n = prod(self.shape(position))
         for name in ("start", "min", "max", "nominal"):
             expression = getattr(own, name)
+            if expression is None and name == "start" and not is_constant and own.type.base is BaseType.ENUMERATION:
+                first_literal = const(self.g, 1.0)  # 4.9.5: enumerations begin at their first literal
+                for number in range(first, first + n):
+                    if self.variables[number].start is None:
+                        self.change(number, start=first_literal)
             if expression is None or (name == "start" and is_constant):
                 continue
             try:

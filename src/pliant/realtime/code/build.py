@@ -266,7 +266,8 @@ class StepBuilder:
             part.memories = [before.of(one.start) for one in events.memories]
         if events.initial >= 0 and (events.memories or events.actions):
             part.initially = discrete_part(w, self.tau, Instant.INITIAL)
-            part.settling = discrete_part(w, self.tau, Instant.SETTLING)
+            if part.initially.resets:
+                part.settling = discrete_part(w, self.tau, Instant.SETTLING)
         entries = {(i - n_states, j - n_states): e for (i, j), e in jacobian.items() if min(i, j) >= n_states}
         if entries and self.start.rows != ():
             order = eliminate(len(f) - n_states, entries, self.start.rows)

@@ -121,7 +121,7 @@ class Collector:
         first = inst.child(ref.names[0])
         is_outside = _is_connector(first) if first is not None else False
         element = inst.table.elements.get(ref.names[0])
-        if element is not None and element.node.prefixes & tree.OUTER and not element.node.prefixes & tree.INNER:
+        if element is not None and element.node.prefixes & tree.OUTER:  # `inner outer`: the outer one, too (5.4)
             is_outside = False
         places = None
         if rest and isinstance(thing, ThingGroup) and thing.items and isinstance(thing.items[0], Var):

@@ -53,5 +53,5 @@ def _is_variable(translator: Translator, ref: tree.Reference, context: Context) 
     found = translator.world.find(ref.names[0], context.scope)
     if not isinstance(found, Found):
         return False
-    thing = found.inst.child(found.element.name)
+    thing = found.inst.meant(found.element)
     return isinstance(thing, Var) and thing.number >= 0

@@ -285,6 +285,12 @@ class Inst:
 
     # ---------------------------------------------------------------------------------------------- components
 
+    def meant(self, element: ClassMember) -> Any:
+        """What the name of a component means in its own class: of an `inner outer` one the outer component (5.4)."""
+        if element.node.prefixes & OUTER and element.node.prefixes & INNER and not self.is_class:
+            return self._inner(element)
+        return self.child(element.name)
+
     def child(self, name: str) -> Any:
         """The component of that name: Inst, Var, Many or ABSENT; None where there is none."""
         found = self.children.get(name)
@@ -296,13 +302,9 @@ class Inst:
         if element.is_class:
             return None
         if name in self.pending:
-            raise problem(
-                f"`{self.path + '.' if self.path else ''}{name}` needs itself to be known",
-                element.node,
-                path=self.path,
-                rule="4.4.4",
-                hint="sizes and conditions must not depend on the component they belong to",
-            )
+            text = f"`{self.path + '.' if self.path else ''}{name}` needs itself to be known"
+            hint = "sizes and conditions must not depend on the component they belong to"
+            raise problem(text, element.node, path=self.path, rule="4.4.4", hint=hint)
         self.pending.add(name)
         try:
             found = self._component(element)
@@ -391,9 +393,8 @@ class Inst:
         for index in product(*(range(1, n + 1) for n in shape)):
             inner = at(mod, index)
             name = f"{element.name}[{','.join(map(str, index))}]"
-            made = Inst(cls, inner + cls.mod, self, name)
-            _prefixes(made, self, element, node, old, cls)
-            elements.append(made)
+            elements.append(Inst(cls, inner + cls.mod, self, name))
+            _prefixes(elements[-1], self, element, node, old, cls)
         return Many(self, element, node, cls, shape, elements)
 
     def _inner(self, element: ClassMember) -> Any:
@@ -403,8 +404,7 @@ class Inst:
             if other is not None and not other.is_class and other.node.prefixes & INNER:
                 return self._checked_inner(above, element)
             above = above.parent
-        found = self.world.missing_inner(self, element)
-        if found is not None:
+        if (found := self.world.missing_inner(self, element)) is not None:
             return found
         text = f"the outer component `{element.name}` has no inner one in the instances around it"
         hint = f"declare `inner {element.node.type.dotted} {element.name}` in the model"  # type: ignore[union-attr]

@@ -191,7 +191,7 @@ class World:
                     text = f"`{'.'.join(names[:k])}` has a condition: nothing in it can be named but in connections"
                     hint = "declare it without condition"
                     raise problem(text, ref, path=scope.inst.path, rule="4.4.5", hint=hint)
-                found = found.inst.child(found.element.name)
+                found = found.inst.meant(found.element)
                 if isinstance(found, Many):
                     text = f"`{'.'.join(names[:k])}` is an array: its classes cannot be named"
                     raise problem(text, ref, path=scope.inst.path, rule="5.3.2")

@@ -65,7 +65,7 @@ class Resolver:
         if found is None:
             raise self.missing(ref, scope)
         self.crossed = found.element.node if found.element.node.condition is not None else None
-        thing = found.inst.child(found.element.name)
+        thing = found.inst.meant(found.element)
         is_foreign = found.inst.is_class and found.inst is not scope.inst and found.element.node.variability == ""
         if is_foreign and not found.inst.cls.kind.endswith("function"):
             text = f"`{names[0]}` is a component of a class around, and no constant"
