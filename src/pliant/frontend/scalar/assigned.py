@@ -3,7 +3,7 @@
 Of Integer, Boolean and enumeration variables ``v = expression`` determines v. Between two variables, ``v = w`` may
 determine either: the one that nothing else determines. So equations with one choice go first, and what they determine
 is no choice for the others; where two choices are left, it is the left side. Arrays that other equations determine
-element by element are left to events.py, which looks at single elements.
+element by element are left to events.py, which examines single elements.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class _Walk:
         return () if node[0] <= Op.ARG else operands(self.w.g, i)
 
     def visit(self, first: int, seen: Callable[[int], bool]) -> None:
-        """All nodes below; ``seen`` notes one and tells whether it was known."""
+        """All nodes below; ``seen`` notes one and returns whether it was known."""
         stack = [first]
         while stack:
             i = stack.pop()

@@ -72,7 +72,7 @@ class Instant(Enum):
 
     STEP = "at the end of a step"
     INITIAL = "at the start, where initial() holds"
-    SETTLING = "at the start, after states were set anew: conditions that hold by that have not risen"
+    SETTLING = "at the start, after states were reset: conditions that hold by that have not risen"
 
 
 def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> DiscretePart:
