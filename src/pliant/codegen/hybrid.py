@@ -56,9 +56,7 @@ def hybrid_fields(emitter: Emitter) -> list[Field]:
         Field(of_instance("chosen"), n, "values before the first event that were given"),
         Field(of_instance("given", ValueKind.FLAG), n, "1: such a value was given"),
         Field(of_instance("quiet", ValueKind.INTEGER), None, "1: start values are searched, nothing acts yet"),
-        Field(
-            of_instance("starting", ValueKind.INTEGER), None, "1: the event at the start; 2: after it reset states"
-        ),
+        Field(of_instance("starting", ValueKind.INTEGER), None, "1: the event at the start; 2: after it reset states"),
         Field(of_instance("ended", ValueKind.INTEGER), None, "number of the message that ended the run"),
         Field(of_instance("changed", ValueKind.INTEGER), None, "the first memory that the last round changed"),
     ]
