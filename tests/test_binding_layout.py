@@ -19,6 +19,7 @@ from support import RUNTIME
 
 import pliant
 from pliant.compiling.compiler import find_compiler
+from pliant.solve.binding import simulation
 
 PACKAGE = Path(pliant.__file__).parent
 BASES = ("Structure", "ctypes.Structure", "Union", "ctypes.Union")
@@ -143,3 +144,10 @@ def test_no_field_is_left_out(name: str) -> None:
     found = {struct: body for path in headers for struct, body in STRUCT.findall(path.read_text(encoding="utf-8"))}
     assert c_name(name) in found
     assert len(fields(mirrors()[name])) == declared(found[c_name(name)])
+
+
+def test_memory_of_a_run_outlives_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of the interpreter names of modules are None; an error in ``__del__`` would be a warning here."""
+    kept = simulation.HostMemoryStruct()
+    monkeypatch.setattr(simulation, "lib", None)
+    del kept

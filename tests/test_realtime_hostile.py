@@ -229,6 +229,11 @@ def test_runs_of_a_wrong_kind(tmp_path: Path) -> None:
     for case in cases:
         with pytest.raises(ArgumentError):
             plan.simulate(**case)  # type: ignore[arg-type]
+    step = plan.step
+    with pytest.raises(ArgumentError, match="no whole number of steps") as error:
+        plan.simulate(stop=0.5 + 0.4 * step)
+    assert error.value.hint == f"stop=0.5 or stop={0.5 + step:g}"
+    assert plan.simulate(stop=0.5 + 1e-7 * step).time[-1] == plan.simulate(stop=0.5).time[-1] == 0.5
     with pytest.raises(UnknownNameError):
         plan.why(3, "a")  # type: ignore[arg-type]
     with pytest.raises(PliantError):

@@ -17,7 +17,7 @@ from pliant.realtime.code.events import check_events
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.evidence.evidence import Evidence
 from pliant.realtime.options import check_number
-from pliant.realtime.scenario import Scenario, make_scenarios
+from pliant.realtime.scenario import Scenario, check_whole, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.sparsing.baselines import Baseline, compare
 from pliant.realtime.sparsing.entry_states import Mask
@@ -293,7 +293,7 @@ class Plan(Stamped):
     ) -> Result:
         """Run the generated step over any scenario and return a :class:`pliant.Result` with every step.
 
-        stop        end of the run; None: that of the plan's scenarios
+        stop        end of the run, after a whole number of steps; None: that of the plan's scenarios
         precision   "float" or "double", by default the plan's
         kind        "full": with all entries, "guarded": with fallback (both need monitor="fallback")
 
@@ -310,6 +310,7 @@ class Plan(Stamped):
             )
         if not (precision is None or (isinstance(precision, str) and precision in ("double", "float"))):
             raise ArgumentError(f"precision {precision!r} is not known", hint='"double" or "float"')
+        given = stop is not None
         if stop is None:
             stop = max(one.stop for one in self.outcome.request.scenarios if one.stop is not None)
         scenario = make_scenarios(
@@ -322,7 +323,9 @@ class Plan(Stamped):
             check_number("stop", stop, -np.inf, np.inf, "the end of the run"),
         )[0]
         assert scenario.stop is not None
-        rows = (scenario.stop - start) / self.step
+        rows = (scenario.stop - scenario.start) / self.step
+        if given:
+            check_whole(rows, scenario, self.step)
         if rows * (len(self.names) + 2) > MOST_NUMBERS:
             raise ArgumentError(
                 f"{rows:.3g} steps of {len(self.names)} unknowns do not fit into memory: every step is kept",

@@ -130,6 +130,7 @@ class StepInputs:
         return StepInputs(*(np.ascontiguousarray(one, dtype=kind) for one in (self.start, self.before, self.after)))
 
 
+STOP_SHARE = 1e-3  # of a step: a run that ends as near to its stop ends there
 JUMP_SHARE = 1e-9  # of a step: a jump as near to the end of a step lies on it
 JUMP_ROUNDING = 8 * 2.0**-52  # of t: times of models and t0 + k tau differ by rounding
 
@@ -144,6 +145,16 @@ def step_times(scenario: Scenario, tau: float) -> Vector:
     assert scenario.stop is not None
     count = max(1, round((scenario.stop - scenario.start) / tau))
     return np.asarray(scenario.start + tau * np.arange(count + 1), dtype=np.float64)
+
+
+def check_whole(rows: float, scenario: Scenario, tau: float) -> None:
+    """A run that cannot end where it should: the step of a plan is fixed."""
+    if rows > 0.0 and abs(rows - round(rows)) > STOP_SHARE:
+        ends = [scenario.start + tau * k for k in (math.floor(rows), math.ceil(rows)) if k]
+        raise ArgumentError(
+            f"stop = {scenario.stop:g} is no whole number of steps of {tau:g} after start = {scenario.start:g}",
+            hint=" or ".join(f"stop={end:.12g}" for end in ends),
+        )
 
 
 def make_scenarios(given: Any, stop: float) -> list[Scenario]:

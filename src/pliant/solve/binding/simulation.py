@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ctypes import (
     POINTER,
     Structure,
@@ -115,8 +116,8 @@ class HostMemoryStruct(Structure):
 
     _fields_ = (("block", c_void_p * N_GROW),)
 
-    def __del__(self) -> None:
-        lib.pl_host_release(self)
+    def __del__(self, release: Callable[[HostMemoryStruct], None] = lib.pl_host_release) -> None:
+        release(self)  # at the end of the interpreter the names of this module are gone
 
 
 runtime.check_sizes({17: SetupStruct, 18: HeadStruct, 19: LinearPlanStruct, 20: HostMemoryStruct})
