@@ -143,10 +143,10 @@ class ScenarioTrial:
 
     def _stepped(self, scenario: Scenario) -> tuple[Matrix, int, bool]:
         """Values of the judged names at the ends of steps (NaN behind an early end), flags, did it end in NaN?"""
-        ended = False
+        ended, times = False, step_times(scenario, self.step)
         try:
             result = self.plan.simulate(
-                stop=scenario.stop,
+                stop=float(times[-1]),
                 start=scenario.start,
                 inputs=scenario.inputs,
                 parameters=scenario.parameters,
@@ -157,7 +157,6 @@ class ScenarioTrial:
             if not isinstance(error.result, Result):
                 raise
             result, ended = error.result, isinstance(error, NonFiniteError)
-        times = step_times(scenario, self.step)
         values = np.full((len(times), len(self.judge.accuracy.names)), np.nan)
         rows = np.searchsorted(result.time, times + SAME_TIME * self.step, side="right") - 1
         known = np.flatnonzero(times <= result.time[-1] + SAME_TIME * self.step)
