@@ -172,6 +172,7 @@ class Plan(Stamped):
             f"  factorisation, flops     {full.factor_flops:6d} -> {self.flops}",
             f"  colours                  {o.full_colours:6d} -> {self.colours}",
             f"  stability margin kept    {self.margin_kept:6.3f}",
+            *self._loop_lines,
             f"  error added              {100 * self.bias:6.2f} % predicted, {100 * measured:.2f} % measured",
         ]
         lines = lines if n else [f"{first}; a step is a plain evaluation"]
@@ -184,6 +185,17 @@ class Plan(Stamped):
             lines.append("  no entry may go under this tolerance and margin: the plan keeps them all")
         lines += [f"  form {one}" for one in self.forms]
         return "\n".join(lines)
+
+    @property
+    def _loop_lines(self) -> list[str]:
+        """Loops through samplers, where there are any."""
+        e = self.evidence
+        if e.loop_radius is None:
+            return []
+        return [
+            f"  loops through samplers   {e.loop_radius_exact:6.3f} -> {e.loop_radius:.3f} largest |eigenvalue| over a "
+            f"period, margin kept {e.loop_margin:.3f}"
+        ]
 
     @property
     def _frozen_text(self) -> str:

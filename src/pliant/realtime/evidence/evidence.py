@@ -77,6 +77,9 @@ class Evidence:
     lyapunov: Lyapunov | None = None
     window: Windows | None = None
     true_radius: float = 0.0  # of the differenced step
+    loop_radius: float | None = None  # largest |eigenvalue| of maps over one period of the clocks; None: no such loop
+    loop_radius_exact: float | None = None  # the same with all entries
+    loop_margin: float | None = None  # least share of 1 - loop_radius_exact that is kept
     double: PivotQuality | None = None
     single: PivotQuality | None = None
     constraint: float | None = None  # largest residual of algebraic equations, of the largest term
@@ -150,6 +153,7 @@ class Evidence:
             for name in ("n_points", "n_masked_points", "violators", "radius", "radius_exact", "margin_kept", "shift")
         }
         out |= {"smallest_real": self.smallest_real, "bias": self.bias, "holds": self.holds}
+        out |= {name: getattr(self, name) for name in ("loop_radius", "loop_radius_exact", "loop_margin")}
         out["gamma"] = None if self.lyapunov is None else self.lyapunov.gamma
         out["window"] = None if self.window is None else {"steps": self.window.length, "bound": self.window.bound}
         out["accuracy"] = self.accuracy

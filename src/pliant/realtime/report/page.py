@@ -209,6 +209,7 @@ def _head(plan: Plan) -> str:
         (f"{o.full.factor_flops} → {plan.flops}", "operations of a factorisation"),
         (f"{o.full_colours} → {plan.colours}", "colours of the Jacobian"),
         (f"{100 * plan.margin_kept:.1f} %", f"of the stability margin kept (required {100 * rule.theta:g} %)"),
+        *_loop_tile(plan),
         (figure(100 * plan.bias, 3, " %"), f"error added, predicted (required {100 * rule.tolerance:g} %)"),
         (figure(100 * float(measured.max()), 3, " %"), "error added, measured"),
         _accuracy_tile(plan),
@@ -233,6 +234,14 @@ def _verdict(plan: Plan) -> str:
             f"{escape('; '.join(one.name for one in broken))}.{_proposed(plan)}</p>"
         )
     return f'<p class="verdict holds">✓ All {len(judged)} judged checks hold.</p>'
+
+
+def _loop_tile(plan: Plan) -> list[tuple[str, str]]:
+    e = plan.evidence
+    if e.loop_radius is None:
+        return []
+    exact = figure(e.loop_radius_exact or 0.0, 4)
+    return [(figure(e.loop_radius, 4), f"largest |λ| of loops through samplers, over a period (all entries: {exact})")]
 
 
 def _accuracy_tile(plan: Plan) -> tuple[str, str]:

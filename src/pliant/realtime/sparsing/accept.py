@@ -6,6 +6,7 @@ Cheapest first:
     radius     max |lambda~| <= 1 - theta (1 - max |lambda|): the share theta of the stability margin stays
     ringing    Re lambda~ >= -1/2: no oscillation that the step size makes
     shift      |lambda~_i - lambda_i| <= (1 - theta) (1 - |lambda_i|), eigenvalues matched by assignment
+    sampled    the same for the map over one period of a sampled controller, where one is linearised (sampled.py)
     loops      algebraic rows: eigenvalues of I - (mask o g_y)^-1 g_y within 1/2 (assignment hides slow ones)
 
 The per-eigenvalue bound replaces C1 and C2 of Loderer & Heuveline, eqs. (12)-(15), which are far too strict for systems
@@ -109,6 +110,10 @@ class Checker:
         if ringing(found) < smallest - 1e-9:
             return Verdict("ringing", 1.0 + smallest - ringing(found), p)
         verdict = Verdict("shift", change_ratio(self.points.eigenvalues[p], found, self.limits[p]), p)
+        if p in self.points.loops and verdict.accepted:
+            J = self.frame.masked(self.points.values[p], mask)
+            loop = Verdict("sampled loop", self.points.loops[p].value(J), p)
+            verdict = max(verdict, loop, key=lambda one: one.value)
         if self.frame.order == 1 or not verdict.accepted:
             return verdict
         error = Verdict("bias", float(np.abs(self._added(p, mask)).max() / self.rule.tolerance), p)

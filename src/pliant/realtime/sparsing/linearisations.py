@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -86,6 +87,15 @@ class PointOrigin:
     settled: bool = True  # after the start-up: before it the steps are no measure of lasting errors
 
 
+class LoopTest(Protocol):
+    """What a loop that a sampler closes says about a pattern."""
+
+    radius: float  # with all entries
+
+    def value(self, J: Matrix) -> float:
+        """In units of what is allowed, with this Jacobian in the step."""
+
+
 class Points:
     """P linearisations of one model."""
 
@@ -116,6 +126,7 @@ class Points:
         self.T = weight[:, None] * self._lasting(B_inverse)
         self.T_step = weight[:, None] * (frame.tau * B_inverse)
         self.B_inverse = B_inverse
+        self.loops: dict[int, LoopTest] = {}  # of the points where a sampled loop is linearised, see sampled.py
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -187,12 +198,14 @@ class Points:
 
     def extended(self, values: Matrix, dx: Matrix, origins: Sequence[PointOrigin]) -> Points:
         """These and further points."""
-        return Points(
+        out = Points(
             self.frame,
             np.concatenate([self.values, values]),
             np.concatenate([self.dx, dx]),
             [*self.origins, *origins],
         )
+        out.loops = dict(self.loops)
+        return out
 
     def farthest(self, count: int) -> list[int]:
         """Points that differ most from each other: each next one is farthest from those before (Frobenius norm of S,

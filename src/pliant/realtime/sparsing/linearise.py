@@ -146,7 +146,7 @@ class Walker:
         time changes at t; -1: they do not."""
         sim = self.sim
         self.point.t = t
-        self._set_inputs(t, self.inputs_from(self._steps_at(t)) if u is None else u)
+        self._set_inputs(t, self.inputs_from(self.steps_at(t)) if u is None else u)
         if not self._has_relations:
             return
         t = self._beside(t, side)
@@ -172,11 +172,16 @@ class Walker:
         """Discrete variables as they are now."""
         return np.array(self.model.memories(self.sim.instance))
 
-    def _event(self, t: float, x: Matrix) -> Matrix:
+    def right_side(self, t: float, x: Matrix, u: Matrix, side: int) -> Matrix:
+        """f alone; see :meth:`evaluate`."""
+        self.refresh(t, x, u, side)
+        return self._rhs(t, x)
+
+    def events(self, t: float, x: Matrix) -> Matrix:
         """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
         if not self._has_memory:
             return x
-        self._set_inputs(t, self.inputs_from(self._steps_at(t)))
+        self._set_inputs(t, self.inputs_from(self.steps_at(t)))
         after, info = x.copy(), runtime.EventInfoStruct()
         call = runtime.EVENT_CALL(self.model.struct.event)
         at = self._beside(t, 1)
@@ -192,7 +197,7 @@ class Walker:
             )
         return after
 
-    def _steps_at(self, t: float) -> int:
+    def steps_at(self, t: float) -> int:
         """Steps that have been made at t."""
         return round((t - self.scenario.start) / self.tau)
 
@@ -237,7 +242,7 @@ class Walker:
         and the first half step; at half time, with the mean of the inputs at both ends, as the generated step knows no
         others, for the second one; relations are held.
         """
-        done = self._steps_at(t) - 1
+        done = self.steps_at(t) - 1
         end = self.inputs.before[done]
         if self.order == 1:
             f, values = self.last = self.evaluate(t, x, end, -1)
@@ -286,7 +291,7 @@ class Walker:
             dx, values = self.step(t, x, kept)
             yield t, x, values, dx
             self._keep_guesses(t, x)
-            x = self.end = self._event(t, self._rest(x, dx))
+            x = self.end = self.events(t, self._rest(x, dx))
             if np.abs(x).max(initial=0.0) > DIVERGED:
                 self._diverged(t, x)
 

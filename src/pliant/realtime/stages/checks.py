@@ -22,6 +22,7 @@ from pliant.realtime.sparsing.static_lu import quality
 from pliant.realtime.sparsing.stepmap import step_map
 from pliant.realtime.stages.covered import add_coverage
 from pliant.realtime.stages.outcome import Outcome
+from pliant.realtime.stages.period import sampled_lines
 from pliant.realtime.stages.tune import Tuned
 from pliant.realtime.stages.verdict import EVALUATION, accuracy_line, code_lines, conclude, missing_line
 
@@ -57,6 +58,7 @@ class Checks:
             self._norms()
         self.report(0.9, "the step itself")
         self._derivative()
+        self._sampled()
         self._constraints()
         return self._coded()
 
@@ -298,6 +300,11 @@ class Checks:
             f"largest |eigenvalue| {e.true_radius:.6f}, with the change of J by x, differenced at "
             f"{DIFFERENCED} points of each run{words}",
         )
+
+    def _sampled(self) -> None:
+        """Loops that samplers close."""
+        for line in sampled_lines(self.o, self.tuned, self.e):
+            self._judged(*line)
 
     def _differenced_radius(self, runs: list[Trace], kept: Kept | None) -> float:
         walker = Walker(self.o.model, self.frame.tau, self.frame.order)

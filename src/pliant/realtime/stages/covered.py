@@ -90,7 +90,13 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         )
     if outcome.model.known.has_checks:
         out.append("assertions of the model: accurate simulations heed them, the generated code does not")
-    if outcome.model.known.has_memory:
+    if e.loop_radius is not None:
+        out.append(
+            "sampled loops beyond the periods that were linearised: integer and Boolean variables are held there, "
+            "quantised and limited values change by steps; when-clauses that no clock drives: only the runs show what "
+            "they do; events between steps take place at the end of the step"
+        )
+    elif outcome.model.known.has_memory:
         out.append(
             "the loop closed through sampled equations and when-clauses: every linearisation holds discrete "
             "variables, only the runs show what they do; events between steps take place at the end of the step"

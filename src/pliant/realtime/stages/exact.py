@@ -17,6 +17,7 @@ from pliant.realtime.progress import StageClock
 from pliant.realtime.sparsing.entry_states import Kept
 from pliant.realtime.sparsing.linearisations import CommonData, Points, pick, ranges
 from pliant.realtime.sparsing.linearise import Trace, Walker, trace
+from pliant.realtime.sparsing.sampled import with_sampled_loops
 from pliant.realtime.sparsing.spectrum import Pencil, singular_hint
 from pliant.realtime.stages.outcome import Exact
 from pliant.realtime.stages.request import PlanRequest
@@ -37,6 +38,7 @@ def linearise(model: NumericModel, request: PlanRequest, clock: StageClock) -> E
     frame = make_frame(walker, request, runs)
     points = Points(frame, *pick(runs, request.options.points))
     check_stable(model, points, runs)
+    points = with_sampled_loops(points, model, runs, request.rule.theta)
     clock.mark("exact runs")
     judge = accurate(model, request, clock)
     taken = 0.0 if judge is None else judge.ratio(runs)

@@ -40,6 +40,7 @@ from pliant.solve.binding.colouring import colour
 
 AGAIN = 6  # how often the search goes on after a run with its pattern
 ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it
+LOOPS = 2  # sampled loops among the first training points: those that decay least
 MEASURED = 1.1  # by so much the measured error may exceed the tolerance
 
 
@@ -95,6 +96,7 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
     rule, points, widened = exact.request.rule, exact.points, False
     tolerance = rule.tolerance
     training = points.farthest(exact.request.options.training)
+    training += [p for p in sorted(points.loops, key=lambda p: -points.loops[p].radius)[:LOOPS] if p not in training]
     moves = freezing(exact, price)
     best: tuple[float, Tried] | None = None
     settings = Settings(free, training, before=moves, after=moves)
