@@ -74,7 +74,13 @@ def test_values_between_ticks() -> None:
         ("Real y; equation y = sample(time);", "cannot be inferred"),
         ("Real y; equation y = sample(time, Clock(0));", "must be positive"),
         ("Real y; equation y = backSample(sample(time, Clock(0.1)), 1);", "before the start"),
-        ("Real y; equation y = sample(time, Clock(time > 0.5));", "is not supported"),
+        ("Real x, y; equation x = sample(time, Clock(time > 0.5)); y = superSample(x, 2);", "between the ticks"),
+        ("Real x; equation der(x) = -sample(time, Clock(0.1));", "no method"),
+        ('Real x; equation der(x) = -sample(time, Clock(Clock(0.1), "Magic"));', "`Magic`"),
+        (
+            "Real y; Clock a = Clock(0.1), b = Clock(time > 1); equation y = sample(time, a) + sample(time, b);",
+            "contra",
+        ),
     ],
 )
 def test_what_is_wrong(body: str, words: str) -> None:
@@ -82,6 +88,78 @@ def test_what_is_wrong(body: str, words: str) -> None:
         load(body)
     assert caught.value.hint
     assert caught.value.span is not None
+
+
+def test_a_sample_is_the_limit_from_the_left() -> None:
+    model = load(
+        "Clock c = Clock(1, 10); Real u, us, x(start = 0, fixed = true), xs, y, e; Boolean b = time >= 0.2, bs;\n"
+        "discrete input Real w; Real ws;\n"
+        "equation u = if time < 0.2 then 1 else 2; der(x) = 1; us = sample(u, c); bs = sample(b, c);\n"
+        "xs = sample(x, c); y = sample(hold(y) + 1 + u, c); e = sample(2*u + 1, c); ws = sample(w, c);"
+    )
+    found = model.simulate(0.35, points=[0.05, 0.15, 0.25, 0.35], inputs={"w": ([0.0, 0.2], [5.0, 7.0])})
+    np.testing.assert_array_equal(found["us"], [1, 1, 1, 2])
+    np.testing.assert_array_equal(found["bs"], [0, 0, 0, 1])
+    np.testing.assert_array_equal(found["e"], [3, 3, 3, 5])
+    np.testing.assert_array_equal(found["y"], [2, 4, 6, 9])
+    np.testing.assert_allclose(found["xs"], [0, 0.1, 0.2, 0.3], atol=1e-9)
+    np.testing.assert_array_equal(found["ws"], [5, 5, 7, 7])  # inputs jump before everything else
+
+
+def test_clocks_of_conditions() -> None:
+    model = load(
+        "Real x = sin(2*3.14159265358979*time), n(start = 0), h, s; Integer k(start = 0); Boolean first;\n"
+        "Clock c = Clock(x > 0.5, 0.25); equation when c then k = previous(k) + 1; end when; h = interval(k);\n"
+        "first = firstTick(k); n = subSample(k, 2); s = hold(shiftSample(k, 1)) + hold(h);"
+    )
+    found = model.simulate(4.5, points=[0.05, 0.5, 1.5, 2.5, 3.5, 4.4])
+    np.testing.assert_array_equal(found["k"], [0, 1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(found["n"], [0, 1, 1, 3, 3, 5])
+    np.testing.assert_array_equal(found["first"][1:], [1, 0, 0, 0, 0])
+    np.testing.assert_allclose(found["h"][1:], [0.25, 1, 1, 1, 1], atol=1e-6)
+    np.testing.assert_allclose(found["s"][1:], [0.25, 3, 4, 5, 6], atol=1e-6)
+
+
+def test_a_clock_that_its_own_partition_sets_back() -> None:
+    model = load(
+        "Real x(start = 0, fixed = true), last; Integer n(start = 0); Clock c = Clock(x - hold(last) >= 0.3);\n"
+        "equation der(x) = 1; last = sample(x, c); when c then n = previous(n) + 1; end when;"
+    )
+    found = model.simulate(1.0)
+    assert found["n"][-1] == 3
+    assert found["last"][-1] == pytest.approx(0.9, abs=1e-6)
+
+
+def test_intervals_that_are_computed() -> None:
+    model = load(
+        "Integer n(start = 1); Real t, h; Clock c = Clock(n, 10);\n"
+        "equation when c then n = previous(n) + 1; end when; t = sample(time, c); h = interval(t);"
+    )
+    found = model.simulate(1.5)
+    assert sorted(set(np.round(found["t"], 9))) == [0.0, 0.2, 0.5, 0.9, 1.4]
+    assert sorted(set(np.round(found["h"], 9))) == [0.0, 0.2, 0.3, 0.4, 0.5]
+
+
+@pytest.mark.parametrize("method", ["ExplicitEuler", "ImplicitEuler", "ImplicitTrapezoid"])
+def test_derivatives_between_ticks(method: str) -> None:
+    model = load(
+        f'Real x(start = 1), u; Clock c = Clock(Clock(1, 10), solverMethod = "{method}");\n'
+        "equation u = sample(time, c); der(x) = 10*u;"
+    )
+    found = model.simulate(0.45, points=[0.05, 0.15, 0.25, 0.35, 0.45])["x"]
+    u = 0.1 * np.arange(5)
+    steps = {"ExplicitEuler": u[:-1], "ImplicitEuler": u[1:], "ImplicitTrapezoid": (u[:-1] + u[1:]) / 2}[method]
+    np.testing.assert_allclose(found, 1 + np.concatenate([[0.0], np.cumsum(steps)]), atol=1e-12)
+
+
+def test_conditions_and_algorithms_at_ticks() -> None:
+    model = load(
+        "Integer n(start = 0), m(start = 0); Boolean up(start = false); parameter Integer most = 3;\n"
+        "Clock c = Clock(0.1); equation if previous(up) then n = previous(n) + 1; up = previous(n) < most;\n"
+        "else n = 0; up = true; end if; when c then m = n; end when;"
+    )
+    found = model.simulate(0.8, points=[0.05 + 0.1 * k for k in range(8)])
+    np.testing.assert_array_equal(found["m"], [0, 1, 2, 3, 4, 0, 1, 2])
 
 
 def test_when_in_a_loop() -> None:

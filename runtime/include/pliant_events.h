@@ -83,22 +83,26 @@ static void clocks_begin(model *m, pl_real t) {
     }
 }
 
-/* One pass over all memories. What holds by states that the start sets anew has not risen. */
+/* One pass over all memories. What holds by states that the start sets anew has not risen. What is not a number may read
+ * a memory that this pass sets, too: it counts where nothing moves any more. */
 static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
     pl_real v[PL_SIZE_MEMORIES];
+    int undefined = -1;
     pl_status status = memory_values(m, t, x, u, v);
     if (status != PL_OK) return status;
     for (int k = 0; k < PL_N_MEMORIES; k++) {
         if (v[k] == m->d[k]) continue;
         if (!(fabs(v[k]) <= HUGE_VAL)) {
-            m->error = PL_MEMORY_ERROR + 2 * k + 1;
-            return PL_FATAL;
+            undefined = k;
+            continue;
         }
         m->d[k] = v[k];
         if (m->starting == 2 && memory_condition[k]) m->b[k] = v[k];
         *moved = k + 1; /* which one, if this goes on and on */
     }
-    return PL_OK;
+    if (undefined < 0 || *moved) return PL_OK;
+    m->error = PL_MEMORY_ERROR + 2 * undefined + 1;
+    return PL_FATAL;
 }
 
 static int memory_changed(const model *m, const before_event *old) {

@@ -336,7 +336,7 @@ class FlatClock:
 
     periodic  first + k numerator/denominator, k = 0, 1, ...; ``sample(start, interval)`` and Clock(interval)
     event     where ``condition`` becomes true
-    base      every ``factor``-th tick of clock ``base``, shifted; ``solver``: discretised with this method
+    when      where ``condition``, which reads other clocks, holds
     """
 
     kind: str
@@ -344,9 +344,6 @@ class FlatClock:
     interval: tuple[int, int] = (0, 1)
     condition: int = NONE
     base: int = NONE
-    factor: tuple[int, int] = (1, 1)
-    shift: tuple[int, int] = (0, 1)
-    solver: str = ""
     name: str = ""
     span: Span | None = None
 

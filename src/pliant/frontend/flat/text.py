@@ -197,8 +197,8 @@ class FlatText:
 
     def clock(self, clock: FlatClock) -> str:
         """One clock as a comment."""
-        if clock.kind == "event":
-            return f"event clock: {self.expression(clock.condition)}"
+        if clock.condition != NONE:
+            return f"{clock.kind} clock: {self.expression(clock.condition)}"
         (a, b), (c, d) = clock.first, clock.interval
         text = f"{clock.kind} clock: {a}/{b} + k * {c}/{d}"
         return text + (f", of clock {clock.base + 1}" if clock.base != NONE else "")

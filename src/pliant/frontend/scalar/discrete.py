@@ -12,9 +12,10 @@ from collections.abc import Callable
 from math import prod
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
-from pliant.expr.build import binary, const, logical_and, logical_not, sub, value_of, var
+from pliant.expr.build import binary, choose, const, logical_and, logical_not, sub, value_of, var
 from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import (
+    NONE,
     ClockInterval,
     ClockTick,
     FlatBuiltin,
@@ -46,6 +47,7 @@ class Discretes:
         self.kept: list[Kept] = []
         self.functions: list[Function] = []  # those that are kept as calls
         self.clocks: dict[int, Clock] = {}
+        self.ticks: dict[int, int] = {}  # clocks of conditions -> nodes that are true where they tick
         self.initial = -1
         self.values: dict[int, Value] = {}
         self.before_nodes: dict[int, Value] = {}
@@ -348,9 +350,14 @@ class Discretes:
 
     def tick(self, which: int, span: Span | None) -> int:
         """True at the instants of a clock."""
+        clock = self.flat.clocks[which]
+        if clock.condition != NONE:
+            if which not in self.ticks:
+                holds = self.run.scalar(clock.condition)
+                self.ticks[which] = self._after_rise(which, holds, clock.span) if clock.kind == "event" else holds
+            return self.ticks[which]
         known = self.clocks.get(which)
         if known is None:
-            clock = self.flat.clocks[which]
             if clock.kind != "periodic":
                 return self.refused(f"clock({which})", f"a clock of kind `{clock.kind}` is not supported", span)
             node = self.new_symbol(f"tick({which + 1})", Kind.BEFORE, span, "boolean")
@@ -358,6 +365,14 @@ class Discretes:
             known = Clock(number, clock.first[0] / clock.first[1], *clock.interval, span)
             self.clocks[which] = known
         return var(self.g, known.tick)
+
+    def _after_rise(self, which: int, condition: int, span: Span | None) -> int:
+        """True in the round behind the one in which a condition became true, which may depend on what ticks then."""
+        g = self.g
+        _, before = self.remember(f"when clock {which + 1}", condition, const(g, 0.0), span)
+        at_start = choose(g, self.is_initial(), condition, before)  # what holds at the start has not risen
+        _, earlier = self.remember(f"when clock {which + 1}, before", at_start, const(g, 0.0), span)
+        return logical_and(g, before, logical_not(g, earlier))
 
     # ----------------------------------------------------------------------------------------- the end
 

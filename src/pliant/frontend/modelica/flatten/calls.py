@@ -50,7 +50,7 @@ NAMED = {
     "superSample": ("u", "factor"),
     "shiftSample": ("u", "shiftCounter", "resolution"),
     "backSample": ("u", "backCounter", "resolution"),
-    "Clock": ("", "", "solverMethod"),
+    "Clock": ("c", "condition", "intervalCounter", "interval", "startInterval", "resolution", "solverMethod"),
 }
 
 
@@ -453,7 +453,7 @@ class CallTranslator:
             raise problem(f"`{name}` has no named arguments", node, path=context.path, rule="12.4.1")
         given = {one.name: one.value for one in node.named}
         found = []
-        for key in order[first:]:
+        for key in order[0 if name == "Clock" else first :]:  # constructors of clocks differ in their arguments
             if key in given:
                 found.append(self.out.expr(given.pop(key), context))
             elif name == "String" and given:

@@ -6,10 +6,12 @@ Equations and the variables in them form partitions. Operators join them, or sta
     sample(u, c)                  u is outside, the result ticks with c
     hold(x), noClock(x)           x ticks with a clock of its own, the result is outside
     subSample, superSample, shiftSample, backSample     both are clocked; intervals and first ticks follow each other
+    Clock(c, method)              ticks with c; derivatives in its partition are discretised by the method
 
-From clocks with an interval, rational intervals and first ticks are carried over these relations in both directions
-(specification 3.6, sections 16.3 to 16.7). Afterwards a variable of a clocked partition is one that its clock sets, and
-the operators are gone: between ticks such a variable keeps its value, so hold(x), subSample(x) and the others are x.
+A clock ticks at rational times, or it counts the ticks of a base: a condition that becomes true, or intervals that are
+computed while it ticks. From clocks that say when they tick, intervals and first ticks, in seconds or in ticks of the
+base, are carried over these relations in both directions (specification 3.6, sections 16.3 to 16.7). What becomes of
+the operators then is in ticks.py.
 """
 
 from __future__ import annotations
@@ -19,15 +21,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.frontend.flat.expressions import (
-    ClockInterval,
-    ClockTick,
-    FlatBuiltin,
-    VariableRef,
-    operands,
-)
+from pliant.frontend.flat.expressions import NONE, ClockTick, FlatBuiltin, VariableRef, operands
 from pliant.frontend.flat.model import (
-    FlatClock,
+    FlatAlgorithm,
+    FlatBranch,
     FlatEquation,
     FlatFor,
     FlatIf,
@@ -39,13 +36,15 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BOOLEAN, BaseType, Variability
 from pliant.frontend.modelica.flatten.numbers import FlatNumbers, NoNumber
+from pliant.frontend.modelica.flatten.ticks import PERIODIC, Base, Ticks, Timing
 from pliant.ir import Span
 
 if TYPE_CHECKING:
     from pliant.frontend.flat.build import FlatBuilder
 
 BETWEEN = frozenset({"subSample", "superSample", "shiftSample", "backSample"})
-OPERATORS = BETWEEN | {"sample", "hold", "previous", "noClock", "interval", "firstTick", "Clock"}
+DIVIDING = BETWEEN | {"sample", "hold", "noClock", "Clock"}
+OPERATORS = DIVIDING | {"previous", "interval", "firstTick"}
 _OUTSIDE = -1
 
 
@@ -71,24 +70,36 @@ class _Clocks:
     def __init__(self, builder: FlatBuilder) -> None:
         self.builder, self.nodes, self.types = builder, builder.nodes, builder.types
         self.numbers = FlatNumbers(builder)
+        self.n_variables = len(builder.variables)  # those of the model
         self.parents: list[int] = list(range(len(builder.variables)))  # partitions: those of variables come first
         self.clocked: set[int] = set()
-        self.known: dict[int, tuple[Fraction, Fraction, Span | None]] = {}  # partition -> interval, first tick
+        self.known: dict[int, tuple[Timing, Span | None]] = {}  # by partition
+        self.bases: list[Base] = []
+        self.methods: dict[int, str] = {}  # partition -> how its derivatives are stepped
+        self.derivatives: list[tuple[int, int]] = []  # der(x) and the partition around it
         self.relations: list[_Relation] = []
         self.part_of: dict[int, int] = {}  # operator -> partition around it
-        self.keys: list[tuple[FlatEquation, int]] = []
-        self.made: dict[tuple[Fraction, Fraction], int] = {}
+        self.inside: dict[int, int] = {}  # hold, subSample, ... -> partition of the operand
 
     def run(self) -> None:
         builder = self.builder
         builder.equations[:] = self._decided(builder.equations)
         for item in builder.equations:
             self._item(item, self._new())
+        for section in builder.algorithms:
+            around = self._new()
+            for item in section.body:
+                self._item(item, around)
         self._infer()
         self._check()
-        builder.equations[:] = [one for item in builder.equations for one in self._rewritten(item)]
-        self._operators()
+        self.ticks = Ticks(builder, self.bases)
+        items = list(builder.equations)
+        builder.equations.clear()  # what clocks need is added here
+        builder.equations[:0] = [one for item in items for one in self._rewritten(item)]
+        builder.algorithms[:] = [self._section(section) for section in builder.algorithms]
         self._variables()
+        self._operators()
+        self._derivatives()
         self.numbers.lock("it decides about clocks")
 
     # ------------------------------------------------------------------------------------------------- partitions
@@ -113,6 +124,10 @@ class _Clocks:
         """If-equations about clocks: the branch that parameters choose."""
         found: list[FlatItem] = []
         for item in items:
+            if isinstance(item, FlatWhen):
+                branches = tuple(replace(one, body=tuple(self._decided(list(one.body)))) for one in item.branches)
+                found.append(replace(item, branches=branches))
+                continue
             if not isinstance(item, FlatIf) or not self._is_about_clocks(item):
                 found.append(item)
                 continue
@@ -125,7 +140,9 @@ class _Clocks:
         return found
 
     def _is_about_clocks(self, item: FlatItem) -> bool:
-        return any(self._has_operator(e) for one in walk((item,)) for e in expressions_of(one))
+        """Its branches say which partitions there are; conditions may read clocked values otherwise."""
+        inside = (one for one in walk((item,)) if not isinstance(one, FlatIf))
+        return any(self._has_operator(e) for one in inside for e in expressions_of(one))
 
     def _has_operator(self, root: int) -> bool:
         stack = [root]
@@ -134,7 +151,7 @@ class _Clocks:
             if e < 0:
                 continue
             node = self.nodes[e]
-            if self.types[e].base is BaseType.CLOCK or (isinstance(node, FlatBuiltin) and node.name in OPERATORS):
+            if self.types[e].base is BaseType.CLOCK or (isinstance(node, FlatBuiltin) and node.name in DIVIDING):
                 return True
             stack.extend(operands(node))
         return False
@@ -169,6 +186,8 @@ class _Clocks:
                 self.part_of[e] = around
                 stack.extend(self._operator(e, node, around))
             else:
+                if isinstance(node, FlatBuiltin) and node.name == "der":
+                    self.derivatives.append((e, around))
                 stack.extend((one, around) for one in operands(node))
 
     def _operator(self, e: int, node: FlatBuiltin, part: int) -> list[tuple[int, int]]:
@@ -177,7 +196,7 @@ class _Clocks:
         if name == "Clock":
             return self._constructor(e, given, part)
         if name in ("hold", "noClock"):
-            inside = self._new()
+            inside = self.inside[e] = self._new()
             self.clocked.add(inside)
             if name == "noClock":
                 self.clocked.add(part)
@@ -186,7 +205,7 @@ class _Clocks:
         if name == "sample":
             return [(given[0], self._new()), *((one, part) for one in given[1:])]
         if name in BETWEEN:
-            inside = self._new()
+            inside = self.inside[e] = self._new()
             self.clocked.add(inside)
             if len(given) > 1:
                 self._relate(e, name, given[1:], inside, part)
@@ -213,24 +232,43 @@ class _Clocks:
             return []
         base = self.types[given[0]].base
         if base is BaseType.CLOCK:
-            raise NotSupportedError(
-                f"{span}: a clock with a method of integration is not supported",
-                hint="leave the method out and discretise the equations",
-                span=span,
-            )
+            inside = self._new()
+            self.clocked.add(inside)
+            self.relations.append(_Relation(inside, part, Fraction(1), Fraction(0)))
+            if len(given) > 1:
+                self.methods[part] = self._text(given[1], span)
+            return [(given[0], inside)]
         if base is BaseType.BOOLEAN:
-            raise NotSupportedError(
-                f"{span}: a clock that ticks when a condition becomes true is not supported",
-                hint="use a when-clause",
-                span=span,
-            )
-        interval = Fraction(repr(float(self._number(given[0], span))))
+            first = given[1] if len(given) > 1 else NONE
+            return [(given[0], self._new()), *self._base(part, Base(given[0], first_interval=first, span=span))]
+        try:
+            interval = Fraction(repr(float(self.numbers.value(given[0]))))
+        except NoNumber:
+            over = int(self._number(given[1], span)) if len(given) > 1 else 1
+            resolution = over if base is BaseType.INTEGER else 0
+            return [(given[0], part), *self._base(part, Base(interval=given[0], resolution=resolution, span=span))]
         if base is BaseType.INTEGER:
             interval /= Fraction(self._number(given[1], span) if len(given) > 1 else 1)
         if interval <= 0:
             raise ModelError(f"{span}: the interval of a clock must be positive", hint="e.g. Clock(0.1)", span=span)
-        self._tell(part, interval, Fraction(0), span)
+        self._tell(part, Timing(PERIODIC, interval, Fraction(0)), span)
         return []
+
+    def _base(self, part: int, base: Base) -> list[tuple[int, int]]:
+        """A clock that is not periodic."""
+        self.bases.append(base)
+        self._tell(part, Timing(len(self.bases) - 1, Fraction(1), Fraction(0)), base.span)
+        return []
+
+    def _text(self, e: int, span: Span | None) -> str:
+        try:
+            return str(self.numbers.value(e))
+        except NoNumber as unknown:
+            raise NotSupportedError(
+                f"{span}: the method of a clock depends on {unknown}, which is not known before the simulation",
+                hint="write it as a text",
+                span=span,
+            ) from None
 
     def _number(self, e: int, span: Span | None) -> float:
         try:
@@ -244,41 +282,65 @@ class _Clocks:
 
     # -------------------------------------------------------------------------------------------------- inference
 
-    def _tell(self, part: int, interval: Fraction, first: Fraction, span: Span | None) -> bool:
+    def _tell(self, part: int, timing: Timing, span: Span | None) -> bool:
         """The clock of a partition; True if that is new. Partitions are joined later, so they are compared later."""
         known = self.known.get(part)
         if known is None:
-            self.known[part] = (interval, first, span)
+            self.known[part] = (timing, span)
             return True
-        if known[:2] != (interval, first):
+        if known[0] != timing:
             raise ModelError(
-                f"{span or known[2]}: two clocks contradict each other: one ticks from {first} s "
-                f"every {interval} s, the other from {known[1]} s every {known[0]} s",
+                f"{span or known[1]}: two clocks contradict each other: one {timing}, the other {known[0]}",
                 hint="convert one signal by sample, hold, subSample, superSample or shiftSample",
-                span=span or known[2],
+                span=span or known[1],
+                rule="16.7.5",
             )
         return False
 
     def _infer(self) -> None:
         early, self.known = self.known, {}
-        for part, (interval, first, span) in early.items():
-            self._tell(self._root(part), interval, first, span)
+        for part, (timing, span) in early.items():
+            self._tell(self._root(part), timing, span)
         self.clocked = {self._root(part) for part in self.clocked}
+        given, self.methods = self.methods, {}
+        for part, method in given.items():
+            self._method(self._root(part), method)
         changed = True
         while changed:
             changed = False
             for one in self.relations:
                 source, target = self._root(one.source), self._root(one.target)
                 if source in self.known:
-                    interval, first, span = self.known[source]
-                    changed |= self._tell(target, interval * one.scale, first + one.shift * interval, span)
+                    of, span = self.known[source]
+                    first = of.first + one.shift * of.interval
+                    changed |= self._tell(target, Timing(of.base, of.interval * one.scale, first), span)
                 elif target in self.known:
-                    interval, first, span = self.known[target]
-                    of_source = interval / one.scale
-                    changed |= self._tell(source, of_source, first - one.shift * of_source, span)
+                    of, span = self.known[target]
+                    interval = of.interval / one.scale
+                    changed |= self._tell(source, Timing(of.base, interval, of.first - one.shift * interval), span)
+        self._infer_methods()
+
+    def _method(self, part: int, method: str) -> None:
+        if self.methods.setdefault(part, method) != method:
+            raise ModelError(
+                f"two methods contradict each other for the same clock: `{method}` and `{self.methods[part]}`",
+                hint="give one of the clocks a method",
+                rule="16.8",
+            )
+
+    def _infer_methods(self) -> None:
+        """Partitions without a method take that of a neighbour, the sampled one first (specification 16.8.1)."""
+        pairs = [(self._root(one.source), self._root(one.target)) for one in self.relations]
+        changed = True
+        while changed:
+            changed = False
+            for a, b in [*pairs, *((b, a) for a, b in pairs)]:
+                if a in self.methods and b not in self.methods:
+                    self.methods[b] = self.methods[a]
+                    changed = True
 
     def _check(self) -> None:
-        for v, variable in enumerate(self.builder.variables):
+        for v, variable in enumerate(self.builder.variables[: self.n_variables]):
             root = self._root(v)
             if root in self.clocked and root not in self.known and variable.variability > Variability.PARAMETER:
                 raise NotSupportedError(
@@ -286,10 +348,10 @@ class _Clocks:
                     hint="give one of the clocks an interval, e.g. Clock(0.1)",
                     span=variable.span,
                 )
-        for part, (_, first, span) in self.known.items():
-            if first < 0:
+        for part, (timing, span) in self.known.items():
+            if timing.first < 0:
                 raise ModelError(
-                    f"{span}: a clock would tick before the start, from {first} s on",
+                    f"{span}: a clock would tick before the start, from {timing.first} s on",
                     hint="shift it by backSample no further than it was shifted by shiftSample",
                     span=span,
                 )
@@ -302,11 +364,7 @@ class _Clocks:
         known = self.known.get(self._root(part))
         if known is None:
             return _OUTSIDE
-        key = known[:2]
-        if key not in self.made:
-            interval, first = (one.as_integer_ratio() for one in key)
-            self.made[key] = self.builder.clock(FlatClock("periodic", first, interval, span=known[2]))
-        return self.made[key]
+        return self.ticks.clock(*known)
 
     def _clock_of(self, item: FlatItem) -> int:
         """Of the first variable, or operator, in an item."""
@@ -332,6 +390,9 @@ class _Clocks:
         if isinstance(item, FlatFor):
             body = tuple(one for inner in item.body for one in self._rewritten(inner))
             return [replace(item, body=body)] if body else []
+        if isinstance(item, FlatIf):
+            clock = self._clock_inside(item)
+            return [item] if clock == _OUTSIDE else [self._when(clock, (self._discrete(item),), item.span)]
         if not isinstance(item, FlatEquation):
             return [item]
         if self.types[item.left].base is BaseType.CLOCK:
@@ -341,26 +402,76 @@ class _Clocks:
             return [item]
         return [replace(item, clock=clock, variability=Variability.DISCRETE)]
 
+    def _clock_inside(self, item: FlatItem) -> int:
+        found = (self._clock_of(one) for one in walk((item,)))
+        return next((clock for clock in found if clock != _OUTSIDE), _OUTSIDE)
+
+    def _when(self, clock: int, body: tuple[FlatItem, ...], span: Span | None) -> FlatWhen:
+        """What happens at the ticks of a clock."""
+        tick = self.builder.add(ClockTick(clock), span)
+        return FlatWhen((FlatBranch(tick, body, span),), span=span)
+
+    def _discrete(self, item: FlatItem) -> FlatItem:
+        """The same, set at events only."""
+        if isinstance(item, FlatEquation):
+            return replace(item, variability=Variability.DISCRETE)
+        if isinstance(item, FlatFor):
+            return replace(item, body=tuple(map(self._discrete, item.body)))
+        if isinstance(item, FlatIf):
+            branches = tuple(replace(one, body=tuple(map(self._discrete, one.body))) for one in item.branches)
+            return replace(item, branches=branches, otherwise=tuple(map(self._discrete, item.otherwise)))
+        return item
+
+    def _section(self, section: FlatAlgorithm) -> FlatAlgorithm:
+        """An algorithm section of a clocked partition runs at its ticks."""
+        clocks = (self._clock_inside(item) for item in section.body)
+        clock = next((one for one in clocks if one != _OUTSIDE), _OUTSIDE)
+        if clock == _OUTSIDE:
+            return section
+        return replace(section, body=(self._when(clock, section.body, section.span),))
+
     def _operators(self) -> None:
         """Operators become what they stand for; operands come before their users, so one pass does."""
-        nodes = self.nodes
+        nodes, ticks = self.nodes, self.ticks
         for e in sorted(self.part_of):
-            node = nodes[e]
+            node, span = nodes[e], self.builder.spans[e]
             assert isinstance(node, FlatBuiltin)
-            if node.name == "interval":
-                nodes[e] = ClockInterval(self._clock(self.part_of[e]))
-            elif node.name == "firstTick":
+            name, clock = node.name, self._clock(self.part_of[e])
+            if name == "interval":
+                nodes[e] = ticks.interval(clock, span)
+            elif name == "firstTick":
+                nodes[e] = ticks.first_tick(clock, span)
+            elif self.types[e].base is BaseType.CLOCK or name in ("previous", "Clock"):
+                continue
+            elif name == "sample":
+                nodes[e] = ticks.sampled(node.operands[0], clock)
+            else:
+                nodes[e] = ticks.held(node.operands[0], self._clock(self.inside[e]))
+
+    def _derivatives(self) -> None:
+        """der(x) of a clocked x: a variable, and a step of the method from tick to tick."""
+        made: dict[int, int] = {}
+        for e, part in self.derivatives:
+            clock = self._clock(part)
+            if clock == _OUTSIDE:
+                continue
+            node = self.nodes[e]
+            assert isinstance(node, FlatBuiltin)
+            operand, span = self.nodes[node.operands[0]], self.builder.spans[e]
+            if not isinstance(operand, VariableRef):
                 raise NotSupportedError(
-                    f"{self.builder.spans[e]}: firstTick() is not supported",
-                    hint="use a variable with a start value and previous(...)",
-                    span=self.builder.spans[e],
+                    f"{span}: the derivative of a part of a variable, or of an expression, cannot be discretised",
+                    hint="introduce a variable: `v = expression`",
+                    span=span,
                 )
-            elif node.name not in ("previous", "Clock") and self.types[e].base is not BaseType.CLOCK:
-                nodes[e] = nodes[node.operands[0]]
+            x = operand.variable
+            if x not in made:
+                made[x] = self.ticks.derivative(x, clock, self.methods.get(self._root(part), ""), span)
+            self.nodes[e] = VariableRef(made[x])
 
     def _variables(self) -> None:
         variables = self.builder.variables
-        for v, variable in enumerate(variables):
+        for v, variable in enumerate(variables[: self.n_variables]):
             if variable.variability <= Variability.PARAMETER:
                 continue
             clock = self._clock(v)
