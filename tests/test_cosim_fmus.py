@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+import warnings
+import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support_cosim import SPRING_WIRES, example
+from support_cosim import SPRING_WIRES, example, text_model
 from support_fmus import CS, ME, fmu
 from support_hostile import misbehaving
 
 import pliant
+from pliant.cosim import fmu_trials
 
 PLANT = """
 model Plant
@@ -211,3 +214,97 @@ def test_results_are_those_of_threads_and_of_one_after_the_other() -> None:
     one, two = (coupling.simulate(stop=1.0, step=0.05, inputs=GIVEN, parallel=how) for how in (False, True))
     assert np.array_equal(one["f.x"], two["f.x"])
     assert np.array_equal(one["p.x"], two["p.x"])
+
+
+# ------------------------------------------------------------------------------- direct feed-through after the start
+
+AROUND = """
+model Around
+  parameter Real gain = -2, begin = 1;
+  input Real u(start = 0);
+  Real x(start = begin, fixed = true);
+  output Real y = x + gain*u + 0.05*u^2;
+equation
+  der(x) = 0.2*u - x;
+end Around;
+"""
+# two of them around a loop whose gain is 3, in one model
+AROUND_WHOLE = """
+model AroundWhole
+  Real a(start = 1, fixed = true), b(start = 2, fixed = true), ya(start = 0), yb(start = 0);
+equation
+  ya = a - 2*yb + 0.05*yb^2;
+  yb = b - 1.5*ya + 0.05*ya^2;
+  der(a) = 0.2*yb - a;
+  der(b) = 0.2*ya - b;
+end AroundWhole;
+"""
+FLAGS = tuple(f' can{what}FMU{state}="true"' for what in ("GetAndSet", "Serialize") for state in ("state", "State"))
+
+
+def without(file: Path, out: Path, *flags: str) -> Path:
+    """The FMU, with less in its description."""
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(out, "w") as target:
+        for one in source.infolist():
+            content = source.read(one)
+            if one.filename == "modelDescription.xml":
+                text = content.decode()
+                for flag in flags:
+                    text = text.replace(flag, "")
+                content = text.encode()
+            target.writestr(one, content)
+    return out
+
+
+@cache
+def around_whole() -> pliant.Result:
+    return pliant.load(AROUND_WHOLE).simulate(stop=1.0, points=2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize(
+    ("version", "flags", "way"),
+    [("2.0", (), "taken back"), ("3.0", FLAGS, "event mode"), ("2.0", FLAGS, "set"), ("2.0", FLAGS, "derivatives")],
+)
+def test_loops_are_solved_at_every_communication_point(
+    version: str, flags: tuple[str, ...], way: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gain around the loop is 3: values that are passed on grow at once."""
+    if way == "derivatives":  # as with FMUs whose outputs follow steps only
+        monkeypatch.setattr(fmu_trials, "_follows", lambda *_: False)
+    file = text_model(AROUND).export_fmu(tmp_path / "a.fmu", version=version, sources=False)
+    part = pliant.load(without(file, tmp_path / "b.fmu", *flags), kind=CS)
+    coupling = pliant.Coupling()
+    coupling.add("a", part)
+    coupling.add("b", part, parameters={"gain": -1.5, "begin": 2.0})
+    coupling.connect("a.y", "b.u")
+    coupling.connect("b.y", "a.u")
+    errors = []
+    for step in (0.1, 0.05):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run = coupling.simulate(stop=1.0, step=step, rtol=1e-8, scheme=scheme)
+        assert [one.loop_way for one in coupling._graph.parts.values()] == [way, way]  # type: ignore[attr-defined]
+        assert len(run.warnings) == (way == "derivatives")
+        assert [str(one.message) for one in caught] == list(run.warnings)
+        if run.warnings:
+            assert "a.y -> b.u, b.y -> a.u" in run.warnings[0]
+            assert run.explain().find("parts")
+        else:
+            assert run["a.y"] == pytest.approx(run["b.u"], abs=1e-6)
+            balance = run["a.x"] - 2 * run["a.u"] + 0.05 * run["a.u"] ** 2
+            assert run["a.y"] == pytest.approx(balance, abs=1e-6)
+        errors.append(abs(float(run["a.y"][-1] - around_whole()["ya"][-1])))
+    assert errors[1] < 4e-4
+    assert errors[1] < errors[0] / 3  # second order
+
+
+def test_feed_through_without_a_loop_belongs_to_the_inputs_there(tmp_path: Path) -> None:
+    """Of FMUs that hold their inputs during a step, too: not to the mean over the step."""
+    file = text_model(AROUND).export_fmu(tmp_path / "a.fmu", version="3.0", sources=False)
+    coupling = pliant.Coupling()
+    coupling.add("a", pliant.load(file, kind=CS))
+    coupling.add("p", plant())
+    coupling.connect("p.y", "a.u")
+    run = coupling.simulate(stop=1.0, step=0.1, inputs={"p.u": lambda t: t})
+    assert run["a.y"] == pytest.approx(run["a.x"] - 2 * run["a.u"] + 0.05 * run["a.u"] ** 2, abs=1e-9)

@@ -431,7 +431,9 @@ pl_fmi3_status fmi3EvaluateDiscreteStates(pl_fmi3_instance instance) {
 static int events_of_steps(pl_exported_instance *c, pl_event_info *info) {
     memset(info, 0, sizeof *info);
     int status = c->now.p_new ? pl_exported_parameters(c) : PL_FINE;
-    if (status == PL_FINE) status = pl_exported_settle(c);
+    /* what the inputs are is known to the next step, which corrects its history; only events need a restart */
+    int idle = c->sim->run && !c->sim->run->held && !c->table->model->event;
+    if (status == PL_FINE && !idle) status = pl_exported_settle(c);
     info->terminate = c->now.ended;
     info->next_time = HUGE_VAL;
     if (status == PL_FINE && c->sim->run) info->next_time = fmin(c->sim->run->next_time, c->sim->run->t_turn);

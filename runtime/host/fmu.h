@@ -258,6 +258,8 @@ void pl_fmu_make_model(pl_fmu *f);
 extern const char pl_fmu_no_reason[];
 /* Those of co-simulation; NULL: done, else why not. */
 const char *pl_fmu_make_unit(pl_fmu *f);
+/* Other inputs where the FMU stands, so that outputs for them can be read: in event mode, or just set. */
+pl_status pl_fmu_try_inputs(pl_fmu *f, double t, const double *u, int in_event_mode);
 void pl_fmu_intermediate(pl_fmi3_environment environment, double t, bool set_requested, bool get_allowed,
                          bool step_finished, bool can_return_early, bool *early_return_requested,
                          double *early_return_time);
@@ -307,7 +309,8 @@ enum {
     PL_FMU_PART_OUTPUTS, /* n of them, indices follow as int */
     PL_FMU_PART_SAVE,    /* into the slot of the answer */
     PL_FMU_PART_RESTORE, /* from a slot, which is kept */
-    PL_FMU_PART_FORGET   /* a slot */
+    PL_FMU_PART_FORGET,  /* a slot */
+    PL_FMU_PART_TRY      /* inputs at t, without a step; slot 1: in event mode, which lasts until the next step */
 };
 typedef struct pl_fmu_part_question {
     int64_t what;

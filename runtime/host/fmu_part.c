@@ -124,6 +124,8 @@ static pl_status act(pl_fmu *f, const pl_fmu_part_question *q, const double *num
     case PL_FMU_PART_FORGET:
         if (q->slot >= 0 && q->slot < f->n_saved) forget(f, f->saved + q->slot, 1);
         return PL_OK;
+    case PL_FMU_PART_TRY:
+        return pl_fmu_try_inputs(f, q->t, numbers, q->slot == 1);
     default:
         return PL_ARGUMENT;
     }
@@ -135,6 +137,7 @@ static int64_t wanted(const pl_fmu *f, const pl_fmu_part_question *q) {
     switch (q->what) {
     case PL_FMU_PART_INITIALISE:
     case PL_FMU_PART_INPUTS:
+    case PL_FMU_PART_TRY:
         return inputs;
     case PL_FMU_PART_ADVANCE:
         return q->degree < 0 || q->degree > 8 ? -1 : (q->degree + 1) * inputs;

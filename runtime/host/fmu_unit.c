@@ -55,6 +55,7 @@ static pl_status leave_event_mode(pl_fmu *f) {
 }
 
 static pl_status enter_event_mode(pl_fmu *f) {
+    if (f->mode == PL_FMU_EVENT) return PL_OK; /* inputs were tried in it */
     pl_status status = firm(f, PL_FMU_CALL(f, f->call.n_enter_event, f->call.enter_event(f->instance)),
                             f->call.n_enter_event);
     if (status == PL_OK) f->mode = PL_FMU_EVENT;
@@ -161,20 +162,33 @@ static pl_status handle_pending(pl_fmu *f, const double *u) {
     return status == PL_OK ? leave_event_mode(f) : status;
 }
 
+/* Without event mode the standard forbids to read what was set before the next step; not every FMU minds. */
+pl_status pl_fmu_try_inputs(pl_fmu *f, double t, const double *u, int in_event_mode) {
+    f->box->time = t;
+    pl_status status = PL_OK;
+    if (in_event_mode && f->unit.events && f->mode == PL_FMU_STEP) status = enter_event_mode(f);
+    if (status == PL_OK && f->mode != (in_event_mode ? PL_FMU_EVENT : PL_FMU_STEP))
+        return failed(f, "the FMU is not initialised, or has ended");
+    if (status == PL_OK) status = set_changed(f, u, 0);
+    if (status == PL_OK) status = set_changed(f, u, PL_FMU_CONTINUOUS);
+    return status;
+}
+
 /* Before outputs are read: without event mode, values that were set may only be read after the next step. */
 static pl_status unit_inputs(void *self, pl_real t, int degree, const pl_real *u) {
     pl_fmu *f = self;
     (void)degree;
     f->box->time = t;
-    if (f->mode != PL_FMU_STEP) return PL_OK;
-    return f->unit.pending ? handle_pending(f, u) : change_discrete(f, u);
+    if (f->mode != PL_FMU_STEP && f->mode != PL_FMU_EVENT) return PL_OK;
+    return f->unit.pending || f->mode == PL_FMU_EVENT ? handle_pending(f, u) : change_discrete(f, u);
 }
 
 /* Inputs of a step that begins at t. */
 static pl_status begin_step(pl_fmu *f, double t, const double *u) {
     f->box->time = t;
-    if (f->mode != PL_FMU_STEP) return failed(f, "the FMU is not initialised, or has ended");
-    pl_status status = f->unit.pending  ? handle_pending(f, u)
+    int tried = f->mode == PL_FMU_EVENT && f->unit.events;
+    if (f->mode != PL_FMU_STEP && !tried) return failed(f, "the FMU is not initialised, or has ended");
+    pl_status status = f->unit.pending || tried ? handle_pending(f, u)
                        : f->unit.events ? change_discrete(f, u)
                                         : set_changed(f, u, 0);
     return status == PL_OK ? set_changed(f, u, PL_FMU_CONTINUOUS) : status;

@@ -271,7 +271,9 @@ class Coupling(Stamped):
     def _about(self, master: Master, asked: Mapping[str, Any]) -> RunAbout:
         times: NDArray[np.float64] = np.array(master.communication)
         energy = master.meter.energies(times)
-        return RunAbout(asked, self.connections, times, master.seconds, master.log.record(), energy=energy)
+        return RunAbout(
+            asked, self.connections, times, master.seconds, master.log.record(), energy=energy, warnings=master.told
+        )
 
     @by_keyword
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:

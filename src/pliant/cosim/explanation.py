@@ -81,7 +81,7 @@ class CouplingExplanation:
 
 def explain(result: CouplingResult) -> CouplingExplanation:
     """All rules on a result."""
-    rules = (_limits, _stability, _smallest, _errors, _repeated, _events, _energy, _work, _ended)
+    rules = (_limits, _stability, _smallest, _errors, _repeated, _events, _energy, _work, _told, _ended)
     found = [one for rule in rules for one in rule(result)]
     return CouplingExplanation(result, findings=tuple(sorted(found, key=lambda one: -one.score)))
 
@@ -233,6 +233,11 @@ def _work(result: CouplingResult) -> list[Finding]:
     text = f"{name} takes {percent(work[name] / total)} of the evaluations, "
     text += f"{number(work[name] / max(len(result.macro), 1))} in a macro step."
     return [make("work", (name,), FACT, 0.3 * work[name] / total, text, "", work[name] / total)]
+
+
+def _told(result: CouplingResult) -> list[Finding]:
+    """What parts could not do."""
+    return [make("parts", (), TROUBLE, 0.4, f"{text[0].upper()}{text[1:]}.") for text in result.warnings]
 
 
 def _ended(result: CouplingResult) -> list[Finding]:

@@ -1,25 +1,28 @@
 """A co-simulation FMU as a part: it takes its steps itself, in its host (runtime/host/fmu_part.c).
 
-The standard lets inputs and outputs be tried out in the initialisation only. Until the first step, outputs for other
-inputs come from a new instance that is initialised with them; from then on, outputs are those that the last step left,
-with the inputs that it had at its end.
+Until the first step, outputs for other inputs come from a new instance that is initialised with them; from then on,
+outputs are those that the last step left, with the inputs that it had at its end, unless these are in a loop of direct
+feed-through or were held: then others are tried (fmu_trials.py).
 
-Inputs reach the FMU as polynomials where it takes derivatives (FMI 2) or an intermediate update (FMI 3). Otherwise they
-are constant during a step: their mean over it, which is right to second order for what is integrated.
+Inputs reach the FMU as polynomials where it takes an intermediate update (FMI 3), as lines where it takes derivatives
+(FMI 2; the line nearest to a parabola has its mean and its first moment). Otherwise they are constant during a step:
+their mean over it, which is right to second order for what is integrated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pliant.arguments import Vector
+from pliant.cosim.fmu_trials import InputTrials
 from pliant.cosim.model_part import STEP, ModelPart
 from pliant.cosim.part import Cancelled, Matrix, PartSettings, Pattern
+from pliant.cosim.signals import at as value_at
 from pliant.cosim.signals import shifted
 from pliant.errors import ArgumentError, FmuError, ModelEvaluationError, NonFiniteError, PliantError, SolverError
 from pliant.fmi.hosts import binding
@@ -48,6 +51,7 @@ class Standing:
     h: float = 0.0  # of the last step; 0: none
     n_steps: int = 0
     pending: bool = False  # an event waits until the inputs are known
+    u: Vector = field(default_factory=lambda: np.zeros(0))  # the inputs that it has
 
 
 class SavedFmu:
@@ -76,6 +80,7 @@ class FmuPart(ModelPart):
         self.yields = False  # may the master be told that a step ended early?
         self._taken: list[tuple[float, float]] = []  # time and length of steps
         self._cache: dict[str, Vector] = {}
+        self.trials = InputTrials(self)
 
     # --------------------------------------------------------------------------------------------------- set-up
 
@@ -106,9 +111,10 @@ class FmuPart(ModelPart):
         assert self.request is not None, "configure() comes first"
         self._end_instance()
         self._taken, self._cache, self.unwanted = [], {}, []
+        self.trials.begin()
         self.instance = instance = FmuInstance(self.fmu, self.request.parameters)
-        instance.open(self.request, self.fmu.n_x)
-        self.at = Standing(t, np.array(inputs))
+        instance.open(replace(self.request, stop=self.trials.stop(self.request.stop)), self.fmu.n_x)
+        self.at = Standing(t, np.array(inputs), u=np.array(inputs))
         status, _, _, words = self._ask(binding.INITIALISE, payload=np.ascontiguousarray(inputs, dtype=np.float64))
         if status != runtime.OK:
             raise ModelEvaluationError(
@@ -203,13 +209,16 @@ class FmuPart(ModelPart):
         self._check_step(end - at.t)
         c = np.zeros((3, len(at.began)))
         c[: len(at.coefficients)] = at.coefficients
-        c = shifted(c, at.t - at.base)
+        h, c = end - at.t, shifted(c, at.t - at.base)
+        if self.fmu.layout.description.major == 2:
+            c = np.array([c[0] - h * h * c[2] / 6.0, c[1] + h * c[2], np.zeros(c.shape[1])])
         if not self.follows.all():
-            h = end - at.t
             mean = c[0] + h * (c[1] / 2.0 + h * c[2] / 3.0)
             c = np.where(self.follows, c, np.array([mean, np.zeros(len(mean)), np.zeros(len(mean))]))
+        ends = c
         c = np.ascontiguousarray(c[: self.degree + 1])
-        self._cache.clear()
+        self.forget_values()
+        self.trials.forget()
         status, reached, _, words = self._ask(binding.ADVANCE, end, degree=self.degree, slot=1, payload=c)
         at.pending = self._slot == 1
         if status < 0:
@@ -222,6 +231,7 @@ class FmuPart(ModelPart):
         if reached > at.t:
             self._taken.append((reached, reached - at.t))
             at.n_steps += 1
+        at.u = value_at(ends, reached - at.t)
         at.t, at.stepped = reached, True
         return status != runtime.TERMINATED
 
@@ -276,8 +286,9 @@ class FmuPart(ModelPart):
 
     def settle(self, inputs: Vector) -> bool:
         """Discrete inputs that have changed, and events that wait, in event mode."""
-        self._cache.clear()
-        self.at.pending = False
+        self.forget_values()
+        self.trials.forget()
+        self.at.pending, self.at.u = False, np.array(inputs)
         status, _, _, words = self._ask(binding.INPUTS, payload=np.ascontiguousarray(inputs, dtype=np.float64))
         if status < 0:
             raise ModelEvaluationError(
@@ -291,15 +302,28 @@ class FmuPart(ModelPart):
 
     def _try(self, inputs: Vector | None) -> None:
         """Before the first step other inputs mean another initialisation."""
-        if inputs is not None and not self.at.stepped and not np.array_equal(inputs, self.at.began):
+        if inputs is None:
+            return
+        if self.at.stepped:
+            self.trials.go(inputs)
+        elif not np.array_equal(inputs, self.at.began):
             self.begin(self.at.t, inputs)
 
-    def _read(self, index: Any, names: Any, key: str) -> Vector:
-        found = self._cache.get(key)
-        if found is not None:
-            return found
-        if not len(index):
-            return np.zeros(0)
+    def try_inputs(self, inputs: Vector, in_event_mode: bool) -> None:
+        """The FMU has these inputs, without a step."""
+        self.forget_values()
+        payload = np.ascontiguousarray(inputs, dtype=np.float64)
+        status, _, _, words = self._ask(binding.TRY, slot=int(in_event_mode), payload=payload)
+        if status < 0:
+            raise ModelEvaluationError(
+                f"the FMU {self.fmu.name} refuses its inputs at t = {self.at.t:.10g}: {words or 'it gave no reason'}",
+                hint="check that the model is defined for these inputs",
+                time=self.at.t,
+            )
+        self.at.u = np.array(inputs)
+
+    def read_now(self, index: Any) -> Vector:
+        """Variables where the FMU stands."""
         status, _, values, words = self._ask(binding.OUTPUTS, payload=np.ascontiguousarray(index, dtype=np.int32))
         if status < 0:
             raise ModelEvaluationError(
@@ -307,6 +331,47 @@ class FmuPart(ModelPart):
                 hint="options={'log': True} of pliant.load records more messages",
                 time=self.at.t,
             )
+        return values.copy()
+
+    def read_after(self, inputs: Vector, short: float, index: Any) -> Vector | None:
+        """Variables after a short step with these inputs, which is taken back; None: the FMU refuses it."""
+        token, trials = self.save(), self.trials
+        kept = trials.asked, trials.known
+        c = np.zeros((self.degree + 1, len(inputs)))
+        c[0] = inputs
+        try:
+            status, *_ = self._ask(binding.ADVANCE, self.at.t + short, degree=self.degree, slot=1, payload=c)
+            return None if status < 0 else self.read_now(index)
+        finally:
+            if not self.is_lost:
+                self.restore(token)
+                trials.asked, trials.known = kept
+
+    def second(self) -> FmuPart:
+        """Another instance, to try things out."""
+        other = FmuPart(self.name, self.given)  # type: ignore[arg-type]
+        other.fmu = other.numeric = self.fmu
+        other.request, other.degree, other.follows = self.request, self.degree, self.follows
+        other.choose(self.chosen)
+        return other
+
+    @property
+    def is_lost(self) -> bool:
+        """Is there no host any more?"""
+        return self.instance is None or self.instance.host is None or self.instance.host.closed
+
+    def forget_values(self) -> None:
+        """Those that were read hold no longer."""
+        self._cache.clear()
+
+    def _read(self, index: Any, names: Any, key: str) -> Vector:
+        found = self._cache.get(key)
+        if found is not None:
+            return found
+        if not len(index):
+            return np.zeros(0)
+        tried = self.trials.read(index)
+        values = self.read_now(index) if tried is None else tried
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise NonFiniteError(
@@ -321,12 +386,16 @@ class FmuPart(ModelPart):
     def outputs(self, inputs: Vector | None = None) -> Vector:
         """The chosen outputs where the part stands."""
         self._try(inputs)
-        values = iter(
-            self._read(
-                self.y_index, [n for n, s in zip(self.chosen, self.sources, strict=True) if s.vector == "y"], "outputs"
-            )
-        )
-        u = self.at.began if inputs is None else inputs
+        u = self.at.u if inputs is None else inputs
+        found = self.chosen_outputs(u)
+        if self.at.stepped:
+            self.trials.note(np.asarray(u), found)
+        return found
+
+    def chosen_outputs(self, u: Vector) -> Vector:
+        """They, as the FMU has them now; u: for outputs that are inputs."""
+        names = [n for n, s in zip(self.chosen, self.sources, strict=True) if s.vector == "y"]
+        values = iter(self._read(self.y_index, names, "outputs"))
         return np.array([s.sign * (next(values) if s.vector == "y" else float(u[s.place])) for s in self.sources])
 
     def values(self, inputs: Vector) -> Vector:
@@ -335,11 +404,11 @@ class FmuPart(ModelPart):
         return np.concatenate([self._read(self.fmu.all_y, self.fmu.names.y, "values"), inputs])
 
     def sensitivity(self, inputs: Vector) -> Matrix:
-        """d outputs / d inputs: by differences in the initialisation, none afterwards."""
+        """d outputs / d inputs: by differences in the initialisation, by trials afterwards."""
+        if self.at.stepped:
+            return self.trials.sensitivity(inputs)
         pattern = self.feedthrough()
         out = np.zeros(pattern.shape)
-        if self.at.stepped:
-            return out
         here = self.outputs(inputs)
         for j in np.flatnonzero(pattern.any(axis=0)):
             if self.inputs[int(j)].type != "real":
@@ -349,6 +418,16 @@ class FmuPart(ModelPart):
             out[:, j] = np.where(pattern[:, j], (self.outputs(moved) - here) / (moved[j] - inputs[j]), 0.0)
         self.outputs(inputs)
         return out
+
+    @property
+    def loop_way(self) -> str:
+        """How loops of direct feed-through through this part are solved; empty: there are none."""
+        return self.trials.way if self.trials.looped.any() else ""
+
+    def in_loops(self, inputs: Sequence[int]) -> None:
+        """These inputs are in loops of direct feed-through."""
+        self.trials.looped[:] = False
+        self.trials.looped[list(inputs)] = True
 
     # ------------------------------------------------------------------------------------------ save and restore
 
@@ -386,7 +465,8 @@ class FmuPart(ModelPart):
         self.at = Standing(**vars(token.at))
         self._taken = [one for one in self._taken if one[0] <= self.at.t]
         self.at.n_steps = counted
-        self._cache.clear()
+        self.forget_values()
+        self.trials.forget()
 
     # ------------------------------------------------------------------------------------------------- telling
 

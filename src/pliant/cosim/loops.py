@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.arguments import Vector
+from pliant.cosim.fmu_trials import DERIVATIVES
 from pliant.cosim.graph import Wire, components, needed
 from pliant.cosim.part import Part
 from pliant.errors import ArgumentError, ConvergenceError, SolverError
@@ -115,6 +116,22 @@ class PointSolver:
         residual(found)  # leaves u at the solution
 
 
+def untried_loops(solver: PointSolver) -> tuple[str, ...]:
+    """In words: loops through parts that give outputs for other inputs only after a step, in any way."""
+    found = []
+    for component in solver.loops if solver.how != "none" else ():
+        parts = dict.fromkeys(solver.wires[k].target_part for k in component)
+        deaf = [solver.parts[p].name for p in parts if getattr(solver.parts[p], "loop_way", "") == DERIVATIVES]
+        if deaf:
+            named = ", ".join(solver.names[k] for k in component)
+            found.append(
+                f"the loop of direct feed-through {named} goes through co-simulation FMUs that give outputs for other "
+                f"inputs only after a step ({', '.join(deaf)}): it is closed with the derivatives that their outputs "
+                "have at the start, which is right where these are constant; kind='model-exchange' solves it always"
+            )
+    return tuple(found)
+
+
 def newton(residual: Callable[[Vector], Vector], matrix: Callable[[], Vector], v: Vector) -> Vector | None:
     """Damped Newton for residual(v) = 0; None: it does not converge. ``matrix`` belongs to the last residual."""
     v = v.copy()
@@ -142,7 +159,7 @@ def newton(residual: Callable[[Vector], Vector], matrix: Callable[[], Vector], v
             small = _small(dv, v)
             return v if small else None
         v, r = trial, new
-        if factor == 1.0 and _small(dv, v):
+        if _small(dv, v):  # the whole step, however much of it was taken: the rest is rounding
             return v
     return None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
@@ -25,7 +26,7 @@ from pliant.cosim.adaptive import Adaptive
 from pliant.cosim.even import Even
 from pliant.cosim.graph import PartGraph
 from pliant.cosim.growth import Growth
-from pliant.cosim.loops import PointSolver
+from pliant.cosim.loops import PointSolver, untried_loops
 from pliant.cosim.macro_steps import MacroLog
 from pliant.cosim.part import Matrix, Part
 from pliant.cosim.power import PowerMeter, PowerPair
@@ -61,6 +62,7 @@ class Master:
         for part, names in zip(self.parts, chosen, strict=True):
             part.choose(names)
         self.solver = PointSolver(self.parts, self.wires, [str(one) for one in graph.connections], run.loops)
+        self._tell_loops()
         self.given: list[dict[int, Given]] = [
             {j: given[f"{part.name}.{port.name}"] for j, port in enumerate(part.inputs) if _path(part, port) in given}
             for part in self.parts
@@ -93,6 +95,14 @@ class Master:
         self.meter = PowerMeter(self, power)
         self.log = MacroLog()
         self.seconds = 0.0
+        self.told: tuple[str, ...] = ()  # what the parts cannot do
+
+    def _tell_loops(self) -> None:
+        """Parts that give other outputs only after a step must know which of their inputs are in loops."""
+        looped = [self.wires[k] for one in self.solver.loops for k in one] if self.run.loops != "none" else []
+        for p, part in enumerate(self.parts):
+            if hasattr(part, "in_loops"):
+                part.in_loops([wire.input for wire in looped if wire.target_part == p])
 
     def _yielding(self) -> int | None:
         """The part whose early returns shorten macro steps: the one that steps first can be followed by the others."""
@@ -139,13 +149,21 @@ class Master:
             ) from None
         except Exception as error:
             self.seconds = time.perf_counter() - begin
+            self._warn()
             so_far = self.recorder.result(about(self), False)
             self._fail(error, so_far)
         finally:
             self.seconds = time.perf_counter() - begin
             for part in self.parts:
                 part.close()
+        self._warn()
         return self.recorder.result(about(self), not ended)
+
+    def _warn(self) -> None:
+        """What was solved less well than it should be, because of what parts cannot do."""
+        self.told = untried_loops(self.solver)
+        for text in self.told:
+            warnings.warn(text, stacklevel=6)
 
     def _fail(self, error: Exception, so_far: CouplingResult) -> NoReturn:
         if isinstance(error, OutOfTime):

@@ -59,6 +59,7 @@ class CouplingResult(Result):
     communication   times of all communication points
     macro           the macro steps: length, error, what limited each, attempts that were taken back
     energy          of pairs that carry power (``coupling.power``): what the coupling created there
+    warnings        what the parts could not do, in words
     """
 
     parts: Mapping[str, PartRecord]
@@ -66,6 +67,7 @@ class CouplingResult(Result):
     communication: NDArray[np.float64]
     macro: MacroSteps
     energy: Mapping[str, CouplingEnergy]
+    warnings: tuple[str, ...]
 
     @property
     def explainable(self) -> bool:
@@ -91,6 +93,7 @@ class CouplingResult(Result):
             "connections": self.connections,
             "communication": self.communication,
             "macro": self.macro,
+            "warnings": self.warnings,
         }
         return {**super().as_dict(), **plain(mine)}
 
@@ -179,6 +182,7 @@ class Recorder:
         out.communication = about.communication
         out.macro = about.macro
         out.energy = about.energy
+        out.warnings = about.warnings
         return out
 
     def _info(self) -> dict[str, VariableInfo]:
@@ -210,6 +214,7 @@ class RunAbout:
     seconds: float
     macro: MacroSteps
     energy: Mapping[str, CouplingEnergy] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     derived: Mapping[str, tuple[str, Conversion]] = field(default_factory=dict)  # connectors of systems: from what
 
 

@@ -242,9 +242,11 @@ class FmuLayout:
             return {}
         everything = frozenset(range(inputs.n))
         found: dict[str, frozenset[int]] = {}
-        variables = self.description.variables
+        variables, states = self.description.variables, frozenset(self.description.structure.states)
         for place in self.vectors["y"].places:
             one = variables[place]
+            if place in states:
+                continue
             depends = self.dependencies.get(place, None)
             through = everything
             if depends is not None:

@@ -37,7 +37,7 @@ N_VECTORS = 5
 MESSAGE = struct.Struct("=diiii")
 BEGIN = struct.Struct("=dddq")
 #: what a part of a coupling is asked for, pl_fmu_part_question and pl_fmu_part_answer
-INITIALISE, INPUTS, ADVANCE, OUTPUTS, SAVE, RESTORE, FORGET = range(7)
+INITIALISE, INPUTS, ADVANCE, OUTPUTS, SAVE, RESTORE, FORGET, TRY = range(8)
 PART_QUESTION, PART_ANSWER = struct.Struct("=qddqqq"), struct.Struct("=qqqqdd")
 
 
