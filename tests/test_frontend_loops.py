@@ -15,6 +15,13 @@ def final(text: str, name: str = "y", stop: float = 1.0) -> float:
 SUM = (
     "function s input Real a; output Real y; algorithm y := 0; for i in 1:integer(a) loop y := y + i; end for; end s;\n"
 )
+ENDLESS = """function endless
+  input Real a; output Real x;
+algorithm
+  x := a;
+  while x > 0 loop x := x + 1; end while;
+end endless;
+"""
 POWER = """function pw
   input Real x; input Integer n; output Real y;
 algorithm
@@ -102,6 +109,27 @@ end root;
 model M Real y = root(3 + time); end M;""",
         2.0,
     ),
+    "many turns": (SUM + "model M Real y = s(1000*time); end M;", 500500.0),
+    "an array and a record through loops inside each other": (
+        """record R Real p; Real q[2]; end R;
+function f
+  input Real x; output R r;
+protected
+  Integer n = 0;
+algorithm
+  r := R(1, {0, 0});
+  while n < 10*x loop
+    n := n + 1;
+    for k in 1:integer(n/2) loop
+      if k > 3 then break; end if;
+      r.q[1 + mod(k, 2)] := r.q[1 + mod(k, 2)] + r.p*k;
+    end for;
+    r.p := r.p + x;
+  end while;
+end f;
+model M R r = f(time); Real y = r.p + 10*r.q[1] + 100*r.q[2]; end M;""",
+        18391.0,
+    ),
     "recursion that ends while simulating": (
         POWER + "model M Integer n = if time > 0.5 then 5 else 2; Real y = pw(2.0, n); end M;",
         32.0,
@@ -151,7 +179,14 @@ def test_values(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SUM + "model M Real y = s(100*time); end M;", "`s`: a for-loop needs more than 50 turns"),
+        (
+            SUM + "model M Real y; algorithm y := 0; for i in 1:integer(100*time) loop y := y + i; end for; end M;",
+            "a for-loop needs more than 50 turns",
+        ),
+        (
+            ENDLESS + "model M Real y = endless(time - 0.5); end M;",
+            "y is NaN or infinite at t = 0.50[0-9]*\n  from the equation  y = endless",
+        ),
         (
             POWER + "model M Integer n = integer(100*time); Real y = pw(1.5, n); end M;",
             "calls itself more than 20 levels",

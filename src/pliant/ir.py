@@ -81,12 +81,13 @@ class Op:
     TABLE = 40  # number of a table, order of the derivative, then the argument
     HOMOTOPY = 41  # actual, simplified
     FOREIGN = 42  # a ForeignCall, number of its output, then the arguments
+    ROUTINE = 44  # a Routine, number of its output, then the arguments
     DELAY = 43  # number, order (0 value, 1 slope, 2 derivative by the value now); t - T, value now, longest delay
 
 
 OP_NAME = {number: name.lower() for name, number in vars(Op).items() if isinstance(number, int)}
 # how many leading entries of a node are plain numbers and not operands
-PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2, Op.DELAY: 2}
+PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2, Op.DELAY: 2, Op.ROUTINE: 2}
 
 
 class Graph:
@@ -280,6 +281,36 @@ class Function:
     outputs: tuple[int, ...]
     derivative: int | None = None
     differentiated: tuple[int, ...] = ()
+
+
+LOOP_TURNS = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routine:
+    """A function that stays one in the generated code: its body in a graph of its own, where VAR k is argument k.
+
+    A loop has a ``condition``: as long as it holds, and for LOOP_TURNS turns at most, the outputs take the place of the
+    arguments ``state``; it gives what these are in the end, or NaN.
+
+    ``slopes`` are the routines of its partial derivatives, by output (of a loop -1: derivatives of all outputs along a
+    direction, which is given behind the arguments), and ``rates`` what they share: made when they are first asked for
+    (:func:`pliant.expr.differentiate.slopes_of`).
+    """
+
+    name: str
+    graph: Graph
+    n_args: int
+    outputs: tuple[int, ...]
+    condition: int = -1
+    state: tuple[int, ...] = ()
+    slopes: dict[int, Routine] = field(default_factory=dict)
+    rates: dict[int, dict[int, int]] = field(default_factory=dict)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many it has."""
+        return len(self.outputs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

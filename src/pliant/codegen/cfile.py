@@ -101,6 +101,7 @@ class File:
             self.c.foreign.head() + self.e.delays.head(),
             self._data(),
             self._messages(),
+            self.c.routines.text(self.c.layout),
             *self.e.functions,
             derived,
             self.c.foreign.text(),

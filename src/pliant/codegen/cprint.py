@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pliant.codegen.arrays import HOMOTOPY, RELATION, TIME
-from pliant.codegen.places import Layout, number
+from pliant.codegen.places import Layout, ValueKind, number
 from pliant.foreign.calls import ForeignCall
-from pliant.ir import OP_NAME, Graph, Op
+from pliant.ir import OP_NAME, Graph, Op, Routine
 
 _INFIX = {
     Op.ADD: (" + ", 10, 10),
@@ -38,11 +38,13 @@ class Printer:
         atom: Callable[[int], str | None],
         inverse: Callable[[int], str | None] = lambda _: None,
         foreign: Callable[[ForeignCall], int] | None = None,
+        routine: Callable[[Routine, int], str] | None = None,
     ) -> None:
         self.g, self.layout = g, layout
         self.atom = atom
         self.inverse = inverse
         self.foreign = foreign  # numbers of calls of external functions
+        self.routine = routine  # names of functions that stay functions
 
     def text(self, e: int) -> str:
         """C text of e."""
@@ -83,6 +85,8 @@ class Printer:
             return f"delay_value({where}, {self.text(node[3])}, {self.text(node[4])})", ATOM
         if op == Op.FOREIGN:
             return self._foreign(node), ATOM
+        if op == Op.ROUTINE:
+            return self._routine(node), ATOM
         if op == Op.HOMOTOPY:
             return f"pl_homotopy({self.layout.place(HOMOTOPY.at())}, {self.text(node[1])}, {self.text(node[2])})", ATOM
         if op == Op.REL:
@@ -97,6 +101,14 @@ class Printer:
         given = ", ".join(self.text(a) for a in node[3:]) or "0.0"
         where = self.layout.passed("m", self.layout.place(TIME.at()))
         return f"foreign_value({where}, {self.foreign(node[1])}, {node[2]}, (const pl_real[]){{{given}}})"
+
+    def _routine(self, node: tuple[Any, ...]) -> str:
+        assert self.routine is not None
+        return f"{self.routine(node[1], node[2])}_at({node[2]}, {self.given(node)})"
+
+    def given(self, node: tuple[Any, ...]) -> str:
+        """Arguments of a call of a routine."""
+        return f"(const {self.layout.type(ValueKind.REAL)}[]){{{', '.join(self.text(a) for a in node[3:])}}}"
 
     def _power(self, node: tuple[int, ...]) -> tuple[str, int]:
         exponent = self.g.nodes[node[2]]

@@ -28,6 +28,7 @@ from pliant.codegen.order import order_on_demand
 from pliant.codegen.places import Argument, Array, Layout, Owner, Place, Source, ValueKind
 from pliant.codegen.plan import INLINE_SYSTEM, PART, FunctionPlan, Key, PlanItem
 from pliant.codegen.program import Assign, Columns, Newton, Solve
+from pliant.codegen.routines import RoutineTable
 from pliant.expr.build import const, div, value_of
 from pliant.ir import Graph, Op, Variable
 
@@ -52,14 +53,21 @@ class ModelContext:
     places: dict[int, Source]  # variable -> where its value lives
     layout: Layout
     foreign: ForeignTable = field(default_factory=ForeignTable)
+    routines: RoutineTable = field(default_factory=RoutineTable)
     identifiers: Identifiers = field(default_factory=Identifiers)
     constants: dict[int, int] = field(default_factory=dict)  # node -> place in m->c
+    n_names: int = 0
     n_work: int = 0  # largest number of crossing values
     loop_offset: dict[int, int] = field(default_factory=dict)  # loop -> place of its tears in m->z
     loop_size: dict[int, int] = field(default_factory=dict)
     comments: Mapping[int, str] = field(default_factory=dict)  # variable -> its equation, for readers
     of_sets: set[int] = field(default_factory=set)  # loops with unknowns that constraints determine
     systems: set[int] = field(default_factory=set)  # sizes of linear systems that are solved by functions of their own
+
+    def numbered(self) -> int:
+        """A new number for names that are local to a function."""
+        self.n_names += 1
+        return self.n_names
 
     def constant(self, node: int) -> str:
         """An expression of parameters."""
@@ -190,7 +198,7 @@ class FunctionWriter:
         def inverse(i: int) -> str | None:
             return self.c.inverse(i) if plan.shared.inverts and plan.is_fixed(i) else None
 
-        return Printer(self.c.g, self.layout, atom, inverse, self.c.foreign.number)
+        return Printer(self.c.g, self.layout, atom, inverse, self.c.foreign.number, self.c.routines.name)
 
     def _declaration(self, key: Key) -> str:
         """Left side of a definition."""
@@ -256,6 +264,8 @@ class FunctionWriter:
             return [f"    if ({item.condition}) return PL_OK;"]
         if item.copy is not None:
             return [f"    {self.layout.copied(*item.copy)}"]
+        if item.kind == "call":
+            return self._call(item, self.plan)
         if item.kind == "temp":
             key = item.defines[0]
             return [f"    {self._declaration(key)} = {self.printer(self.plan, skip=key[1]).text(item.roots[0])};"]
@@ -275,6 +285,20 @@ class FunctionWriter:
         if isinstance(statement, Newton):
             return self._newton(statement)
         raise AssertionError(item.kind)
+
+    def _call(self, item: PlanItem, plan: FunctionPlan, inner: Mapping[Key, Place] | None = None) -> list[str]:
+        """A call of a routine, and the outputs that are read."""
+        nodes = [self.c.g.nodes[i] for _, i in item.defines]
+        names = [self.c.routines.name(node[1], node[2]) for node in nodes]
+        values = f"_y{self.c.numbered()}"
+        lines = [
+            f"    {self.real} {values}[{len(nodes[0][1].outputs)}];",
+            f"    {names[0]}({self.printer(plan, inner).given(nodes[0])}, {values});",
+        ]
+        for key, node in zip(item.defines, nodes, strict=True):
+            name = self._declaration(key) if inner is None else f"const {self.real} {self.layout.place(inner[key])}"
+            lines.append(f"    {name} = {values}[{node[2]}];")
+        return lines
 
     def _fill(self, target: Array, entries: Sequence[int]) -> list[str]:
         printer, at = self.printer(self.plan), self.layout.place
@@ -385,8 +409,8 @@ class FunctionWriter:
         tears = Array("z")
         inner: dict[Key, Place] = {("v", v): tears.at(i) for i, v in enumerate(statement.targets)}
         for place, one in enumerate(plan.items):
-            for kind, key_number in one.defines:
-                name = f"_s{place + 1}"
+            for k, (kind, key_number) in enumerate(one.defines):
+                name = f"_s{place + 1}" + (f"_{k}" if k else "")
                 if kind == "v":
                     name = self.c.identifiers.of(key_number, self.c.variables[key_number].name)
                 inner[kind, key_number] = Array(name).at()
@@ -401,6 +425,9 @@ class FunctionWriter:
             lines += self._leaves(plan, one, defined)
             if one.kind == "stop":
                 lines.append("    if (!a) return;")
+                continue
+            if one.kind == "call":
+                lines += self._call(one, plan, inner)
                 continue
             root = one.roots[0]
             if one.place is not None:

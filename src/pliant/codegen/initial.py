@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pliant.codegen.program import Program
+from pliant.codegen.start_guesses import follow, guarded
 from pliant.errors import InitialValueError
 from pliant.expr.build import const, sub, value_of, var, variables_of
 from pliant.expr.signed import signed_variable, with_sign
@@ -75,7 +76,19 @@ def initial_problem(program: Program) -> InitialProblem:
             Condition(equation.residual, text, equation.span, target=equation.target, behind=equation.behind)
         )
     given = [rank[i] == 3 or i >= program.n_states for i in range(len(program.x))]
+    if conditions and not all(given):
+        _follow(program, conditions, given, start)
     return InitialProblem(start, given, conditions)
+
+
+def _follow(program: Program, conditions: list[Condition], given: list[bool], start: list[int]) -> None:
+    """Free states begin with what the conditions say, where that can be computed step by step."""
+    n = program.n_states
+    fixed = {v: start[i] for i, v in enumerate(program.x[:n]) if given[i]}
+    found = follow(program, [one.residual for one in conditions], fixed)
+    for i, v in enumerate(program.x[:n]):
+        if not given[i] and v in found:
+            start[i] = guarded(program, found[v], start[i])
 
 
 def alias_starts(s: SortedSystem) -> dict[int, tuple[int, int]]:

@@ -22,13 +22,14 @@ INLINE_SYSTEM = 2  # unknowns of a linear system whose matrix stays in local var
 Target = tuple[Place, int]  # where it goes, expression
 Key = tuple[str, int]  # ("v", variable), ("n", node), or ("e", number of an entry that is stored for a solve)
 RESIDUAL, SLOPES = Array("r"), Array("a")  # what one pass of an iteration gives
-_CALLED = frozenset({Op.POW, Op.ATAN2, *range(Op.SIN, Op.LOG10 + 1)})
+_CALLED = frozenset({Op.POW, Op.ATAN2, Op.ROUTINE, *range(Op.SIN, Op.LOG10 + 1)})
 _FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
 
 
 @dataclass(eq=False, slots=True)
 class PlanItem:
-    """``kind``: temp, assign, entry, solve, newton, columns, target, copy, stop (return early on its condition)."""
+    """``kind``: temp, call (of a routine), assign, entry, solve, newton, columns, target, copy, stop (return early on
+    its condition)."""
 
     kind: str
     defines: list[Key] = field(default_factory=list)
@@ -132,6 +133,7 @@ class FunctionPlan:
         self.outer = outer or {}
         self.hoist = hoist
         self.items: list[PlanItem] = []
+        self.called: dict[tuple[object, ...], PlanItem] = {}  # routine and arguments -> its call
         self.named: dict[int, Key] = {}  # node -> key of the value that holds it
         self.needed = self._needed(statements, targets)
         self.forced: set[int] = set()
@@ -235,7 +237,7 @@ class FunctionPlan:
                 count[a] = seen + 1
                 if not seen:
                     stack.append(a)
-        temps = {i for i in order if i in self.forced}
+        temps = {i for i in order if i in self.forced or self.g.nodes[i][0] == Op.ROUTINE}
         size: dict[int, int] = {}
         for i in sorted(order):
             node = self.g.nodes[i]
@@ -260,12 +262,26 @@ class FunctionPlan:
             stack.extend(operands(self.g, i))
         for i in sorted(new):
             self.named[i] = ("n", i)
-            self.items.append(PlanItem("temp", [("n", i)], [i]))
+            if self.g.nodes[i][0] == Op.ROUTINE:
+                self._emit_call(i)
+            else:
+                self.items.append(PlanItem("temp", [("n", i)], [i]))
+
+    def _emit_call(self, i: int) -> None:
+        """One call gives all outputs that are read."""
+        node = self.g.nodes[i]
+        key = (node[1], *node[3:])
+        known = self.called.get(key)
+        if known is None:
+            known = self.called[key] = PlanItem("call", [], [i])
+            self.items.append(known)
+        known.defines.append(("n", i))
 
     def _add(self, statement: Statement) -> None:
         if isinstance(statement, Assign):
             e = statement.expression
             fresh = e in self.temps and e not in self.named and not self._stops(e)
+            fresh = fresh and self.g.nodes[e][0] != Op.ROUTINE
             self._emit_temps(operands(self.g, e) if fresh else [e])
             if fresh:  # the variable itself names the shared value
                 self.named[e] = ("v", statement.target)

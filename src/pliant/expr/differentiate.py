@@ -29,9 +29,10 @@ from pliant.expr.build import (
     sub,
     substitute,
     value_of,
+    var,
     variables_of,
 )
-from pliant.ir import Function, Graph, Op
+from pliant.ir import Function, Graph, Op, Routine
 
 LOG10_E = 0.4342944819032518
 
@@ -110,6 +111,8 @@ def partial(g: Graph, e: int, k: int) -> int:
         return g.intern((Op.DELAY, node[1], 1 + k, *node[3:])) if is_first else const(g, 0.0)
     if op == Op.FOREIGN:
         return _of_foreign(g, node, k)
+    if op == Op.ROUTINE:
+        return _of_routine(g, node, k)
     if op == Op.CALL:
         raise AssertionError("calls are expanded before they are differentiated")
     if len(node) == 2:
@@ -129,6 +132,57 @@ def _of_foreign(g: Graph, node: tuple[Any, ...], k: int) -> int:
         return zero
     rates = [_one(g) if place == k else zero for place in call.differentiated]
     return g.intern((Op.FOREIGN, call.derivative, output, *args, *rates))
+
+
+def _of_routine(g: Graph, node: tuple[Any, ...], k: int) -> int:
+    if node[1].condition >= 0:
+        direction = [const(g, float(place == k)) for place in range(node[1].n_args)]
+        return _along_loop(g, node, direction)
+    slopes = slopes_of(node[1], node[2])
+    known = value_of(slopes.graph, slopes.outputs[k])
+    return g.intern((Op.ROUTINE, slopes, k, *node[3:])) if known is None else const(g, known)
+
+
+def _along_loop(g: Graph, node: tuple[Any, ...], direction: Sequence[int]) -> int:
+    tangent = tangent_of(node[1])
+    return g.intern((Op.ROUTINE, tangent, node[1].n_outputs + node[2], *node[3:], *direction))
+
+
+def tangent_of(loop: Routine) -> Routine:
+    """The loop with what its state changes by, where the arguments move in a direction: those behind the arguments."""
+    found = loop.slopes.get(-1)
+    if found is None:
+        g, n = loop.graph, loop.n_args
+        rate = TimeDerivative(g, (), lambda v: var(g, n + v))
+        outputs = (*loop.outputs, *(rate(e) for e in loop.outputs))
+        state = (*loop.state, *(n + v for v in loop.state))
+        found = Routine(f"{loop.name} along a direction", g, 2 * n, outputs, loop.condition, state)
+        loop.slopes[-1] = found
+    return found
+
+
+MOST_FORWARD = 12  # arguments up to which a routine is differentiated forwards
+
+
+def slopes_of(routine: Routine, output: int) -> Routine:
+    """The routine that gives the partial derivatives of one output by all arguments."""
+    found = routine.slopes.get(output)
+    if found is None:
+        g, n, e = routine.graph, routine.n_args, routine.outputs[output]
+        forward = n <= MOST_FORWARD
+        row = {k: _along(routine, k)(e) for k in range(n)} if forward else gradient(g, e, lambda v: v >= 0)
+        outputs = tuple(row.get(k, const(g, 0.0)) for k in range(n))
+        found = Routine(f"{routine.name} by its arguments", g, n, outputs, rates=routine.rates)
+        routine.slopes[output] = found
+    return found
+
+
+def _along(routine: Routine, k: int) -> TimeDerivative:
+    """Derivatives in the body where argument k moves."""
+    g = routine.graph
+    found = TimeDerivative(g, (), lambda v: const(g, float(v == k)))
+    found.memo = routine.rates.setdefault(k, found.memo)
+    return found
 
 
 CLOCK = -1  # number under which `gradient` gives the derivative by time
@@ -294,7 +348,7 @@ class TimeDerivative:
             found = self.read[node[1], node[2]] = sorted({*wanted, *(one[1] for one in body if one[0] == Op.ARG)})
         return found
 
-    def _node(self, i: int, node: tuple[int, ...]) -> int:
+    def _node(self, i: int, node: tuple[Any, ...]) -> int:
         g, memo = self.g, self.memo
         op = node[0]
         if op == Op.VAR:
@@ -313,6 +367,9 @@ class TimeDerivative:
             return self._call(node)
         total = const(g, 0.0)
         zero = total
+        if op == Op.ROUTINE and node[1].condition >= 0:
+            direction = [memo[a] for a in node[3:]]
+            return zero if all(d == zero for d in direction) else _along_loop(g, node, direction)
         for k, operand in enumerate(operands(g, i)):
             d = memo[operand]
             if d != zero:

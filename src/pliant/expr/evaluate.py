@@ -5,13 +5,13 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pliant.expr.build import BINARY, UNARY, operands, reachable, substitute, variables_of
 from pliant.expr.walk import memoised
 from pliant.foreign.evaluate import results
-from pliant.ir import Function, Graph, Kind, Op, Relation, ScalarModel, System, Table
+from pliant.ir import Function, Graph, Kind, Op, Relation, Routine, ScalarModel, System, Table
 
 _FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
 
@@ -77,6 +77,9 @@ def evaluate(
     return _Evaluation(g, values, time, functions, tables, relations).of(roots)
 
 
+TURNS = 1000  # of a loop inside a function, here
+
+
 @dataclass(eq=False)
 class _Evaluation:
     """One point; calls and relations are followed, not expanded, so that the graph stays as it is."""
@@ -87,6 +90,7 @@ class _Evaluation:
     functions: Sequence[Function]
     tables: Sequence[Table]
     relations: Sequence[Relation]
+    called: dict[tuple[Routine, tuple[float, ...]], list[float]] = field(default_factory=dict)
 
     def of(self, roots: Sequence[int], args: Sequence[float] = ()) -> list[float]:
         """Numbers of expressions; ``args``: the arguments, inside the body of a function."""
@@ -126,12 +130,31 @@ class _Evaluation:
         if op == Op.FOREIGN:
             args = [at[a] for a in node[3:]]
             return math.nan if any(map(math.isnan, args)) else results(node[1], args)[0][node[2]]
+        if op == Op.ROUTINE:
+            return self._routine(node[1], node[2], tuple(at[a] for a in node[3:]))
         if op == Op.CALL:
             return self.of([self.functions[node[1]].outputs[node[2]]], [at[a] for a in node[3:]])[0]
         try:
             return float(_FUNCTIONS[op](at[node[1]]))
         except (ValueError, OverflowError):
             return math.nan
+
+    def _routine(self, routine: Routine, output: int, args: tuple[float, ...]) -> float:
+        known = self.called.get((routine, args))
+        if known is None:
+            known = self.called[routine, args] = self._outputs(routine, args)
+        return known[output]
+
+    def _outputs(self, routine: Routine, args: tuple[float, ...]) -> list[float]:
+        values = dict(enumerate(args))
+        inner = _Evaluation(routine.graph, values, 0.0, (), (), (), self.called)
+        if routine.condition < 0:
+            return inner.of(routine.outputs)
+        for _ in range(TURNS):
+            if not inner.of([routine.condition])[0]:
+                return [values[k] for k in routine.state]
+            values.update(zip(routine.state, inner.of(routine.outputs), strict=True))
+        return [math.nan] * len(routine.state)
 
     def _leaf(self, node: tuple[Any, ...], at: dict[int, float], args: Sequence[float]) -> float:
         op = node[0]

@@ -86,6 +86,8 @@ def _text(
                 continue
             if op == Op.FOREIGN:
                 head = node[1].signature.name
+            if op == Op.ROUTINE:
+                head = node[1].name
             parts[i] = (f"{head}({', '.join(inner(a, 0) for a in node[first:])})", ATOM)
         if len(parts[i][0]) > limit:
             parts[i] = ("...", ATOM)

@@ -226,7 +226,13 @@ class Reduction:
         found: Rows = {}
         for e, row in rows.items():
             numbers = evaluate(
-                self.g, list(row.values()), self._point, 0.37, (), self.system.tables, self.system.relations
+                self.g,
+                list(row.values()),
+                self._point,
+                0.37,
+                self.system.functions,
+                self.system.tables,
+                self.system.relations,
             )
             found[e] = {v: 1.0 if math.isnan(x) else x for v, x in zip(row, numbers, strict=True)}
         return found

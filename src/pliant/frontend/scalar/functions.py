@@ -12,6 +12,7 @@ are called (foreign.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import count, pairwise
 
@@ -24,9 +25,10 @@ from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.routines import Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
-from pliant.ir import Check, Function, Op
+from pliant.ir import LOOP_TURNS, Check, Function, Op
 
 MAX_DEPTH = 60
 OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
@@ -53,12 +55,32 @@ class _Body(BodyRunner):
         """Decided now, or while simulating."""
         self.calls.assertion(item, self.name)
 
+    @property
+    def makes_loops(self) -> bool:  # type: ignore[override]
+        """In functions that stay functions."""
+        return self.calls.routines.demands is not None
+
+    def symbol(self) -> int:
+        """A new one."""
+        return self.calls.routines.symbol()
+
+    def inside_loop(self) -> AbstractContextManager[None]:
+        """Demands in there are none of the function's."""
+        return self.calls.routines.inside_loop()
+
+    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+        """A demand of the function."""
+        self.ended(condition, item, LOOP_TURNS)
+
     def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """A check of the model, where the arguments are its variables."""
         reached = self.run.reached()
-        if not self.calls.building and reached is not None:
-            holds = logical_or(self.g, logical_not(self.g, reached), condition)
-            self.calls.checks.append(too_long(holds, item, self.name, turns))
+        if reached is None:
+            return
+        holds = logical_or(self.g, logical_not(self.g, reached), condition)
+        check = too_long(holds, item, self.name, turns)
+        if not self.calls.routines.ended(check) and not self.calls.building:
+            self.calls.checks.append(check)
 
 
 class Calls:
@@ -67,6 +89,7 @@ class Calls:
     def __init__(self, run: Interpreter, external: Externals) -> None:
         self.run, self.g, self.external = run, run.g, external
         self.foreign = ForeignCalls(run, self)
+        self.routines = Routines(self)
         self.flat, self.functions = run.tape.flat, run.tape.flat.functions
         self.entries: list[Function] = []
         self.numbers: dict[tuple[object, ...], tuple[int, list[Value]]] = {}
@@ -91,6 +114,11 @@ class Calls:
     # -------------------------------------------------------------------------------------------- inline
 
     def inline(self, function: int, args: list[Value]) -> list[Value]:
+        """Outputs, by a call in the generated code where the body is large, else by running the body."""
+        found = self.routines(function, args)
+        return self.body(function, args) if found is None else found
+
+    def body(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs, by running the body."""
         run, own = self.run, self.functions[function]
         if self._is_cut(function):
@@ -192,6 +220,8 @@ class Calls:
         run = self.run
         condition = run.scalar(item.condition)
         known = value_of(self.g, condition)
+        if known is None and self.routines.asserted(condition, str(run.value(item.message)), item):
+            return
         if known or (known is None and (self.building or run.guarded)) or (known is not None and run.guarded):
             return
         message = run.value(item.message)

@@ -8,12 +8,12 @@ happened, what follows only counts where it has not (specification 3.6, section 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import add, binary, choose, const, logical_and, logical_not, logical_or, value_of
+from pliant.expr.build import add, binary, choose, const, logical_and, logical_not, logical_or, mul, value_of
 from pliant.frontend.flat.expressions import (
     FlatArray,
     FlatField,
@@ -40,6 +40,7 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.loops import run_as_loop
 from pliant.frontend.scalar.values import Arr, Rec, Value
 from pliant.ir import Check, Op
 
@@ -85,6 +86,20 @@ class BodyRunner:
 
     def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """What must hold while simulating: a loop has ended within the turns that were written out."""
+        raise NotImplementedError
+
+    makes_loops = False  # loops may stay loops
+
+    def symbol(self) -> int:
+        """Number of an argument that no function has."""
+        raise NotImplementedError
+
+    def inside_loop(self) -> AbstractContextManager[None]:
+        """Around the body of a loop that stays one."""
+        raise NotImplementedError
+
+    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+        """What must hold behind such a loop."""
         raise NotImplementedError
 
     # --------------------------------------------------------------------------------------------------- running
@@ -174,7 +189,7 @@ class BodyRunner:
         saved = run.points[loop.iterator]
 
         def goes_on(turn: int) -> int:
-            value = add(g, first, const(g, turn * step))
+            value = add(g, first, mul(g, turn, const(g, step)))
             run.points[loop.iterator] = value
             return binary(g, Op.LE, value, last) if step > 0 else binary(g, Op.LE, last, value)
 
@@ -201,8 +216,10 @@ class BodyRunner:
         self.broken = before
 
     def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
-        """How often a loop runs is known while simulating: a limited number of turns, each where it goes on."""
+        """How often it runs is known while simulating: a loop of the generated code, or a limited number of turns."""
         run = self.run
+        if self.makes_loops and run_as_loop(self, goes_on, body, item):
+            return
         turns = max(LEAST_TURNS, min(OPEN_TURNS, MOST_TURNS // run.turns))
         run.turns *= turns
         try:
@@ -215,7 +232,7 @@ class BodyRunner:
     ) -> None:
         g = self.g
         for turn in range(turns):
-            condition = goes_on(turn)
+            condition = goes_on(const(g, turn))
             if value_of(g, logical_and(g, condition, self.live)) == 0.0:
                 return
             self.broken = logical_or(g, self.broken, logical_and(g, self.live, logical_not(g, condition)))
@@ -233,7 +250,7 @@ class BodyRunner:
                 return
             finally:
                 self.path = path
-        ended = logical_not(g, logical_and(g, goes_on(turns), logical_and(g, self.path, self.live)))
+        ended = logical_not(g, logical_and(g, goes_on(const(g, turns)), logical_and(g, self.path, self.live)))
         self.ended(ended, item, turns)
 
     def _choose(self, item: FlatIf) -> None:

@@ -89,6 +89,15 @@ def _string_error() -> ModelError:
     return ModelError("a string is used where a number is needed", hint="use a number or an enumeration instead")
 
 
+def numbers(value: Value) -> list[int]:
+    """All scalar elements that are numbers, in the order of ``like``."""
+    if isinstance(value, Arr):
+        return [e for element in value.flat for e in numbers(element)]
+    if isinstance(value, Rec):
+        return [e for field in value.fields for e in numbers(field)]
+    return [value] if isinstance(value, int) else []
+
+
 def like(value: Value, new: Iterator[int]) -> Value:
     """A value of the same form with other scalars."""
     if isinstance(value, int):

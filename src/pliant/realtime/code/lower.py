@@ -14,7 +14,7 @@ from typing import Any
 from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Statement, build_program
 from pliant.errors import NotSupportedError
-from pliant.expr.build import add, div, mul, operands, rebuild, sub, value_of, var
+from pliant.expr.build import add, div, mul, operands, reachable, rebuild, sub, value_of, var
 from pliant.expr.walk import memoised
 from pliant.ir import PLAIN, Op, SortedSystem
 from pliant.realtime.code.algebra import Algebra, Factors
@@ -32,6 +32,14 @@ def check_supported(s: SortedSystem) -> None:
             f"{s.system.name} cannot become a real-time step: {one.what}" + (f"  {one.span}" if one.span else ""),
             hint="use other constructs: when, sample, pre and reinit can become part of a step",
         )
+    nodes = s.system.graph.nodes
+    for i in reachable(s.system.graph, [one.residual for one in s.equations]):
+        if nodes[i][0] == Op.ROUTINE:
+            raise NotSupportedError(
+                f"{s.system.name} cannot become a real-time step: `{nodes[i][1].name}` is a function that is called, "
+                "because its body is large or has loops whose ends depend on variables",
+                hint="replace it by shorter functions, or by a table",
+            )
     for one_set in s.sets:
         names = ", ".join(s.system.variables[v].name for v in one_set.candidates[0])
         raise NotSupportedError(
