@@ -13,6 +13,7 @@ from support_fmus import CS, fmu
 from test_cosim_trust import CONTROLLER, PLANT, WHOLE
 
 import pliant
+from pliant.cosim.fmu_part import FmuPart
 
 
 @cache
@@ -95,3 +96,41 @@ def test_early_returns_shorten_macro_steps(scheme: str, step: Any) -> None:
     assert run.macro.why.count("early") == 3
     if step == "auto":
         assert run["sum.z"][-1] == pytest.approx(3 * 0.5 + 0.08, abs=2e-3)
+
+
+def saws(**arguments: Any) -> pliant.CouplingResult:
+    """Two sawtooths that fall at 1, 2, 3 and at 1/0.7, 2/0.7, and the sum of both."""
+    coupling = pliant.Coupling()
+    for name in ("one", "two"):
+        coupling.add(name, pliant.load(fmu("sawtooth", "3.0"), kind=CS))
+        coupling.add(f"sum_{name}", text_model(FOLLOWER))
+        coupling.connect(f"{name}.x", f"sum_{name}.x")
+    return coupling.simulate(stop=3.4, inputs={"one.u": 1.0, "two.u": 0.7}, **arguments)
+
+
+@pytest.mark.parametrize("scheme", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize("step", [0.3, 0.9, "auto"])
+def test_of_several_early_returns_the_first_decides(scheme: str, step: Any) -> None:
+    """Those that have come further go back."""
+    run = saws(step=step, scheme=scheme)
+    for name, falls in (("one", (1.0, 2.0, 3.0)), ("two", (1 / 0.7, 2 / 0.7))):
+        for fall in falls:
+            k = int(np.flatnonzero(run.time < fall + 1e-6)[-1])
+            assert run.time[k] == pytest.approx(fall, abs=1e-6)
+            assert run[f"{name}.x"][k] == pytest.approx(0.0, abs=1e-6)
+    assert run.macro.why.count("early") == 5
+    assert not run.warnings
+    assert run["one.falls"][-1] == 3
+    assert run["two.falls"][-1] == 2
+    if step == 0.3:  # linear extrapolation is exact but for the steps that follow a fall
+        assert run["sum_one.z"][-1] == pytest.approx(3 * 0.5 + 0.08, abs=0.3)
+
+
+def test_parts_that_cannot_go_back_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them can be followed by the others; the next one continues over its events."""
+    monkeypatch.setattr(FmuPart, "can_restore", property(lambda self: False))
+    with pytest.warns(UserWarning, match=r"part 'two' returned early 2 times"):
+        run = saws(step=0.3)
+    assert run.macro.why.count("early") == 3
+    assert run["two.falls"][-1] == 2
+    assert "two" in run.warnings[0]

@@ -49,6 +49,8 @@ class Even:
             raise
         off, worst = self.errors.worst(t, found)
         self.errors.see(found)
+        if m.jumped:
+            m.forget()
         m.keep(reached, found)
         self.number += reached >= target
         name = self.errors.names[worst] if off > 0.0 else ""

@@ -78,6 +78,7 @@ class FmuPart(ModelPart):
         self.unwanted: list[int] = []  # slots
         self.substep: float | None = None  # length of its own steps, of which several make a macro step
         self.yields = False  # may the master be told that a step ended early?
+        self.continued = 0  # steps that ended early, and were continued
         self._taken: list[tuple[float, float]] = []  # time and length of steps
         self._cache: dict[str, Vector] = {}
         self.trials = InputTrials(self)
@@ -89,7 +90,7 @@ class FmuPart(ModelPart):
         given: FmuModel = self.given  # type: ignore[assignment]
         self.fmu = self.numeric = given.shaped_for(settings.parameters)
         self.degree, self.follows, self.substep = settings.degree, self._follows(), None
-        self.yields = False
+        self.yields, self.continued = False, 0
         self.request = check_request(
             self.fmu,
             start=settings.start,
@@ -156,8 +157,10 @@ class FmuPart(ModelPart):
             end = self._next_end(t_next)
             if not self._advance(end):
                 return False
-            if self.yields and self.at.pending and begin < self.at.t < t_next:
-                return True  # the others follow to where it stands
+            if self.at.pending and begin < self.at.t < t_next:
+                if self.yields:
+                    return True  # the others follow to where it stands
+                self.continued += self.at.t < end
             if self.at.t >= t_next - 1e-12 * max(abs(t_next), t_next - self.at.base):
                 self.at.t = t_next
                 return True

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.cosim.adaptive import Adaptive
+from pliant.cosim.early import EarlyReturns, stays
 from pliant.cosim.even import Even
 from pliant.cosim.graph import PartGraph
 from pliant.cosim.growth import Growth
@@ -39,6 +40,8 @@ from pliant.errors import PliantError, SimulationInterrupted, SimulationTimeout,
 from pliant.solve.progress import Progress, Reporter
 
 CLOSE = 0.02  # of the step before: samples nearer than this to each other make no slope
+JUMP = 1e-6  # relative change of a signal at a point from which on it jumps there
+MOST_SHORTER = 5  # times that a step of Gauss-Seidel is made again because a part ended early
 MOST_ROUNDS = 10  # of what happens at one communication point, for each part
 
 
@@ -76,7 +79,7 @@ class Master:
             self.jumping[p][list(known)] = True
         #: parts with discrete outputs that others hold: macro steps end at their time events
         self.publishing = sorted({w.source_part for w in self.wires if self.held[w.target_part][w.input]})
-        self.yielding = self._yielding()
+        self.early = EarlyReturns(self.parts, self.order, run.scheme)
         self.times: deque[float] = deque(maxlen=3)  # newest first
         self.samples: deque[list[Vector]] = deque(maxlen=3)  # of the inputs of each part
         self.ends: list[Vector] = []  # where the present polynomials end
@@ -85,6 +88,7 @@ class Master:
         self.interpolated: list[int] = []  # connections in it that were (Gauss-Seidel)
         self.lost = False  # shall samples be forgotten?
         self.happened = False  # did something take place at the last point?
+        self.jumped = False  # ... that made an extrapolated signal jump?
         self.near = NEAR * run.step  # knots of tables nearer than this to each other are one
         self.t = run.start
         self.done = 0  # macro steps
@@ -103,15 +107,6 @@ class Master:
         for p, part in enumerate(self.parts):
             if hasattr(part, "in_loops"):
                 part.in_loops([wire.input for wire in looped if wire.target_part == p])
-
-    def _yielding(self) -> int | None:
-        """The part whose early returns shorten macro steps: the one that steps first can be followed by the others."""
-        early = [p for p in self.order if getattr(self.parts[p], "may_return_early", False)]
-        equal = any(getattr(part, "equal_steps", False) for part in self.parts)
-        if not early or equal or (self.run.scheme == "gauss-seidel" and early[0] != self.order[0]):
-            return None
-        self.parts[early[0]].yields = True  # type: ignore[attr-defined]
-        return early[0]
 
     def _held(self, chosen: Sequence[Sequence[str]]) -> list[NDArray[np.bool_]]:
         """Connected inputs that change at events only, be it through parts that pass on what others hold."""
@@ -161,7 +156,7 @@ class Master:
 
     def _warn(self) -> None:
         """What was solved less well than it should be, because of what parts cannot do."""
-        self.told = untried_loops(self.solver)
+        self.told = untried_loops(self.solver) + self.early.unheard()
         for text in self.told:
             warnings.warn(text, stacklevel=6)
 
@@ -255,8 +250,8 @@ class Master:
 
     def point(self, t: float) -> list[Vector]:
         """Inputs that fit the outputs at t. What happens there sees them; sources that wait come first."""
-        self.happened = False
-        found = self.solver.solve(self._guess(t), t)
+        self.happened = self.jumped = False
+        found = first = self.solver.solve(self._guess(t), t)
         seen = self._before(t)
         for _ in range(MOST_ROUNDS * len(self.parts)):
             waiting = [p for p, part in enumerate(self.parts) if self._waits(part, seen[p], found[p], p)]
@@ -271,6 +266,11 @@ class Master:
                 raise PartFailed(p, error) from error
             seen[p] = found[p]
             found = self.solver.solve(found, t)
+        if self.happened:
+            self.jumped = any(
+                bool(_jumps(one, two)[connected & ~held].any())
+                for one, two, connected, held in zip(first, found, self.connected, self.held, strict=True)
+            )
         return found
 
     def _waits(self, part: Part, seen: Vector, now: Vector, p: int) -> bool:
@@ -330,39 +330,57 @@ class Master:
 
     def macro_step(self, stepping: Stepping, t: float, t_next: float) -> bool:
         """All parts go from t to t_next, or to ``reached`` before; False if one has ended."""
-        ends = self.ends
         self.reached, self.interpolated = t_next, []
         if self.run.scheme == "jacobi":
             pieces = [self._extrapolated(p, t, t_next) for p in range(len(self.parts))]
             jobs: list[Job] = [self._job(p, t, t_next, c) for p, c in enumerate(pieces)]
-            first = self.yielding
             going = True
-            if first is not None:  # it may end early, and the others follow
-                going = stepping.one(first, jobs[first])
-                self.reached = min(t_next, float(self.parts[first].stands_at))  # type: ignore[attr-defined]
+            if self.early.parts:  # they may end early, and the others follow
+                going, self.reached = self.early.all(
+                    stepping, t_next, self.near, lambda p, end: self._job(p, t, end, pieces[p])
+                )
                 if self.reached < t_next:
                     jobs = [self._job(p, t, self.reached, c) for p, c in enumerate(pieces)]
-                jobs[first] = lambda _: True
+                for p in self.early.parts:
+                    jobs[p] = stays
             going = stepping.all(jobs) and going
             self.ends = [at(c, self.reached - t) for c in pieces]
             self.pieces = pieces
             return going
+        saved, ending = self.early.save_for_sequence(), -1
+        for attempt in itertools.count():
+            going, early = self._sequence(stepping, t, t_next, ending, attempt < MOST_SHORTER)
+            if early is None or not going:
+                return going
+            ending, t_next = early
+            self.early.put_back(saved)
+        return True
+
+    def _sequence(
+        self, stepping: Stepping, t: float, t_next: float, ending: int, yields: bool
+    ) -> tuple[bool, tuple[int, float] | None]:
+        """All parts one after the other. A part behind others that ends early, and where it does, is given back; it is
+        ``ending`` then, and may go a trifle further, so that it meets its event again."""
         ready: dict[int, Vector] = {}
-        new_ends = list(ends)
+        new_ends, self.interpolated, self.reached = list(self.ends), [], t_next
         for p in self.order:
             self.interpolated += [
                 k for k, wire in enumerate(self.wires) if wire.target_part == p and wire.source_part in ready
             ]
             c = self._extrapolated(p, t, t_next, ready)
-            if not stepping.one(p, self._job(p, t, t_next, c)):
-                return False
-            if p == self.yielding:
-                self.reached = t_next = min(t_next, float(self.parts[p].stands_at))  # type: ignore[attr-defined]
+            with self.early.asked(p, yields):
+                if not stepping.one(p, self._job(p, t, t_next + (self.near if p == ending else 0.0), c)):
+                    return False, None
+            if p in self.early.parts:
+                stands = float(self.parts[p].stands_at)  # type: ignore[attr-defined]
+                if stands < t_next - self.near and ready:
+                    return True, (p, stands)
+                self.reached = t_next = t_next if ready else min(t_next, stands)
             new_ends[p] = at(c, t_next - t)
             self.pieces[p] = c
             ready[p] = self.parts[p].outputs(new_ends[p])
         self.ends = new_ends
-        return True
+        return True, None
 
     def _extrapolated(self, p: int, t: float, t_next: float, ready: Mapping[int, Vector] | None = None) -> Matrix:
         """Polynomials about t for the connected inputs of a part."""
@@ -403,6 +421,11 @@ class Master:
             return True
 
         return job
+
+
+def _jumps(before: Vector, after: Vector) -> NDArray[np.bool_]:
+    """Which values differ by more than what a solution leaves over."""
+    return np.asarray(np.abs(after - before) > JUMP * (np.abs(before) + np.abs(after)))
 
 
 def _path(part: Part, port: object) -> str:
