@@ -52,6 +52,28 @@ equation
   end when;
 end Events;
 """,
+    "rates": """
+model Rates
+  input Real u(start = 0);
+  parameter Real k = 2;
+  Real x(start = 0, fixed = true), y(start = 1, fixed = true);
+  discrete Real a(start = 0, fixed = true), b(start = 0, fixed = true), c(start = 0, fixed = true);
+  Boolean high(start = false, fixed = true);
+equation
+  der(x) = a - x + u;
+  der(y) = -30*(y - b) + c;
+  when sample(0, 0.04) then
+    a = k*(b - x) + pre(a)/2;
+  end when;
+  when sample(0.02, 0.2) then
+    b = pre(b) + 0.1*(1 - y) - 0.01*pre(a);
+  end when;
+  when {high, y > 2} then
+    c = pre(c) + 1;
+  end when;
+  high = x > 0.5;
+end Rates;
+""",
     "loop": """
 model Loop
   Real x(start = 1, fixed = true), a(start = 0.5), b(start = 0.5);
@@ -69,7 +91,7 @@ OPTIONS: dict[str, dict[str, object]] = {
     "plain": {"monitor": "off"},
 }
 PAIRS = [("linear", "double"), ("linear", "float"), ("events", "fallback"), ("events", "float"), ("loop", "double")]
-PAIRS += [("loop", "plain"), ("events", "order2")]
+PAIRS += [("loop", "plain"), ("events", "order2"), ("rates", "float"), ("rates", "fallback")]
 
 
 @cache

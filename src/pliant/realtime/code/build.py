@@ -16,6 +16,7 @@ from pliant.ir import Kind, Op, SortedSystem
 from pliant.realtime.code.events import Instant, discrete_part, steps_to_tick
 from pliant.realtime.code.first import StartPart
 from pliant.realtime.code.lower import Lowering, ModelPass
+from pliant.realtime.code.rates import rates_of
 from pliant.realtime.code.sample import sample_loop_rows
 from pliant.realtime.code.tables import Tables
 from pliant.realtime.code.types import StartValues, StepperOptions, StepPlan, StepSystem
@@ -248,6 +249,7 @@ class StepBuilder:
                 for one in rests(w.s, p)
                 if level(w.s, one, self.values) is not None
             ],
+            rates_of(self.g, w.s.events, discrete, w.out, self.tau) if discrete else (),
         )
 
     def _wide(self) -> Wide | None:

@@ -49,6 +49,7 @@ def header_text(text: StepText, fields: Sequence[Field]) -> str:
         more += f"void {n}_step_full_jump({jump});\n"
         more += f"unsigned {n}_step_guarded({step}); /* not 0: step_full was taken, and why */\n"
         more += f"unsigned {n}_step_guarded_jump({jump});\n"
+    more += text.rates.declared() if text.rates else ""
     title = c_comment(text.w.s.system.name)
     return f"""/* {title}: one step of {plan.tau!r} s in fixed time, written by pliant, yours without conditions.
  *

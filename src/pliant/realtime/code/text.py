@@ -55,6 +55,7 @@ from pliant.realtime.code.places import (
     StepLayout,
     X,
 )
+from pliant.realtime.code.rates import RatesText
 from pliant.realtime.code.types import StepCode, StepPlan, StepSystem
 from pliant.realtime.code.write import StepContext, StepWriter, helpers, table_functions, wide_scalar
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW
@@ -95,6 +96,7 @@ class StepText:
         self.layout = layout(self.name, plan.options.precision, names)
         self.c = StepContext(self.w.g, self.variables, self.layout, wide=plan.wide)
         self.monitor = MonitorText(plan, self.c) if plan.options.monitor else None
+        self.rates = RatesText(self, plan.rates) if plan.rates else None
         self.stack = 0
         self.constant_bytes = 0
         self.bytes = BYTES[plan.options.precision]
@@ -139,7 +141,8 @@ class StepText:
         """The same where no step is taken."""
         return {name: value for name, value in self.scalars(0).items() if name != HALF_TIME.name}
 
-    def _writer(self, name: str, targets: Sequence[Target], more: Sequence[Argument], exported: bool) -> StepWriter:
+    def writer(self, name: str, targets: Sequence[Target], more: Sequence[Argument], exported: bool) -> StepWriter:
+        """A function of the instance and the inputs."""
         arguments = [INSTANCE, GIVEN_INPUTS, *more]
         plan = FunctionPlan(self.w.shared, self.plan.statements, [targets])
         return StepWriter(self.c, name, plan, arguments, part=self.plan.options.part, exported=exported)
@@ -171,8 +174,27 @@ class StepText:
         out += f"    {at(STEP.at())}++;\n"
         if plan.discrete:
             out += "".join(f"    {at(COUNTERS.at(k))}--;\n" for k in range(len(plan.discrete.periods)))
+        if plan.discrete and not self._is_cut(system):
             out += plan.options.event_rounds * f"    discrete_update({self.layout.passed('m', 'after')});\n"
         return out
+
+    def _is_cut(self, system: StepSystem) -> bool:
+        """Is the step made of functions by rates?"""
+        return self.rates is not None and system.tag == "step"
+
+    def _step_name(self, system: StepSystem) -> str:
+        """Of the function that makes the step, events apart where it is cut by rates."""
+        if self.rates is not None and self._is_cut(system):
+            return self.rates.step_name
+        return f"{self.name}_{system.tag}_jump"
+
+    def _whole(self, system: StepSystem) -> str:
+        """The step in one call, where its function is another one."""
+        return self.rates.whole() + "\n" if self.rates is not None and self._is_cut(system) else ""
+
+    def count_stack(self, values: int) -> None:
+        """A function has so many values on the stack."""
+        self.stack = max(self.stack, values * self.bytes)
 
     def _rests(self) -> str:
         """Where states with a level lie after the step: on it, if they crossed it and rest."""
@@ -205,10 +227,10 @@ class StepText:
             if system.tag == "step":
                 pivots = system.factors[0].pivot
                 targets += [(PIVOT.at(k), pivots[p]) for k, p in enumerate(self.monitor.pivots)]
-        writer = self._writer(f"{self.name}_{system.tag}_jump", targets, [GIVEN_AFTER], True)
+        writer = self.writer(self._step_name(system), targets, [GIVEN_AFTER], True)
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
         written = writer.write(self.scalars(ahead), arrays, self._after(system), self._before(system))
-        return written + "\n" + self._plain_step(system.tag)
+        return written + "\n" + self._whole(system) + self._plain_step(system.tag)
 
     def _table_step(self, system: StepSystem, arrays: dict[str, int], ahead: int) -> str:
         """Matrix and right sides written out, factorisation and solution by tables."""
@@ -229,7 +251,7 @@ class StepText:
             targets += [(RIGHT.at(i), e) for i, e in enumerate(system.rights[0])]
         own = [wide_scalar(name) for name in scalars]
         own += [Argument(name) for name in arrays if name != CHANGE.name]
-        writer = self._writer(f"{tag}_evaluate", targets + memory, own, False)
+        writer = self.writer(f"{tag}_evaluate", targets + memory, own, False)
         layout, at = self.layout, self.layout.place
         names = layout.passed("m", "u", *(one.name for one in own))
         out = [tables.text(layout), writer.write({}, {})]
@@ -256,8 +278,9 @@ class StepText:
             stack += 3 * n
         self.stack = max(self.stack, stack * self.bytes)
         given = layout.declared([INSTANCE, GIVEN_INPUTS, GIVEN_AFTER])
-        head = f"void {self.name}_{tag}_jump({given}) {{\n    (void)after;\n"
-        return "\n".join([*out, f"{head}{self._before(system)}{body}{self._after(system)}}}\n", self._plain_step(tag)])
+        head = f"void {self._step_name(system)}({given}) {{\n    (void)after;\n"
+        written = f"{head}{self._before(system)}{body}{self._after(system)}}}\n"
+        return "\n".join([*out, written, self._whole(system) + self._plain_step(tag)])
 
     def _solved(self, tag: str, k: int, dx: Array) -> str:
         """The call that solves system k."""
@@ -277,7 +300,7 @@ class StepText:
         own = [wide_scalar(name) for name in scalars]
         own += [Argument(name) for name in arrays if name in (NEW_TEARS.name, NEW_RELATIONS.name)]
         own += [Argument(one.name) for one in (HALF, HALF_TEARS)]
-        writer = self._writer(f"{tag}_half", targets, own, False)
+        writer = self.writer(f"{tag}_half", targets, own, False)
         names = layout.passed("m", "u", *(one.name for one in own))
         two = layout.literal(2.0)
         body = f"    {layout.type(ValueKind.REAL)} d1[{n}], d2[{n}], xh[{n}], zn[{max(len(system.last), 1)}];\n"
@@ -295,7 +318,7 @@ class StepText:
         at = self.layout.place
         targets: list[Target] = [(NEW_MEMORIES.at(k), e) for k, e in enumerate(part.memories)]
         targets += [(NEW_X.at(k), e) for k, (_, e) in enumerate(part.resets)]
-        writer = self._writer(name, targets, [], False)
+        writer = self.writer(name, targets, [], False)
         writer.attribute = f"{attribute} " if attribute else ""
         arrays = {NEW_MEMORIES.name: len(part.memories), NEW_X.name: len(part.resets)}
         arrays = {name: size for name, size in arrays.items() if size}
@@ -397,6 +420,7 @@ class StepText:
                 Field(_right(k), self.n, "right side"),
                 Field(_inverse(k), self.n, "reciprocal pivots"),
             ]
+        out += self.rates.fields() if self.rates else []
         out += self.monitor.fields() if self.monitor else []
         if plan.options.order == 2 and self.u_members:
             out.append(Field(LAST_INPUTS, None, "from the last end of a step on"))
@@ -421,6 +445,7 @@ class StepText:
         functions = [self.monitor.look()] if self.monitor else []
         functions += [self.discrete("discrete_update", plan.discrete)] if plan.discrete else []
         functions += [self._step(one) for one in plan.systems] + [self._outputs()]
+        functions += [self.rates.functions()] if self.rates else []
         if self.monitor:
             functions.append(self.monitor.text())
             self.constant_bytes += self.monitor.constant_bytes
@@ -462,6 +487,7 @@ class StepText:
             plan.systems[0].elimination,
             full,
             offsets,
+            plan.rates,
         )
 
 

@@ -12,6 +12,7 @@ from pliant.realtime.code.events import DiscretePart
 from pliant.realtime.code.first import StartPart
 from pliant.realtime.code.lower import Lowering
 from pliant.realtime.code.operations import Operations
+from pliant.realtime.code.rates import Rate
 from pliant.realtime.code.tables import Tables
 from pliant.realtime.code.wide import Wide
 from pliant.realtime.sparsing.elimination import Elimination, Entry
@@ -100,6 +101,7 @@ class StepCode:
     elimination: Elimination
     full: Elimination | None = None
     offsets: Mapping[str, int] = field(default_factory=dict)  # bytes: where members of the instance begin
+    rates: tuple[Rate, ...] = ()  # for which there are functions of their own, the fastest first
 
     @property
     def n_x(self) -> int:
@@ -156,3 +158,4 @@ class StepPlan:
     half_clock: int = -1
     input_before: dict[int, int] = field(default_factory=dict)  # order 2: input -> variable of its last value
     levels: list[tuple[int, int]] = field(default_factory=list)  # (place in x, level where it may come to rest)
+    rates: tuple[Rate, ...] = ()  # of the clocks, where the step can be cut by them

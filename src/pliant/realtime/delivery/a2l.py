@@ -1,6 +1,7 @@
 """The step for measurement and calibration tools: a description in ASAP2 (ASAM MCD-2 MC, version 1.7.1).
 
     MEASUREMENT     states, discrete variables, the counter of steps in X_instance; inputs in X_in, outputs in X_out
+    GROUP           ... of each kind, and of what each clock computes
     CHARACTERISTIC  default parameters in X_calibration, which X_init and X_set_parameters use
 
 Symbols with offsets stand for addresses until ``pliant a2l`` (target/addresses.py) takes these from an ELF file.
@@ -67,6 +68,9 @@ def a2l_text(code: StepCode, known: Known) -> str:
     for title, rows in named.items():
         if rows:
             text.group(title, "CHARACTERISTIC" if title == "parameters" else "MEASUREMENT", rows)
+    for rate in code.rates:
+        own = [code.memories[k] for k in rate.members]
+        text.group(f"rate_{rate.name}", "MEASUREMENT", [one for one in named["discrete_variables"] if one.name in own])
     body = "\n".join(f"    {line}" for line in text.lines)
     return f"""ASAP2_VERSION 1 71
 /begin PROJECT {n} {quoted(f"{code.name}: a step of {code.tau!r} s, written by pliant")}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pliant.codegen.names import member_names
+from pliant.realtime.code.rates import rate_name
 
 if TYPE_CHECKING:
     from pliant.realtime.code.make import StepCode
@@ -141,7 +142,35 @@ def _events(code: StepCode) -> str:
 {"round" if rounds == 1 else "rounds"} of events, and cost the same whether something happens or not. They are part of
 the instance: save and restore keep them{", and a step that falls back makes its events once" * code.options.fallback}.
 
-{listed}"""
+{listed}{_rates(code)}"""
+
+
+def _rates(code: StepCode) -> str:
+    """Functions for a scheduler, where the step can be cut by rates."""
+    if not code.rates:
+        return ""
+    n, base = code.name, rate_name(code.tau)
+    calls = "".join(
+        f"if ({n}_due(&model) & {n.upper()}_DUE_{rate.name}) {n}_tick_{rate.name}(&model, &u);\n"
+        for rate in reversed(code.rates)
+    )
+    rows = []
+    for rate in code.rates:
+        names = [f"`{code.memories[k]}`" for k in rate.members if not code.memories[k].startswith("$")]
+        more = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
+        rows.append([f"`{n}_tick_{rate.name}`", str(rate.period), ", ".join(names[:MOST_ROWS]) + more])
+    return f"""The same step cut by rates, for a scheduler; together these calls are `{n}_step`, bit for bit:
+
+```c
+{n}_step_{base}(&model, &u, &u);   /* the plant, to the end of the step */
+{calls}{n}_step_end(&model, &u);   /* new values of all clocks; events that no clock drives */
+```
+
+{table(["function", "steps between calls", "computes"], rows)}
+Order: the step, then the ticks that `{n}_due` names, in any order (each reads the values before the instant), then the
+end. The third argument of the step and the last ones of the others are the inputs from the end of the step on.
+`{n}_step_end` returns the bits of ticks that were due and not called; their variables stay as they are.
+"""
 
 
 def _timing(plan: Plan) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.codegen.c_text import wrapped
+from pliant.realtime.code.rates import rate_name
 
 if TYPE_CHECKING:
     from pliant.realtime.code.make import StepCode
@@ -49,6 +50,7 @@ def data_text(code: StepCode, stored: Recorded, parameters: Iterable[float]) -> 
         f"#define N_D {len(code.memories)}\n#define N_JUMPS {len(jumps)}\n"
         f"#define OTHER_STEPS {other.n_steps if other else 0} /* of the run from another start */\n"
         f"#define MONITOR {int(code.options.monitor)}\n#define FALLBACK {int(code.options.fallback)}\n"
+        f"#define RATES {len(code.rates)}\n"
         f"#define INSTANCE_BYTES {code.memory['instance']}\n"
         f"#define TOLERANCE {stored.tolerance!r} /* largest deviation, in units of x_scale */\n"
         f"#define OUTPUT_TOLERANCE {stored.y_tolerance!r} /* in units of y_scale */\n\n#include <math.h>\n\n"
@@ -223,6 +225,21 @@ static void test_save(void) {
           "a restored instance continues bit for bit like the saved one");
 }
 
+#if RATES
+static void test_rates(void) {
+    int same = 1;
+    unsigned missed = 0;
+    start(&model);
+    start(&other);
+    for (long k = 0; k < N_STEPS; k++) {
+        const @N@_inputs u = inputs_of(k), after = inputs_after(k);
+        @N@_step_jump(&model, &u, &after);
+@RATES@        same &= @SAME@ && @SAMED@;
+    }
+    check(same && !missed, "the step cut by rates is the step, bit for bit");
+}
+#endif
+
 #if MONITOR
 static void test_monitor(void) {
     @N@_flags flags;
@@ -271,6 +288,9 @@ int main(void) {
     test_other_start();
 #endif
     test_save();
+#if RATES
+    test_rates();
+#endif
 #if MONITOR
     test_monitor();
 #endif
@@ -320,6 +340,18 @@ def step_call(code: StepCode) -> str:
             f"        if ({n}_monitor(&{n}_instance, &flags)) {{ /* log flags, or go to a safe state */\n        }}\n"
         )
     return out
+
+
+def rate_calls(code: StepCode, instance: str = "other") -> str:
+    """The step of an instance by the functions of its rates, slow ones first."""
+    if not code.rates:
+        return ""
+    n = code.name
+    out = f"        {n}_step_{rate_name(code.tau)}(&{instance}, &u, &after);\n"
+    for rate in reversed(code.rates):
+        due = f"{n}_due(&{instance}) & {n.upper()}_DUE_{rate.name}"
+        out += f"        if ({due}) {n}_tick_{rate.name}(&{instance}, &after);\n"
+    return out + f"        missed |= {n}_step_end(&{instance}, &after);\n"
 
 
 MAKEFILE = """# make, make test, make clean; CC and CFLAGS as usual

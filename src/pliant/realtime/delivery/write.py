@@ -33,6 +33,7 @@ from pliant.realtime.delivery.text import (
     data_text,
     filled,
     numbers,
+    rate_calls,
     step_call,
 )
 from pliant.realtime.scenario import Scenario
@@ -173,6 +174,8 @@ def _words(code: StepCode) -> dict[str, str]:
         "DISCRETE": "m->d" if code.memories else "m->x" if code.n_x else "((void)m, NULL)",
         "X": "model.x" if code.n_x else "NULL",
         "SAME": _same(code),
+        "SAMED": "memcmp(model.d, other.d, sizeof model.d) == 0" if code.memories else "1",
+        "RATES": rate_calls(code),
         "SEES": _sees(code),
         "STEP": step_call(code),
         "FORMAT": _format((code.y_names or code.x_names or ("number of steps",))[0]),
