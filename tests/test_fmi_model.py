@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from support_fmi_left import nothing_left
 from support_fmus import CS, GOOD, ME, fmu, members, pack
@@ -277,6 +278,49 @@ def test_jacobians_linearisation_and_steady_state() -> None:
         assert model.steady_state(start_values={"x0": 0.1})["x0"] == pytest.approx(0.0, abs=1e-9)
     with loaded("filter", "3.0") as model:
         assert model.linearize().B[0, 0] == pytest.approx(2.0)
+
+
+def test_a_jacobian_without_entries() -> None:
+    with loaded("types", "3.0") as model:
+        lin = model.linearize()
+        assert (lin.A.tolist(), lin.B[0, lin.inputs.index("float64_in")]) == ([[0.0]], 1.0)
+        assert model.steady_state({"float64_in": 0.0})["x"] == 0.0
+
+
+def test_enumerations_whose_values_have_gaps() -> None:
+    with loaded("types", "3.0") as model:
+        for value in ("high", 5):
+            assert model.simulate(inputs={"enumeration_in": value})["enumeration_out"][-1] == 5.0
+        with pytest.raises(pliant.ArgumentError, match="cannot be 3"):
+            model.simulate(inputs={"enumeration_in": 3})
+        with pytest.raises(pliant.ArgumentError, match="no value of its enumeration") as caught:
+            model.simulate(inputs={"enumeration_in": ([0.0, 0.5], ["low", "hihg"])})
+        assert "high" in caught.value.hint
+
+
+def test_cases_with_texts_literals_and_arrays(tmp_path: Path) -> None:
+    texts = [
+        {"parameters": {"string_parameter": "a b"}},
+        {"parameters": {"string_parameter": "c", "boolean_parameter": 0}},
+    ]
+    with loaded("types", "3.0") as model:
+        study = model.simulate_many(texts, keep="final", progress=False)
+        assert study.table()["string_parameter"].tolist() == ["a b", "c"]
+        assert study.report(tmp_path / "s.html").is_file()
+        frame = pd.DataFrame({"enumeration_in": ["high", "low"]})
+        found = model.simulate_many(frame, keep="final", progress=False)
+        assert [one["enumeration_out"] for one in found] == [5.0, 1.0]
+    with loaded("arrays", "3.0") as model:
+        cases = [
+            {"parameters": {"a": [[1.0] * 3] * 2}, "start_values": {"x": np.ones((2, 3))}},
+            {"parameters": {"rows": 1, "columns": 2, "a": [[1.0, 2.0]]}},
+        ]
+        study = model.simulate_many(cases, stop=1.0, keep="final", progress=False)
+        assert study[0]["x[2,3]"] == pytest.approx(math.exp(-1.0), rel=1e-4)
+        assert study[1]["x[1,2]"] == pytest.approx(2.0 * math.exp(-2.0), rel=1e-4)
+        assert study.table()["a[1,2]"].tolist() == [1.0, 2.0]
+        with pytest.raises(pliant.ArgumentError, match=r"case 0: parameters\['a'\] is an array"):
+            model.simulate_many([{"parameters": {"a": [1.0]}}], stop=1.0)
 
 
 def test_explain_measures_where_the_steps_are_taken() -> None:

@@ -10,6 +10,8 @@
 #define LU_ROOM 4.0 /* for fill by pivoting, of what is predicted: factors must not grow later */
 #define LOOSEST 0.1
 #define FINEST  1e-13
+#define STEPS_OF_DELAY 10.0   /* least number of steps within the shortest delay */
+#define STEPS_OF_RUN   5000.0 /* ... where that does not take more than these */
 
 static const pl_real none[1] = {0.0};
 
@@ -315,6 +317,15 @@ static int no_start(pl_exported_instance *c, pl_status status) {
                            words);
 }
 
+/* What is delayed is known at the ends of steps only. */
+static void bound_steps(pl_exported_instance *c) {
+    pl_real span = c->now.has_stop ? c->now.stop - c->now.start : 0.0;
+    if (!c->table->shortest_delay || !c->sim->run) return;
+    pl_real shortest = c->table->shortest_delay(c->sim->problem.self);
+    c->sim->run->opt.method_options.h_max =
+        shortest > 0.0 ? fmax(shortest / STEPS_OF_DELAY, span / STEPS_OF_RUN) : 0.0;
+}
+
 int pl_exported_solve(pl_exported_instance *c) {
     if (c->now.solved) return PL_FINE;
     c->fresh = 0;
@@ -332,6 +343,7 @@ int pl_exported_solve(pl_exported_instance *c) {
     if (status != PL_OK) return no_start(c, status);
     if (c->n_x > 0) memcpy(c->x, c->sim->x, (size_t)c->n_x * sizeof(pl_real));
     if (c->n_p > 0) memcpy(c->p, c->sim->p, (size_t)c->n_p * sizeof(pl_real));
+    bound_steps(c);
     c->now.t = c->now.start;
     c->now.solved = 1;
     c->now.inputs_new = 1;

@@ -215,6 +215,16 @@ static pl_real delay_next(const model *m, pl_real t) {
     return next;
 }
 
+/* The shortest delay that does not change, of those that are any; 0: there is none. */
+static PL_UNUSED pl_real delay_shortest(void *self) {
+    const model *m = self;
+    pl_real found = 0.0;
+    for (int k = 0; k < PL_N_DELAYS; k++)
+        if (delay_is_constant[k] && m->delay_time[k] > 0.0)
+            found = found > 0.0 ? fmin(found, m->delay_time[k]) : m->delay_time[k];
+    return found;
+}
+
 #if PL_N_RELATIONS
 /* Relations whose sides the jumps move that have just arrived: they do not stay where they stood. */
 static void delay_sides(model *m, pl_real t, const pl_real *x, const pl_real *u, const pl_real *before) {

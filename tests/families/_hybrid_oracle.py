@@ -101,7 +101,7 @@ class Run:
         self.effective: list[float] = []
         self.pieces: list[tuple[float, dict[str, float], dict[str, Any]]] = []
         self.end: Ended | None = None
-        self.settling = True
+        self.settling = "start"  # then: "rounds", or "moved" where a state was set anew; "": it runs
         self.rounds = 0  # the most that an event took
 
     # ------------------------------------------------------------------------------------------ relations
@@ -175,7 +175,7 @@ class Run:
                 self.flags[key] = now
                 if condition[0] == "tick":
                     rises |= now
-                elif not self.settling or (self.initial and _has_initial(condition)):
+                elif self.settling in ("", "rounds") or (self.initial and _has_initial(condition)):
                     rises |= now and not self.flags_before.get(key, False)
             if rises and active < 0:
                 active = k
@@ -234,10 +234,10 @@ class Run:
             self.rounds = max(self.rounds, round_ + 1)
             self.ticks = [False] * len(self.ticks)
             was_initial, self.initial = self.initial, False
+            if self.settling:  # what rises by states that are set anew at the start has not risen
+                self.settling = "moved" if moved or self.settling == "moved" else "rounds"
             same = self.before == self.now and self.flags_before == self.flags
             changed |= moved or self.before != self.now
-            if self.settling and round_ and self.before != self.now:
-                raise Fragile
             self.before, self.flags_before = dict(self.now), dict(self.flags)
             if self.end is not None and self.end.is_error:
                 raise self.end
@@ -271,7 +271,7 @@ class Run:
         try:
             self.initial = True
             self._event()
-            self.settling = False
+            self.settling = ""
             if self._due(exact):
                 self.times.append(0.0)
                 if self._event():

@@ -7,6 +7,7 @@ A model is a random choice of parts that do not act on each other, under names t
     saw       z' = 1, reinit(z, 0) at z > period; counted; Boolean and enumeration of the phase
     clock     what sample(first, period) saw of sin(w time), and how often
     array     v[i]' = -i v[i], aliases of both signs, s = sum(v)
+    late      u and w time as they were, and past' = -c past(t - wait)
     plain     y = p u + sin(time), an Integer by a Boolean input, parameters that follow from others
 
 Parameters are set before the start. In a run of FMPy's co-simulation `a` is tuned half way; the state is saved,
@@ -15,6 +16,7 @@ restored and serialised into another instance.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,7 +40,8 @@ STOP, N = 2.0, 100
 H = STOP / N
 AWAY = 1e-5  # from an event
 ALLOWED = {"co-simulation": 1e-5, "model-exchange": 1e-4}  # of range; FMPy's CVODE at 1e-8 is the limit of the second
-PARTS = ("lag", "rotor", "saw", "clock", "array", "plain")
+PARTS = ("lag", "rotor", "saw", "clock", "array", "late", "plain")
+KEPT = ("total", "force")  # by_steps looks at these, and at what was
 FRONTENDS = ("pliant", "rumoca")
 ODD = ("'{} \"q\" <&>'", "'{} \\\\ %s'", "{}_2", "'{}.b[3]'", "'~ {} ~'")
 
@@ -241,7 +244,35 @@ def plain(case: Case, r: np.random.Generator, n: Callable[[str], str]) -> None:
     }
 
 
-PART = {"lag": lag, "rotor": rotor, "saw": saw, "clock": clock, "array": array, "plain": plain}
+def late(case: Case, r: np.random.Generator, n: Callable[[str], str]) -> None:
+    case.has_inputs = True
+    wait, given, share = _number(r, 0.2, 0.9), _number(r, 0.2, 0.9), _number(r, 0.3, 1.5)
+    c, w = _number(r, 0.5, 3), _number(r, 1, 2)
+    case.declared += [
+        f'parameter Real {n("wait")}(unit = "s", min = 0) = {wait!r}',
+        f"parameter Real longer = {share!r}*{n('wait')}",
+        f"Real {n('past')}(start = 1, fixed = true)",
+        f"output Real {n('before')} = delay(u, {n('wait')})",
+        "Boolean was = delay(u, longer) > 0",
+        f"Real heard = delay({w!r}*time, {n('wait')})",
+    ]
+    case.equations.append(f"der({n('past')}) = -({c!r})*delay({n('past')}, {n('wait')})")
+    case.parameters[n("wait")] = given
+    case.turns += [k * H + one for k in case.at for one in (given, share * given)]
+
+    def past(t: Vector) -> Vector:
+        terms = range(1, int(STOP / given) + 2)
+        return 1.0 + sum((-c * np.maximum(t - (k - 1) * given, 0.0)) ** k / math.factorial(k) for k in terms)
+
+    case.answers |= {
+        n("past"): past,
+        n("before"): lambda t: case.u(t - given),
+        "was": lambda t: case.u(t - share * given) > 0,
+        "heard": lambda t: w * np.maximum(t - given, 0.0),
+    }
+
+
+PART = {"lag": lag, "rotor": rotor, "saw": saw, "clock": clock, "array": array, "late": late, "plain": plain}
 
 
 # ------------------------------------------------------------------------------------------------------ importers
@@ -290,7 +321,8 @@ def by_fmpy(case: Case, path: Path, kind: str) -> tuple[float, str]:
 
 
 def by_pliant(case: Case, path: Path, kind: str) -> tuple[float, str]:
-    more = {"step": H} if kind == "co-simulation" else {}
+    # in model exchange what is delayed is known at the importer's steps
+    more: dict[str, Any] = {"step": H} if kind == "co-simulation" else {"options": {"max_step": H}}
     with pliant.load(path, kind=kind) as model:
         found = model.simulate(
             stop=STOP, points=N + 1, rtol=1e-8, inputs=inputs(case), parameters=case.parameters, **more
@@ -353,7 +385,7 @@ def by_steps(case: Case, path: Path, version: str) -> tuple[float, str]:
         fmpy.extract(str(path), folder)
         one, other = Stepped(path, folder, version), Stepped(path, folder, version)
         answers = case.tuned or {
-            name: one_answer for name, one_answer in case.answers.items() if name in ("total", "force")
+            name: one_answer for name, one_answer in case.answers.items() if name in KEPT or "past" in name
         }
         names = list(answers)
         one.start(case)

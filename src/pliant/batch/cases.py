@@ -7,6 +7,7 @@ and numbers only become a table, because tables run fastest.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -37,8 +38,8 @@ class Case:
     """One run: what differs from what all runs share."""
 
     name: str = ""
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    start_values: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # FMUs take texts, literals and arrays, too
+    start_values: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Any] = field(default_factory=dict)
     start: float | None = None
     stop: float | None = None
@@ -111,13 +112,17 @@ class CaseList:
         return self.cases[k]
 
     def columns(self) -> dict[str, Any]:
-        """For tables: what is a number; NaN where a case says nothing."""
-        rows = [_numbers_of(case) for case in self.cases]
+        """For tables: numbers, NaN where a case says nothing; columns with texts in them are texts."""
+        rows = [_values_of(case) for case in self.cases]
         names = list(dict.fromkeys(name for row in rows for name in row))
         out: dict[str, Any] = {}
         if any(case.name for case in self.cases):
             out["name"] = [case.name for case in self.cases]
-        return out | {name: np.array([row.get(name, math.nan) for row in rows]) for name in names}
+        for name in names:
+            values = [row.get(name, math.nan) for row in rows]
+            is_text = any(isinstance(one, str) for one in values)
+            out[name] = [str(row.get(name, "")) for row in rows] if is_text else np.array(values)
+        return out
 
     def digest(self) -> str:
         """What identifies the cases; inputs that are functions are known by their names only."""
@@ -128,13 +133,25 @@ class CaseList:
 Cases = CaseTable | CaseList
 
 
-def _numbers_of(case: Case) -> dict[str, float]:
-    out: dict[str, float] = dict(case.parameters)
+def _values_of(case: Case) -> dict[str, float | str]:
+    """Numbers and texts, of arrays those of their elements."""
+    out: dict[str, Any] = {}
+    for name, value in case.parameters.items():
+        out |= _elements(name, value, "{}")
     out |= {name: one.value for name, one in case.inputs.items() if hasattr(one, "value")}
-    out |= {f"start({name})": value for name, value in case.start_values.items()}
+    for name, value in case.start_values.items():
+        out |= _elements(name, value, "start({})")
     if case.stop is not None:
         out["stop"] = case.stop
-    return {name: float(value) for name, value in out.items()}
+    return {name: value if isinstance(value, str) else float(value) for name, value in out.items()}
+
+
+def _elements(name: str, value: Any, shown: str) -> dict[str, Any]:
+    if isinstance(value, str) or not np.ndim(value):
+        return {shown.format(name): value}
+    found = np.asarray(value, dtype=object)
+    places = [",".join(str(k + 1) for k in index) for index in np.ndindex(found.shape)]
+    return {shown.format(f"{name}[{place}]"): one for place, one in zip(places, found.ravel().tolist(), strict=True)}
 
 
 def _plain(case: Case) -> dict[str, Any]:
@@ -185,6 +202,13 @@ def _literal(model: NumericModel, column: str, text: str) -> float | None:
     info = model.known.variables.get(column)
     if info is None:
         return None
+    if info.type == "enumeration" and column not in model.names.u:
+        with contextlib.suppress(PliantError):
+            for _, number in model.typed_parameters(column, text.rpartition(".")[2]) or ():
+                return number
+    if info.type == "enumeration" and column in model.names.u:
+        with contextlib.suppress(PliantError):
+            return model.declared_inputs(None)[column].number(column, text)
     if info.type == "boolean" and text.lower() in ("true", "false"):
         return float(text.lower() == "true")
     if info.literals and text.rpartition(".")[2] in info.literals:
@@ -332,11 +356,16 @@ def _as_table(cases: tuple[Case, ...], model: NumericModel) -> CaseTable | None:
 
 
 def _check_names(case: Case, model: NumericModel) -> None:
-    """Names and numbers of one case; what only a run can find is left to it."""
+    """Names and values of one case; what only a run can find is left to it."""
+    model = model.shaped_for(case.parameters)
     for name, value in case.parameters.items():
+        if model.typed_parameters(name, value) is not None:
+            continue
         model.parameter_place(name)
         _number(f"parameters[{name!r}]", value, model.known.type(name))
     for name, value in case.start_values.items():
+        if model.typed_starts(name, value) is not None:
+            continue
         model.start_place(name)
         _number(f"start_values[{name!r}]", value, model.known.type(name))
     if case.inputs:

@@ -115,7 +115,7 @@ def _at(result: Result, name: str, time: NDArray[Any]) -> NDArray[Any]:
 def _numbers(study: Study, names: list[str], most: int) -> tuple[list[str], NDArray[Any], NDArray[Any]]:
     """Columns to draw, their values, and which cases failed."""
     table = study._columns()
-    known = [name for name in table if name not in ("error", "name")]
+    known = [name for name in table if name not in ("error", "name") and not _is_text(table[name])]
     for name in names:
         if name not in known:
             raise UnknownNameError(f"the study has no column {name!r}", hint=suggestion(name, known))
@@ -125,6 +125,10 @@ def _numbers(study: Study, names: list[str], most: int) -> tuple[list[str], NDAr
         raise ArgumentError("the study has no numbers to draw", hint="plot('fan', name) draws curves")
     failed = np.array([error is not None for error in table["error"]])
     return chosen, np.column_stack([np.asarray(table[name], dtype=float) for name in chosen]), failed
+
+
+def _is_text(column: Any) -> bool:
+    return any(isinstance(one, str) for one in column)
 
 
 def _has_spread(column: Any) -> bool:

@@ -10,7 +10,7 @@ from pliant.codegen.places import Argument, Field, ValueKind
 from pliant.codegen.plan import Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.expr.build import reachable, sub
-from pliant.ir import Op
+from pliant.ir import Kind, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -105,6 +105,17 @@ class Delays:
             if self._is_constant(node[3], time):
                 found.append(sub(g, time, node[3]))
         return found
+
+    def parameters(self) -> list[int]:
+        """Variables that the times of delays follow from: with other values the history would not reach back."""
+        g, variables = self.e.g, self.e.s.system.variables
+        found: set[int] = set()
+        front = [e for node in self.nodes.values() for e in (node[3], node[5])]
+        while front:
+            new = {g.nodes[i][1] for i in reachable(g, front) if g.nodes[i][0] == Op.VAR} - found
+            found |= new
+            front = [e for v in new if (e := variables[v].binding) is not None]
+        return sorted(v for v in found if variables[v].kind == Kind.PARAMETER)
 
     def messages(self) -> list[str]:
         """Texts of what can go wrong."""

@@ -55,6 +55,7 @@ class Generated:
     foreign: tuple[CSignature, ...] = ()  # external functions, in the order of their wrappers
     delay_times: list[int] = field(default_factory=list)  # T of delay(expr, T), where it is constant: expressions
     n_delays: int = 0
+    delay_parameters: list[int] = field(default_factory=list)  # variables that the times of delays follow from
 
 
 def generate(
@@ -206,7 +207,7 @@ class Emitter:
         self.start.functions()
         self.file = File(self)
         text = self.file.text(entries, entries_u, is_linear)
-        times = self.delays.times()
+        times, behind = self.delays.times(), self.delays.parameters()
         p.graph = FinalGraph(self.g)  # nothing is added after the text
         return Generated(
             text,
@@ -224,6 +225,7 @@ class Emitter:
             tuple(self.c.foreign.functions),
             times,
             self.delays.n,
+            behind,
         )
 
     def _is_constant(self, expressions: Sequence[int]) -> bool:

@@ -112,7 +112,7 @@ def export_fmu(given: NumericModel, request: ExportRequest) -> Path:
         files=_terminals(variables, portable) if request.version != "2.0" else (),
     )
     n = len(portable.dependents)
-    text = model_file(equations.text, content, request.solver, request.at_jump, sparse, n)
+    text = model_file(equations.text, content, request.solver, request.at_jump, sparse, n, portable.has_delays)
     return write_fmu(content, text, sources, request)
 
 
@@ -129,10 +129,6 @@ def _portable(model: NumericModel, request: ExportRequest) -> Portable:
         raise NotSupportedError(
             f"{model.name} cannot be exported: only models from Modelica text can; this one is {model.described_as}",
             hint="write its equations in Modelica, and load them with pliant.load",
-        )
-    if found.model.struct.n_delays:
-        raise NotSupportedError(
-            f"{model.name} cannot be exported: it reads values with a delay", hint="replace delay(...) by a filter"
         )
     return found
 

@@ -24,7 +24,9 @@ FIRST = """#define PL_EXPORT static /* the model is seen by this file only */
 """
 
 
-def model_file(text: str, content: FmuContent, solver: str, at_jump: str, sparse: bool, dependents: int) -> str:
+def model_file(
+    text: str, content: FmuContent, solver: str, at_jump: str, sparse: bool, dependents: int, delays: bool
+) -> str:
     """The generated text with its table."""
     method = f"&pl_{solver}_method" if content.steps else "&pl_euler_method"
     fields = [
@@ -39,6 +41,8 @@ def model_file(text: str, content: FmuContent, solver: str, at_jump: str, sparse
     if dependents:
         more = DEPENDENT
         fields += [f".n_dependent = {dependents}", ".dependent = exported_dependents"]
+    if delays:
+        fields.append(".shortest_delay = delay_shortest")
     return f"{FIRST}{text}\n{more}{_arrays(content)}\n{_table(fields)}"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from pliant.expr.build import reachable
 from pliant.expr.signed import signed_variable
-from pliant.ir import Kind
+from pliant.ir import Kind, Op
 from pliant.solve.binding import runtime
 from pliant.solve.models.feedthrough import TIME, Dependencies
 from pliant.solve.models.known import Known
@@ -214,8 +215,7 @@ class ExportCollector:
     def _parameters(self) -> None:
         for k, name in enumerate(self.model.names.p):
             is_open = self.system.variables[self.program.p[k]].initial
-            info = self._info(name)
-            tunable = info.type == "real" and not is_open
+            tunable = self._is_tunable(name) and not is_open
             one = self._described(
                 name,
                 "P",
@@ -236,11 +236,26 @@ class ExportCollector:
                 "DEPENDENT",
                 k,
                 causality="calculatedParameter",
-                variability="tunable" if self._info(name).type == "real" else "fixed",
+                variability="tunable" if self._follows_tunable(name) else "fixed",
                 initial="calculated",
                 depends_on=frozenset(),
             )
             self._add(name, one)
+
+    def _is_tunable(self, name: str) -> bool:
+        return self._info(name).type == "real" and name not in self.portable.held
+
+    def _follows_tunable(self, name: str) -> bool:
+        """Is it computed from parameters of which one may change?"""
+        g, variables = self.system.graph, self.system.variables
+        binding = variables[self.number[name]].binding
+        nodes = [g.nodes[i] for i in reachable(g, [] if binding is None else [binding])]
+        behind = [node[1] for node in nodes if node[0] == Op.VAR]
+        settable = set(self.program.p)
+        return self._is_tunable(name) and any(
+            self._is_tunable(variables[v].name) if v in settable else self._follows_tunable(variables[v].name)
+            for v in behind
+        )
 
     def _others(self) -> None:
         for k, name in enumerate(self.model.names.y):

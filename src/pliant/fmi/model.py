@@ -260,10 +260,13 @@ class FmuModel(NumericModel):
             for name in self._elements(one) if one.base in ("integer", "real") else ():
                 old = found[name]
                 found[name] = replace(old, low=max(old.low, least), high=min(old.high, most))
-            if one.base == "enumeration" and not numbered(self.fmu.description.items_of(one)):
+            items = self.fmu.description.items_of(one) if one.base == "enumeration" else ()
+            if one.base == "enumeration" and not numbered(items):
+                kind, texts = ("enumeration", tuple(item.name for item in items)) if items else ("integer", ())
+                values = tuple(float(item.value) for item in items)
                 for name in self._elements(one):
                     old = found[name]
-                    found[name] = Declared("integer", True, old.low, old.high, (), old.start, old.place)
+                    found[name] = Declared(kind, True, old.low, old.high, texts, old.start, old.place, values)
         return found
 
     @property

@@ -86,7 +86,9 @@ class FmuSimulation(RemoteSimulation):
         if not pattern.start:
             return {PATTERN_START: np.zeros(0 if model.n_x == 0 else 1, dtype=np.int32)}
         start = np.array((ctypes.c_int * (model.n_x + 1)).from_address(pattern.start), dtype=np.int32)
-        rows = np.array((ctypes.c_int * (int(start[-1]) + 1)).from_address(pattern.row), dtype=np.int32)
+        rows = np.zeros(int(start[-1]) + 1, dtype=np.int32)
+        if start[-1] > 0:
+            rows[:-1] = (ctypes.c_int * int(start[-1])).from_address(pattern.row)
         return {PATTERN_START: start, PATTERN_ROW: rows}
 
     def write(self, content: bytes) -> None:

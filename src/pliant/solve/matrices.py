@@ -23,7 +23,9 @@ def jacobian_places(of: NumericModel | Simulation) -> tuple[NDArray[np.intp], ND
         columns, rows = np.divmod(np.arange(n * n), n)
         return rows, columns
     start = np.array((ctypes.c_int * (n + 1)).from_address(pattern.start), dtype=np.intp)
-    rows = np.array((ctypes.c_int * int(start[n])).from_address(pattern.row), dtype=np.intp)
+    rows = np.empty(0, dtype=np.intp)
+    if start[n] > 0:  # a pattern without entries has no rows
+        rows = np.array((ctypes.c_int * int(start[n])).from_address(pattern.row), dtype=np.intp)
     return rows, np.repeat(np.arange(n), np.diff(start))
 
 

@@ -193,6 +193,8 @@ def _moved(declared: Declared, value: float, by: float) -> float:
     """Another value that the input can have, near this one."""
     if declared.type == "boolean":
         return 1.0 - value
+    if declared.values:
+        return next((one for one in declared.values if one != value), value)
     step = max(1.0, round(by)) if declared.type != "real" else by
     high = (
         min(declared.high, float(len(declared.literals) or np.inf)) if declared.type == "enumeration" else declared.high

@@ -286,14 +286,15 @@ class GeneratedModel(NativeModel):
     def portable(self, at_jump: str, method: str) -> Portable:
         """With Taylor coefficients where a solver with this method would be given them."""
         self.check_runnable()
-        self.check_portable("an FMU")
+        self.check_portable("an FMU", history=True)
         wanted = bool(self.names.u) and self.in_form("ode").for_correction(at_jump, method).has_taylor
         generated = generate(self.generated.program.sorted, "ode", taylor=wanted, tangents=True, dependents=True)
         model = GeneratedModel.compile(generated, self.digest)
         variables, flags = generated.program.sorted.system.variables, model.initial.x_fixed
         fixed = runtime.int8_at(flags, model.n_x).tolist() if flags and model.n_x else [0] * model.n_x
         dependents = tuple(variables[v].name for v in generated.dependents)
-        return Portable(model, model.equations, dependents, tuple(map(bool, fixed)))
+        held = frozenset(variables[v].name for v in generated.delay_parameters)
+        return Portable(model, model.equations, dependents, tuple(map(bool, fixed)), held, generated.n_delays > 0)
 
     def longest_step(self, parameters: Vector, span: float) -> float:
         """A share of the shortest delay: what is delayed is known at the ends of steps only.
@@ -307,9 +308,9 @@ class GeneratedModel(NativeModel):
         found = evaluate(self.generated.program.graph, times, values)
         return max(min((abs(one) for one in found if one), default=0.0) / STEPS_OF_DELAY, span / STEPS_OF_RUN)
 
-    def check_portable(self, what: str) -> None:
-        """External functions run in this process only; delays need a solver that keeps its steps short."""
-        if self.generated.n_delays:
+    def check_portable(self, what: str, history: bool = False) -> None:
+        """External functions run in this process only; delays need what keeps a history."""
+        if self.generated.n_delays and not history:
             raise NotSupportedError(
                 f"{self.name} has delays (delay(...)), which cannot be a part of {what} yet",
                 hint="replace them by chains of first-order lags (Pade approximation)",

@@ -364,8 +364,11 @@ class NumericModel(ABC):
         del parameters, span
         return 0.0
 
-    def check_portable(self, what: str) -> None:  # noqa: B027 (most models have nothing of the kind)
-        """Raise where something of the model exists in this process only: it cannot be a part of ``what``."""
+    def check_portable(self, what: str, history: bool = False) -> None:  # noqa: B027 (most have nothing of the kind)
+        """Raise where something of the model exists in this process only: it cannot be a part of ``what``.
+
+        ``history``: that keeps past values, as delays need them.
+        """
 
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Everything that stays constant in a simulation with these parameters, by name."""

@@ -18,3 +18,5 @@ class Portable:
     equations: Equations
     dependents: tuple[str, ...]  # parameters that are computed from others, in the order of the text's function
     x_fixed: tuple[bool, ...]  # which x begin with their start values
+    held: frozenset[str] = frozenset()  # parameters that stay what they are during a run
+    has_delays: bool = False

@@ -50,6 +50,17 @@ class Declared:
     literals: tuple[str, ...] = ()  # of an enumeration, where known
     start: float = 0.0
     place: str = ""  # file and line
+    values: tuple[float, ...] = ()  # of the literals, where they are not 1, 2, ...
+
+    def _of_literal(self, text: str) -> float:
+        k = self.literals.index(text)
+        return self.values[k] if self.values else float(k + 1)
+
+    def _is_value(self, numbers: Any) -> Any:
+        """Which numbers are values of the enumeration?"""
+        if self.values:
+            return np.isin(numbers, self.values)
+        return (numbers == np.round(numbers)) & (numbers >= 1.0) & (numbers <= (len(self.literals) or inf))
 
     def number(self, name: str, value: Any, where: Where = _nowhere, is_text: bool = False) -> float:
         """One value as a number that the input can have; ``is_text``: texts may be numbers."""
@@ -68,7 +79,7 @@ class Declared:
             last = text.rpartition(".'" if text.endswith("'") else ".")[2]
             for one in (text.strip("'"), last.strip("'")):
                 if one in self.literals:
-                    return float(self.literals.index(one) + 1)
+                    return self._of_literal(one)
         if is_text:
             try:
                 return float(text)
@@ -90,7 +101,7 @@ class Declared:
         elif self.type == "integer":
             fits, hint = value.is_integer(), "a whole number"
         elif self.type == "enumeration":
-            fits = value.is_integer() and 1.0 <= value <= (len(self.literals) or inf)
+            fits = bool(self._is_value(value))
             hint = f"one of {', '.join(self.literals)}" if self.literals else "the number of a value, from 1 on"
         if not fits:
             raise ArgumentError(f"input {name} is {ARTICLE[self.type]} and cannot be {value:g}{where()}", hint=hint)
@@ -116,7 +127,7 @@ class Declared:
         if self.type == "boolean":
             wrong |= (values != 0.0) & (values != 1.0)
         if self.type == "enumeration":
-            wrong |= (values < 1.0) | (values > (len(self.literals) or inf))
+            wrong |= ~self._is_value(values)
         if wrong.any():
             row = int(np.argmax(wrong))
             self.number(name, values[row], partial(origin.place, row))
