@@ -163,3 +163,8 @@ def test_tables_of_the_standard_library() -> None:
     assert found["z"][4] == pytest.approx(0.0, abs=1e-9)
     moved = model.simulate(stop=2, points=at[:2], parameters={"t.shiftTime": 0.75})
     assert moved["y1"][1] == pytest.approx(101.5)
+
+
+def test_a_table_that_is_one_jump() -> None:
+    table = interpolate("t", [700.0, 700.0], [0.0, 1.0], CONSTANT, HOLD)
+    assert [at(table, u) for u in (0.0, 699.0, 700.0, 701.0, 900.0)] == [0.0, 0.0, 1.0, 1.0, 1.0]

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
-from pliant.expr.build import binary, const, value_of
+from pliant.expr.build import binary, const, value_of, variables_of
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.values import Arr, Value, describe
 from pliant.ir import Op
@@ -78,11 +78,16 @@ def _places(
         elif isinstance(value, Arr):
             places.append([_place(run, v, size) for v in value.flat])
         else:
-            if value_of(run.g, value) is None and run.masks.of(value) & ~PARAM:
+            if value_of(run.g, value) is None and (run.masks.of(value) & ~PARAM or _is_late(run, value)):
                 return [], [], k
             places.append([_place(run, value, size)])
         kept.append(kind == "whole" or isinstance(value, Arr))
     return places, kept, None
+
+
+def _is_late(run: Interpreter, e: int) -> bool:
+    """It depends on parameters that the start determines."""
+    return any(run.masks.variables[v].initial for v in variables_of(run.g, e))
 
 
 def _place(run: Interpreter, value: Value, size: int) -> int:

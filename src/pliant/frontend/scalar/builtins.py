@@ -178,6 +178,8 @@ class Builtins:
 
     def _fill(self, value: Value, sizes: Args) -> Value:
         shape = tuple(self.run.integer(n, "the size of an array") for n in sizes)
+        if isinstance(value, Arr):
+            return Arr((*shape, *value.shape), value.flat * prod(shape))
         return Arr(shape, [value] * prod(shape)) if shape else value
 
     def _diagonal(self, args: Args) -> Value:

@@ -133,6 +133,7 @@ class EventBuilder:
         self.triggers: dict[tuple[int, tuple[Value, ...]], int] = {}
         self.floors: dict[int, int] = {}
         self.left: dict[int, list[list[_Branch]]] = {}  # what algorithm sections leave
+        self.fields: list[_Row] = []  # equations between discrete fields of records
         discretes.remember = self._memory
 
     def finish(self) -> Events:
@@ -151,10 +152,17 @@ class EventBuilder:
 
     # ------------------------------------------------------------------------------------- assignments
 
+    def takes(self, left: int, right: int, span: Span | None) -> bool:
+        """An equation that sets a discrete variable; False if neither side is one that nothing else sets."""
+        is_one = self._discrete(left) is not None or self._discrete(right) is not None
+        if is_one:
+            self.fields.append(_Row(left, right, _How((), span)))
+        return is_one
+
     def _branches(self) -> dict[int, list[list[_Branch]]]:
         """Variable with a memory -> per scalar its branches, the first active one counts."""
         found: dict[int, list[list[_Branch]]] = dict(self.left)
-        standing: list[_Row] = []
+        standing: list[_Row] = [*self.fields]
         for item, under in framed(self.flat.equations, self.run.over):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
                 self._equation(item, _How(under, item.span, active=self._at_point(under)), found, standing)

@@ -17,10 +17,9 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_not, logical_or, operands, reachable, value_of
 from pliant.frontend.flat.expressions import FlatCall
 from pliant.frontend.flat.model import FlatAssert, FlatFor, FlatWhile, expressions_of, walk
-from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.loops import FIRST_SYMBOL, extracted
-from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers
+from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, reals
 from pliant.ir import Check, Op, Routine
 
 if TYPE_CHECKING:
@@ -82,30 +81,12 @@ class Routines:
 
     def _decides(self, function: int, args: list[Value]) -> bool:
         """A parameter that is a whole number may say how the body is to be written out."""
-        masks, g = self.run.masks, self.g
-        for local, arg in zip(self.calls.functions[function].locals, args, strict=False):
-            kinds = list(self._real(local.type)) if not isinstance(arg, Arr) else []
-            given = numbers(arg)
-            if len(kinds) != len(given):
-                kinds = [local.type.base is BaseType.REAL] * len(given)
-            if any(
-                not is_real and value_of(g, e) is None and not masks.of(e) & ~PARAM
-                for is_real, e in zip(kinds, given, strict=True)
-            ):
-                return True
+        calls, masks = self.calls, self.run.masks
+        for local, arg in zip(calls.functions[function].locals, args, strict=False):
+            for e, is_real in zip(numbers(arg), reals(arg, local.type, calls.flat.records), strict=True):
+                if not is_real and value_of(self.g, e) is None and not masks.of(e) & ~PARAM:
+                    return True
         return False
-
-    def _real(self, of: Type) -> Iterator[bool]:
-        """Of the scalars of a type without open sizes, in order: which are Real."""
-        n = 1
-        for size in of.shape:
-            n *= size or 0
-        for _ in range(n):
-            if of.base is BaseType.RECORD:
-                for one in self.calls.flat.records[of.number].fields:
-                    yield from self._real(one.type)
-            else:
-                yield from () if of.base is BaseType.STRING else (of.base is BaseType.REAL,)
 
     def _size(self, function: int) -> int:
         """Expressions of a body, with those of functions that it calls."""

@@ -33,7 +33,7 @@ from pliant.frontend.flat.model import (
     FlatReinit,
     FlatTerminate,
 )
-from pliant.frontend.flat.types import Variability
+from pliant.frontend.flat.types import BaseType, Type, Variability
 from pliant.frontend.scalar.builtins import Builtins
 from pliant.frontend.scalar.dependence import PARAM, Masks
 from pliant.frontend.scalar.discrete import Discretes
@@ -46,7 +46,7 @@ from pliant.frontend.scalar.sections import AlgorithmSections
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
-from pliant.frontend.scalar.values import Arr, Rec, Value, difference, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, difference, numbers, reals, scalars
 from pliant.ir import Check, Equation, Kind, Op, Refusal, Span, System
 
 _MAX_PASSES = 20
@@ -160,7 +160,10 @@ class _Builder:
             if isinstance(item, FlatEquation):
                 if item.variability is Variability.CONTINUOUS:
                     with self._at(item.span):
-                        self._append(self._residual(item), item, point, into)
+                        if self._is_mixed(item):
+                            self._mixed(item, point, into)
+                        else:
+                            self._append(self._residual(item), item, point, into)
             elif isinstance(item, FlatFor):
                 self._loop(item, into, point)
             elif isinstance(item, FlatIf):
@@ -169,6 +172,24 @@ class _Builder:
             elif isinstance(item, FlatInvoke):
                 with self._at(item.span):
                     self.run.value(item.call)  # its assertions are those of the model
+
+    def _is_mixed(self, item: FlatEquation) -> bool:
+        """Between records that have fields which change at events only."""
+        of = self.run.tape.types[item.left]
+        return of.base is BaseType.RECORD and self._has_discrete_fields(of)
+
+    def _has_discrete_fields(self, of: Type) -> bool:
+        if of.base is BaseType.RECORD:
+            return any(self._has_discrete_fields(one.type) for one in self.flat.records[of.number].fields)
+        return of.base not in (BaseType.REAL, BaseType.STRING)
+
+    def _mixed(self, item: FlatEquation, point: tuple[int, ...], into: list[Equation]) -> None:
+        """Real fields give equations, the others are set at events."""
+        left, right = self.run.sides(item.left, item.right)
+        kinds = reals(left, self.run.tape.types[item.left], self.flat.records)
+        for a, b, is_real in zip(numbers(left), numbers(right), kinds, strict=True):
+            if is_real or not self.events.takes(a, b, item.span):
+                into.append(Equation(sub(self.system.graph, a, b), item.span, item.origin, point))
 
     def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
         with self._at(item.span):

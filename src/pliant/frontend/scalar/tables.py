@@ -52,7 +52,10 @@ def make_table(name: str, table: FlatTable, column: int) -> Table:
 
 def interpolate(name: str, xs: list[float], ys: list[float], smoothness: int, extrapolation: int) -> Table:
     """Piecewise cubic through the points; sections between jumps have slopes of their own."""
-    if len(xs) == 1 or xs[0] == xs[-1]:
+    if xs[0] == xs[-1] and ys[0] != ys[-1]:  # a jump alone
+        values = ((ys[0], 0.0, 0.0, 0.0), (ys[-1], 0.0, 0.0, 0.0))
+        return Table(name, (xs[0] - 1.0, xs[0], xs[0] + 1.0), values, "hold", -1)
+    if xs[0] == xs[-1]:
         return Table(name, (xs[0], xs[0] + 1.0), ((ys[-1], 0.0, 0.0, 0.0),), "hold", 1)
     if smoothness not in _SLOPES and smoothness not in (LINEAR, CONSTANT):
         raise NotSupportedError(

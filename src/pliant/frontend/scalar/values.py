@@ -12,13 +12,14 @@ The functions of :mod:`pliant.expr.build` work on scalars; here they are carried
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, SupportsIndex
 
 from pliant.errors import ModelError
 from pliant.expr.build import add, const, mul, sub
+from pliant.frontend.flat.types import BaseType, RecordType, Type
 from pliant.ir import Graph
 
 Shape = tuple[int, ...]
@@ -96,6 +97,16 @@ def numbers(value: Value) -> list[int]:
     if isinstance(value, Rec):
         return [e for field in value.fields for e in numbers(field)]
     return [value] if isinstance(value, int) else []
+
+
+def reals(value: Value, of: Type, records: Sequence[RecordType]) -> list[bool]:
+    """For each number in a value of a type, in the order of ``like``: is it Real?"""
+    if isinstance(value, Arr):
+        return [one for element in value.flat for one in reals(element, of, records)]
+    if isinstance(value, Rec):
+        pairs = zip(value.fields, records[of.number].fields, strict=True)
+        return [one for field, own in pairs for one in reals(field, own.type, records)]
+    return [of.base is BaseType.REAL] if isinstance(value, int) else []
 
 
 def like(value: Value, new: Iterator[int]) -> Value:
