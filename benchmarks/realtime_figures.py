@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import realtime
-from support_instructions import count_instructions
 
+from pliant.realtime.code.instructions import count_instructions
 from pliant.realtime.stages.step import drive
 
 COMMAND = "python benchmarks/realtime.py"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_instructions import count_instructions
 
 import pliant
 from pliant.errors import NotSupportedError
 from pliant.ir import Clock
 from pliant.realtime.code.events import steps_to_tick
+from pliant.realtime.code.instructions import count_instructions
 from pliant.realtime.stages.step import drive
 
 FULL = {"search": "full"}

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support_factor import FactorSolve
-from support_instructions import count_instructions
 from support_modelica import text_of
 from support_stepper import Case
 from support_tools import present
 from test_realtime_stepper import BRANCHING, CHOICES, LOOP, RELATIONS, example
 
 from pliant.errors import NotSupportedError
+from pliant.realtime.code.instructions import count_instructions
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.code.run import STEP_FLAGS, Stepper
 from pliant.realtime.sparsing.elimination import eliminate

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.evidence.evidence import Evidence
     from pliant.realtime.flags import Flag
+    from pliant.realtime.frontier import Frontier, FrontierRow
     from pliant.realtime.options import RealtimeOptions
     from pliant.realtime.plan import Plan
     from pliant.realtime.scenario import Scenario
@@ -119,6 +120,7 @@ _LATER = {
     "pliant.realtime.delivery.measure": ("Timing",),
     "pliant.realtime.evidence.evidence": ("Evidence",),
     "pliant.realtime.flags": ("Flag",),
+    "pliant.realtime.frontier": ("Frontier", "FrontierRow"),
     "pliant.realtime.options": ("RealtimeOptions",),
     "pliant.realtime.plan": ("Plan",),
     "pliant.realtime.scenario": ("Scenario",),
@@ -187,6 +189,8 @@ __all__ = [
     "FmuOptions",
     "FmuReport",
     "FmuTimeoutError",
+    "Frontier",
+    "FrontierRow",
     "InitialValueError",
     "Jacobian",
     "LibraryReport",

@@ -358,6 +358,7 @@ class Model(Stamped):
         progress: bool | Callable[[PlanProgress], object] | None = None,
         accuracy: float | Mapping[str, float | None] | None = 0.05,
         judged: Sequence[str] | None = None,
+        budget: float | None = None,
     ) -> Plan:
         """Plan a real-time step: find which Jacobian entries can be dropped, and check that it stays stable.
 
@@ -372,6 +373,8 @@ class Model(Stamped):
         accuracy    error against an accurate run beyond which the evidence does not hold, as a share of a name's range
                     over the scenarios, moved by up to one step in time; a number, a mapping by name, None: not judged
         judged      names that this applies to; None: all states and declared outputs
+        budget      instructions of a step, counted on this computer without elementary functions: of the plans within
+                    the tolerance that need no more, the one that adds the least error; None: the cheapest
 
         >>> import pliant
         >>> model = pliant.load('''
@@ -403,6 +406,7 @@ class Model(Stamped):
                 options=options,
                 accuracy=accuracy,
                 judged=judged,
+                budget=budget,
             )
 
     @by_keyword

@@ -52,6 +52,13 @@ AccuracyOption = Annotated[
 Scenarios = Annotated[
     Path | None, typer.Option(help="JSON file: a list of scenarios with inputs, parameters, start_values, stop.")
 ]
+Budget = Annotated[
+    float | None,
+    typer.Option(help="Instructions of a step: of the plans that need no more, the one that adds the least error."),
+]
+ShowFrontier = Annotated[
+    bool, typer.Option("--frontier", help="Show what a smaller error costs: further searches, error against cost.")
+]
 PlanOption = Annotated[
     list[str] | None, typer.Option("--option", help="Option of the plan, as name=value, e.g. restarts=5. Repeatable.")
 ]
@@ -95,6 +102,7 @@ def realtime(
     stop: RealStop,
     step: RealStep = 1e-3,
     tolerance: Tolerance = 0.02,
+    budget: Budget = None,
     theta: Theta = 0.5,
     order: Order = 1,
     accuracy: AccuracyOption = None,
@@ -114,6 +122,7 @@ def realtime(
     ranges: Ranges = None,
     worst: Worst = None,
     baselines: Compare = False,
+    frontier: ShowFrontier = False,
     name: Name = None,
     path: LibraryPath = None,
     frontend: Frontend = None,
@@ -155,8 +164,10 @@ def realtime(
             else _scenarios(scenarios, bool(param or start_value or input_)),
             options={"precision": precision, **options},
             accuracy=_accuracy(accuracy),
+            budget=budget,
             progress=False if as_json else None,
         )
+        searched = plan.frontier if frontier else None
         timing = plan.measure(measure_steps) if measure else None
         on_target = plan.measure(measure_steps, target=target) if target is not None else None
         if challenge is not None:
@@ -174,7 +185,7 @@ def realtime(
             more |= {} if found is None else {"challenge": found.as_dict()}
             report.print_json({**plan.as_dict(baselines), **more, "files": report.files})
         else:
-            measured = [("Timing", timing), ("On the target", on_target), ("Challenge", found)]
+            measured = [("Frontier", searched), ("Timing", timing), ("On the target", on_target), ("Challenge", found)]
             _show(plan, measured, baselines, report.files)
     if not plan.evidence.holds or (found is not None and found.missed):
         raise typer.Exit(EXIT_DOES_NOT_HOLD)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pliant.batch.progress import StudyProgress
     from pliant.realtime.challenge.found import Challenge
     from pliant.realtime.delivery.measure import Timing
+    from pliant.realtime.frontier import Frontier
     from pliant.realtime.target.report import TargetReport
 
 
@@ -53,6 +54,7 @@ class Plan(Stamped):
     bias         largest error that the pattern is predicted to add, in units of a state's range
     evidence     what was checked, and what was not
     forms        options={"form": "best"}: what each form would cost
+    frontier     error against cost, see :class:`pliant.Frontier`; searched for when it is first read
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Plan(Stamped):
         self.timing: Timing | None = None  # of the last measurement
         self.forms = forms
         self.seconds = dict(seconds or {})  # that each stage took
+        self._frontier: Frontier | None = None
 
     # --------------------------------------------------------------------------------------------- figures
 
@@ -244,6 +247,8 @@ class Plan(Stamped):
             out["baselines"] = [
                 {key: value for key, value in vars(one).items() if key != "mask"} for one in self.baselines()
             ]
+        if self._frontier is not None:
+            out["frontier"] = self._frontier.as_dict()
         if self.timing is not None:
             out["timing"] = {key: value for key, value in vars(self.timing).items() if not key.startswith("histogram")}
         return out
@@ -283,6 +288,29 @@ class Plan(Stamped):
         if states.frozen[k]:
             verb = f"is frozen at {states.constants[k]:.6g}, chosen"
         return f"{verb} {many} ({decision.move}); {words}: {value} at t = {decision.time:g}"
+
+    # -------------------------------------------------------------------------------------------- frontier
+
+    @property
+    def frontier(self) -> Frontier:
+        """Error against cost: plans between this one and all entries. They are searched for when it is first read,
+        which takes some times as long as the plan itself."""
+        if self._frontier is None:
+            from pliant.realtime.build import make_frontier  # makes plans, and so imports this file
+
+            self._frontier = make_frontier(self, report=lambda _: None)
+        return self._frontier
+
+    def keep_frontier(self, found: Frontier) -> None:
+        """The frontier that this plan was chosen from."""
+        self._frontier = found
+
+    def choose(self, k: int) -> Plan:
+        """The plan of row k of the frontier."""
+        found = self.frontier
+        chosen = found.plan(k)
+        chosen.keep_frontier(found)
+        return chosen
 
     # ------------------------------------------------------------------------------------------------ code
 

@@ -153,9 +153,12 @@ class Checker:
         if frame.order == 2:
             added = np.array([self._added(p, mask) for p in range(len(points))])
             return added, np.zeros_like(added)
-        dropped = np.zeros((len(points), frame.n))
-        missing = (points.values - used(points.values, mask)) * points.moves
+        missing = points.values - used(points.values, mask)
         gone = np.flatnonzero(missing.any(axis=0))
-        np.add.at(dropped.T, frame.rows[gone], missing[:, gone].T)
-        lasting = np.einsum("pij,pj->pi", points.T, dropped)
-        return lasting, np.einsum("pij,pj->pi", points.T_step, dropped)
+
+        def effect(map_of: Matrix, moves: Matrix) -> Matrix:
+            dropped = np.zeros((len(points), frame.n))
+            np.add.at(dropped.T, frame.rows[gone], (missing[:, gone] * moves[:, gone]).T)
+            return np.einsum("pij,pj->pi", map_of, dropped)
+
+        return effect(points.T, points.moves), effect(points.T_step, points.moves_once)

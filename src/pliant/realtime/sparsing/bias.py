@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pliant.realtime.sparsing.entry_states import Kept
-from pliant.realtime.sparsing.linearisations import LATER, CommonData
+from pliant.realtime.sparsing.linearisations import LATER, START, CommonData
 from pliant.realtime.sparsing.linearise import Matrix, Trace
 from pliant.realtime.sparsing.stepmap import added_bias, euler_map, plain_solve, step_map
 
@@ -80,6 +80,6 @@ def largest(error: Matrix, frame: CommonData) -> Matrix:
     Errors during the start-up (the first 2 % of a run) count half: they depend on arbitrary start values.
     """
     size = np.abs(error)
-    size[: int(LATER * len(size))] *= 0.5
+    size[: int(LATER * len(size))] *= START
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nan_to_num(size.max(axis=0) / frame.scale, nan=np.inf))

@@ -11,6 +11,7 @@ Sources: Schiela & Bornemann 2003, sections 2-3; the bias is not in the papers (
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,7 @@ from pliant.realtime.sparsing.stepmap import extrapolated, plain_solve, summed_m
 Places = NDArray[np.intp]
 SLOWEST = 1e-12  # reciprocal condition of Df below which it counts as singular
 LATER = 0.02  # share of a run that counts as its start-up and does not stretch the ranges
+START = 0.5  # weight of errors in it
 ON_CIRCLE = 1e-9  # margin below which rounding decides on which side of the unit circle an eigenvalue lies
 NEAR = 1e-3  # distance from the unit circle within which rounding of eigenvalues is looked at
 LARGEST_ROUNDING = 1e-4  # that is believed: runs would show what a larger one means
@@ -120,9 +122,9 @@ class Points:
         # integrators, conserved sums, models that grow
         self.outside = self.radius >= 1.0 - np.maximum(ON_CIRCLE, self.rounding)
         weight = 1.0 / frame.scale
-        settled = np.array([one.settled for one in self.origins])
-        self.moves = dx[:, frame.columns] * settled[:, None]  # what each entry is multiplied by in a step
-        self.K = values * self.moves  # what each entry contributes to its row
+        self.settled = np.array([one.settled for one in self.origins])
+        self.moves = dx[:, frame.columns] * self.settled[:, None]  # what each entry is multiplied by in a step
+        self.moves_once = self.moves  # the same for errors of a single step
         self.T = weight[:, None] * self._lasting(B_inverse)
         self.T_step = weight[:, None] * (frame.tau * B_inverse)
         self.B_inverse = B_inverse
@@ -130,6 +132,12 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.origins)
+
+    def with_start(self) -> Points:
+        """These points with the errors of single steps during the start-up, which count half as in the runs."""
+        out = copy(self)
+        out.moves_once = self.dx[:, self.frame.columns] * np.where(self.settled, 1.0, START)[:, None]
+        return out
 
     def _rounding(self, B: Matrix, B_inverse: Matrix) -> Matrix:
         """(P,) how far rounding may move the eigenvalues near the unit circle.
@@ -198,14 +206,10 @@ class Points:
 
     def extended(self, values: Matrix, dx: Matrix, origins: Sequence[PointOrigin]) -> Points:
         """These and further points."""
-        out = Points(
-            self.frame,
-            np.concatenate([self.values, values]),
-            np.concatenate([self.dx, dx]),
-            [*self.origins, *origins],
-        )
-        out.loops = dict(self.loops)
-        return out
+        both = np.concatenate([self.values, values]), np.concatenate([self.dx, dx])
+        found = Points(self.frame, *both, [*self.origins, *origins])
+        found.loops = dict(self.loops)
+        return found if self.moves_once is self.moves else found.with_start()
 
     def farthest(self, count: int) -> list[int]:
         """Points that differ most from each other: each next one is farthest from those before (Frobenius norm of S,

@@ -118,12 +118,14 @@ class EntrySearch:
         lasting, step = self.lasting.copy(), self.step.copy()
         if self.frame.order == 2:  # not linear in what is dropped: tested at the training points
             return lasting, step
-        rows, values = self.frame.rows[group], self.points.values
-        missing = ((self.states.used(values) - states.used(values)) * self.points.moves)[:, group]
+        points, rows = self.points, self.frame.rows[group]
+        values = points.values[:, group]
+        change = self.states.used_of(group, values) - states.used_of(group, values)
+        missing, once = change * points.moves[:, group], change * points.moves_once[:, group]
         for i in np.unique(rows):
-            amount = missing[:, rows == i].sum(axis=1)[:, None]
-            lasting += self.points.T[:, :, i] * amount
-            step += self.points.T_step[:, :, i] * amount
+            here = rows == i
+            lasting += points.T[:, :, i] * missing[:, here].sum(axis=1)[:, None]
+            step += points.T_step[:, :, i] * once[:, here].sum(axis=1)[:, None]
         return lasting, step
 
     def _judge(self, states: EntryStates, so_far: Verdict) -> Verdict:

@@ -38,6 +38,7 @@ from pliant.realtime.stages.exact import check_known, traces
 from pliant.realtime.stages.outcome import Exact, Outcome
 from pliant.solve.binding.colouring import colour
 
+WITHOUT = 3  # runs beyond the tolerance after which nothing is frozen any more
 AGAIN = 6  # how often the search goes on after a run with its pattern
 ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it
 LOOPS = 2  # sampled loops among the first training points: those that decay least
@@ -99,7 +100,7 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
     training += [p for p in sorted(points.loops, key=lambda p: -points.loops[p].radius)[:LOOPS] if p not in training]
     moves = freezing(exact, price)
     best: tuple[float, Tried] | None = None
-    settings = Settings(free, training, before=moves, after=moves)
+    settings, failed = Settings(free, training, before=moves, after=moves), 0
     for _ in range(AGAIN):
         found = cheapest(exact, points, rule, replace(settings, training=training), price, clock)
         clock.mark("search")
@@ -129,6 +130,10 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
             training = [*training, *range(len(points) - len(chosen), len(points))]
         else:
             rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
+            points = points.with_start()  # steps that no search has seen
+            failed += best is None
+            if failed == WITHOUT:
+                settings = replace(settings, before=None, after=None)
     return (full(exact, training) if best is None else best[1]), points
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.arguments import is_whole
-from pliant.errors import ArgumentError
+from pliant.errors import ArgumentError, NotSupportedError
 from pliant.realtime.code.events import check_events
 from pliant.realtime.code.lower import check_supported
 from pliant.realtime.evidence.accuracy import DEFAULT, Accuracy, check_accuracy
@@ -74,6 +74,19 @@ def check_wish(
                 f"{one.name}: {one.start:g} .. {one.stop:g} has less than two steps of {tau:g}", hint="a later stop"
             )
     return Wish(tau, wanted, AcceptRule(allowed, share, chosen.smallest_real), order, chosen, accuracy, judged)
+
+
+def check_budget(model: NumericModel, budget: Any) -> float | None:
+    """A budget of instructions, where code is written that they can be counted in."""
+    if budget is None:
+        return None
+    found = check_number("budget", budget, 0.0, np.inf, "instructions of a step, e.g. budget=5000")
+    if model.equations is None:
+        raise NotSupportedError(
+            f"{model.name}: a budget counts instructions of written code, and a model without equations has none",
+            hint="leave budget out",
+        )
+    return found
 
 
 def request_of(model: NumericModel, wish: Wish) -> PlanRequest:
