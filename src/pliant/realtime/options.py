@@ -21,7 +21,7 @@ class RealtimeOptions(AsDict):
 
     form             "ode": loops solved inside f; "dae": loop unknowns in x; "auto": as the model was loaded;
                      "best": both are planned, the cheaper step is taken
-    points           linearisations that every pattern is checked on
+    points           linearisations that every pattern is checked on; None: 200, fewer from 150 unknowns on
     training         linearisations that the search begins with
     rounds           largest number of rounds of the search
     restarts         further searches with disturbed scores, the cheapest valid pattern is kept
@@ -47,7 +47,7 @@ class RealtimeOptions(AsDict):
 
     form: str = "auto"
     _: KW_ONLY
-    points: int = 200
+    points: int | None = None
     training: int = 8
     rounds: int = 10
     restarts: int = 0
@@ -110,7 +110,7 @@ class RealtimeOptions(AsDict):
                 if not is_whole(value) or not low <= value <= high:
                     raise ArgumentError(
                         f"option {name} must be a whole number between {low} and {high}, not {value!r}",
-                        hint=f"leave it out for {getattr(cls(), name) or 'as few as are needed'}",
+                        hint=f"leave it out for {getattr(cls(), name) or LEFT_OUT.get(name, 'as few as are needed')}",
                     )
         return cls(**dict(given))
 
@@ -135,6 +135,7 @@ class RealtimeOptions(AsDict):
             raise ArgumentError(f"option cluster_cut must be a distance from 0 up, not {value!r}", hint="e.g. 0.1")
 
 
+LEFT_OUT = {"points": "200, fewer in large models"}
 LIMITS = ("error", "dropped", "ringing_steps", "margin", "ranges", "hold")
 
 

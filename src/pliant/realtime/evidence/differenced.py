@@ -8,10 +8,15 @@ import numpy as np
 
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.sparsing.entry_states import Kept
-from pliant.realtime.sparsing.linearisations import CommonData
+from pliant.realtime.sparsing.linearisations import LARGE, CommonData
 from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 
-DIFFERENCED = 8  # points of each run
+DIFFERENCED = 8  # points of each run; fewer of a large model
+
+
+def differenced_points(n: int) -> int:
+    """How many points of each run."""
+    return max(1, DIFFERENCED * min(n, LARGE) // max(n, 1))
 
 
 def differenced_radius(
@@ -21,7 +26,7 @@ def differenced_radius(
     radius = 0.0
     for scenario, run in zip(scenarios, runs, strict=True):
         walker.begin(scenario)
-        for k in np.linspace(0, len(run.t) - 1, DIFFERENCED).astype(int):
+        for k in np.linspace(0, len(run.t) - 1, differenced_points(frame.n)).astype(int):
             matrix = _differenced(walker, frame, float(run.t[k]), run.x[k], kept)
             radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))
     return radius

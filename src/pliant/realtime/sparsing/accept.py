@@ -21,7 +21,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.realtime.sparsing.entry_states import EntryStates, Kept, used
+from pliant.realtime.sparsing.entry_states import EntryStates, Kept, Mask, used
 from pliant.realtime.sparsing.linearisations import Points
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.spectrum import change_ratio, ringing, spectrum_of
@@ -65,9 +65,11 @@ class Checker:
             points.radius + points.slack + points.rounding,
             1.0 - rule.theta * (1.0 - points.radius) + 1e-12 + points.rounding,
         )
+        self.decides: Mask = np.ones(self.frame.n_entries, dtype=bool)  # entries that these tests can tell of
         self.algebraic = np.flatnonzero(self.frame.algebraic)
         self._exact_error: dict[int, Matrix] = {}
         self._judged: dict[tuple[int, bytes], Verdict] = {}
+        self._spectrum: tuple[int, Kept, NDArray[np.complex128] | None] | None = None  # the last one
 
     def step_map(self, p: int, mask: Kept) -> Matrix | None:
         """The map of a step with the pattern, or None where it cannot be solved."""
@@ -80,10 +82,14 @@ class Checker:
 
     def spectrum(self, p: int, mask: Kept) -> NDArray[np.complex128] | None:
         """Eigenvalues of Ss."""
-        Ss = self.step_map(p, mask)
-        if Ss is None:
-            return None
-        return spectrum_of(Ss)
+        if self._spectrum is None or self._spectrum[0] != p or self._spectrum[1] is not mask:
+            Ss = self.step_map(p, mask)
+            self._spectrum = p, mask, None if Ss is None else spectrum_of(Ss)
+        return self._spectrum[2]
+
+    def judge_change(self, p: int, states: EntryStates, rows: NDArray[np.intp]) -> Verdict:
+        """The tests after a change of these rows."""
+        return self.judge(p, states)
 
     def judge(self, p: int, mask: Kept) -> Verdict:
         """All tests of the spectrum at one point; moves of a search come to the same pattern in several ways."""

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pliant.realtime.sparsing.entry_states import Kept
+from pliant.realtime.sparsing.entry_states import Kept, used
 from pliant.realtime.sparsing.linearisations import LATER, START, CommonData
 from pliant.realtime.sparsing.linearise import Matrix, Trace
+from pliant.realtime.sparsing.sparse_steps import SPARSE, SparseSteps
 from pliant.realtime.sparsing.stepmap import added_bias, euler_map, plain_solve, step_map
 
 CHUNK = 200  # steps whose matrices are factorised together
@@ -27,6 +28,8 @@ def predicted_error(frame: CommonData, trace: Trace, mask: Kept) -> Matrix:
     out = np.zeros((len(trace.t) + 1, frame.n))
     e = np.zeros(frame.n)
     k = 0
+    if frame.n > SPARSE and frame.order == 1:
+        return _large(frame, trace, mask)
     maps = _first_order if frame.order == 1 else _second_order
     with np.errstate(all="ignore"):
         for part in _parts(frame, trace):
@@ -35,6 +38,17 @@ def predicted_error(frame: CommonData, trace: Trace, mask: Kept) -> Matrix:
                 e = one @ e + more
                 k += 1
                 out[k] = e
+    return out
+
+
+def _large(frame: CommonData, trace: Trace, mask: Kept) -> Matrix:
+    """The same of order 1 by one sparse solution in each step."""
+    steps = SparseSteps(frame.mass, frame.rows, frame.columns)
+    out = np.zeros((len(trace.t) + 1, frame.n))
+    for k, values in enumerate(_values(trace, slice(0, len(trace.t)))):
+        kept, e = used(values, mask), out[k]
+        right = frame.tau * (steps.times(values, e) - steps.times(values - kept, trace.dx[k]))
+        out[k + 1] = e + steps.solve(kept, frame.tau, right)
     return out
 
 

@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from pliant.realtime.sparsing.cancelling import find_atoms
-from pliant.realtime.sparsing.effects import signed_effects
 from pliant.realtime.sparsing.linearisations import Places
 from pliant.realtime.sparsing.linearise import Matrix
+from pliant.realtime.sparsing.patches import search_effects
 from pliant.realtime.sparsing.price import Price
 from pliant.realtime.sparsing.search import EntrySearch
 
@@ -37,7 +37,7 @@ class Freezing:
         self.least, self.largest = np.where(small, low, high), np.where(small, high, low)
         self.candidates = [self._weighted(), self.mean, 0.5 * (low + high), self.least, self.largest]
         missing = values - self.mean
-        self.effects = signed_effects(search.c, search.training, cut, missing)
+        self.effects = search_effects(search.c, search.training, cut, missing)
 
     def _weighted(self) -> Matrix:
         """Mean of each entry where it counts: weights are the bias of a unit of it."""
@@ -97,10 +97,6 @@ class Freezing:
 
     def _order(self, groups: list[Places]) -> list[int]:
         """Most saved for their effect first."""
-        states = self.s.states
-        ranks = []
-        for k, group in enumerate(groups):
-            effect = float(np.abs(self.effects[group].sum(axis=0)).max(initial=0.0))
-            saved = self.price.saving(states, states.held(group, self.mean[group]))
-            ranks.append((effect / max(saved, 1.0), k))
-        return [k for _, k in sorted(ranks)]
+        saved = self.price.freezing_saves(self.s.states, groups)
+        size = [float(np.abs(self.effects[group].sum(axis=0)).max(initial=0.0)) for group in groups]
+        return sorted(range(len(groups)), key=lambda k: (size[k] / max(saved[k], 1.0), k))

@@ -26,6 +26,8 @@ from pliant.realtime.sparsing.spectrum import allowed_change, singular_hint
 from pliant.realtime.sparsing.stepmap import extrapolated, plain_solve, summed_map
 
 Places = NDArray[np.intp]
+LARGE = 150  # unknowns beyond which candidates are tested in patches, and what is dense is done more rarely
+NEAREST = 4  # eigenvalues of a large model whose rounding is looked at
 SLOWEST = 1e-12  # reciprocal condition of Df below which it counts as singular
 LATER = 0.02  # share of a run that counts as its start-up and does not stretch the ranges
 START = 0.5  # weight of errors in it
@@ -148,6 +150,8 @@ class Points:
         bound grows as it must. Only points with an eigenvalue that close are examined.
         """
         out = np.zeros(len(B))
+        if self.frame.n > LARGE:
+            return self._rounding_of_largest(B, B_inverse)
         for p in np.flatnonzero(np.abs(self.margin).min(axis=1, initial=1.0) < NEAR):
             size = np.abs(self.S[p])
             error = np.finfo(float).eps * (np.abs(B_inverse[p]) @ (np.abs(B[p]) @ size) + size)
@@ -157,6 +161,25 @@ class Points:
             angle = np.maximum(np.abs((y.conj() * x).sum(axis=0)), np.finfo(float).eps)
             moved = (np.abs(y) * (error @ np.abs(x))).sum(axis=0) / angle
             out[p] = min(SAFETY * float(moved.max(initial=0.0)), LARGEST_ROUNDING)
+        return out
+
+    def _rounding_of_largest(self, B: Matrix, B_inverse: Matrix) -> Matrix:
+        """The same for the eigenvalues of largest modulus alone, by inverse iteration."""
+        out, n = np.zeros(len(B)), self.frame.n
+        for p in np.flatnonzero(np.abs(self.margin).min(axis=1, initial=1.0) < NEAR):
+            size = np.abs(self.S[p])
+            error = np.finfo(float).eps * (np.abs(B_inverse[p]) @ (np.abs(B[p]) @ size) + size)
+            moved = 0.0
+            for k in np.argsort(-self.modulus[p], kind="stable")[:NEAREST]:
+                shift = self.eigenvalues[p, k] * (1.0 + 1e-10)
+                lu = scipy.linalg.lu_factor(self.S[p] - shift * np.eye(n), check_finite=False)
+                x = y = np.ones(n, dtype=np.complex128) / np.sqrt(n)
+                for _ in range(2):
+                    x, y = scipy.linalg.lu_solve(lu, x), scipy.linalg.lu_solve(lu, y, trans=2)
+                    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+                angle = max(abs(np.vdot(y, x)), np.finfo(float).eps)
+                moved = max(moved, float(np.abs(y) @ (error @ np.abs(x)) / angle))
+            out[p] = min(SAFETY * moved, LARGEST_ROUNDING) if np.isfinite(moved) else LARGEST_ROUNDING
         return out
 
     def _singular(self, B: Matrix) -> None:
@@ -175,6 +198,9 @@ class Points:
     def _lasting(self, B_inverse: Matrix) -> Matrix:
         """What a constant disturbance of a row does in the long run: Df^-1, or N steps of it where that is infinite."""
         out = np.empty_like(B_inverse)
+        if self.frame.n > LARGE:  # one inverse: the sum over a run with the weight exp(-t/T), T its length
+            whole = self.frame.mass / (self.frame.tau * max(self.frame.horizon, 1))
+            return np.asarray(np.linalg.inv(self.Df - whole))
         for p, matrix in enumerate(self.Df if self.frame.n else ()):
             scaled = matrix * self._finite_scale()[None, :]
             size = np.abs(scaled).max(axis=1, keepdims=True)

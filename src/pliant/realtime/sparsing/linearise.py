@@ -13,6 +13,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +24,7 @@ from pliant.expr.evaluate import parameter_values
 from pliant.realtime.scenario import Scenario, StepInputs, jump_room, step_times
 from pliant.realtime.sparsing.entry_states import Kept, used
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
+from pliant.realtime.sparsing.sparse_steps import SPARSE, SparseSteps
 from pliant.realtime.sparsing.spectrum import singular_hint
 from pliant.solve.binding import runtime
 from pliant.solve.failure import event_hint
@@ -225,15 +227,22 @@ class Walker:
     def solve(self, t: float, values: Matrix, f: Matrix, share: float = 1.0) -> Matrix:
         """dx of one Euler step of length share * tau."""
         h = share * self.tau
-        matrix = self.mass - h * self.dense(values)
-        try:
-            with np.errstate(all="ignore"):
-                dx = np.asarray(np.linalg.solve(matrix, h * f), dtype=np.float64)
-        except np.linalg.LinAlgError:
-            dx = np.full(self.n, np.nan)
+        if self.n > SPARSE:
+            dx = self.sparse.solve(values, h, h * f)
+        else:
+            try:
+                with np.errstate(all="ignore"):
+                    dx = np.asarray(np.linalg.solve(self.mass - h * self.dense(values), h * f), dtype=np.float64)
+            except np.linalg.LinAlgError:
+                dx = np.full(self.n, np.nan)
         if not np.isfinite(dx).all() or np.abs(dx).max(initial=0.0) > DIVERGED:
-            self._explain(t, matrix, f)
+            self._explain(t, self.mass - h * self.dense(values), f)
         return dx
+
+    @cached_property
+    def sparse(self) -> SparseSteps:
+        """Solutions of large models."""
+        return SparseSteps(self.mass, self.rows, self.columns)
 
     def step(self, t: float, x: Matrix, kept: Kept | None = None) -> tuple[Matrix, Matrix]:
         """dx of the step that ends at t, and the entries of Df where it was taken.

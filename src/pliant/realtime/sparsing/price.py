@@ -45,10 +45,20 @@ class EntryCost:
         >>> cost.of(np.array([True, True, True])), cost.of(np.array([False, True, True]))
         (5.0, 4.0)
         """
-        needed = np.zeros(len(self.weights), dtype=bool)
-        for k in np.flatnonzero(computed):
-            needed[self.parts[k]] = True
-        return float(self.weights[needed].sum())
+        return float(self.weights[self.uses(np.flatnonzero(computed)) > 0].sum())
+
+    def uses(self, entries: Places) -> Places:
+        """How many of these entries need each operation."""
+        parts = [self.parts[k] for k in entries]
+        return np.bincount(np.concatenate(parts) if parts else np.zeros(0, np.intp), minlength=len(self.weights))
+
+    def without(self, uses: Places, entries: Places) -> float:
+        """What is saved where these entries go, ``uses`` being those of all."""
+        parts = [self.parts[k] for k in entries]
+        if not parts:
+            return 0.0
+        operations, count = np.unique(np.concatenate(parts), return_counts=True)
+        return float(self.weights[operations[count == uses[operations]]].sum())
 
 
 @dataclass(frozen=True)
@@ -85,10 +95,12 @@ class Price:
         frame, mask = self.frame, states.computed
         return CALLED * frame.n * colour(frame.n, frame.n, frame.rows[mask], frame.columns[mask]).n_colours
 
-    def saving(self, states: EntryStates, other: EntryStates) -> float:
-        """What other states would save, without a new order of elimination."""
-        places = int(states.mask.sum()) - int(other.mask.sum())
-        return self.evaluations(states) - self.evaluations(other) + 2.0 * places
+    def freezing_saves(self, states: EntryStates, groups: list[Places]) -> list[float]:
+        """Operations of evaluations that holding each of these groups of computed entries would save."""
+        if self.entries is None:
+            return [0.0] * len(groups)
+        uses = self.entries.uses(np.flatnonzero(states.computed))
+        return [self.entries.without(uses, group) for group in groups]
 
     def of(self, states: EntryStates) -> Cost:
         """Everything."""

@@ -17,17 +17,18 @@ with its indices corrected; moves, bias and the loop over counterexamples are pl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pliant.realtime.sparsing.accept import AcceptRule, Checker, Verdict
 from pliant.realtime.sparsing.cancelling import Atom, Effects, find_atoms
-from pliant.realtime.sparsing.effects import signed_effects
 from pliant.realtime.sparsing.entry_states import EntryStates, Kept, Mask
 from pliant.realtime.sparsing.linearisations import Places, Points
 from pliant.realtime.sparsing.linearise import Matrix
+from pliant.realtime.sparsing.patches import LocalChecker, checker_for_search, search_effects
 
+SHARPER = 4  # times that tests in patches become sharper
 MORE = 4  # violators that join the training in each round
 PASSES = 3  # of rows, columns and singles
 NOISE = 0.5  # of the logarithm of the scores in a restart
@@ -83,7 +84,7 @@ class EntrySearch:
         """``free``: entries that may go."""
         self.c, self.points, self.frame = checker, checker.points, checker.frame
         self.training = list(training)
-        self.free = free
+        self.free = free & checker.decides
         self.states = EntryStates.of(np.ones(self.frame.n_entries, dtype=bool))
         self.lasting = np.zeros((len(self.points), self.frame.n))
         self.step = np.zeros_like(self.lasting)
@@ -93,6 +94,14 @@ class EntrySearch:
     def mask(self) -> Mask:
         """Entries that stay."""
         return self.states.mask
+
+    def go_on(self, first: EntryStates, refused: Mask) -> None:
+        """From a pattern found before, but anew for these entries; the others stay as they are, if there are any."""
+        self.states = EntryStates(
+            first.mask | refused, first.frozen & ~refused, np.where(refused, 0.0, first.constants)
+        )
+        self.free = self.free & refused if refused.any() else self.free
+        self.lasting, self.step = self.c.bias(self.states)
 
     def trial(self, group: Places, move: str) -> bool:
         """Drop a group if every test allows it."""
@@ -107,7 +116,7 @@ class EntrySearch:
         p = int(np.argmax(worst))
         verdict = Verdict("bias", float(worst[p] / tolerance), p)
         if verdict.accepted:
-            verdict = self._judge(states, verdict)
+            verdict = self._judge(states, verdict, np.unique(self.frame.rows[group]))
         self._note(group, move, verdict)
         if not verdict.accepted:
             return False
@@ -128,10 +137,10 @@ class EntrySearch:
             step += points.T_step[:, :, i] * once[:, here].sum(axis=1)[:, None]
         return lasting, step
 
-    def _judge(self, states: EntryStates, so_far: Verdict) -> Verdict:
+    def _judge(self, states: EntryStates, so_far: Verdict, rows: Places) -> Verdict:
         """Training points, the one that refused last first."""
         for k, p in enumerate(self.training):
-            verdict = self.c.judge(p, states)
+            verdict = self.c.judge_change(p, states, rows)
             if not verdict.accepted:
                 self.training.insert(0, self.training.pop(k))
                 return verdict
@@ -220,6 +229,7 @@ class Settings:
     noise: Matrix | None = None  # on the scores, for restarts
     before: FurtherMoves | None = None  # what precedes the moves that drop, and what follows them
     after: FurtherMoves | None = None
+    first: EntryStates | None = None  # large models: where to go on from
 
 
 def one_round(
@@ -227,9 +237,11 @@ def one_round(
 ) -> EntrySearch:
     """All moves until nothing more goes."""
     search = EntrySearch(checker, training, settings.free)
+    if settings.first is not None and isinstance(checker, LocalChecker):
+        search.go_on(settings.first, checker.refused(training, settings.first))
     if settings.before is not None:
         settings.before(search, lambda share: report("freezing", share, int(search.mask.sum())))
-    moves = Moves(search, signed_effects(checker, training, settings.cut), settings.noise)
+    moves = Moves(search, search_effects(checker, training, settings.cut), settings.noise)
     for turn in range(PASSES):
         before = int(search.mask.sum())
         moves.by_rows(lambda share: report("rows", share, int(search.mask.sum())))
@@ -262,7 +274,8 @@ def restart_noise(n_entries: int, seed: int) -> Matrix:
 
 def search_pattern(points: Points, rule: AcceptRule, settings: Settings, report: Report) -> SearchResult:
     """Rounds until no linearisation violates; the full pattern if none is found."""
-    checker = Checker(points, rule)
+    checker, tests, sharper = Checker(points, rule), checker_for_search(points, rule), 0
+    local = type(tests) is not Checker
     train = list(settings.training)
     history: list[tuple[int, int, int]] = []
     for number in range(1, settings.rounds + 1):
@@ -270,15 +283,20 @@ def search_pattern(points: Points, rule: AcceptRule, settings: Settings, report:
         def tell(move: str, share: float, entries: int, number: int = number, size: int = len(train)) -> None:
             report(Stage(number, move, entries, size, None, share))
 
-        search = one_round(checker, train, settings, tell)
+        search = one_round(tests, train, settings, tell)
         bad = violators(checker, search.states)
         history.append((int(search.mask.sum()), len(train), len(bad)))
         report(Stage(number, "check", int(search.mask.sum()), len(train), len(bad), 1.0))
         if not bad:
             return SearchResult(search.states, search.decisions, number, train, history)
         new = [p for _, p in bad if p not in train][:MORE]
-        if not new:  # refused at points known already: nothing left to learn
+        if sharper == SHARPER or not (new or local):  # refused at points known already: nothing left to learn
             break
+        if local:
+            settings = replace(settings, first=search.states)
+        if local and not new:  # what patches do not show
+            sharper += 1
+            tests = checker_for_search(points, replace(rule, theta=0.5 * (1.0 + tests.rule.theta)))
         train += new
     full: Mask = np.ones(points.frame.n_entries, dtype=bool)
     return SearchResult(EntryStates.of(full), {}, settings.rounds, train, history)

@@ -12,11 +12,12 @@ import numpy as np
 
 from pliant.errors import PliantError
 from pliant.realtime.evidence.certificates import best_lyapunov, infinity_bound, windows
-from pliant.realtime.evidence.differenced import DIFFERENCED, differenced_radius
+from pliant.realtime.evidence.differenced import differenced_points, differenced_radius
 from pliant.realtime.evidence.evidence import Evidence, EvidenceItem
 from pliant.realtime.sparsing.accept import Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
 from pliant.realtime.sparsing.entry_states import Kept
+from pliant.realtime.sparsing.linearisations import LARGE
 from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 from pliant.realtime.sparsing.static_lu import quality
 from pliant.realtime.sparsing.stepmap import step_map
@@ -53,7 +54,9 @@ class Checks:
         self._accuracy()
         self.report(0.5, "pivots")
         self._pivots()
-        if self.o.request.options.certificate:
+        if self.o.request.options.certificate and self.frame.n > LARGE:
+            self._judged("common Lyapunov function", None, f"not looked for beyond {LARGE} unknowns")
+        elif self.o.request.options.certificate:
             self.report(0.6, "common norms")
             self._norms()
         self.report(0.9, "the step itself")
@@ -97,8 +100,8 @@ class Checks:
                 e.radius_exact = max(e.radius_exact, float(points.radius.max()))
                 continue
             for p in range(len(points)):
-                found = checker.spectrum(p, self.states)
                 verdict = checker.judge(p, self.states)
+                found = checker.spectrum(p, self.states)  # that of the verdict
                 total += not verdict.accepted and verdict.test != "bias"  # of that the runs themselves tell
                 radius = np.inf if found is None else float(np.abs(found).max())
                 e.radius = max(e.radius, radius)
@@ -298,7 +301,7 @@ class Checks:
             "derivative of the step itself",
             True if holds else None if e.unstable_exact or method else False,
             f"largest |eigenvalue| {e.true_radius:.6f}, with the change of J by x, differenced at "
-            f"{DIFFERENCED} points of each run{words}",
+            f"{differenced_points(self.frame.n)} points of each run{words}",
         )
 
     def _sampled(self) -> None:

@@ -24,7 +24,7 @@ from pliant.realtime.stages.request import PlanRequest
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
 
-LARGEST = 600  # unknowns for which dense eigenvalues of hundreds of linearisations are affordable
+LARGEST = 1500  # unknowns for which dense eigenvalues of hundreds of linearisations are affordable
 UNSTABLE_SHARE = 0.5
 GROWS = 3.0  # last quarter of a run against its first
 INDEX_POINTS = 6  # linearisations where the index is looked at
@@ -36,7 +36,7 @@ def linearise(model: NumericModel, request: PlanRequest, clock: StageClock) -> E
     walker = Walker(model, request.step, request.order)
     runs = traces(walker, request, None, partial(clock.tell, "exact runs"))
     frame = make_frame(walker, request, runs)
-    points = Points(frame, *pick(runs, request.options.points))
+    points = Points(frame, *pick(runs, request.points(frame.n)))
     check_stable(model, points, runs)
     points = with_sampled_loops(points, model, runs, request.rule.theta)
     clock.mark("exact runs")

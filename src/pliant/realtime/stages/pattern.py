@@ -21,7 +21,7 @@ from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.bias import largest, predicted_error
 from pliant.realtime.sparsing.entry_states import EntryStates, Mask
 from pliant.realtime.sparsing.freezing import Freezing
-from pliant.realtime.sparsing.linearisations import CommonData, Points, pick
+from pliant.realtime.sparsing.linearisations import LARGE, CommonData, Points, pick
 from pliant.realtime.sparsing.linearise import Trace, Walker
 from pliant.realtime.sparsing.price import Price
 from pliant.realtime.sparsing.search import (
@@ -88,7 +88,7 @@ def full(exact: Exact, training: list[int] | None = None) -> Tried:
     options = exact.request.options
     everything: Mask = np.ones(exact.frame.n_entries, dtype=bool)
     chosen = exact.points.farthest(options.training) if training is None else training
-    there = Points(exact.frame, *pick(exact.runs, options.points, masked=True))
+    there = Points(exact.frame, *pick(exact.runs, exact.request.points(exact.frame.n), masked=True))
     return Tried(SearchResult(EntryStates.of(everything), {}, 0, chosen), exact.runs, there, [], 0.0)
 
 
@@ -101,8 +101,14 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
     moves = freezing(exact, price)
     best: tuple[float, Tried] | None = None
     settings, failed = Settings(free, training, before=moves, after=moves), 0
-    for _ in range(AGAIN):
+    for attempt in range(AGAIN):
         found = cheapest(exact, points, rule, replace(settings, training=training), price, clock)
+        if attempt == 0 and moves is not None and exact.frame.n <= LARGE:
+            # to hold what could have gone may cost more fill than it saves
+            late = replace(settings, before=None)
+            other = cheapest(exact, points, rule, replace(late, training=found.training), price, clock)
+            if price.of(other.states).total < price.of(found.states).total:
+                found, settings = other, late
         clock.mark("search")
         if found.states.all_computed:
             break
@@ -123,13 +129,18 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
                 break
             widened = True
             rule = replace(rule, tolerance=rule.tolerance * min(room, WIDEST))
+            settings = replace(settings, first=found.states)
+        elif best is not None and exact.frame.n > LARGE:  # more room did not help: searches are long
+            break
         elif tried.bad:
             chosen = [p for _, p in tried.bad[:8]]
             there = tried.points
             points = points.extended(there.values[chosen], there.dx[chosen], [there.origins[p] for p in chosen])
             training = [*training, *range(len(points) - len(chosen), len(points))]
+            settings = replace(settings, first=found.states)
         else:
             rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
+            settings = replace(settings, first=None)
             points = points.with_start()  # steps that no search has seen
             failed += best is None
             if failed == WITHOUT:
@@ -172,7 +183,7 @@ def run_with(exact: Exact, found: SearchResult, rule: AcceptRule, clock: StageCl
     request, frame = exact.request, exact.frame
     walker = Walker(exact.model, request.step, request.order)
     runs = traces(walker, request, found.states, partial(clock.tell, "sparsed runs"))
-    there = Points(frame, *pick(runs, request.options.points, masked=True))
+    there = Points(frame, *pick(runs, request.points(frame.n), masked=True))
     bad = violators(Checker(there, rule), found.states)
     errors = [largest(predicted_error(frame, one, found.states), frame).max() for one in exact.runs]
     measured = [largest(one.x - other.x, frame).max() for one, other in zip(runs, exact.runs, strict=True)]

@@ -16,8 +16,10 @@ from pliant.realtime.evidence.accuracy import DEFAULT, Accuracy, check_accuracy
 from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios
 from pliant.realtime.sparsing.accept import AcceptRule
+from pliant.realtime.sparsing.linearisations import LARGE
 from pliant.solve.models.numeric import NumericModel
 
+POINTS, FEWEST = 200, 24  # linearisations of small and of very large models
 MOST_NUMBERS = 500_000_000  # in a run
 
 
@@ -44,6 +46,13 @@ class PlanRequest:
     order: int
     options: RealtimeOptions
     accuracy: Accuracy
+
+    def points(self, n: int) -> int:
+        """Linearisations that every pattern of n unknowns is checked on."""
+        given = self.options.points
+        return (
+            given if given is not None else max(FEWEST, POINTS * min(n, LARGE) ** 2 // max(n, 1) ** 2) if n else POINTS
+        )
 
 
 def check_wish(
