@@ -250,7 +250,7 @@ SUB_ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("code",),
         ("stages",),
         ("simulate", "delivery", "report", "plot"),
-        ("target", "challenge"),
+        ("target", "challenge", "frontier", "cost"),
         ("plan",),
         ("build",),
     ),

@@ -65,10 +65,10 @@ def make_plan(model: NumericModel, *, report: Report, budget: float | None = Non
     return plan
 
 
-def make_frontier(plan: Plan, *, report: Report) -> Frontier:
+def make_frontier(plan: Plan) -> Frontier:
     """Plans between all entries and those of this plan."""
     with threadpool_limits(1, "blas"):
-        return _climb(plan, StageClock(report))
+        return _climb(plan, StageClock(lambda _: None))
 
 
 def _plan(chosen: Candidate, clock: StageClock, told: tuple[str, ...], *, proposals: bool) -> Plan:
@@ -78,7 +78,15 @@ def _plan(chosen: Candidate, clock: StageClock, told: tuple[str, ...], *, propos
         clock.mark("proposals")
     code = chosen.tuned.code if isinstance(chosen.tuned, Compiled) else None
     called = chosen.tuned if isinstance(chosen.tuned, CalledStep) else None
-    return Plan(chosen.outcome, evidence=evidence, code=code, called=called, forms=told, seconds=clock.seconds)
+    return Plan(
+        chosen.outcome,
+        evidence=evidence,
+        code=code,
+        called=called,
+        forms=told,
+        seconds=clock.seconds,
+        climb=make_frontier,
+    )
 
 
 def _climb(plan: Plan, clock: StageClock) -> Frontier:

@@ -66,6 +66,7 @@ class Plan(Stamped):
         called: CalledStep | None = None,
         forms: tuple[str, ...] = (),
         seconds: Mapping[str, float] | None = None,
+        climb: Callable[[Plan], Frontier] | None = None,
     ) -> None:
         self.outcome, self.evidence = outcome, evidence
         self._code = code
@@ -74,6 +75,7 @@ class Plan(Stamped):
         self.timing: Timing | None = None  # of the last measurement
         self.forms = forms
         self.seconds = dict(seconds or {})  # that each stage took
+        self._climb = climb  # how the frontier is searched for
         self._frontier: Frontier | None = None
 
     # --------------------------------------------------------------------------------------------- figures
@@ -296,9 +298,8 @@ class Plan(Stamped):
         """Error against cost: plans between this one and all entries. They are searched for when it is first read,
         which takes some times as long as the plan itself."""
         if self._frontier is None:
-            from pliant.realtime.build import make_frontier  # makes plans, and so imports this file
-
-            self._frontier = make_frontier(self, report=lambda _: None)
+            assert self._climb is not None, "plans are made by model.realtime"
+            self._frontier = self._climb(self)
         return self._frontier
 
     def keep_frontier(self, found: Frontier) -> None:

@@ -165,6 +165,6 @@ class Checker:
         def effect(map_of: Matrix, moves: Matrix) -> Matrix:
             dropped = np.zeros((len(points), frame.n))
             np.add.at(dropped.T, frame.rows[gone], (missing[:, gone] * moves[:, gone]).T)
-            return np.einsum("pij,pj->pi", map_of, dropped)
+            return np.asarray(np.einsum("pij,pj->pi", map_of, dropped))
 
         return effect(points.T, points.moves), effect(points.T_step, points.moves_once)

@@ -22,6 +22,7 @@ from pliant.realtime.sparsing.patches import search_effects
 from pliant.realtime.sparsing.price import Price
 from pliant.realtime.sparsing.search import EntrySearch
 
+HOPELESS = 2.0  # value beyond which other constants are not tried in large models
 BETWEEN = (0.0, 1.0, 0.25, 0.5, 0.75)  # for single entries: from the least modulus to the largest
 
 
@@ -30,6 +31,7 @@ class Freezing:
 
     def __init__(self, search: EntrySearch, price: Price, cut: float) -> None:
         self.s, self.price, self.cut = search, price, cut
+        self.last = not search.mask.all()  # moves that drop have been made
         values = search.points.values
         self.mean = values.mean(axis=0)
         low, high = values.min(axis=0), values.max(axis=0)
@@ -62,7 +64,12 @@ class Freezing:
         tried = [one[group] for one in self.candidates]
         if more:
             tried += [self.least[group] + share * (self.largest[group] - self.least[group]) for share in BETWEEN]
-        return any(self.s.change(group, states.held(group, one), f"{name}, frozen") for one in tried)
+        for one in tried:
+            if self.s.change(group, states.held(group, one), f"{name}, frozen"):
+                return True
+            if self.s.large and self.s.last is not None and self.s.last.value > HOPELESS:
+                break
+        return False
 
     def run(self, report: Callable[[float], object]) -> None:
         """All moves."""
@@ -77,7 +84,7 @@ class Freezing:
             self._row(rows[i])
         for j in self._order(columns):
             self.freeze(columns[j], f"column of {frame.names[frame.columns[columns[j][0]]]}")
-        singles = [np.array([k]) for k in self.open()]
+        singles = [np.array([k]) for k in self.open()] if self.last or not self.s.large else []
         for k in self._order(singles):
             self.freeze(singles[k], "single entry", more=True)
         report(1.0)

@@ -24,10 +24,11 @@ import numpy as np
 from pliant.realtime.sparsing.accept import AcceptRule, Checker, Verdict
 from pliant.realtime.sparsing.cancelling import Atom, Effects, find_atoms
 from pliant.realtime.sparsing.entry_states import EntryStates, Kept, Mask
-from pliant.realtime.sparsing.linearisations import Places, Points
+from pliant.realtime.sparsing.linearisations import LARGE, Places, Points
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.patches import LocalChecker, checker_for_search, search_effects
 
+REFUSED = 1.0 + 1e-9  # a value beyond it
 SHARPER = 4  # times that tests in patches become sharper
 MORE = 4  # violators that join the training in each round
 PASSES = 3  # of rows, columns and singles
@@ -89,6 +90,8 @@ class EntrySearch:
         self.lasting = np.zeros((len(self.points), self.frame.n))
         self.step = np.zeros_like(self.lasting)
         self.decisions: dict[int, Decision] = {}
+        self.large = self.frame.n > LARGE
+        self.last: Verdict | None = None  # on the last change that was tried
 
     @property
     def mask(self) -> Mask:
@@ -96,7 +99,7 @@ class EntrySearch:
         return self.states.mask
 
     def go_on(self, first: EntryStates, refused: Mask) -> None:
-        """From a pattern found before, but anew for these entries; the others stay as they are, if there are any."""
+        """Continue from a pattern, with these entries computed; only they may change, or all if there are none."""
         self.states = EntryStates(
             first.mask | refused, first.frozen & ~refused, np.where(refused, 0.0, first.constants)
         )
@@ -118,6 +121,7 @@ class EntrySearch:
         if verdict.accepted:
             verdict = self._judge(states, verdict, np.unique(self.frame.rows[group]))
         self._note(group, move, verdict)
+        self.last = verdict
         if not verdict.accepted:
             return False
         self.states, self.lasting, self.step = states, lasting, step
@@ -255,14 +259,22 @@ def one_round(
     return search
 
 
+def unstable(checker: Checker, mask: Kept) -> list[tuple[float, int]]:
+    """(value, point) of every linearisation whose eigenvalues refuse the pattern, the worst first."""
+    verdicts = [checker.judge(p, mask) for p in range(len(checker.points))]
+    return sorted(
+        ((one.value, one.point) for one in verdicts if one.test != "bias" and one.value > REFUSED), reverse=True
+    )
+
+
 def violators(checker: Checker, mask: Kept) -> list[tuple[float, int]]:
-    """(value, point) of every linearisation that refuses the pattern, the worst first."""
+    """(value, point) of every linearisation that refuses the pattern or its bias, the worst first."""
     lasting, step = checker.bias(mask)
     bias = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1) / checker.rule.tolerance
     found = []
     for p in range(len(checker.points)):
         value = max(checker.judge(p, mask).value, float(bias[p]))
-        if value > 1.0 + 1e-9:
+        if value > REFUSED:
             found.append((value, p))
     return sorted(found, reverse=True)
 

@@ -31,7 +31,7 @@ from pliant.realtime.sparsing.search import (
     Stage,
     restart_noise,
     search_pattern,
-    violators,
+    unstable,
 )
 from pliant.realtime.sparsing.static_lu import sound_order
 from pliant.realtime.stages.exact import check_known, traces
@@ -184,7 +184,7 @@ def run_with(exact: Exact, found: SearchResult, rule: AcceptRule, clock: StageCl
     walker = Walker(exact.model, request.step, request.order)
     runs = traces(walker, request, found.states, partial(clock.tell, "sparsed runs"))
     there = Points(frame, *pick(runs, request.points(frame.n), masked=True))
-    bad = violators(Checker(there, rule), found.states)
+    bad = unstable(Checker(there, rule), found.states)  # of errors the runs themselves tell
     errors = [largest(predicted_error(frame, one, found.states), frame).max() for one in exact.runs]
     measured = [largest(one.x - other.x, frame).max() for one, other in zip(runs, exact.runs, strict=True)]
     errors += [one / MEASURED for one in measured]
