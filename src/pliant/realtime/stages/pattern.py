@@ -38,11 +38,14 @@ from pliant.realtime.stages.exact import check_known, traces
 from pliant.realtime.stages.outcome import Exact, Outcome
 from pliant.solve.binding.colouring import colour
 
-WITHOUT = 3  # runs beyond the tolerance after which nothing is frozen any more
+WITHOUT = 3  # attempt from which on nothing is frozen where the runs exceeded the tolerance
 AGAIN = 6  # how often the search goes on after a run with its pattern
 ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it
 LOOPS = 2  # sampled loops among the first training points: those that decay least
 MEASURED = 1.1  # by so much the measured error may exceed the tolerance
+
+
+Choice = tuple[SearchResult, Settings]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +103,12 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
     training += [p for p in sorted(points.loops, key=lambda p: -points.loops[p].radius)[:LOOPS] if p not in training]
     moves = freezing(exact, price)
     best: tuple[float, Tried] | None = None
-    settings, failed = Settings(free, training, before=moves, after=moves), 0
+    settings, narrowed = Settings(free, training, before=moves, after=moves), False
     for attempt in range(AGAIN):
-        found = cheapest(exact, points, rule, replace(settings, training=training), price, clock)
+        settings = replace(settings, training=training)
+        found = cheapest(exact, points, rule, settings, price, clock)
         if attempt == 0 and moves is not None and exact.frame.n <= LARGE:
-            # to hold what could have gone may cost more fill than it saves
-            late = replace(settings, before=None)
-            other = cheapest(exact, points, rule, replace(late, training=found.training), price, clock)
-            if price.of(other.states).total < price.of(found.states).total:
-                found, settings = other, late
+            found, settings = frozen_later(exact, points, rule, (found, settings), price, clock)
         clock.mark("search")
         if found.states.all_computed:
             break
@@ -130,8 +130,11 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
             widened = True
             rule = replace(rule, tolerance=rule.tolerance * min(room, WIDEST))
             settings = replace(settings, first=found.states)
-        elif best is not None and exact.frame.n > LARGE:  # more room did not help: searches are long
-            break
+        elif best is not None and exact.frame.n > LARGE:  # less of that room, once: searches are long
+            if narrowed or tried.bad:
+                break
+            narrowed = True
+            rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
         elif tried.bad:
             chosen = [p for _, p in tried.bad[:8]]
             there = tried.points
@@ -142,10 +145,18 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
             rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
             settings = replace(settings, first=None)
             points = points.with_start()  # steps that no search has seen
-            failed += best is None
-            if failed == WITHOUT:
-                settings = replace(settings, before=None, after=None)
+            settings = replace(settings, before=None, after=None) if attempt == WITHOUT and best is None else settings
     return (full(exact, training) if best is None else best[1]), points
+
+
+def frozen_later(
+    exact: Exact, points: Points, rule: AcceptRule, first: Choice, price: Price, clock: StageClock
+) -> Choice:
+    """What is found by dropping first, where it is cheaper: to hold what could have gone may cost fill."""
+    found, settings = first
+    late = replace(settings, before=None)
+    other = cheapest(exact, points, rule, replace(late, training=found.training), price, clock)
+    return (other, late) if price.of(other.states).total < price.of(found.states).total else first
 
 
 def price_of(exact: Exact) -> Price:
