@@ -9,7 +9,7 @@ from pliant.codegen.start_guesses import follow, guarded
 from pliant.errors import InitialValueError
 from pliant.expr.build import const, sub, value_of, var, variables_of
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.ir import SortedSystem, Span
+from pliant.ir import SortedSystem, Span, StateSelect
 
 
 @dataclass(eq=False)
@@ -76,17 +76,39 @@ def initial_problem(program: Program) -> InitialProblem:
             Condition(equation.residual, text, equation.span, target=equation.target, behind=equation.behind)
         )
     given = [rank[i] == 3 or i >= program.n_states for i in range(len(program.x))]
-    if conditions and not all(given):
-        _follow(program, conditions, given, start)
+    _follow(program, conditions, given, start, rank)
     return InitialProblem(start, given, conditions)
 
 
-def _follow(program: Program, conditions: list[Condition], given: list[bool], start: list[int]) -> None:
-    """Free states begin with what the conditions say, where that can be computed step by step."""
-    n = program.n_states
-    fixed = {v: start[i] for i, v in enumerate(program.x[:n]) if given[i]}
-    found = follow(program, [one.residual for one in conditions], fixed)
-    for i, v in enumerate(program.x[:n]):
+def _follow(
+    program: Program, conditions: list[Condition], given: list[bool], start: list[int], rank: list[int]
+) -> None:
+    """Free states begin with what the conditions say, where that can be computed step by step.
+
+    Those that have no start value and no condition begin with what follows from start values of variables that
+    the modeller prefers as states: a mass from a level.
+    """
+    states = dict(zip(program.x[: program.n_states], range(program.n_states), strict=True))
+    fixed = {v: start[i] for v, i in states.items() if given[i]}
+    found: dict[int, int] = {}
+    if conditions and len(fixed) < len(states):
+        found = follow(program, [one.residual for one in conditions], fixed)
+    if any(rank[i] == 0 and v not in found for v, i in states.items()):
+        wanted = {
+            v: one.start
+            for v, one in enumerate(program.variables)
+            if one.state_select >= StateSelect.PREFER and one.start is not None and v not in states
+        }
+        roots = {}
+        for v, value in wanted.items():
+            e = program.sorted.replaced.get(v, var(program.graph, v))
+            root, sign = signed_variable(program.graph, e) or (-1, 1)
+            if root >= 0 and root not in states:
+                roots[root] = with_sign(program.graph, sign, value)
+        if roots:
+            more = follow(program, [one.residual for one in conditions], {**roots, **fixed, **found})
+            found = {v: e for v, e in more.items() if v in found or (v in states and rank[states[v]] == 0)}
+    for v, i in states.items():
         if not given[i] and v in found:
             start[i] = guarded(program, found[v], start[i])
 
