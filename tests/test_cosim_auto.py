@@ -305,3 +305,45 @@ def test_fmus_that_take_equal_steps(version: str, tmp_path: Path) -> None:
         assert run["f.x"][-1] == pytest.approx(0.5 * (1 - np.exp(-2.0)), abs=5e-3)
         with pytest.raises(pliant.ArgumentError, match="no multiple"):
             coupling.simulate(stop=1.005, step="auto", inputs={"f.gain": 1, "f.on": True})
+
+
+# x' = -x - 2 y of the other part, with the loop's gain above what loose steps stand
+RING = """
+model Ring
+  parameter Real gain = 3, begin = 1;
+  input Real u(start = 0);
+  Real x(start = begin, fixed = true);
+  output Real y = gain*x;
+equation
+  der(x) = -0.1*x + u;
+end Ring;
+"""
+
+
+def ring(**arguments: Any) -> pliant.CouplingResult:
+    coupling = pliant.Coupling()
+    coupling.add("a", text_model(RING))
+    coupling.add("b", text_model(RING), parameters={"gain": -3.0, "begin": 0.0})
+    coupling.connect("a.y", "b.u")
+    coupling.connect("b.y", "a.u")
+    return coupling.simulate(stop=60.0, step="auto", extrapolation=0, **arguments)
+
+
+def test_growth_is_noticed_with_steps_by_error_too() -> None:
+    """Loose tolerances let a swing grow slowly; the remedy is tried, and helps."""
+    with pytest.raises(pliant.AccuracyError, match="the coupling grows although its parts do not") as caught:
+        ring(macro_rtol=0.1)
+    assert len(caught.value.result) > 10
+    found = re.search(r"macro_rtol=([0-9.e-]+)$", caught.value.hint)
+    assert found is not None
+    run = ring(macro_rtol=float(found.group(1)))
+    assert np.abs(run["a.x"]).max() < 1.2
+    assert np.ptp(run["a.x"][run.time > 50.0]) < 0.5
+
+
+def test_growth_that_cannot_be_checked_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ModelPart, "can_restore", property(lambda self: False))
+    with pytest.warns(UserWarning, match=r"grows up to t = .* 'a', 'b' cannot be taken back") as caught:
+        run = ring(macro_rtol=0.3)
+    assert run.warnings == (str(caught[0].message),)
+    assert not ring(macro_rtol=0.03).warnings

@@ -99,6 +99,7 @@ class Master:
         self.meter = PowerMeter(self, power)
         self.log = MacroLog()
         self.seconds = 0.0
+        self.growth: Growth | None = None
         self.told: tuple[str, ...] = ()  # what the parts cannot do
 
     def _tell_loops(self) -> None:
@@ -157,6 +158,7 @@ class Master:
     def _warn(self) -> None:
         """What was solved less well than it should be, because of what parts cannot do."""
         self.told = untried_loops(self.solver) + self.early.unheard()
+        self.told += self.growth.unproved() if self.growth is not None else ()
         for text in self.told:
             warnings.warn(text, stacklevel=6)
 
@@ -184,13 +186,10 @@ class Master:
         with Stepping(len(self.parts), run.parallel, deadline) as stepping:
             self._begin()
             repeats = all(getattr(part, "can_restore", True) for part in self.parts)
-            pace: Adaptive | Even
-            if run.auto:
-                pace, growth = Adaptive(self, repeats, self.rtol), None
-            else:
-                if repeats and run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
-                    return True
-                pace, growth = Even(self), Growth(self) if repeats and run.watch and self.wires else None
+            if not run.auto and repeats and run.extrapolation >= 2 and self.wires and not self._look_ahead(stepping):
+                return True
+            pace: Adaptive | Even = Adaptive(self, repeats, self.rtol) if run.auto else Even(self)
+            self.growth = growth = Growth(self, repeats) if run.watch and self.wires else None
             self.log = pace.log
             while pace.running:
                 if not pace.go(stepping):
@@ -291,7 +290,11 @@ class Master:
         """A macro step and its samples that are not recorded; False if a part has ended in it."""
         if not self.macro_step(stepping, t, t_next):
             return False
-        self._sample(t_next, self.point(t_next))
+        found = self.point(self.reached)
+        if self.jumped:
+            self.times.clear()
+            self.samples.clear()
+        self._sample(self.reached, found)
         return True
 
     def _guess(self, t: float) -> list[Vector]:
