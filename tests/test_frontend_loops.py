@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import pliant
@@ -207,6 +208,79 @@ end fib;
 model M Integer n = integer(8*time); Real y = fib(n); end M;"""
     with pytest.raises(NotSupportedError, match="calls itself too often"):
         final(text)
+
+
+MANY = """record R Real a; Real b[2]; end R;
+function many "records, arrays, several outputs"
+  input R r; input Real v[3]; input Integer n; output R o; output Real w;
+protected Real t[3]; Boolean stopped;
+algorithm
+  t := v; w := 0; stopped := false;
+  for i in 1:n loop
+    t[mod(i, 3) + 1] := 0.5*t[mod(i, 3) + 1] + r.b[1];
+    if t[1] > 5 then stopped := true; break; end if;
+    w := w + t*v;
+  end for;
+  o.a := max(t);
+  o.b := if stopped then {r.a, w} else {w, sum(t)};
+  return;
+end many;
+"""
+
+
+def many(a: float, b: float, v: list[float], n: int) -> tuple[float, float, float, float]:
+    """The same in Python."""
+    t, w, stopped = list(v), 0.0, False
+    for i in range(1, n + 1):
+        t[i % 3] = 0.5 * t[i % 3] + b
+        if t[0] > 5:
+            stopped = True
+            break
+        w += sum(x * y for x, y in zip(t, v, strict=True))
+    return (max(t), *((a, w) if stopped else (w, sum(t))), w)
+
+
+def test_records_and_arrays_through_long_loops() -> None:
+    text = "model M R o; Real w; equation (o, w) = many(R(3, {time, 2}), {1, 0.5, 2}, integer(60 + 10*time)); end M;"
+    result = pliant.load(MANY + text).simulate(6.0, points=[0.0, 1.0, 3.0, 6.0])
+    for k, t in enumerate(result.time):
+        wanted = many(3.0, t, [1.0, 0.5, 2.0], int(60 + 10 * t))
+        found = [result[name][k] for name in ("o.a", "o.b[1]", "o.b[2]", "w")]
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_derivatives_through_loops_are_exact() -> None:
+    text = """function f
+  input Real x; input Real y; input Integer n; output Real z; protected Real c[2] = {x, y}; Integer k;
+algorithm
+  z := 0; k := 0;
+  while k < n loop
+    k := k + 1;
+    z := z + sin(c[mod(k, 2) + 1])*exp(-k*x/10) + sqrt(y)/k + x^2*atan2(x, y + k);
+    c[1] := 0.9*c[1] + 0.1*abs(c[2]);
+  end while;
+end f;
+model M
+  input Real u; Real a(start = 0.3, fixed = true), b(start = 0.7, fixed = true);
+  Integer n = integer(3 + time);
+equation
+  der(a) = f(a, b, n); der(b) = -f(b, 2 + a, n + 1) + u;
+end M;"""
+
+    def f(x: complex, y: complex, n: int) -> complex:
+        z, c = 0j, [x, y]
+        for k in range(1, n + 1):
+            z += np.sin(c[k % 2]) * np.exp(-k * x / 10) + np.sqrt(y) / k + x**2 * np.arctan(x / (y + k))
+            c[0] = 0.9 * c[0] + 0.1 * c[1]
+        return z
+
+    found = pliant.load(text).linearize(t=0).A
+    h = 1e-30
+    wanted = [
+        [f(0.3 + h * 1j, 0.7, 3).imag / h, f(0.3, 0.7 + h * 1j, 3).imag / h],
+        [-f(0.7, 2.3 + h * 1j, 4).imag / h, -f(0.7 + h * 1j, 2.3, 4).imag / h],
+    ]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_a_text_that_changes_is_not_compared() -> None:

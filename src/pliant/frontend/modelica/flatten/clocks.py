@@ -36,7 +36,7 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BOOLEAN, BaseType, Variability
 from pliant.frontend.modelica.flatten.numbers import FlatNumbers, NoNumber
-from pliant.frontend.modelica.flatten.ticks import PERIODIC, Base, Ticks, Timing
+from pliant.frontend.modelica.flatten.ticks import PERIODIC, ClockBase, Ticks, TickTiming
 from pliant.ir import Span
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class _Clocks:
         self.n_variables = len(builder.variables)  # those of the model
         self.parents: list[int] = list(range(len(builder.variables)))  # partitions: those of variables come first
         self.clocked: set[int] = set()
-        self.known: dict[int, tuple[Timing, Span | None]] = {}  # by partition
-        self.bases: list[Base] = []
+        self.known: dict[int, tuple[TickTiming, Span | None]] = {}  # by partition
+        self.bases: list[ClockBase] = []
         self.methods: dict[int, str] = {}  # partition -> how its derivatives are stepped
         self.derivatives: list[tuple[int, int]] = []  # der(x) and the partition around it
         self.relations: list[_Relation] = []
@@ -240,24 +240,24 @@ class _Clocks:
             return [(given[0], inside)]
         if base is BaseType.BOOLEAN:
             first = given[1] if len(given) > 1 else NONE
-            return [(given[0], self._new()), *self._base(part, Base(given[0], first_interval=first, span=span))]
+            return [(given[0], self._new()), *self._base(part, ClockBase(given[0], first_interval=first, span=span))]
         try:
             interval = Fraction(repr(float(self.numbers.value(given[0]))))
         except NoNumber:
             over = int(self._number(given[1], span)) if len(given) > 1 else 1
             resolution = over if base is BaseType.INTEGER else 0
-            return [(given[0], part), *self._base(part, Base(interval=given[0], resolution=resolution, span=span))]
+            return [(given[0], part), *self._base(part, ClockBase(interval=given[0], resolution=resolution, span=span))]
         if base is BaseType.INTEGER:
             interval /= Fraction(self._number(given[1], span) if len(given) > 1 else 1)
         if interval <= 0:
             raise ModelError(f"{span}: the interval of a clock must be positive", hint="e.g. Clock(0.1)", span=span)
-        self._tell(part, Timing(PERIODIC, interval, Fraction(0)), span)
+        self._tell(part, TickTiming(PERIODIC, interval, Fraction(0)), span)
         return []
 
-    def _base(self, part: int, base: Base) -> list[tuple[int, int]]:
+    def _base(self, part: int, base: ClockBase) -> list[tuple[int, int]]:
         """A clock that is not periodic."""
         self.bases.append(base)
-        self._tell(part, Timing(len(self.bases) - 1, Fraction(1), Fraction(0)), base.span)
+        self._tell(part, TickTiming(len(self.bases) - 1, Fraction(1), Fraction(0)), base.span)
         return []
 
     def _text(self, e: int, span: Span | None) -> str:
@@ -282,7 +282,7 @@ class _Clocks:
 
     # -------------------------------------------------------------------------------------------------- inference
 
-    def _tell(self, part: int, timing: Timing, span: Span | None) -> bool:
+    def _tell(self, part: int, timing: TickTiming, span: Span | None) -> bool:
         """The clock of a partition; True if that is new. Partitions are joined later, so they are compared later."""
         known = self.known.get(part)
         if known is None:
@@ -313,11 +313,11 @@ class _Clocks:
                 if source in self.known:
                     of, span = self.known[source]
                     first = of.first + one.shift * of.interval
-                    changed |= self._tell(target, Timing(of.base, of.interval * one.scale, first), span)
+                    changed |= self._tell(target, TickTiming(of.base, of.interval * one.scale, first), span)
                 elif target in self.known:
                     of, span = self.known[target]
                     interval = of.interval / one.scale
-                    changed |= self._tell(source, Timing(of.base, interval, of.first - one.shift * interval), span)
+                    changed |= self._tell(source, TickTiming(of.base, interval, of.first - one.shift * interval), span)
         self._infer_methods()
 
     def _method(self, part: int, method: str) -> None:

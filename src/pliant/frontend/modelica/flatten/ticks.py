@@ -49,7 +49,7 @@ _ENDLESS = Fraction(10**9)  # the interval of a clock that ticks once
 
 
 @dataclass(frozen=True)
-class Base:
+class ClockBase:
     """What a clock counts that is not periodic: a condition that becomes true, or an interval given at each tick."""
 
     condition: int = NONE
@@ -60,7 +60,7 @@ class Base:
 
 
 @dataclass(frozen=True)
-class Timing:
+class TickTiming:
     """Ticks at ``first + k interval``, in seconds or, over a base, in ticks of it, which count from 0."""
 
     base: int
@@ -76,17 +76,17 @@ class Timing:
 class Ticks:
     """Makes the clocks of a model, and the variables that they need."""
 
-    def __init__(self, builder: FlatBuilder, bases: Sequence[Base]) -> None:
+    def __init__(self, builder: FlatBuilder, bases: Sequence[ClockBase]) -> None:
         self.builder, self.bases = builder, bases
-        self.made: dict[Timing, int] = {}
-        self.timings: list[Timing] = []
+        self.made: dict[TickTiming, int] = {}
+        self.timings: list[TickTiming] = []
         self.firsts: dict[int, int] = {}
         self.intervals: dict[int, int] = {}
         self.n_hidden = 0
 
     # ---------------------------------------------------------------------------------------------------- clocks
 
-    def clock(self, timing: Timing, span: Span | None) -> int:
+    def clock(self, timing: TickTiming, span: Span | None) -> int:
         """Number of the clock in the flat model."""
         known = self.made.get(timing)
         if known is None:
@@ -94,15 +94,15 @@ class Ticks:
             self.made[timing] = known
         return known
 
-    def _enter(self, clock: FlatClock, timing: Timing) -> int:
+    def _enter(self, clock: FlatClock, timing: TickTiming) -> int:
         self.timings.append(timing)
         return self.builder.clock(clock)
 
-    def _periodic(self, timing: Timing, span: Span | None) -> int:
+    def _periodic(self, timing: TickTiming, span: Span | None) -> int:
         first, interval = timing.first.as_integer_ratio(), timing.interval.as_integer_ratio()
         return self._enter(FlatClock("periodic", first, interval, span=span), timing)
 
-    def _counted(self, timing: Timing, span: Span | None) -> int:
+    def _counted(self, timing: TickTiming, span: Span | None) -> int:
         """Every so many ticks of a base."""
         if timing.interval.denominator > 1 or timing.first.denominator > 1:
             raise ModelError(
@@ -111,7 +111,7 @@ class Ticks:
                 span=span,
                 rule="16.5.2",
             )
-        every = Timing(timing.base, Fraction(1), Fraction(0))
+        every = TickTiming(timing.base, Fraction(1), Fraction(0))
         if timing == every:
             base = self.bases[timing.base]
             return self._event(base, timing) if base.interval == NONE else self._computed(base, timing)
@@ -126,13 +126,13 @@ class Ticks:
         condition = build.binary("and", build.add(ClockTick(under), span), is_due, span)
         return self._enter(FlatClock("when", condition=condition, base=under, span=span), timing)
 
-    def _event(self, base: Base, timing: Timing) -> int:
+    def _event(self, base: ClockBase, timing: TickTiming) -> int:
         return self._enter(FlatClock("event", condition=base.condition, span=base.span), timing)
 
-    def _computed(self, base: Base, timing: Timing) -> int:
+    def _computed(self, base: ClockBase, timing: TickTiming) -> int:
         """Intervals that are computed: the first tick at the start, the next one when its time has come."""
         build, span = self.builder, base.span
-        once = self._periodic(Timing(PERIODIC, _ENDLESS, Fraction(0)), span)
+        once = self._periodic(TickTiming(PERIODIC, _ENDLESS, Fraction(0)), span)
         following = self._hidden("next", REAL, NONE, span, build.literal(0.0, span))
         before = build.builtin("pre", build.ref(following, span), span=span)
         due = build.binary(">=", build.time(span), before, span)
