@@ -143,8 +143,7 @@ def colamd_entries(matrix: np.ndarray) -> int:
 
 def matrices_of(plan: Plan, mask: np.ndarray | None = None) -> np.ndarray:
     frame, points = plan.outcome.frame, plan.outcome.points
-    kept = plan.outcome.mask if mask is None else mask
-    return frame.mass - frame.tau * frame.dense(np.where(kept, points.values, 0.0))
+    return frame.matrix(points.values, plan.outcome.states if mask is None else mask)
 
 
 def errors(plan: Plan, model: pliant.Model, stop: float, parameters: dict[str, float]) -> tuple[np.ndarray, ...]:
@@ -250,10 +249,11 @@ def full_step(out: Numbers, model: pliant.Model) -> float:
     """The straight-line step with all entries."""
     from dataclasses import replace
 
+    from pliant.realtime.sparsing.entry_states import EntryStates
     from pliant.realtime.sparsing.search import SearchResult
 
     o = out.plan.outcome
-    everything = SearchResult(np.ones_like(o.mask), {}, 0, [])
+    everything = SearchResult(EntryStates.of(np.ones_like(o.mask)), {}, 0, [])
     code = write_code(replace(o, found=everything, elimination=o.full))
     stepper = drive(code, model._numeric, o.request.scenarios[0]).stepper
     stepper.reset()
