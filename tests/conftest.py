@@ -34,15 +34,23 @@ def model_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFa
     Names in this folder tell the content, and files appear by rename: parallel writers do no harm, and a changed
     generator, header or compiler finds nothing old. ``pytest --cache-clear`` starts with an empty one.
     """
-    before = os.environ.get("PLIANT_CACHE")
     kept = getattr(pytestconfig, "cache", None)  # None: -p no:cacheprovider
     folder = kept.mkdir("pliant-models") if kept else tmp_path_factory.getbasetemp() / "pliant-models"
-    os.environ["PLIANT_CACHE"] = str(folder)
+    chosen = pytest.MonkeyPatch()
+    chosen.setenv("PLIANT_CACHE", str(folder))
+    chosen.setenv("PLIANT_OPTIMIZE", os.environ.get("PLIANT_OPTIMIZE", "0"))
     yield
-    if before is None:
-        del os.environ["PLIANT_CACHE"]
-    else:
-        os.environ["PLIANT_CACHE"] = before
+    chosen.undo()
+
+
+@pytest.fixture(scope="module")
+def optimized() -> Iterator[None]:
+    """Generated code as users have it. Most tests compile it without optimisation, which takes a third of the time and
+    gives the same numbers; those of the pages, the families, speed and flags do not. ``PLIANT_OPTIMIZE=1``: all tests.
+    """
+    with pytest.MonkeyPatch.context() as chosen:
+        chosen.setenv("PLIANT_OPTIMIZE", "1")
+        yield
 
 
 # ------------------------------------------------------------------------------------------------------- skips

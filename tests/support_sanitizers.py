@@ -24,7 +24,7 @@ KINDS = {
     "thread": ("-fsanitize=thread",),
 }
 PRELOADED = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
-COMMON = ("-std=c99", "-O0", "-g1", "-fno-omit-frame-pointer", "-fPIC", "-ffp-contract=off")
+COMMON = ("-std=c99", "-O0", "-DPL_QUICK", "-g1", "-fno-omit-frame-pointer", "-fPIC", "-ffp-contract=off")
 STRICT = ("-Wall", "-Wextra", "-Werror", f"-I{RUNTIME / 'include'}", f"-I{RUNTIME / 'host'}")
 OPTIONS = {
     # Python keeps memory until the end: no report of leaks; the C tests report them
@@ -91,6 +91,7 @@ def run_sanitized(kind: str, script: str, folder: Path) -> subprocess.CompletedP
             "PLIANT_CACHE": str(library.with_suffix(".models")),
             "PYTHONPATH": os.pathsep.join(sys.path),
             "PYTHONMALLOC": "malloc",  # each object a block of its own, with its borders watched
+            "PLIANT_OPTIMIZE": "1",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }

@@ -18,6 +18,8 @@ from pliant.compiling import cache, compiler
 from pliant.compiling.cache import cache_folder
 from pliant.compiling.compiler import find_compiler
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 ROOT = Path(__file__).parents[1]
 BODY = (
     "  parameter Real k = {k};\n  Real x(start = 1, fixed = true), y;\nequation\n  der(x) = -k*y; y = x + 0.1*sin(y);"
@@ -98,6 +100,19 @@ def test_large_texts_are_compiled_quickly_with_the_same_results(
     monkeypatch.setattr(compiler, "_version", lambda _: b"clang version 17")
     assert compiler.flags_for(10**6) == compiler.FLAGS
     assert compiler.flags_for(10**7) == compiler.LARGE_FLAGS
+
+
+def test_compiled_quickly(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another library, the same numbers."""
+    usual = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
+    monkeypatch.setenv("PLIANT_OPTIMIZE", "0")
+    quick = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
+    assert list(quick.final.values()) == list(usual.final.values())
+    assert len(list(own_cache.glob("*.so"))) == 2
+    assert "-O0" in compiler.flags_for(100)
+    monkeypatch.setenv("PLIANT_OPTIMIZE", "3")
+    with pytest.raises(pliant.ArgumentError, match="PLIANT_OPTIMIZE = '3'"):
+        pliant.load(text_of(BODY.format(k=3)))
 
 
 def test_a_damaged_text_is_written_again(own_cache: Path) -> None:

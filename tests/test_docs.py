@@ -18,6 +18,8 @@ from support_pages import DOCS, PAGES, ROOT, Forks, name_of, pages
 
 import pliant
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "cosim").glob("*.py")])
 CLI = ["-m", "pliant.cli"]
 # commands that are shown but not run here, and why

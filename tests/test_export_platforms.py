@@ -22,7 +22,7 @@ from test_runtime_c import compiler
 
 STOP, STEPS = 1.27, 40
 PLATFORMS = {"x86_64-windows": "Hybrid.dll", "x86_64-linux": "Hybrid.so"}
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("optimized")]
 
 
 @pytest.fixture(scope="module")

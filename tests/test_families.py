@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from families import RIGHT, Family, families, guarded
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 FAMILIES = families()
 
 

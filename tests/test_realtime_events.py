@@ -212,6 +212,7 @@ def test_rounds_of_an_event() -> None:
     assert {-1.0, 1.0} <= set(run["mode"])
 
 
+@pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("order", [1, 2])
 def test_switches_inside_a_loop(order: int) -> None:
     """Two ideal diodes that decide about each other: passes before the step settle them, at constant cost."""
@@ -238,6 +239,7 @@ def test_clocks_tick_in_the_first_round_only(sampled: pliant.Model) -> None:
         np.testing.assert_array_equal(one[name], two[name], err_msg=name)
 
 
+@pytest.mark.usefixtures("optimized")
 def test_constant_work_with_boolean_variables() -> None:
     """A comparison that becomes a real number must not become a branch."""
     plan = pliant.load(THERMOSTAT).realtime(step=0.01, stop=4.0, options=FULL)

@@ -18,6 +18,8 @@ from pliant.realtime.code.run import Stepper
 from pliant.realtime.delivery import measure
 from pliant.realtime.delivery.measure import Timing, measure_plan, repeated_maximum, run_program
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 STEPS = 20_000
 TOLD = {
     "pinned": [0.0],

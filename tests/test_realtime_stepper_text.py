@@ -22,6 +22,8 @@ from pliant.realtime.code.make import StepCode
 from pliant.realtime.code.run import STEP_FLAGS, Stepper
 from pliant.realtime.sparsing.elimination import eliminate
 
+pytestmark = pytest.mark.usefixtures("optimized")
+
 
 def random_matrix(n: int, density: float, seed: int) -> tuple[set[tuple[int, int]], np.ndarray[Any, Any]]:
     rng = np.random.default_rng(seed)

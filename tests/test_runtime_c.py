@@ -65,7 +65,7 @@ def why_no_sanitizers() -> str:
 
 
 #: one build serves all tests: sections let the linker drop what a program does not use
-PLAIN = ("-O2", "-fno-pic", "-ffunction-sections", "-fdata-sections")
+PLAIN = ("-O1", "-fno-pic", "-ffunction-sections", "-fdata-sections")
 
 
 @cache

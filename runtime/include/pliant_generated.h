@@ -19,7 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#if defined(__GNUC__)
+/* PL_QUICK: compiled without optimisation, where of inline functions only those in use cost time */
+#if defined(__GNUC__) && defined(PL_QUICK)
+#define PL_UNUSED inline __attribute__((unused))
+#define PL_PART
+#elif defined(__GNUC__)
 #define PL_UNUSED __attribute__((unused))
 #define PL_PART   __attribute__((noinline)) /* compilers need more than linear time for long functions */
 #else
@@ -27,7 +31,7 @@
 #define PL_PART
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(PL_QUICK)
 /* called seldom, or very long: quick to compile rather than quick to run; called once: as quick as possible */
 #define PL_COLD __attribute__((optimize("O1")))
 #define PL_ONCE __attribute__((optimize("O0")))
@@ -40,7 +44,7 @@
 #define PL_SCALAR
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(PL_QUICK)
 #define PL_INLINE inline __attribute__((always_inline))
 #else
 #define PL_INLINE inline
@@ -93,8 +97,8 @@ static PL_UNUSED pl_real pl_homotopy(pl_real lambda, pl_real actual, pl_real sim
 /* Row-pivoted LU of the row-major n x n matrix a, in place; the diagonal then holds the inverses of the pivots,
  * so that solving needs no division. The right side b, unless it is NULL, goes through the same steps. Returns the
  * 1-based number of a column without pivot, or 0. */
-static PL_UNUSED PL_INLINE int pl_eliminate(const int n, pl_real *restrict a, int *restrict pivot,
-                                            pl_real *restrict b) {
+static PL_INLINE int pl_eliminate(const int n, pl_real *restrict a, int *restrict pivot,
+                                  pl_real *restrict b) {
     PL_UNROLL for (int k = 0; k < n; k++) {
         pl_real largest = 0.0; /* below the diagonal; most often there is nothing to exchange */
         PL_UNROLL for (int i = k + 1; i < n; i++) largest = pl_max(fabs(a[i * n + k]), largest);
@@ -126,8 +130,8 @@ static PL_UNUSED PL_INLINE int pl_eliminate(const int n, pl_real *restrict a, in
 }
 
 /* Exchanges and unit lower triangle for m right sides, b row-major n x m. */
-static PL_UNUSED PL_INLINE void pl_forward(const int n, const pl_real *restrict a, const int *restrict pivot,
-                                           int m, pl_real *restrict b) {
+static PL_INLINE void pl_forward(const int n, const pl_real *restrict a, const int *restrict pivot, int m,
+                                 pl_real *restrict b) {
     for (int k = 0; k < n; k++) /* factors were swapped as whole rows: all exchanges first */
         if (pivot[k] != k)
             for (int j = 0; j < m; j++) {
@@ -141,8 +145,7 @@ static PL_UNUSED PL_INLINE void pl_forward(const int n, const pl_real *restrict 
 }
 
 /* Upper triangle. */
-static PL_UNUSED PL_INLINE void pl_backward(const int n, const pl_real *restrict a, int m,
-                                            pl_real *restrict b) {
+static PL_INLINE void pl_backward(const int n, const pl_real *restrict a, int m, pl_real *restrict b) {
     PL_UNROLL for (int k = n - 1; k >= 0; k--) {
         for (int j = 0; j < m; j++) b[k * m + j] *= a[k * n + k];
         PL_UNROLL for (int i = 0; i < k; i++) for (int j = 0; j < m; j++) b[i * m + j] -=
@@ -179,7 +182,7 @@ static PL_UNUSED int pl_small_system(int n, pl_real *a, int *pivot, pl_real *b) 
     }
 
 /* n = 2, inlined: two tears are common. */
-static PL_UNUSED PL_INLINE int pl_factor_2(pl_real *a, int *pivot) {
+static PL_INLINE int pl_factor_2(pl_real *a, int *pivot) {
     pivot[0] = fabs(a[2]) > fabs(a[0]);
     pivot[1] = 1;
     if (pivot[0]) {
@@ -197,7 +200,7 @@ static PL_UNUSED PL_INLINE int pl_factor_2(pl_real *a, int *pivot) {
     return fabs(last) > 0.0 ? 0 : 2;
 }
 
-static PL_UNUSED PL_INLINE void pl_solve_2(const pl_real *a, const int *pivot, const int m, pl_real *b) {
+static PL_INLINE void pl_solve_2(const pl_real *a, const int *pivot, const int m, pl_real *b) {
     PL_UNROLL for (int j = 0; j < m; j++) {
         pl_real first = b[j], second = b[m + j];
         if (pivot[0]) {
@@ -210,7 +213,7 @@ static PL_UNUSED PL_INLINE void pl_solve_2(const pl_real *a, const int *pivot, c
     }
 }
 
-static PL_UNUSED PL_INLINE int pl_system_2(pl_real *a, int *pivot, pl_real *b) {
+static PL_INLINE int pl_system_2(pl_real *a, int *pivot, pl_real *b) {
     int bad = pl_factor_2(a, pivot);
     if (!bad) pl_solve_2(a, pivot, 1, b);
     return bad;
@@ -233,14 +236,14 @@ static PL_UNUSED pl_real pl_loop_norm(int n, const pl_real *d, const pl_real *z,
 }
 
 /* Determinant of a matrix from its factors. */
-static PL_UNUSED PL_INLINE pl_real pl_determinant(const int n, const pl_real *a, const int *pivot) {
+static PL_INLINE pl_real pl_determinant(const int n, const pl_real *a, const int *pivot) {
     pl_real inverse = 1.0;
     PL_UNROLL for (int k = 0; k < n; k++) inverse *= pivot[k] != k ? -a[k * n + k] : a[k * n + k];
     return 1.0 / inverse;
 }
 
 /* A determinant that has changed its sign, or has become smaller than a share of what it was (0: not known). */
-static PL_UNUSED PL_INLINE int pl_passes_zero(pl_real now, pl_real before, pl_real share) {
+static PL_INLINE int pl_passes_zero(pl_real now, pl_real before, pl_real share) {
     return now * before < share * before * before;
 }
 

@@ -20,13 +20,15 @@ from functools import cache
 from pathlib import Path
 
 from pliant.compiling.cache import SUFFIX, cache_folder, discard, find_library, keep_library, keep_text, new_file
-from pliant.errors import CompileError
+from pliant.errors import ArgumentError, CompileError
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-ffp-contract=off")
 ATTEMPTS = 4  # to get a library that stays until it is loaded
 MEDIUM = 500_000  # characters of generated text from which on searches that find nothing are left out
 LARGE = 2_000_000  # ... and from which on compiling quickly matters more
 LARGE_FLAGS = ("-std=c99", "-O1", "-fPIC", "-ffp-contract=off")
+# for development and tests: a third of the time for models of some size, which then run several times slower
+QUICK_FLAGS = ("-std=c99", "-O0", "-DPL_QUICK", "-fPIC", "-ffp-contract=off")
 # gcc searches every store for later ones that make it superfluous, and every load for the store it reads: half the time
 # for long functions that fill arrays, with nothing to find
 GCC_LARGE_FLAGS = ("-fno-tree-dse", "-fno-dse", "--param", "sccvn-max-alias-queries-per-access=10")
@@ -58,8 +60,18 @@ def _version(compiler: tuple[str, ...]) -> bytes:
     return subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
 
 
+def is_optimized() -> bool:
+    """Whether generated code is to be quick to run rather than quick to compile: ``PLIANT_OPTIMIZE``, 1 or 0."""
+    chosen = os.environ.get("PLIANT_OPTIMIZE", "").strip()
+    if chosen not in ("", "0", "1"):
+        raise ArgumentError(f"PLIANT_OPTIMIZE = {chosen!r} is neither 0 nor 1", hint="0 compiles quickly; leave it out")
+    return chosen != "0"
+
+
 def flags_for(size: int) -> tuple[str, ...]:
     """Flags for a text of so many characters; other compilers than gcc do not know all of its options."""
+    if not is_optimized():
+        return QUICK_FLAGS
     if size <= MEDIUM:
         return FLAGS
     is_gcc = b"Free Software Foundation" in _version(find_compiler())

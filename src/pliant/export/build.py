@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pliant.compiling.cache import SUFFIX, cache_folder, find_library, keep_library, new_file
-from pliant.compiling.compiler import find_compiler
+from pliant.compiling.compiler import find_compiler, is_optimized
 from pliant.errors import ArgumentError, CompileError
 from pliant.export.sources import CORE, PARTS, SourceSet, source_folder
 
@@ -130,7 +130,7 @@ def _compile(target: Platform, files: Sequence[Path], folder: Path, include: Seq
     def one(file: Path) -> Path:
         made = folder / f"{file.stem}.o"
         level = "-Os" if file.name.startswith(COLD) else "-O1" if file.stat().st_size > LARGE else "-O2"
-        chosen = [level if flag == "-O2" else flag for flag in flags]
+        chosen = [(level if is_optimized() else "-O0") if flag == "-O2" else flag for flag in flags]
         _call([*_compiler(target), *chosen, "-c", str(file), "-o", str(made)], file.name, folder)
         return made
 
@@ -149,7 +149,7 @@ def _runtime(target: Platform, sources: SourceSet, folder: Path) -> list[Path]:
     files = [top / "src" / f"{name}.c" for name in sorted(names)]
     texts = [file.read_bytes() for file in (*files, *sorted(top.glob("*/*.h")))]
     version = subprocess.run([*_compiler(target)[:4], "--version"], capture_output=True, check=False).stdout
-    words = " ".join((target.name, *FLAGS, *COLD)).encode()
+    words = " ".join((target.name, *FLAGS, *COLD, *([] if is_optimized() else ["-O0"]))).encode()
     key = hashlib.sha256(b"\0".join([*texts, version, words])).hexdigest()
     cache, stem = cache_folder(), f"runtime-{target.name}-{key[:24]}"
     with _compiling:

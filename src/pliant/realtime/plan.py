@@ -365,8 +365,6 @@ class Plan(Stamped):
         )[0]
         assert scenario.stop is not None
         rows = (scenario.stop - scenario.start) / self.step
-        if given:
-            check_whole(rows, scenario, self.step)
         if rows * (len(self.names) + 2) > MOST_NUMBERS:
             raise ArgumentError(
                 f"{rows:.3g} steps of {len(self.names)} unknowns do not fit into memory: every step is kept",
@@ -374,7 +372,9 @@ class Plan(Stamped):
             )
         if self.outcome.model.equations is not None:
             check_events(self.outcome.model.equations.sorted, self.step, start)
-        else:
+        if given:
+            check_whole(rows, scenario, self.step)
+        if self.outcome.model.equations is None:
             shared = self.called is not None and self.called.shared
             return run_called(self.outcome, scenario, kind or ("shared" if shared else "masked"))
         code = self.code
