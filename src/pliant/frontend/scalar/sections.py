@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import VariableRef
+from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
+    FlatAssign,
+    FlatBranch,
     FlatFor,
     FlatReinit,
     FlatTerminate,
     FlatWhen,
     FlatWhile,
+    walk,
 )
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
@@ -64,6 +67,8 @@ class SectionRunner(BodyRunner):
         results = []
         none = const(g, 1.0)
         for branch in item.branches:
+            if self._is_the_end(branch):
+                continue
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
             self.in_when = self.run.acting = True
@@ -74,6 +79,17 @@ class SectionRunner(BodyRunner):
         for rises, other in reversed(results):
             found = self.merged(rises, other, found)
         self.restore(found)
+
+    def _is_the_end(self, branch: FlatBranch) -> bool:
+        """What is done behind the last result is not done."""
+        node = self.run.nodes[branch.condition]
+        if not isinstance(node, FlatBuiltin) or node.name != "terminal":
+            return False
+        if any(isinstance(one, FlatAssign) for one in walk(branch.body)):
+            self.owner.d.symbols.notes.append(
+                f"{branch.span}: what is set at the end of the run, terminal(), is not set"
+            )
+        return True
 
     def check(self, item: FlatAssert) -> None:
         """Where the statement is reached its condition must hold."""
