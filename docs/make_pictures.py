@@ -247,6 +247,34 @@ def make_cosim() -> None:
     run.plot_macro_steps(file=FOLDER / "cosim_macro.png")
 
 
+def make_motor_control() -> None:
+    """The motor of motor-control.md: speed and current with two controllers, and eigenvalues over a period of the clocks."""
+    motor = pliant.load(EXAMPLES / "motor_control.mo")
+    inputs = {"w_ref": ([0.0, 0.002, 0.002, 0.03], [0.0, 0.0, 60.0, 60.0]), "load": 1.0}
+    figure = Figure(figsize=(10.0, 3.2), layout="constrained")
+    axes = figure.subplots(1, 3)
+    angle = np.linspace(0.0, 2.0 * np.pi, 200)
+    axes[2].plot(np.cos(angle), np.sin(angle), color="#BBBBBB", linewidth=0.8)
+    for colour, bandwidth in zip(COLOURS, (700.0, 4000.0), strict=False):
+        scenario = {"inputs": inputs, "parameters": {"bandwidth": bandwidth}}
+        plan = motor.realtime(step=5e-5, stop=0.03, order=2, accuracy=None, scenarios=[scenario])
+        run = plan.simulate(stop=0.03, **scenario)
+        label = f"{bandwidth:g} Hz"
+        axes[0].plot(1e3 * run.time, run["w"], color=colour, label=label)
+        axes[1].plot(1e3 * run.time, run["iq"], color=colour, linewidth=0.8)
+        loops = plan.outcome.points.loops
+        found = max(loops.values(), key=lambda one: one.radius).eigenvalues
+        axes[2].plot(found.real, found.imag, "o", color=colour, markersize=4)
+    axes[0].set(xlabel="ms", title="speed, rad/s")
+    axes[0].legend(frameon=False, fontsize=9, title="current control", loc="lower right")
+    axes[1].set(xlabel="ms", title="torque current, A")
+    axes[2].set(title="eigenvalues over 1 ms", aspect="equal")
+    for one in axes:
+        one.grid(color="#DDDDDD", linewidth=0.7)
+        one.spines[["top", "right"]].set_visible(False)
+    figure.savefig(FOLDER / "motor_control.png", dpi=150)
+
+
 def make_timeline() -> None:
     """What explain() draws: a heater with hardly any hysteresis beside a slow wall."""
 
@@ -269,3 +297,4 @@ if __name__ == "__main__":
     make_predictor()
     make_cosim()
     make_timeline()
+    make_motor_control()

@@ -136,3 +136,13 @@ def test_without_clocks_or_with_a_long_period_nothing_is_said() -> None:
     assert item.holds is None
     assert "longer than the scenarios" in item.text
     assert plan_of(text, 0.01, 2.0).evidence.loop_radius is not None
+
+
+def test_slow_growth_that_no_run_shows_is_told_but_does_not_fail() -> None:
+    slow = gain(-1.02, 0.1)  # x grows by 2 % in a second, the runs have two
+    plan = plan_of(slow, 0.01, 2.0)
+    item = next(one for one in plan.evidence.items if one.name == "sampled loops")
+    assert item.holds is None
+    assert "so slightly" in item.text
+    longer = plan_of(slow, 0.01, 30.0)
+    assert "sampled loops" in longer.evidence.failing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import exp, sqrt
 from pathlib import Path
 
@@ -66,6 +67,10 @@ def sampled(folder: Path) -> Section:
     result = model.simulate(stop=1.0, points=1001, rtol=1e-8)
     plan = model.realtime(step=1e-3, stop=1.0, options={"reference": False, "certificate": False})
     run = plan.simulate(stop=1.0)
+    header = plan.code.header
+    functions = ", ".join(
+        f"`{one}`" for one in re.findall(r"(?:void|unsigned) (\w+_(?:step_\d\w*|tick_\w+|step_end))\(", header)
+    )
     rows = [
         [name, f"{result[name][-1]:.5f}", f"{run[name][-1]:.5f}", f"{abs(run[name] - result[name]).max():.1e}"]
         for name in ("speed", "current", "voltage")
@@ -83,6 +88,12 @@ def sampled(folder: Path) -> Section:
                 f"{count(result.stats.n_events)} events, {count(result.stats.n_steps)} steps of {result.stats.method}; "
                 f"the real-time step of 1 ms has {plan.code.operations['step'].flops} operations, its controller ticks "
                 f"every {plan.code.periods[0]} steps.",
+            ),
+            Text(
+                f"Plant and controller together, over a period of the clock: largest eigenvalue "
+                f"{plan.evidence.loop_radius:.4f}, with all entries of the Jacobian "
+                f"{plan.evidence.loop_radius_exact:.4f}; below one the loop decays. For a scheduler the step is written in "
+                f"parts, too: {functions}."
             ),
             picture(
                 result.plot("speed", "voltage", show=False), "Speed, and the voltage that is held between samples."

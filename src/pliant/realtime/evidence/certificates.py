@@ -94,13 +94,19 @@ def common_lyapunov(maps: Matrix, scale: Matrix, base: Sequence[int], rounds: in
             C = np.asarray(np.linalg.cholesky(P), dtype=np.float64)
         except np.linalg.LinAlgError:
             break
+        if not np.isfinite(C).all():
+            break
         inverse = scipy.linalg.solve_triangular(C, np.eye(n), lower=True).T
         growth = np.array([_spectral(C.T @ scaled[k] @ inverse) for k in base])
         if best is None or growth.max() < best[0]:
             best = (float(growth.max()), C)
         elif turn > 10 and growth.max() > 1.5 * best[0]:
             break
+        if not np.isfinite(growth).all():
+            break
         weight = weight * np.exp(growth - growth.max())
+        if not weight.sum() > 0.0:  # the point that decays least has lost its weight to underflow before
+            break
         weight = weight / weight.sum()
     if best is None:
         return None

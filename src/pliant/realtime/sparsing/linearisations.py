@@ -95,6 +95,7 @@ class LoopTest(Protocol):
     """What a loop that a sampler closes says about a pattern."""
 
     radius: float  # with all entries
+    period: int  # in steps
 
     def value(self, J: Matrix) -> float:
         """In units of what is allowed, with this Jacobian in the step."""

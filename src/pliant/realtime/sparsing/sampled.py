@@ -151,7 +151,7 @@ class LoopCheck:
     """A sampled loop with all entries, and what a pattern may do to it."""
 
     def __init__(self, frame: CommonData, loop: SampledLoop, theta: float, slack: float) -> None:
-        self.frame, self.loop = frame, loop
+        self.frame, self.loop, self.period = frame, loop, loop.period
         self.eigenvalues = spectrum_of(loop.map(frame, frame.dense(loop.values)))
         self.radius = float(np.abs(self.eigenvalues).max(initial=0.0))
         self.outside = self.radius >= 1.0 - ON_CIRCLE
