@@ -248,27 +248,27 @@ def make_cosim() -> None:
 
 
 def make_motor_control() -> None:
-    """The motor of motor-control.md: speed and current with two controllers, and eigenvalues over a period of the clocks."""
+    """The motor of motor-control.md: speed and current with two controllers, and eigenvalues over a period."""
     motor = pliant.load(EXAMPLES / "motor_control.mo")
     inputs = {"w_ref": ([0.0, 0.002, 0.002, 0.03], [0.0, 0.0, 60.0, 60.0]), "load": 1.0}
     figure = Figure(figsize=(10.0, 3.2), layout="constrained")
     axes = figure.subplots(1, 3)
-    angle = np.linspace(0.0, 2.0 * np.pi, 200)
-    axes[2].plot(np.cos(angle), np.sin(angle), color="#BBBBBB", linewidth=0.8)
-    for colour, bandwidth in zip(COLOURS, (700.0, 4000.0), strict=False):
+    for colour, bandwidth in zip(COLOURS, (700.0, 8000.0), strict=False):
         scenario = {"inputs": inputs, "parameters": {"bandwidth": bandwidth}}
         plan = motor.realtime(step=5e-5, stop=0.03, order=2, accuracy=None, scenarios=[scenario])
         run = plan.simulate(stop=0.03, **scenario)
         label = f"{bandwidth:g} Hz"
         axes[0].plot(1e3 * run.time, run["w"], color=colour, label=label)
         axes[1].plot(1e3 * run.time, run["iq"], color=colour, linewidth=0.8)
-        loops = plan.outcome.points.loops
-        found = max(loops.values(), key=lambda one: one.radius).eigenvalues
-        axes[2].plot(found.real, found.imag, "o", color=colour, markersize=4)
+        loops = [one for one in plan.outcome.points.loops.values() if one.loop.is_steady]
+        found = max(loops, key=lambda one: one.radius).eigenvalues
+        size = np.sort(np.abs(found))[::-1]
+        axes[2].semilogy(np.arange(1, len(size) + 1), np.maximum(size, 1e-4), "o", color=colour, markersize=4)
     axes[0].set(xlabel="ms", title="speed, rad/s")
     axes[0].legend(frameon=False, fontsize=9, title="current control", loc="lower right")
     axes[1].set(xlabel="ms", title="torque current, A")
-    axes[2].set(title="eigenvalues over 1 ms", aspect="equal")
+    axes[2].axhline(1.0, color="#BBBBBB", linewidth=0.8)
+    axes[2].set(title="moduli of eigenvalues over 1 ms", ylim=(5e-5, None))
     for one in axes:
         one.grid(color="#DDDDDD", linewidth=0.7)
         one.spines[["top", "right"]].set_visible(False)

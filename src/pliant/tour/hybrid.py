@@ -68,9 +68,8 @@ def sampled(folder: Path) -> Section:
     plan = model.realtime(step=1e-3, stop=1.0, options={"reference": False, "certificate": False})
     run = plan.simulate(stop=1.0)
     header = plan.code.header
-    functions = ", ".join(
-        f"`{one}`" for one in re.findall(r"(?:void|unsigned) (\w+_(?:step_\d\w*|tick_\w+|step_end))\(", header)
-    )
+    parts = re.findall(r"(?:void|unsigned) (\w+_(?:step_\d\w*|tick_\w+|step_end))\(", header)
+    functions = ", ".join(f"`{one}`" for one in parts)
     rows = [
         [name, f"{result[name][-1]:.5f}", f"{run[name][-1]:.5f}", f"{abs(run[name] - result[name]).max():.1e}"]
         for name in ("speed", "current", "voltage")
@@ -92,8 +91,8 @@ def sampled(folder: Path) -> Section:
             Text(
                 f"Plant and controller together, over a period of the clock: largest eigenvalue "
                 f"{plan.evidence.loop_radius:.4f}, with all entries of the Jacobian "
-                f"{plan.evidence.loop_radius_exact:.4f}; below one the loop decays. For a scheduler the step is written in "
-                f"parts, too: {functions}."
+                f"{plan.evidence.loop_radius_exact:.4f}; below one the loop decays. For a scheduler the step is "
+                f"written in parts, too: {functions}."
             ),
             picture(
                 result.plot("speed", "voltage", show=False), "Speed, and the voltage that is held between samples."

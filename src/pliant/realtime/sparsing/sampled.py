@@ -20,7 +20,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ SAMPLES = 24  # periods that are linearised, over all scenarios; at least one in
 MOST = 100
 SMALL, LARGE = 1e-6, 1e-4  # increments, shares of the range
 SMOOTH = 1e-3  # by so much derivatives with both may differ, of the largest effect
+OFFSET = 0.1  # share of a value that counts as its range at least
+EACH = 3  # ticks of the same clocks within a period that are looked at
 STILL = 1e-6  # change of a derivative that is rounding
 LONGEST = 10_000  # distinct stretches between ticks in a period
 
@@ -101,6 +103,7 @@ class SampledLoop:
     turns: Sequence[Turn]
     ticks: dict[frozenset[int], Matrix]  # (n + m, n + m) by the clocks that tick
     is_smooth: bool  # do derivatives with small and with larger increments agree?
+    is_steady: bool = True  # are the same variables at their limits at all ticks?
 
     @property
     def period(self) -> int:
@@ -219,6 +222,25 @@ def real_memories(model: NumericModel) -> list[int]:
     return [k for k, one in enumerate(found) if one.type == "real" and not one.is_condition]
 
 
+def sizes_of(values: Matrix) -> Matrix:
+    """What increments are shares of: ranges, and not so little beside the values that rounding shows."""
+    largest = np.abs(values).max(axis=0)
+    found = np.maximum(np.ptp(values, axis=0), OFFSET * largest)
+    return np.asarray(np.where(found > 0.0, found, 1.0))
+
+
+def same_regime(maps: Sequence[Matrix], n: int) -> bool:
+    """Is no variable at a limit at one tick and free at another one of the period?"""
+    free = np.zeros(len(maps[0]), dtype=bool)
+    limited = np.zeros(len(maps[0]), dtype=bool)
+    for T in maps:
+        moved = changes(T)
+        at_rest = ~T.any(axis=1)
+        limited |= at_rest
+        free |= moved & ~at_rest
+    return not (free & limited)[n:].any()
+
+
 def changes(T: Matrix) -> NDArray[np.bool_]:
     """Rows of a map that are not those of the identity; differences of what does not depend are zero exactly."""
     apart = T - np.eye(len(T))
@@ -241,8 +263,8 @@ def _without_constants(
     out = []
     for origin, dx, one in found:
         ticks = {clocks: T[np.ix_(keep, keep)] for clocks, T in one.ticks.items()}
-        loop = SampledLoop(one.values, one.by_held[:, keep[n:] - n], one.turns, ticks, one.is_smooth)
-        out.append((origin, dx, loop))
+        by_held = one.by_held[:, keep[n:] - n]
+        out.append((origin, dx, replace(one, by_held=by_held, ticks=ticks)))
     return out
 
 
@@ -263,10 +285,10 @@ class _Collector:
         possible = range(min(first, max(last, 0)), max(last, 0) + 1)
         where = np.linspace(0, len(possible) - 1, min(samples, len(possible))).astype(int)
         self.starts = [] if not self.period or last < 0 else sorted({possible[k] for k in where})
-        size = np.abs(run.memories[:, held]).max(axis=0)
-        width = np.ptp(run.memories[:, held], axis=0)
-        self.size = np.where(width > 1e-9 * size, width, np.where(size > 0, size, 1.0))
-        self.x_size = np.where(np.isfinite(frame.scale), frame.scale, 1.0)
+        self.size = sizes_of(run.memories[:, held])
+        self.x_size = np.maximum(
+            np.where(np.isfinite(frame.scale), frame.scale, 1.0), OFFSET * np.abs(run.x).max(axis=0)
+        )
         self.walker = Walker(model, frame.tau, frame.order)
 
     def run(self) -> list[tuple[PointOrigin, Matrix, SampledLoop]]:
@@ -275,29 +297,30 @@ class _Collector:
         if not wanted or any(len(list(_runs(one))) > LONGEST for one in wanted.values()):
             return []
         ends = {k: {k + at: clocks for at, clocks in _ends(one)} for k, one in wanted.items()}
+        looked = {k: _chosen(one) for k, one in ends.items()}
         begun: dict[int, tuple[PointOrigin, Matrix, Matrix, Matrix, float]] = {}
-        ticks: dict[int, dict[frozenset[int], Matrix]] = {k: {} for k in wanted}
+        ticks: dict[int, dict[frozenset[int], list[Matrix]]] = {k: {} for k in wanted}
         errors: dict[int, float] = dict.fromkeys(wanted, 0.0)
         last = max(wanted) + self.period
-        known: dict[tuple[int, frozenset[int]], tuple[Matrix, float]] = {}
         for step, (t, before, values, dx) in enumerate(self.walker.walk(self.run_.scenario), start=1):
             if step - 1 in wanted:
                 F, error = self._by_held(t, before)
                 settled = step - 1 >= 0.02 * self.count
                 begun[step - 1] = PointOrigin(self.number, step - 1, t, False, settled), values, dx, F, error
-            for k in (k for k in begun if step in ends[k]):
-                clocks = ends[k][step]
-                if clocks and clocks not in ticks[k]:
-                    if (step, clocks) not in known:
-                        known[step, clocks] = self._tick(t, before + dx)
-                    ticks[k][clocks], error = known[step, clocks]
+            here = [k for k in begun if step in looked[k]]
+            if here:
+                T, error = self._tick(t, before + dx)
+                for k in here:
+                    ticks[k].setdefault(ends[k][step], []).append(T)
                     errors[k] = max(errors[k], error)
             if step == last:
                 break
         out = []
         for k, (origin, values, dx, F, error) in begun.items():
             smooth = max(errors[k], error) <= SMOOTH
-            out.append((origin, dx, SampledLoop(values, F, wanted[k], ticks[k], smooth)))
+            steady = same_regime([T for found in ticks[k].values() for T in found], len(F))
+            first = {clocks: found[0] for clocks, found in ticks[k].items()}
+            out.append((origin, dx, SampledLoop(values, F, wanted[k], first, smooth, steady)))
         return out
 
     # ------------------------------------------------------------------------------------------- differences
@@ -364,6 +387,16 @@ class _Collector:
 
         sizes = [*self.x_size.tolist(), *self.size.tolist()]
         return self._differences(after, x, walker.memories, list(enumerate(sizes)))
+
+
+def _chosen(ends: dict[int, frozenset[int]]) -> set[int]:
+    """Steps whose ticks are looked at: of the same clocks the first, the last and one between."""
+    by_clocks: dict[frozenset[int], list[int]] = {}
+    for step, clocks in ends.items():
+        if clocks:
+            by_clocks.setdefault(clocks, []).append(step)
+    spread = (np.linspace(0, len(steps) - 1, EACH).astype(int) for steps in by_clocks.values())
+    return {steps[k] for steps, chosen in zip(by_clocks.values(), spread, strict=True) for k in chosen.tolist()}
 
 
 def _ends(all_turns: Sequence[Turn]) -> Iterator[tuple[int, frozenset[int]]]:

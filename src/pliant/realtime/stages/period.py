@@ -24,7 +24,17 @@ from pliant.realtime.code.types import StepCode
 from pliant.realtime.evidence.evidence import Evidence
 from pliant.realtime.sparsing.entry_states import Mask
 from pliant.realtime.sparsing.linearise import Matrix
-from pliant.realtime.sparsing.sampled import LARGE, SMALL, LoopCheck, changes, clock_steps, common_period, real_memories
+from pliant.realtime.sparsing.sampled import (
+    LARGE,
+    OFFSET,
+    SMALL,
+    LoopCheck,
+    changes,
+    clock_steps,
+    common_period,
+    real_memories,
+    sizes_of,
+)
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.step import Drive, drive, fixed_counts, write_code
 from pliant.realtime.stages.tune import Compiled, Tuned
@@ -83,38 +93,40 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
     grows: list[tuple[float, int]] = []
     for p, one in checks.items():
         periods.add(one.loop.period)
-        rough += not one.loop.is_smooth
-        exact = max(exact, one.radius)
         J = frame.masked(outcome.points.values[p], states)
-        if states.all_computed:
-            radius = one.radius
-        else:
-            spectrum = one.spectrum(J)
-            radius = np.inf if spectrum is None else float(np.abs(spectrum).max(initial=0.0))
-            refused += one.value(J) > 1.0 + 1e-9
-            if not one.outside:
-                margin = min(margin, (1.0 - radius + 1e-12) / (1.0 - one.radius + 1e-12))
-        largest = max(largest, radius)
-        if one.radius > 1.0 + GROWS and one.loop.is_smooth and one.loop.plant(frame) <= 1.0 + GROWS:
+        spectrum = one.eigenvalues if states.all_computed else one.spectrum(J)
+        radius = np.inf if spectrum is None else float(np.abs(spectrum).max(initial=0.0))
+        refused += not states.all_computed and one.value(J) > 1.0 + 1e-9
+        if not (states.all_computed or one.outside):
+            margin = min(margin, (1.0 - radius + 1e-12) / (1.0 - one.radius + 1e-12))
+        if not (one.loop.is_smooth and one.loop.is_steady):
+            rough += 1
+            continue
+        largest, exact = max(largest, radius), max(exact, one.radius)
+        if one.radius > 1.0 + GROWS and one.loop.plant(frame) <= 1.0 + GROWS:
             grows.append((one.radius, p))
+    if rough == len(checks):
+        exact = max(one.radius for one in checks.values())
+        largest = max(largest, exact)
     e.loop_radius, e.loop_radius_exact, e.loop_margin = largest, exact, margin
     e.margin_kept = min(e.margin_kept, margin)
     n = len(checks)
     how = " and ".join(f"{count * frame.tau:g} s ({count} steps)" for count in sorted(periods))
     words = (
-        f"{n - refused} of {n} maps over the clocks' period of {how} keep their margin; largest |eigenvalue| {largest:.6f} "
+        f"{n - refused} of {n} maps over the clocks' period of {how} keep their margin; "
+        f"largest |eigenvalue| {largest:.6f} "
         f"(exact Jacobian {exact:.6f}); {margin:.3f} of the margin is kept"
     )
-    words += f"; {rough} of them are not smooth: quantised or limited values, small changes say little there" * bool(
-        rough
-    )
+    if rough:
+        words += f"; {rough} of them are not smooth or reach a limit within the period: growth is not judged there"
     lasting = _lasting(outcome, grows, len(checks), found)
     if grows:
         radius, p = max(grows)
         origin = outcome.points.origins[p]
+        by = f"{100 * (radius - 1.0):.3g} %" if radius < 2.0 else f"the factor {radius:.4g}"
         words += (
             f"; at t = {origin.time:g} of {outcome.exact[origin.scenario].scenario.name} the loop through the sampler "
-            f"grows by {100 * (radius - 1.0):.3g} % per period, the plant alone does not"
+            f"grows by {by} per period, the plant alone does not"
         )
         words += (
             ": a shorter period, or a controller made for this one"
@@ -199,9 +211,8 @@ class _Differences:
         self.clocks = clock_steps(clocks, code.tau, float(run.time[0]), self.count)
         self.period = common_period(self.clocks)
         scale = np.where(np.isfinite(outcome.frame.scale), outcome.frame.scale, 1.0)
-        d = run.memories[:, held]
-        width, size = np.ptp(d, axis=0), np.abs(d).max(axis=0)
-        self.size = np.concatenate([scale, np.where(width > 1e-9 * size, width, np.where(size > 0, size, 1.0))])
+        scale = np.maximum(scale, OFFSET * np.abs(run.x).max(axis=0))
+        self.size = np.concatenate([scale, sizes_of(run.memories[:, held])])
         run.stepper.start_at(run.start, run.inputs.start)
         self.done = 0
 
