@@ -38,6 +38,7 @@ EXCERPTS = {
         "docs/realtime-code.md",
         "c",
     ): "a loop around written code; tests/test_realtime_write.py builds example_main.c",
+    ("docs/motor-control.md", "c"): "the self-test of every written folder makes these calls and compares",
     ("docs/theory/code.md", "c"): "shortened text of generated code; tests/test_codegen_text.py has the whole",
 }
 
