@@ -39,7 +39,7 @@ MOST = 100
 SMALL, LARGE = 1e-6, 1e-4  # increments, shares of the range
 SMOOTH = 1e-3  # by so much derivatives with both may differ, of the largest effect
 OFFSET = 0.1  # share of a value that counts as its range at least
-EACH = 3  # ticks of the same clocks within a period that are looked at
+EACH = 3  # ticks of the same clocks within a period that are differenced
 STILL = 1e-6  # change of a derivative that is rounding
 LONGEST = 10_000  # distinct stretches between ticks in a period
 
@@ -390,7 +390,7 @@ class _Collector:
 
 
 def _chosen(ends: dict[int, frozenset[int]]) -> set[int]:
-    """Steps whose ticks are looked at: of the same clocks the first, the last and one between."""
+    """Steps whose ticks are differenced: of the same clocks the first, the last and one between."""
     by_clocks: dict[frozenset[int], list[int]] = {}
     for step, clocks in ends.items():
         if clocks:
