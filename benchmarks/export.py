@@ -2,6 +2,7 @@
 
 python benchmarks/export.py             the tables
 python benchmarks/export.py platforms   binaries for all platforms
+python benchmarks/export.py importer    whose error is the largest in model exchange
 python benchmarks/export.py picture     docs/pictures/fmu_export.png: order and step size of the solver inside
 """
 
@@ -24,6 +25,7 @@ from peers import ROOT
 import pliant
 
 COMMAND = "python benchmarks/export.py"
+RANGE = 1e-5
 FigureRow = tuple[str, str, str, bool | None, str]
 TOUR = ROOT / "src" / "pliant" / "tour" / "models"
 #: stop times
@@ -41,6 +43,11 @@ equation
   der(y) = mu*(1 - x^2)*y - x;
 end VanDerPol;
 """
+
+
+def range_of(values: np.ndarray) -> float:
+    """What does not move to speak of has a millionth of its size as its range."""
+    return float(max(np.ptp(values), 1e-6 * np.abs(values).max(), 1e-300))
 
 
 def error_of(model: pliant.Model, path: Path, kind: str, stop: float, rtol: float = 1e-8) -> tuple[float, str]:
@@ -61,8 +68,7 @@ def error_of(model: pliant.Model, path: Path, kind: str, stop: float, rtol: floa
     for name in names:
         here = np.asarray(reference[name], float)
         there = np.interp(reference.time, found["time"], np.asarray(found[name], float))
-        size = max(np.ptp(here), 1e-6 * np.abs(here).max(), 1e-300)
-        worst = max(worst, (float(np.abs(here - there).max() / size), name))
+        worst = max(worst, (float(np.abs(here - there).max() / range_of(here)), name))
     return worst
 
 
@@ -72,7 +78,7 @@ def models() -> dict[str, tuple[Path, float]]:
 
 
 def cvode_alone(model: pliant.Model, path: Path, stop: float, rtol: float = 1e-8) -> float:
-    """The same error of the states where CVODE alone integrates the FMU, with the absolute tolerances of FMPy."""
+    """The same error of the states where CVODE alone integrates the FMU, with tolerances and longest step of FMPy."""
     from sksundae.cvode import CVODE
 
     reference = model.simulate(stop=stop, rtol=1e-11, points=201)
@@ -102,11 +108,12 @@ def cvode_alone(model: pliant.Model, path: Path, stop: float, rtol: float = 1e-8
         one.getDerivatives(at_slope, n)
         out[:] = slope
 
-    solver = CVODE(f, rtol=rtol, atol=rtol * nominal, method="BDF", max_num_steps=10**6, max_step=stop / 200)
+    solver = CVODE(f, rtol=rtol, atol=rtol * nominal, method="BDF", max_num_steps=10**6, max_step=stop / 50)
     found = solver.solve(reference.time, start).y
     one.freeInstance()
     return max(
-        float(np.abs(found[:, k] - reference[name]).max() / np.ptp(reference[name])) for k, name in enumerate(names)
+        float(np.abs(found[:, k] - reference[name]).max() / range_of(np.asarray(reference[name])))
+        for k, name in enumerate(names)
     )
 
 
@@ -122,7 +129,7 @@ def importer_rows(name: str) -> list[FigureRow]:
     first = f"... of these {name}, FMPy at 1e-10: the error is that of the importer's solver"
     second = f"... {name} at 1e-8: FMPy's error against that of CVODE alone (scikit-sundae)"
     return [
-        (first, "<= 1e-5 of range", f"{tight:.1e}", tight <= 1e-5, COMMAND),
+        (first, "<= 1e-5 of range", f"{tight:.1e}", tight <= RANGE, COMMAND),
         (second, "<= 1.5x", ratio, fmpys <= 1.5 * alone, COMMAND),
     ]
 
@@ -149,6 +156,7 @@ def platform_rows(show: bool = False) -> list[FigureRow]:
 
 def example_rows(show: bool = False) -> list[FigureRow]:
     messages, worst = 0, {"CoSimulation": (0.0, ""), "ModelExchange": (0.0, "")}
+    beyond: list[str] = []  # model exchange
     with tempfile.TemporaryDirectory() as folder:
         for name, (source, stop) in models().items():
             model = pliant.load(source)
@@ -158,6 +166,8 @@ def example_rows(show: bool = False) -> list[FigureRow]:
                 for kind, before in worst.items():
                     error, variable = error_of(model, path, kind, stop)
                     worst[kind] = max(before, (error, f"{name}.{variable}"))
+                    if kind == "ModelExchange" and error > RANGE and name not in beyond:
+                        beyond.append(name)
                     if show:
                         print(f"{name:22} FMI {version} {kind:14} {error:.1e} {variable}")
     n = len(models())
@@ -172,9 +182,10 @@ def example_rows(show: bool = False) -> list[FigureRow]:
     ]
     for kind, (error, name) in worst.items():
         what = f"exported examples under FMPy at 1e-8, {kind}, states and outputs against a converged run"
-        out.append((what, "<= 1e-5 of range", f"{error:.1e} ({name})", error <= 1e-5, COMMAND))
-    if worst["ModelExchange"][0] > 1e-5:
-        out += importer_rows(worst["ModelExchange"][1].partition(".")[0])
+        more = f", beyond the goal: {', '.join(beyond)}" if kind == "ModelExchange" and beyond else ""
+        out.append((what, "<= 1e-5 of range", f"{error:.1e} ({name}{more})", error <= RANGE, COMMAND))
+    for name in beyond:
+        out += importer_rows(name)
     return out
 
 
@@ -277,6 +288,10 @@ if __name__ == "__main__":
         picture()
     elif "platforms" in sys.argv:
         platform_rows(show=True)
+    elif "importer" in sys.argv:
+        for name in sys.argv[2:]:
+            for row in importer_rows(name):
+                print(*row[:3])
     else:
         for row in size_rows():
             print(*row[:3])

@@ -296,7 +296,7 @@ static int start(pl_child *c, pl_status *status) {
 /* 0: the parent is gone. */
 static int run(pl_child *c) {
     pl_simulation *s = c->sim;
-    int64_t steps = 64;
+    int64_t steps = 1; /* of slow models the first rows are sent soon, too */
     pl_status status;
     if (!start(c, &status)) return 0;
     c->sent = now();

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import math
 import os
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
         return fields_of(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, range)):
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [plain(item) for item in value]
     if isinstance(value, Set):
         return [plain(item) for item in sorted(value, key=str)]

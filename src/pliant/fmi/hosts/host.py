@@ -256,6 +256,10 @@ class FmuHost:
         return self.take_log()
 
     def _died(self) -> NoReturn:
+        if self.closed:  # by another thread
+            raise FmuError(
+                f"{self.settings.name}: the model was closed during a run", hint="close it when runs are done"
+            )
         code = self.process.wait(AFTERMATH)
         if code is None:
             self.process.kill()

@@ -214,7 +214,7 @@ class Result(Stamped):
         self._aliases = self._recorded_aliases(aliases or {})
         self.stats = stats
         self._manifest_source = manifest
-        self.events = tuple(events)
+        self.events: Sequence[Event] = tuple(events) if isinstance(events, (list, tuple)) else events
         self._steps_source = steps
         self.complete = complete
         self.flags: NDArray[np.int64] | None = None  # of a real-time step: bits of `pliant.Flag`, one a step

@@ -60,7 +60,7 @@ def collect(sim: Simulation) -> Result:
         names=columns,
         stats=collect_stats(sim),
         manifest=lambda: _manifest(sim, created),
-        events=tuple(sim.events),
+        events=sim.recorded_events,
         info=lambda: sim.model.known.variables,
         parameters=sim.model.constants(sim.request.parameters),
         aliases=names.aliases,

@@ -7,6 +7,7 @@ the object in C is the only truth.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
 from pliant.solve.options import DEFAULTS, Request
 from pliant.solve.progress import Progress
+from pliant.solve.results.event_table import EventTable, event_of
 from pliant.solve.results.result import Event
 from pliant.solve.run.diagnostics import Notes
 from pliant.solve.run.inputs import make_inputs
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 LOG_WIDTH = 4
 #: room at first
 ROWS, LOG, EVENTS, INCIDENTS = 256, 256, 8, 512
+MANY_EVENTS = 10_000  # from here on they are not made into objects before somebody asks
 NO_NUMBERS = np.empty(0)
 
 
@@ -52,6 +55,7 @@ class Simulation:
         self.instance = model.instance(request.parameters)
         self.inputs = make_inputs(model, inputs, self.instance, request)
         self.events_known: list[Event] = []
+        self.end_words = ""  # what the model said when it ended the run
         self.seconds = 0.0
         self.done = False
         self.memories_first: dict[int, float] = {}  # discrete variables whose values are not the declared ones
@@ -309,7 +313,8 @@ class Simulation:
         else:
             self.done = True
             if status == runtime.TERMINATED:
-                _ = self.events  # with the model's words, while it has them
+                self.end_words = self.model.error_text(self.instance)  # while it has them
+                _ = self.recorded_events
 
     def flush(self) -> None:
         """Write the state reached as a last row, for a run that is cut short between output points."""
@@ -350,26 +355,27 @@ class Simulation:
         return known
 
     @property
+    def recorded_events(self) -> Sequence[Event]:
+        """Events so far, as they are handed out."""
+        head = self.head
+        if head.n_events < MANY_EVENTS:
+            return tuple(self.events)
+        records = np.empty((head.n_events, head.event_bytes), dtype=np.uint8)
+        ctypes.memmove(records.ctypes.data, head.event, records.nbytes)
+        return EventTable(records, self.model.n_x, tuple(self.model.names.roots), self.end_words)
+
+    @property
     def last_event(self) -> Event | None:
         """The one that was last."""
-        return self.events[-1] if self.head.n_events else None
+        n = self.head.n_events
+        return self._event(n - 1) if n else None
 
     def _event(self, k: int) -> Event:
         roots, n = self.model.names.roots, self.model.n_x
         address = self.head.event + k * self.head.event_bytes
         numbers = runtime.doubles_at(address, 2 + 2 * n)
         fired = runtime.int8_at(address + numbers.nbytes, len(roots)).tolist() if roots else []
-        which = [i for i, f in enumerate(fired) if f]
-        terminal = bool(numbers[1])
-        return Event(
-            float(numbers[0]),
-            roots=tuple(roots[i] for i in which),
-            directions=tuple(fired[i] for i in which),
-            before=numbers[2 : 2 + n],
-            after=numbers[2 + n :],
-            terminal=terminal,
-            message=self.model.error_text(self.instance) if terminal else "",
-        )
+        return event_of(numbers, fired, n, roots, lambda: self.model.error_text(self.instance))
 
     @property
     def method_name(self) -> str:
