@@ -166,3 +166,22 @@ end M;"""
     np.testing.assert_array_equal(result["late"], [1, 2, 2, 1, 1, 2, 1])
     np.testing.assert_array_equal(result["high"], [0, 1, 1, 0, 0, 1, 0])
     np.testing.assert_array_equal(result["seen"], [0, 2, 2, 1, 1, 2, 1])
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau5", "dopri5"])
+def test_what_no_state_follows_is_as_accurate(method: str) -> None:
+    """Steps are as long as they may be, and events cut them: between their ends there are points, too."""
+    text = """
+model M
+  parameter Real T = 0.7;
+  Real x(start = 1, fixed = true), y = delay(sin(6*time), T), z = delay(x, T);
+  Integer n(start = 0, fixed = true);
+equation
+  der(x) = -0.01*x;
+  when sample(0.13, 0.17) then n = pre(n) + 1; end when;
+end M;
+"""
+    result = pliant.load(text).simulate(stop=3.0, rtol=1e-8, method=method, points=61)
+    late = np.maximum(result.time - 0.7, 0.0)
+    np.testing.assert_allclose(result["y"], np.sin(6.0 * late), atol=2e-5)
+    np.testing.assert_allclose(result["z"], np.exp(-0.01 * late), atol=1e-8)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LU_ROOM 4.0 /* for fill by pivoting, of what is predicted: factors must not grow later */
-#define LOOSEST 0.1
-#define FINEST  1e-13
+#define LU_ROOM        4.0 /* for fill by pivoting, of what is predicted: factors must not grow later */
+#define LOOSEST        0.1
+#define FINEST         1e-13
 #define STEPS_OF_DELAY 10.0   /* least number of steps within the shortest delay */
 #define STEPS_OF_RUN   5000.0 /* ... where that does not take more than these */
 

@@ -67,7 +67,7 @@ typedef struct pl_export_table {
     const int *indicator; /* root functions that importers look at */
     int n_dependent;
     pl_status (*dependent)(void *self, pl_real *value); /* what depends on parameters alone */
-    pl_real (*shortest_delay)(void *self); /* once started; NULL: nothing is delayed */
+    pl_real (*shortest_delay)(void *self);              /* once started; NULL: nothing is delayed */
 } pl_export_table;
 
 extern const pl_export_table pl_exported;

@@ -190,6 +190,15 @@ static pl_status delay_record(model *m, pl_real t, const pl_real *x, const pl_re
     return PL_OK;
 }
 
+/* Inside of a step: more points for stretches that have few, and for all as long as there is much room. */
+static void delay_passed(void *self, pl_real t, const pl_real *x, const pl_real *u) {
+    model *m = self;
+    int first = m->delay_n - 1, error = m->error;
+    while (first > 0 && m->delay_begins[first] == PL_DELAY_GOES_ON) first--;
+    if (m->delay_n - first >= PL_DELAY_POINTS && m->delay_n > PL_DELAY_ROOM / 2) return;
+    if (delay_record(m, t, x, u, 0, 0) != PL_OK) m->error = error; /* the end of the step tells of it */
+}
+
 /* Jumps whose time has come: of which kind, 0: there are none. */
 static int delay_arrive(model *m, pl_real t) {
     int moved = 0;

@@ -45,7 +45,7 @@ typedef enum pl_status {
 const char *pl_status_text(pl_status status);
 
 /* Version of the binary interface of pl_model: a host refuses models built against another. */
-#define PL_ABI 4
+#define PL_ABI 5
 
 /* ------------------------------------------------------------------------------------ sparse pattern */
 
@@ -235,6 +235,9 @@ typedef struct pl_model {
                        pl_event_info *info);
     /* after each accepted step; may move x (see PL_STEP_...), commits warm starts; result in *request */
     pl_status (*step_done)(void *self, pl_real t, pl_real *x, const pl_real *u, int *request);
+    /* a point inside of an accepted step, in order of time and before the end of the step or an event within it: for
+     * models that remember their past. Whoever cannot tell leaves it out */
+    void (*passed)(void *self, pl_real t, const pl_real *x, const pl_real *u);
 
     /* relations anew at a point, discrete variables hold; for those who make their own steps */
     pl_status (*settle)(void *self, pl_real t, const pl_real *x, const pl_real *u);

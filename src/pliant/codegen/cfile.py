@@ -433,6 +433,8 @@ class File:
         fields += self._event_fields()
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
+        if self.e.delays.n:
+            fields.append(".passed = delay_passed")
         if len(p.x) > p.n_states:
             diagonal = [(i, i, 0) for i in range(p.n_states)]
             pattern(lines, fields, "mass", len(p.x), len(p.x), diagonal)
