@@ -16,6 +16,7 @@ from pliant.ir import LOOP_TURNS, Op, Routine
 
 Region = tuple[tuple[int, bool], ...]  # conditions and sides, outermost first
 TOP: Region = ()
+DEEPEST = 8  # levels of indentation: choices may stand in each other by the hundred
 
 
 class RoutineTable:
@@ -192,7 +193,7 @@ class _RoutineText:
     def _statements(self, region: Region, end: int, depth: int) -> list[str]:
         """Values of a region with numbers below ``end`` that are not there yet."""
         lines: list[str] = []
-        pad = "    " * depth
+        pad = "    " * min(depth, DEEPEST)
         for i in self.inside.get(region, ()):
             if i >= end:
                 break
@@ -209,7 +210,7 @@ class _RoutineText:
         return lines
 
     def _choice(self, i: int, region: Region, depth: int) -> list[str]:
-        pad, name = "    " * depth, f"_t{self.numbers[i]}"
+        pad, name = "    " * min(depth, DEEPEST), f"_t{self.numbers[i]}"
         _, condition, *sides = self.nodes[i]
         parts = []
         for side, holds in zip(sides, (True, False), strict=True):

@@ -130,6 +130,8 @@ def _binary(run: Interpreter, number: int, node: FlatBinary) -> Step:
         return compare
     scalar = _ARITHMETIC[operator.removeprefix(".")]
     general = _GENERAL.get(operator)
+    if scalar is div:
+        return _quotient(run, number, node)
 
     def step() -> None:
         x: Any = values[a]
@@ -161,10 +163,20 @@ def _logical(run: Interpreter, number: int, node: FlatBinary) -> Step:
     return step
 
 
-def _divide(g: Graph, a: int, b: int) -> int:
-    if value_of(g, b) == 0.0:
-        raise ModelError("division by zero", hint="change the parameters in the denominator")
-    return div(g, a, b)
+def _quotient(run: Interpreter, number: int, node: FlatBinary) -> Step:
+    values, a, b = run.values, node.left, node.right
+
+    def divide(g: Graph, x: int, y: int) -> int:
+        if value_of(g, y) == 0.0 and not run.guarded:  # where it may not be reached it is no error
+            raise ModelError("division by zero", hint="change the parameters in the denominator")
+        return div(g, x, y)
+
+    def step() -> None:
+        x: Any = values[a]
+        y: Any = values[b]
+        values[number] = divide(run.g, x, y) if x.__class__ is y.__class__ is int else map2(run.g, divide, x, y)
+
+    return step
 
 
 def _add_values(run: Interpreter, x: Value, y: Value) -> Value:
@@ -179,7 +191,7 @@ def _power_values(run: Interpreter, x: Value, y: Value) -> Value:
     return map2(run.g, power, x, y)
 
 
-_ARITHMETIC = {"+": add, "-": sub, "*": mul, "/": _divide, "^": power}
+_ARITHMETIC = {"+": add, "-": sub, "*": mul, "/": div, "^": power}
 _GENERAL: dict[str, Callable[[Interpreter, Value, Value], Value]] = {
     "+": _add_values,
     "*": lambda run, x, y: multiply(run.g, x, y),
