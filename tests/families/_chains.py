@@ -1,4 +1,4 @@
-"""Random chains of masses with dry friction and stops: as Modelica text and as a piecewise linear system."""
+"""Random chains of masses with dry friction, clutches and stops: as Modelica text and as a piecewise linear system."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from families._networks import Pulses
 from families._piecewise import Matrix
 
-Mode = tuple[tuple[int, ...], tuple[bool, ...]]  # friction: 0 stuck, 1 forward, -1 backward; stops: touched
+OPEN = 2
+Mode = tuple[tuple[int, ...], tuple[bool, ...]]  # friction: 0 stuck, 1 forward, -1 backward, OPEN; stops: touched
 
 
 @dataclass
@@ -23,6 +25,7 @@ class Link:
     d: float = 0.0
     force: float = 0.0  # dry friction: largest force
     gap: float = 0.0  # stops: touched where x_a - x_b > gap
+    pressed: Pulses | None = None  # clutches: when there is friction at all
 
 
 @dataclass
@@ -42,7 +45,18 @@ class Chain:
     def __post_init__(self) -> None:
         self.n = len(self.masses)
         self.found: dict[Mode, tuple[Matrix, Matrix]] = {}
-        self.breaks = [0.0]
+        instants = {0.0}
+        for one in self.frictions:
+            if one.pressed is not None:
+                steps = np.arange(int(self.stop / one.pressed.period) + 1) * one.pressed.period + one.pressed.delay
+                instants |= {float(t) for t in steps} | {float(t) + one.pressed.width for t in steps}
+        ordered = sorted(t for t in instants if t < self.stop)
+        self.breaks = [t for k, t in enumerate(ordered) if k == 0 or t - ordered[k - 1] > 1e-12 * self.stop]
+        ends = [*self.breaks[1:], self.stop]
+        self.is_open = [
+            tuple(one.pressed is not None and not one.pressed.at(0.5 * (a + b)) for one in self.frictions)
+            for a, b in zip(self.breaks, ends, strict=True)
+        ]
 
     @property
     def start(self) -> Matrix:
@@ -75,13 +89,15 @@ class Chain:
                 force -= np.outer(d, pull)
         stuck = [k for k, m in enumerate(frictions) if m == 0]
         for link, way in zip(self.frictions, frictions, strict=True):
-            force[:, 2 * n] -= self._difference(link) * link.force * way
+            force[:, 2 * n] -= self._difference(link) * link.force * (way if way != OPEN else 0)
         held = np.array([self._difference(self.frictions[k]) for k in stuck]).reshape(-1, n)
         inverse = np.diag(1.0 / np.array(self.masses))
         inner = held @ inverse @ held.T
         hold = np.linalg.pinv(inner, rcond=1e-9) @ held @ inverse @ force  # friction forces of what is stuck
         rate = inverse @ (force - held.T @ hold)
         for k, link in enumerate(self.frictions):
+            if frictions[k] == OPEN:
+                continue
             if frictions[k]:
                 margins.append(frictions[k] * np.concatenate([np.zeros(n), self._difference(link), np.zeros(3)]))
             else:
@@ -109,14 +125,18 @@ class Chain:
         """All that the velocities allow; the present one first."""
         ways: list[tuple[int, ...]] = []
         scale = 1e-7 * (np.abs(z[self.n : 2 * self.n]).max() + 1e-3)
-        for link in self.frictions:
+        is_open = self.is_open[segment]
+        for link, free in zip(self.frictions, is_open, strict=True):
+            if free:
+                ways.append((OPEN,))
+                continue
             v = float(self._difference(link) @ z[self.n : 2 * self.n])
             ways.append((0, 1, -1) if abs(v) <= scale else (1,) if v > 0.0 else (-1,))
         touches: list[tuple[bool, ...]] = []
         for link in self.stops:
             s = float(self._difference(link) @ z[: self.n]) - link.gap
             touches.append((True, False) if abs(s) <= 1e-9 else (s > 0.0,))
-        if mode is not None:
+        if mode is not None and is_open == tuple(one == OPEN for one in mode[0]):
             yield mode
         for frictions in itertools.product(*ways):
             for touched in itertools.product(*touches):
@@ -145,20 +165,34 @@ class Chain:
                 f"Real w{k}, a{k}, s{k}, h{k}; Boolean fwd{k}(start = false, fixed = true), bwd{k}(start = false, "
                 f"fixed = true), locked{k}; Integer mode{k}(start = 3, fixed = true);"
             )
-            limit = repr(link.force)
+            limit, mode = repr(link.force), f"pre(mode{k})"
+            train = link.pressed
+            pressed, slips, forward, backward = "true", "", f"{mode} == 1", f"{mode} == -1"
+            if train is not None:  # as clutches do: a mode of their own while nothing presses
+                declarations.append(f"discrete Real at{k}(start = -1e6, fixed = true);")
+                equations.append(f"when sample({train.delay!r}, {train.period!r}) then at{k} = time; end when;")
+                pressed = f"time < at{k} + {train.width!r}"
+                slips, forward, backward = (
+                    f"if not on{k} then 2 else ",
+                    f"({forward} or {mode} == 2)",
+                    f"({backward} or {mode} == 2)",
+                )
+            free = f"not on{k} or "
+            declarations.append(f"Boolean on{k};")
             equations += [
+                f"on{k} = {pressed};",
                 f"w{k} = {v}; a{k} = der(w{k});",
-                f"fwd{k} = pre(mode{k}) == 0 and (s{k} > {limit} or pre(fwd{k}) and s{k} > {limit}) or "
-                f"pre(mode{k}) == -1 and w{k} > 1e10 or initial() and w{k} > 0;",
-                f"bwd{k} = pre(mode{k}) == 0 and (s{k} < -{limit} or pre(bwd{k}) and s{k} < -{limit}) or "
-                f"pre(mode{k}) == 1 and w{k} < -1e10 or initial() and w{k} < 0;",
-                f"locked{k} = not (pre(mode{k}) == 1 or fwd{k} or pre(mode{k}) == -1 or bwd{k});",
-                f"a{k} = if locked{k} then 0 else if fwd{k} then s{k} - {limit} else if bwd{k} then s{k} + {limit} "
-                f"else if pre(mode{k}) == 1 then s{k} - {limit} else s{k} + {limit};",
-                f"h{k} = if locked{k} then s{k} else if fwd{k} then {limit} else if bwd{k} then -{limit} "
-                f"else if pre(mode{k}) == 1 then {limit} else -{limit};",
-                f"mode{k} = if (pre(mode{k}) == 1 or fwd{k}) and w{k} > 0 then 1 else "
-                f"if (pre(mode{k}) == -1 or bwd{k}) and w{k} < 0 then -1 else 0;",
+                f"fwd{k} = {mode} == 0 and (s{k} > {limit} or pre(fwd{k}) and s{k} > {limit}) or "
+                f"{mode} == -1 and w{k} > 1e10 or initial() and w{k} > 0;",
+                f"bwd{k} = {mode} == 0 and (s{k} < -{limit} or pre(bwd{k}) and s{k} < -{limit}) or "
+                f"{mode} == 1 and w{k} < -1e10 or initial() and w{k} < 0;",
+                f"locked{k} = not ({free}{mode} == 1 or fwd{k} or {mode} == -1 or bwd{k});",
+                f"a{k} = if locked{k} then 0 else if not on{k} then s{k} else if fwd{k} then s{k} - {limit} "
+                f"else if bwd{k} then s{k} + {limit} else if {mode} == 1 then s{k} - {limit} else s{k} + {limit};",
+                f"h{k} = if locked{k} then s{k} else if not on{k} then 0 else if fwd{k} then {limit} "
+                f"else if bwd{k} then -{limit} else if {mode} == 1 then {limit} else -{limit};",
+                f"mode{k} = {slips}if ({forward} or fwd{k}) and w{k} > 0 then 1 else "
+                f"if ({backward} or bwd{k}) and w{k} < 0 then -1 else 0;",
             ]
             self._act(force, link, f"h{k}")
         equations += [f"{mass!r} * der(v{k}) = {force[k]};" for k, mass in enumerate(self.masses)]

@@ -1,4 +1,4 @@
-"""Networks of diodes, thyristors and switches, and chains with dry friction, against a complementarity solver."""
+"""Networks of diodes, thyristors and switches, chains with friction and clutches, against a complementarity solver."""
 
 from __future__ import annotations
 
@@ -173,6 +173,12 @@ def chain(chance: Chance) -> Chain:
         frictions
     ):
         frictions.pop()  # who carries what would not be determined where all of them are stuck
+    for one in frictions:  # some are clutches and brakes that are pressed at times
+        if chance.random() < 0.35:
+            period = log(chance, 0.4, 3.0)
+            one.pressed = Pulses(
+                period, float(chance.uniform(0.0, 0.5)) * period, float(chance.uniform(0.2, 0.8)) * period
+            )
     stops = [Link(n - 1, -1, 5e3, 10.0, gap=float(chance.uniform(0.05, 0.3)))] if chance.random() < 0.3 else []
     amplitude = [float(chance.choice([0.0, 1.0])) * log(chance, 0.5, 20.0) for _ in range(n)]
     amplitude[0] = amplitude[0] or log(chance, 1.0, 20.0)
@@ -246,7 +252,7 @@ def check(seed: int) -> Outcome:
 
 FAMILY = Family(
     "modes",
-    "networks of ideal diodes, thyristors and switches, chains with dry friction, against a complementarity solver",
+    "ideal diodes, thyristors and switches, chains with dry friction and clutches, against a complementarity solver",
     "all end, all agree",
     500,
     2,
