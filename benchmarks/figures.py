@@ -385,6 +385,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "increments": lambda quick: [Figure(*row) for row in increments_figures.rows(quick)],
     "waists": lambda quick: [Figure(*row) for row in waist_figures.rows(quick)],
     "challenge": lambda quick: [Figure(*row) for row in challenge_figures.rows(quick)],
+    "costs": lambda quick: [Figure(*row) for row in large_plans.cost_rows()],
     "large": lambda quick: [Figure(*row) for row in large_plans.rows(quick)],
     "targets": lambda quick: [Figure(*row) for row in target_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],

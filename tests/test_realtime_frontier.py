@@ -100,6 +100,9 @@ def test_budgets_that_make_no_sense() -> None:
 
 
 def test_shown_drawn_kept(plan: pliant.Plan, tmp_path: Path) -> None:
+    page = plan.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Error against cost" in page
+    assert f">{plan.frontier[0].cost}<" in page
     text = str(plan.frontier)
     assert str(plan.frontier[0].cost) in text
     assert plan.frontier.unit in text

@@ -388,7 +388,8 @@ class Plan(Stamped):
         """Write one self-contained HTML page: pattern, eigenvalues, errors, criteria, timing, evidence."""
         from pliant.realtime.report.page import write_report  # pages are for those who ask for them
 
-        return write_report(self, path, timing=self.timing, code=self.code if self.can_write else None)
+        code = self.code if self.can_write else None
+        return write_report(self, path, timing=self.timing, code=code, frontier=self._frontier)
 
     def plot(self, file: str | Path | None = None) -> Figure:
         """Pattern, eigenvalues and error in one picture; ``file``: save it there."""

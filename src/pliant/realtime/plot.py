@@ -45,9 +45,13 @@ def _pattern(plan: Plan, axes: Axes) -> None:
     size = max(1.0, min(6.0, 190.0 / frame.n))
     axes.plot(frame.columns[~mask], frame.rows[~mask], "s", color="#C9CED6", markersize=size, label="went")
     axes.plot(frame.columns[mask], frame.rows[mask], "s", color=COLOURS[0], markersize=size, label="stays")
+    held = plan.outcome.states.frozen
+    if held.any():
+        axes.plot(frame.columns[held], frame.rows[held], "s", color=COLOURS[2], markersize=size, label="frozen")
     n = frame.n
     axes.set(xlim=(-0.9, n - 0.1), ylim=(n - 0.1, -0.9), aspect="equal", xticks=[], yticks=[])
-    axes.set_title(f"entries {plan.full_entries} → {plan.entries}", fontsize=10)
+    words = f", {int(held.sum())} frozen" if held.any() else ""
+    axes.set_title(f"entries {plan.full_entries} → {plan.entries}{words}", fontsize=10)
     axes.set_xlabel(f"factorisation {plan.outcome.full.factor_flops} → {plan.flops} operations", fontsize=9)
 
 

@@ -81,10 +81,12 @@ def _what(plan: Plan) -> str:
             f"The model `{plan.name}` in {code.precision} precision. It has no states: a step is a plain evaluation, "
             "which advances time\nand sampled parts; `get_outputs` computes the outputs."
         )
+    count = len(plan.outcome.held_entries)
+    held = f" {count} of the kept entries are held at\nconstants, which do not follow parameters." if count else ""
     return f"""The model `{plan.name}`, integrated by the linearly implicit Euler method (order {code.options.order}) in
 {code.precision} precision, {code.style}. The step keeps {plan.entries} of {plan.full_entries} entries of its matrix, so
 that its factors have {plan.lu_entries} instead of {full.lu_entries} entries and cost {plan.flops} instead of
-{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range."""
+{full.factor_flops} operations. Error that this adds, predicted: {100 * plan.bias:.3g} % of a state's range.{held}"""
 
 
 def _monitor(code: StepCode) -> str:

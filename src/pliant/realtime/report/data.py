@@ -52,6 +52,7 @@ class Extras:
     timing: Any = None  # minimum, median, p999, maximum, overruns, n_steps, deadline, histogram_*, notes
     code: Any = None  # operations, memory, style
     baselines: Sequence[Any] | None = None
+    frontier: Any = None  # unit and rows
 
 
 def number(value: Any, digits: int = 5) -> float | int | None:

@@ -45,12 +45,14 @@ def write_report(
     timing: Any = None,
     code: Any = None,
     baselines: Sequence[Any] | None = None,
+    frontier: Any = None,
 ) -> Path:
     """Write the page of a plan to a file.
 
     timing      what ``plan.measure()`` gives
     code        the step as C, for its operations and memory
     baselines   what ``plan.baselines()`` gives
+    frontier    ``plan.frontier``
     """
     file = as_path("the file", path)
     if not file.parent.is_dir():
@@ -58,7 +60,7 @@ def write_report(
             f"{file} could not be written: there is no folder {file.parent}", hint="make the folder first"
         )
     with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
-        text = render_report(plan, Extras(timing, code, baselines))
+        text = render_report(plan, Extras(timing, code, baselines, frontier))
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -80,7 +82,9 @@ def render_report(plan: Plan, extras: Extras) -> str:
     name = escape(plan.name)
     if not plan.outcome.frame.n:
         return _plain(plan, style)
-    shown = [*SECTIONS, ("baselines", "Other patterns")] if extras.baselines else list(SECTIONS)
+    shown = [*SECTIONS]
+    shown += [("frontier", "Error against cost")] if extras.frontier is not None else []
+    shown += [("baselines", "Other patterns")] if extras.baselines else []
     links = "".join(f'<li><button type="button" data-go="{key}">{title}</button></li>' for key, title in shown)
     bodies = [
         _pattern(),
@@ -91,6 +95,7 @@ def render_report(plan: Plan, extras: Extras) -> str:
         _timing(extras),
         _windows(plan),
         _evidence(plan),
+        *([_frontier(extras.frontier)] if extras.frontier is not None else []),
         *([_baselines(extras.baselines)] if extras.baselines else []),
     ]
     body = "".join(
@@ -460,6 +465,25 @@ def _range(line: str) -> list[str]:
     name, _, span = line.rpartition(": ")
     low, _, high = span.partition(" .. ")
     return [name, low, high]
+
+
+def _frontier(frontier: Any) -> str:
+    head = [f"{frontier.unit} of a step", "error added", "entries", "computed", "tolerance", "evidence"]
+    rows = [
+        [
+            str(one.cost),
+            figure(100 * one.error, 3, " %"),
+            str(one.entries),
+            str(one.computed),
+            figure(100 * one.tolerance, 3, " %") if one.tolerance else "all entries",
+            "holds" if one.holds else "does not hold",
+        ]
+        for one in frontier
+    ]
+    return f"""<p>Plans between the cheapest one within the tolerance and all entries; none is worse than another in
+both error and cost.</p>
+{_table(head, rows)}
+"""
 
 
 def _baselines(baselines: Sequence[Any] | None) -> str:

@@ -134,7 +134,7 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
             if narrowed or tried.bad:
                 break
             narrowed = True
-            rule = replace(rule, tolerance=rule.tolerance * ROOM * tolerance / tried.error)
+            rule = replace(rule, tolerance=rule.tolerance * ROOM**3 * tolerance / tried.error)
         elif tried.bad:
             chosen = [p for _, p in tried.bad[:8]]
             there = tried.points
