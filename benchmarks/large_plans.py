@@ -95,7 +95,8 @@ def pack_rows(groups: int, parallel: int, limit: float) -> list[Row]:
         (
             f"{what}: plan",
             f"<= {limit:g} s",
-            f"{seconds:.0f} s ({used:.0f} s of processor time, with compilers), {plan.full_entries} -> {plan.entries} entries, "
+            f"{seconds:.0f} s ({used:.0f} s of processor time, with compilers), "
+            f"{plan.full_entries} -> {plan.entries} entries, "
             f"{plan.full_computed} -> {plan.computed} computed, {e.violators} of {e.n_points + e.n_masked_points} "
             f"linearisations violate, error added {100 * plan.bias:.2g} %, evidence {'holds' if e.holds else 'FAILS'}",
             min(seconds, used) <= limit and e.holds and not e.violators,
