@@ -427,10 +427,11 @@ class FmuPart(ModelPart):
         """How loops of direct feed-through through this part are solved; empty: there are none."""
         return self.trials.way if self.trials.looped.any() else ""
 
-    def in_loops(self, inputs: Sequence[int]) -> None:
-        """These inputs are in loops of direct feed-through."""
-        self.trials.looped[:] = False
-        self.trials.looped[list(inputs)] = True
+    def expect(self, looped: Sequence[int], jumping: Sequence[int]) -> None:
+        """Inputs in loops of direct feed-through, and those that jump at communication points."""
+        self.trials.looped[:] = self.trials.jumping[:] = False
+        self.trials.looped[list(looped)] = True
+        self.trials.jumping[list(jumping)] = True
 
     # ------------------------------------------------------------------------------------------ save and restore
 

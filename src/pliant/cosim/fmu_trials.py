@@ -3,7 +3,7 @@
 A loop of direct feed-through needs y(x, u) for several u. FMI gives outputs as a step left them; there are these ways
 to more, and the first that works is taken:
 
-    taken back    the state is saved, a step of 1e-7 of the last one made with these inputs, outputs are read, and the
+    taken back    the state is saved, a step of 1e-7 of the longest is made with these inputs, outputs are read, and the
                   state is restored: solvers inside do not notice
     event mode    FMI 3: inputs are set and outputs are read there, as often as needed; many FMUs restart after it
     set           inputs are set and outputs read without a step. FMI leaves open what comes then (2.0.4, section
@@ -42,11 +42,13 @@ class InputTrials:
     def __init__(self, part: FmuPart) -> None:
         self.part = part
         self.looped = np.zeros(len(part.given.names.u), dtype=bool)  # inputs in loops
+        self.jumping = self.looped.copy()  # inputs that jump at communication points
         self.begin()
 
     def begin(self) -> None:
         """A new instance."""
         self.way = ""
+        self._longest = 0.0  # step so far
         self._chosen: Pattern | None = None  # inputs that matter
         self.asked: Vector | None = None  # inputs that the outputs shall belong to; None: those of the last step
         self.matrix: Matrix | None = None  # d chosen outputs / d inputs
@@ -61,14 +63,14 @@ class InputTrials:
     # ------------------------------------------------------------------------------------------------- one trial
 
     def _columns(self) -> Pattern:
-        """The inputs that matter: in loops, and those that were held at their mean, where trials are exact."""
+        """The inputs that matter: in loops, and where trials are exact, those that jump, or were held at their mean."""
         if self._chosen is None:
             found = self.looped & self.part.feedthrough().any(axis=0)
             if self._exact_ones():
-                known, declared = self.part.given.known.feedthrough, (*self.part.chosen, *self.part.given.known.outputs)
-                felt = np.zeros(len(found), dtype=bool)
-                felt[sorted(frozenset().union(*(known.get(name, frozenset()) for name in declared)))] = True
-                found |= felt & ~self.part.follows
+                known, felt = self.part.given.known, np.zeros(len(found), dtype=bool)
+                moving = [name for name in (*self.part.chosen, *known.outputs) if not self.part.port(name).held]
+                felt[sorted(frozenset().union(*(known.feedthrough.get(name, frozenset()) for name in moving)))] = True
+                found |= felt & (self.jumping | ~self.part.follows)
             self._chosen = np.asarray(found, dtype=bool)
         return self._chosen
 
@@ -78,9 +80,9 @@ class InputTrials:
         return [way for way, there in offered if there]
 
     def go(self, inputs: Vector) -> None:
-        """Outputs that are read from now on belong to these inputs."""
+        """Outputs that are read from now on belong to these inputs; not while an event waits for them."""
         part, columns = self.part, self._columns()
-        if not columns.any():
+        if not columns.any() or part.at.pending:
             return
         if not np.any((inputs != (part.at.u if self.asked is None else self.asked))[columns]):
             return
@@ -116,7 +118,8 @@ class InputTrials:
         return values
 
     def _short(self) -> float:
-        return max(SHORT * self.part.at.h, 1e3 * float(np.spacing(abs(self.part.at.t))))
+        self._longest = max(self._longest, self.part.at.h)
+        return max(SHORT * self._longest, 1e3 * float(np.spacing(abs(self.part.at.t))))
 
     def stop(self, stop: float) -> float:
         """The stop time for the FMU, with room for a short step there: it may refuse steps beyond."""
@@ -143,6 +146,8 @@ class InputTrials:
 
     def sensitivity(self, inputs: Vector) -> Matrix:
         """d outputs / d inputs."""
+        if self.part.at.pending:
+            return np.zeros(self.part.feedthrough().shape)
         t, calls = self._calls
         calls = calls + 1 if t == self.part.at.t else 1
         self._calls = (self.part.at.t, calls)
@@ -175,6 +180,7 @@ class InputTrials:
     def _choose(self, columns: Pattern) -> None:
         """The first way by which outputs follow."""
         here = self.part.at.u.copy()
+        moving = [k for k, name in enumerate(self.part.chosen) if not self.part.port(name).held]  # also between events
         for way in self._exact_ones():
             self.way = way
             try:
@@ -184,8 +190,9 @@ class InputTrials:
                     raise
                 self.forget()
                 continue
-            silent = columns & ~(np.abs(found) > NOTHING).any(axis=0)
-            if not silent.any() or not (np.abs(self._second_instance()[0]) > NOTHING)[:, silent].any():
+            silent = columns & ~(np.abs(found[moving]) > NOTHING).any(axis=0)
+            felt = self.part.feedthrough()[moving][:, silent].any()
+            if not felt or not (np.abs(self._second_instance()[0]) > NOTHING)[moving][:, silent].any():
                 self.matrix = found
                 return
         self.asked = None

@@ -65,7 +65,6 @@ class Master:
         for part, names in zip(self.parts, chosen, strict=True):
             part.choose(names)
         self.solver = PointSolver(self.parts, self.wires, [str(one) for one in graph.connections], run.loops)
-        self._tell_loops()
         self.given: list[dict[int, Given]] = [
             {j: given[f"{part.name}.{port.name}"] for j, port in enumerate(part.inputs) if _path(part, port) in given}
             for part in self.parts
@@ -77,6 +76,7 @@ class Master:
         self.jumping = [held.copy() for held in self.held]  # inputs that change by jumps, or may
         for p, known in enumerate(self.given):
             self.jumping[p][list(known)] = True
+        self._tell_parts()
         #: parts with discrete outputs that others hold: macro steps end at their time events
         self.publishing = sorted({w.source_part for w in self.wires if self.held[w.target_part][w.input]})
         self.early = EarlyReturns(self.parts, self.order, run.scheme)
@@ -102,12 +102,12 @@ class Master:
         self.growth: Growth | None = None
         self.told: tuple[str, ...] = ()  # what the parts cannot do
 
-    def _tell_loops(self) -> None:
-        """Parts that give other outputs only after a step must know which of their inputs are in loops."""
+    def _tell_parts(self) -> None:
+        """Those that give other outputs only after a step must know which inputs are in loops, and which jump."""
         looped = [self.wires[k] for one in self.solver.loops for k in one] if self.run.loops != "none" else []
         for p, part in enumerate(self.parts):
-            if hasattr(part, "in_loops"):
-                part.in_loops([wire.input for wire in looped if wire.target_part == p])
+            if hasattr(part, "expect"):
+                part.expect([wire.input for wire in looped if wire.target_part == p], np.flatnonzero(self.jumping[p]))
 
     def _held(self, chosen: Sequence[Sequence[str]]) -> list[NDArray[np.bool_]]:
         """Connected inputs that change at events only, be it through parts that pass on what others hold."""
@@ -399,7 +399,7 @@ class Master:
                 older = [one[p][[wire.input]] for one in list(self.samples)[:k]]
                 inner = polynomial([t_next, *list(self.times)[:k]], [newest, *older], t)
                 c[:, wire.input] = inner[:, 0]
-        if self.run.smooth and self.done:
+        if self.run.smooth and self.done and not self.jumped:
             c = np.where(self.connected[p], made_continuous(c, self.ends[p], t_next - t), c)
         constant = np.vstack([samples[0], np.zeros((len(c) - 1, c.shape[1]))])
         return np.where(self.held[p], constant, c)
