@@ -94,6 +94,13 @@ CLAIMS: dict[str, Claim] = {
                           "parameters tunable", RATIO, min, form=".1f"),
     "code-f-most": Claim("generated right-hand side against CasADi's C, same equations, compiler and flags, "
                          "parameters tunable", RATIO, max, form=".1f"),
+    **{
+        f"importer-{name}-{what}": Claim(f"... {name} at 1e-8: FMPy's error", pattern, form=form)
+        for name in ("car_axis", "heat_rod")
+        for what, pattern, form in (
+            ("error", r"\(([\d.e-]+) against", ".1e"), ("alone", r"against ([\d.e-]+)\)", ".1e"),
+        )
+    },
     "bdf-bytes": Claim("Van der Pol with BDF only", r"^(\d+) bytes", scale=lambda n: n / 1000.0, form=".0f"),
 }  # fmt: skip
 
