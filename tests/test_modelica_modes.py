@@ -195,3 +195,42 @@ def test_a_relay_without_hysteresis_is_not_held_for_ever() -> None:
     model = model_of("Real x(start = 1, fixed = true);\nequation\n  der(x) = if x > 0 then -1 else 1;")
     with pytest.raises(pliant.ChatterError):
         model.simulate(stop=3.0)
+
+
+TWO_BRAKES = """model M
+  Real w(start = 0, fixed = true), a, t[2], s[2]; Boolean f[2], b[2], l[2];
+  Integer m[2](each start = 3, each fixed = true);
+  parameter Real h[2] = {5, 10};
+equation
+  a = der(w); a = 20*time - t[1] - t[2];
+  for k in 1:2 loop
+    f[k] = pre(m[k]) == 0 and (s[k] > h[k] or pre(f[k]) and s[k] > h[k]) or initial() and w > 0;
+    b[k] = pre(m[k]) == 0 and (s[k] < -h[k] or pre(b[k]) and s[k] < -h[k]) or initial() and w < 0;
+    l[k] = not (pre(m[k]) == 1 or f[k] or pre(m[k]) == -1 or b[k]);
+    a = if l[k] then 0 else if f[k] then s[k] - h[k] else if b[k] then s[k] + h[k]
+      else if pre(m[k]) == 1 then s[k] - h[k] else s[k] + h[k];
+    t[k] = if l[k] then s[k] else if f[k] then h[k] else if b[k] then -h[k] else if pre(m[k]) == 1 then h[k] else -h[k];
+    m[k] = if (pre(m[k]) == 1 or f[k]) and w > 0 then 1 else if (pre(m[k]) == -1 or b[k]) and w < 0 then -1 else 0;
+  end for;
+end M;"""
+
+
+@pytest.mark.parametrize("method", ["bdf", "radau5"])
+def test_forces_that_are_not_unique_have_least_norm(method: str) -> None:
+    """Two brakes on one shaft: both share what it takes while they hold, then one is at its limit, then both slip."""
+    result = pliant.load(TWO_BRAKES).simulate(stop=2.0, points=201, method=method)
+    time = result.time
+    early, late = (time > 0.0) & (time < 0.49), time > 0.76
+    np.testing.assert_allclose(result["t[1]"][early], 10 * time[early], atol=1e-9)
+    np.testing.assert_allclose(result["t[2]"][early], 10 * time[early], atol=1e-9)
+    np.testing.assert_allclose(result["t[1]"][late], 5.0, atol=1e-9)
+    np.testing.assert_allclose(result["t[2]"][late], 10.0, atol=1e-9)
+    exact = np.where(time > 0.75, 10 * (time**2 - 0.5625) - 15 * (time - 0.75), 0.0)
+    np.testing.assert_allclose(result["w"], exact, atol=1e-5)
+
+
+def test_equations_that_contradict_each_other_in_a_mode_are_named() -> None:
+    text = """model M Real x, y; Boolean b = time > 0.5;
+equation x + y = 1; x + (if b then 1 else 2)*y = 3; end M;"""
+    with pytest.raises(pliant.SolverError, match="loop of 2 equations"):
+        pliant.load(text).simulate(stop=1.0)

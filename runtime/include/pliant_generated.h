@@ -219,6 +219,122 @@ static PL_INLINE int pl_system_2(pl_real *a, int *pivot, pl_real *b) {
     return bad;
 }
 
+/* ----------------------------------------------------------------------------- systems that modes may make singular
+ *
+ * Where several brakes hold one shaft, forces are not unique: z = A^+ b is the solution of least norm, if there is one
+ * (Golub & Van Loan, Matrix Computations, section 5.5). A^+ = V S^-1 U^T from Jacobi rotations of the columns (section
+ * 8.6.3), with rows of equal size. It then stands in the place of the factors, and the first pivot is PL_INVERSE. */
+#define PL_LEAST_MAX      24    /* unknowns of such a system */
+#define PL_LEAST_PIVOT    1e-13 /* of its column: smaller pivots are looked at */
+#define PL_LEAST_RANK     1e-12 /* of the largest singular value: smaller ones are zero */
+#define PL_LEAST_RESIDUAL 1e-9  /* of the terms of an equation: what is left where there is a solution */
+#define PL_INVERSE        (-1)
+
+/* c (n x n, rows of largest entry 1) becomes its pseudo-inverse; returns the rank. */
+static PL_UNUSED int pl_pseudo_inverse(int n, pl_real *c) {
+    pl_real v[PL_LEAST_MAX * PL_LEAST_MAX], size[PL_LEAST_MAX], largest = 0.0;
+    for (int i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+    for (int sweep = 0, turned = 1; sweep < 60 && turned; sweep++) {
+        turned = 0;
+        for (int p = 0; p < n; p++)
+            for (int q = p + 1; q < n; q++) {
+                pl_real a = 0.0, b = 0.0, g = 0.0;
+                for (int i = 0; i < n; i++) {
+                    a += c[i * n + p] * c[i * n + p];
+                    b += c[i * n + q] * c[i * n + q];
+                    g += c[i * n + p] * c[i * n + q];
+                }
+                if (!(fabs(g) > 1e-15 * sqrt(a * b))) continue;
+                turned = 1;
+                const pl_real zeta = (b - a) / (2.0 * g);
+                const pl_real t = (zeta < 0.0 ? -1.0 : 1.0) / (fabs(zeta) + sqrt(1.0 + zeta * zeta));
+                const pl_real cosine = 1.0 / sqrt(1.0 + t * t), sine = cosine * t;
+                for (int i = 0; i < 2 * n; i++) {
+                    pl_real *row = i < n ? c + i * n : v + (i - n) * n;
+                    const pl_real x = row[p], y = row[q];
+                    row[p] = cosine * x - sine * y;
+                    row[q] = sine * x + cosine * y;
+                }
+            }
+    }
+    for (int j = 0; j < n; j++) {
+        size[j] = 0.0;
+        for (int i = 0; i < n; i++) size[j] += c[i * n + j] * c[i * n + j];
+        largest = pl_max(largest, size[j]);
+    }
+    int rank = 0;
+    pl_real u[PL_LEAST_MAX * PL_LEAST_MAX]; /* U S, of what is not zero: divided by S^2 it is U S^-1 */
+    for (int j = 0; j < n; j++) {
+        const int is_zero = !(size[j] > PL_LEAST_RANK * PL_LEAST_RANK * largest);
+        rank += !is_zero;
+        for (int i = 0; i < n; i++) u[i * n + j] = is_zero ? 0.0 : c[i * n + j] / size[j];
+    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++) {
+            pl_real sum = 0.0;
+            for (int j = 0; j < n; j++) sum += v[i * n + j] * u[k * n + j];
+            c[i * n + k] = sum;
+        }
+    return rank;
+}
+
+/* Solve for one right side, with least norm where the matrix is singular and there is a solution. a: n * (n + 2) numbers,
+ * behind the matrix n that the right side may stand in, then the sizes of the rows of a matrix that was singular. */
+static PL_UNUSED int pl_least_system(int n, pl_real *a, int *pivot, pl_real *b) {
+    pl_real matrix[PL_LEAST_MAX * PL_LEAST_MAX], right[PL_LEAST_MAX], *scale = a + n * n + n;
+    for (int i = 0; i < n * n; i++) matrix[i] = a[i];
+    for (int i = 0; i < n; i++) right[i] = b[i];
+    int bad = pl_eliminate(n, a, pivot, b);
+    for (int k = 0; k < n && !bad; k++) {
+        pl_real largest = 0.0;
+        for (int i = 0; i < n; i++) largest = pl_max(largest, fabs(matrix[i * n + k]));
+        bad = fabs(a[k * n + k]) * largest > 1.0 / PL_LEAST_PIVOT;
+    }
+    if (!bad) {
+        pl_backward(n, a, 1, b);
+        return 0;
+    }
+    for (int i = 0; i < n; i++) {
+        scale[i] = 0.0;
+        for (int j = 0; j < n; j++) scale[i] = pl_max(scale[i], fabs(matrix[i * n + j]));
+        if (scale[i] - scale[i] != 0.0) return 1;
+        if (scale[i] == 0.0) scale[i] = 1.0;
+        for (int j = 0; j < n; j++) a[i * n + j] = matrix[i * n + j] / scale[i];
+    }
+    pl_pseudo_inverse(n, a);
+    pivot[0] = PL_INVERSE;
+    for (int i = 0; i < n; i++) {
+        b[i] = 0.0;
+        for (int j = 0; j < n; j++) b[i] += a[i * n + j] * (right[j] / scale[j]);
+    }
+    for (int i = 0; i < n; i++) {
+        pl_real rest = -right[i], terms = fabs(right[i]);
+        for (int j = 0; j < n; j++) {
+            rest += matrix[i * n + j] * b[j];
+            terms += fabs(matrix[i * n + j] * b[j]);
+        }
+        if (!(fabs(rest) <= PL_LEAST_RESIDUAL * terms)) return 1;
+    }
+    return 0;
+}
+
+/* The same with what pl_least_system has left, for m right sides. */
+static PL_UNUSED void pl_least_solve(int n, const pl_real *a, const int *pivot, int m, pl_real *b) {
+    if (pivot[0] != PL_INVERSE) {
+        pl_small_solve(n, a, pivot, m, b);
+        return;
+    }
+    const pl_real *scale = a + n * n + n;
+    for (int j = 0; j < m; j++) {
+        pl_real given[PL_LEAST_MAX];
+        for (int i = 0; i < n; i++) given[i] = b[i * m + j] / scale[i];
+        for (int i = 0; i < n; i++) {
+            b[i * m + j] = 0.0;
+            for (int k = 0; k < n; k++) b[i * m + j] += a[i * n + k] * given[k];
+        }
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ Newton */
 
 /* Residual r (n) and, if a is not NULL, dr/dz (row-major n x n) of a loop at z. */

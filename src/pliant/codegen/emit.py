@@ -26,11 +26,12 @@ from pliant.codegen.series import UnsupportedError
 from pliant.codegen.starts import StartText
 from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
-from pliant.expr.build import collector_paused, neg, value_of, var
+from pliant.expr.build import collector_paused, neg, reachable, value_of, var
 from pliant.expr.evaluate import parameter_values
 from pliant.foreign.calls import CSignature
 from pliant.ir import FinalGraph, Kind, Op, SortedSystem
 
+MOST_LEAST = 24  # unknowns of a loop that is solved with least norm where it is singular (PL_LEAST_MAX)
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 600  # items of a function that compilers should not ponder
 HIDDEN = ("$set", "der($set", "$when", "$floor", "$past")  # variables that pliant made for itself
@@ -112,6 +113,11 @@ class Emitter:
         for k, block in enumerate(self.program.loops):
             if not watched.isdisjoint(block.variables):
                 self.c.of_sets.add(k)
+        self.c.of_modes |= {
+            one.loop
+            for one in self.program.statements
+            if isinstance(one, Solve) and one.loop not in self.c.of_sets and self._of_modes(one)
+        }
         self.loops_of_sets: set[int] = set()
         self.alias_starts = {v: e if sign > 0 else neg(self.g, e) for v, (e, sign) in alias_starts(s).items()}
         self.after_values: set[str] = set()  # functions that expect all_values to have been called
@@ -126,6 +132,17 @@ class Emitter:
         self.outputs = [
             s.replaced.get(v, var(self.g, v)) for v, variable in enumerate(self.variables) if variable.is_output
         ]
+
+    def _of_modes(self, loop: Solve) -> bool:
+        """Events may make its matrix singular."""
+        if not 1 < len(loop.targets) <= MOST_LEAST:
+            return False
+        nodes, variables = self.g.nodes, self.variables
+        under = reachable(self.g, [e for row in loop.matrix for e in row])
+        held = (Kind.DISCRETE, Kind.BEFORE)
+        return any(
+            nodes[i][0] == Op.REL or (nodes[i][0] == Op.VAR and variables[nodes[i][1]].kind in held) for i in under
+        )
 
     def _places(self) -> dict[int, Source]:
         p = self.program

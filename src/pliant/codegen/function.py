@@ -62,6 +62,7 @@ class ModelContext:
     loop_size: dict[int, int] = field(default_factory=dict)
     comments: Mapping[int, str] = field(default_factory=dict)  # variable -> its equation, for readers
     of_sets: set[int] = field(default_factory=set)  # loops with unknowns that constraints determine
+    of_modes: set[int] = field(default_factory=set)  # linear loops whose matrix depends on what only events change
     systems: set[int] = field(default_factory=set)  # sizes of linear systems that are solved by functions of their own
 
     def numbered(self) -> int:
@@ -93,12 +94,16 @@ class ModelContext:
         """Call that factorises a k x k matrix; it gives 0 where all went well."""
         return f"{self._small('factor', k)}{a}, {pivot})"
 
-    def solve(self, k: int, a: str, pivot: str, n: int, b: str) -> str:
+    def solve(self, k: int, a: str, pivot: str, n: int, b: str, loop: int = -1) -> str:
         """Call that solves for n right sides with the factors."""
+        if loop in self.of_modes:
+            return f"pl_least_solve({k}, {a}, {pivot}, {n}, {b})"
         return f"{self._small('solve', k)}{a}, {pivot}, {n}, {b})"
 
-    def system(self, k: int, a: str, pivot: str, b: str) -> str:
+    def system(self, k: int, a: str, pivot: str, b: str, loop: int) -> str:
         """Call that does both for one right side; it gives 0 where all went well."""
+        if loop in self.of_modes:
+            return f"pl_least_system({k}, {a}, {pivot}, {b})"
         return f"{self._small('system', k)}{a}, {pivot}, {b})"
 
 
@@ -325,15 +330,15 @@ class FunctionWriter:
         if k > INLINE_SYSTEM:  # the entries are there already, the right side behind the matrix
             a, v = loop_matrix(loop), loop_pivots(loop)
             b = self.layout.pointer(a.at(k * k))
-            lines = [f"    if ({self.c.system(k, given(a), given(v), b)}) {self._singular(loop)}"]
+            lines = [f"    if ({self.c.system(k, given(a), given(v), b, loop)}) {self._singular(loop)}"]
             lines += self._keeps(loop, f"pl_determinant({k}, {given(a)}, {given(v)})")
             return lines + self._results(s.targets, a, k * k)
         a, v = self._factors(loop, k)
         right = Array(f"_b{loop}")
-        lines = [] if a.owner == Owner.INSTANCE else [self._local(a, k * k), self._local(v, k)]
+        lines = [] if a.owner == Owner.INSTANCE else [self._local(a, k * k + 2 * k), self._local(v, k)]
         lines += self._fill(a, [e for row in s.matrix for e in row])
         lines += [self._local(right, k), *self._fill(right, s.right)]
-        lines.append(f"    if ({self.c.system(k, given(a), given(v), right.name)}) {self._singular(loop)}")
+        lines.append(f"    if ({self.c.system(k, given(a), given(v), right.name, loop)}) {self._singular(loop)}")
         lines += self._keeps(loop, f"pl_determinant({k}, {given(a)}, {given(v)})")
         return lines + self._results(s.targets, right)
 
@@ -358,7 +363,7 @@ class FunctionWriter:
             lines += self._fill(a, [e for row in s.matrix for e in row])
             lines.append(f"    if ({self.c.factor(k, given(a), given(v))}) {self._singular(loop)}")
         lines += [self._local(right, k * n), *self._fill(right, [e for row in s.right for e in row])]
-        lines.append(f"    {self.c.solve(k, given(a), given(v), n, right.name)};")
+        lines.append(f"    {self.c.solve(k, given(a), given(v), n, right.name, -1 if s.is_newton else loop)};")
         return lines + self._results([target for row in s.targets for target in row], right)
 
     def _factors(self, loop: int, k: int) -> tuple[Array, Array]:

@@ -223,7 +223,7 @@ class TaylorWriter(FunctionWriter):
         a, v = (loop_matrix(s.loop), loop_pivots(s.loop)) if s.is_newton else self._factors(s.loop, k)
         array, whole = Array(f"_c{s.loop}_{s.order}"), self.layout.array
         lines = [self._local(array, k), *self._fill(array, [row[0] for row in s.right])]
-        lines.append(f"    {self.c.solve(k, whole(a), whole(v), 1, array.name)};")
+        lines.append(f"    {self.c.solve(k, whole(a), whole(v), 1, array.name, -1 if s.is_newton else s.loop)};")
         return lines + self._results([row[0] for row in s.targets], array)
 
     def _factorise(self, s: Factor) -> list[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.expr.build import const, reachable, substitute, value_of
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Block, Equation, Op, Relation, System
+from pliant.ir import Block, Equation, Kind, Node, Op, Relation, System
 from pliant.structure.diagnosis import Describer
 
 SINGULAR = 1e-13  # smallest over largest singular value, after scaling
@@ -71,19 +71,27 @@ def _check_block(
 
 
 def _trials(s: Loops, entries: list[int]) -> Iterator[tuple[int, list[int]]]:
-    """Points and what to evaluate there: as relations say, then with combinations of them.
+    """Points and what to evaluate there: as relations say, then with combinations of them and of discrete Booleans.
 
     Some combinations of ideal switches are singular.
     """
     g = s.system.graph
     yield from ((seed, entries) for seed in range(POINTS))
-    relations = [i for i in reachable(g, entries) if g.nodes[i][0] == Op.REL]
+    relations = [i for i in reachable(g, entries) if g.nodes[i][0] == Op.REL or _is_switch(s, g.nodes[i])]
     n, chance = len(relations), random.Random(0)
     few = 2**n <= COMBINATIONS
     for k in range(2**n if few else COMBINATIONS) if relations else ():
         sides = k if few else chance.getrandbits(n)
         leaf = {i: const(g, float(sides >> q & 1)) for q, i in enumerate(relations)}
         yield 0, substitute(g, entries, leaf)
+
+
+def _is_switch(s: Loops, node: Node) -> bool:
+    """A Boolean variable that changes at events only."""
+    if node[0] != Op.VAR:
+        return False
+    variable = s.system.variables[node[1]]
+    return variable.type == "boolean" and variable.kind in (Kind.DISCRETE, Kind.BEFORE)
 
 
 def _null_vectors(j: NDArray[np.float64]) -> tuple[list[int], list[int]] | None:
