@@ -304,3 +304,25 @@ def test_outputs_that_cannot_be_evaluated_on_the_way() -> None:
     assert caught.value.result is not None
     assert not caught.value.result.complete
     assert caught.value.result["x"][-1] == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("parameter Real k = 1e39; Real x(start = 1, fixed = true); equation der(x) = -x*k/1e39;", "parameter k"),
+        (
+            "Real x(start = 1, fixed = true), y(start = 1e22, fixed = true); "
+            "equation der(x) = -x*y^2/1e44; der(y) = -y;",
+            r"a part of der\(x\)",
+        ),
+    ],
+)
+def test_what_does_not_fit_into_float_is_named(text: str, words: str) -> None:
+    model = pliant.load(f"model M {text} end M;")
+    quick = {"certificate": False, "reference": False}
+    plan = model.realtime(step=0.05, stop=0.5, accuracy=None, options={"precision": "float", **quick})
+    item = next(one for one in plan.evidence.items if one.name == "range of float")
+    assert item.holds is False
+    assert re.match(rf"{words} = .* is beyond 3.4e\+38", item.text)
+    double = model.realtime(step=0.05, stop=0.5, accuracy=None, options=quick)
+    assert double.evidence.holds

@@ -18,6 +18,7 @@ from pliant.errors import NonFiniteError
 from pliant.realtime.code.run import Stepper
 from pliant.realtime.scenario import StepInputs
 from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.realtime.stages.float_range import does_not_fit
 from pliant.solve.signals.kinds import Declared
 
 if TYPE_CHECKING:
@@ -122,8 +123,10 @@ def record(plan: Plan) -> Recorded:
     discrete = stepper.memories
     if not np.isfinite(history).all():
         bad = int(np.argmin(np.isfinite(history).all(axis=1)))
+        reason = does_not_fit(plan.outcome) if code.precision == "float" else ""
         raise NonFiniteError(
-            f"{plan.name}: the compiled step gives no finite numbers after step {bad + 1} of the first scenario",
+            f"{plan.name}: the compiled step gives no finite numbers after step {bad + 1} of the first scenario"
+            + (f"; in float {reason}" if reason else ""),
             hint=("plan with precision='double', " if code.precision == "float" else "plan with ")
             + "a smaller tolerance or theta nearer to 1",
         )

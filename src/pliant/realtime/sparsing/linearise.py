@@ -276,6 +276,8 @@ class Walker:
             name = names[int(np.flatnonzero(bad)[0])]
             raise self._not_a_number(t, name)
         pivots = np.abs(np.diag(scipy.linalg.lu(matrix)[2]))
+        if pivots.min() > np.finfo(float).eps * pivots.max():
+            self._diverged(t, np.asarray(np.linalg.solve(matrix, f), dtype=np.float64))
         name = names[int(np.argmin(pivots))]
         raise SingularError(
             f"{self.model.name}: L - tau Df is singular {where} (no pivot for {name}): the step has no solution",

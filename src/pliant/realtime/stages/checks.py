@@ -22,6 +22,7 @@ from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 from pliant.realtime.sparsing.static_lu import quality
 from pliant.realtime.sparsing.stepmap import step_map
 from pliant.realtime.stages.covered import add_coverage
+from pliant.realtime.stages.float_range import float_line
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.period import sampled_lines
 from pliant.realtime.stages.tune import Tuned
@@ -76,6 +77,8 @@ class Checks:
 
     def _coded(self) -> Evidence:
         """The compiled step, and what the runs went through."""
+        if self.o.request.options.precision == "float" and (line := float_line(self.o)) is not None:
+            self._judged(*line)
         for line in code_lines(self.o, self.tuned, self.e):
             self._judged(*line)
         add_coverage(self.o, self.e)
