@@ -123,8 +123,9 @@ class Stepper:
         vector = np.zeros(len(names), self.type)
         struct = getattr(self.library, f"{self.code.name}_default_parameters")
         struct(ctypes.c_void_p(vector.ctypes.data))
-        for name, value in self.parameters.items():
-            vector[names.index(name)] = value
+        with np.errstate(over="ignore"):  # what is too large for float is infinite there
+            for name, value in self.parameters.items():
+                vector[names.index(name)] = value
         return vector
 
     def _at(self, offset: int, kind: Any, n: int) -> Array:
