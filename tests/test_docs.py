@@ -18,8 +18,6 @@ from support_pages import DOCS, PAGES, ROOT, Forks, name_of, pages
 
 import pliant
 
-pytestmark = pytest.mark.usefixtures("optimized")
-
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.py"), *(ROOT / "examples" / "cosim").glob("*.py")])
 CLI = ["-m", "pliant.cli"]
 # commands that are shown but not run here, and why
@@ -43,8 +41,10 @@ EXCERPTS = {
 }
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "MPLBACKEND": "Agg", "COLUMNS": "100"}
+def environment(*, optimized: bool = True) -> dict[str, str]:
+    """For programs; generated code is that of users, or compiled quickly (conftest.py)."""
+    code = {"PLIANT_OPTIMIZE": "1"} if optimized else {}
+    return {**os.environ, "MPLBACKEND": "Agg", "COLUMNS": "100", **code}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,8 @@ def programs() -> Iterator[Forks]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_programs_of_page_run_and_print_what_it_shows(page: Path, tmp_path: Path, programs: Forks) -> None:
-    for shown in pages.run_page(page, tmp_path, environment(), programs):
+    usual = environment(optimized=page.parent == ROOT)
+    for shown in pages.run_page(page, tmp_path, usual, programs):
         assert shown.agrees, f"{name_of(page)} shows\n{shown.block.text}\nbut it prints\n{shown.printed}"
 
 
