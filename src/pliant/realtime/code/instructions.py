@@ -64,5 +64,8 @@ def count_instructions(
     )
     stepper.restore(saved)
     if failed:
-        raise NotSupportedError("this system does not let a process be stopped after each instruction")
+        raise NotSupportedError(
+            "this system does not let a process be stopped after each instruction",
+            hint="count on Linux, in a container that allows ptrace; or measure() for times",
+        )
     return [int(one) for one in counts[:n_counted, int(everything)]]
