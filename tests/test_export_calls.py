@@ -92,6 +92,7 @@ def test_binaries_export_the_functions_of_the_standard_and_nothing_else(version:
     assert symbols(file, "-D") - {"_init", "_fini"} == wanted
 
 
+@pytest.mark.usefixtures("optimized")
 def test_size(tmp_path: Path) -> None:
     model = pliant.load(VAN_DER_POL)
     path = model.export_fmu(tmp_path / "v.fmu", version="2.0", sources=False)

@@ -42,7 +42,9 @@ def count_instructions(
     try:
         counter = load_text(fixed("count_instructions.c"), "count_instructions", flags=FLAGS).library
     except CompileError as error:
-        raise NotSupportedError("instructions can be counted on Linux only") from error
+        raise NotSupportedError(
+            "instructions can be counted on Linux only", hint="measure() gives times on any system"
+        ) from error
     u = stepper._inputs(u_table, n_steps)
     saved = stepper.save()
     if x0 is not None:
@@ -66,6 +68,6 @@ def count_instructions(
     if failed:
         raise NotSupportedError(
             "this system does not let a process be stopped after each instruction",
-            hint="count on Linux, in a container that allows ptrace; or measure() for times",
+            hint="it needs the rights of ptrace; measure() gives times",
         )
     return [int(one) for one in counts[:n_counted, int(everything)]]
