@@ -1,4 +1,6 @@
-"""Clocks in the front end of our own: partitions, inference of intervals, contradictions."""
+"""Clocks in the front end of our own: partitions, inference of intervals, contradictions, values at ticks."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,6 +78,10 @@ def test_values_between_ticks() -> None:
         ("Real y; equation y = backSample(sample(time, Clock(0.1)), 1);", "before the start"),
         ("Real x, y; equation x = sample(time, Clock(time > 0.5)); y = superSample(x, 2);", "between the ticks"),
         ("Real x; equation der(x) = -sample(time, Clock(0.1));", "no method"),
+        (
+            "Real a, b; equation a^3 + b^3 = sample(time, Clock(0.1)); exp(a) + exp(b) = previous(a);",
+            "must have one of them alone",
+        ),
         ('Real x; equation der(x) = -sample(time, Clock(Clock(0.1), "Magic"));', "`Magic`"),
         (
             "Real y; Clock a = Clock(0.1), b = Clock(time > 1); equation y = sample(time, a) + sample(time, b);",
@@ -150,6 +156,42 @@ def test_derivatives_between_ticks(method: str) -> None:
     u = 0.1 * np.arange(5)
     steps = {"ExplicitEuler": u[:-1], "ImplicitEuler": u[1:], "ImplicitTrapezoid": (u[:-1] + u[1:]) / 2}[method]
     np.testing.assert_allclose(found, 1 + np.concatenate([[0.0], np.cumsum(steps)]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("equations", "wanted"),
+    [
+        ("a + 2*b = u; a - b = previous(a);", lambda u, a: ((u + 2 * a) / 3, (u - a) / 3)),
+        ("b = 3*a + u; a = 0.5*b - 2;", lambda u, a: (4 - u, 12 - 2 * u)),
+        ("(if u > 1.5 then 2 else 4)*a = u; 0 = a - b;", lambda u, a: (u / (2 if u > 1.5 else 4),) * 2),
+        ("exp(a) + b = u; b = 2*a;", None),
+    ],
+)
+def test_equations_of_clocks_are_solved(equations: str, wanted: Any) -> None:
+    model = load(f"Real a(start = 1), b, u; equation u = sample(1 + time, Clock(1, 4)); {equations}")
+    found = model.simulate(1.0, points=[0.1, 0.3, 0.6, 0.9, 1.0])
+    assert sorted(found.names) == ["a", "b", "u"]
+    before = 1.0
+    for k in range(5):
+        u, a, b = (float(found[name][k]) for name in ("u", "a", "b"))
+        assert u == 1 + k / 4
+        if wanted is None:
+            assert (np.exp(a) + b, b) == (pytest.approx(u, abs=1e-12), pytest.approx(2 * a))
+        else:
+            assert (a, b) == pytest.approx(wanted(u, before))
+        before = a
+
+
+def test_stiff_equations_are_stepped_implicitly() -> None:
+    model = load(
+        'Real x(start = 1), y, u; Clock c = Clock(Clock(1, 10), solverMethod = "ImplicitEuler");\n'
+        "equation u = sample(1, c); der(x) = -100*x + y; y = u - x;"
+    )
+    found = model.simulate(0.5)["x"][-1]
+    x = 1.0
+    for _ in range(5):
+        x = (x + 0.1) / 11.1
+    assert found == pytest.approx(x)
 
 
 def test_conditions_and_algorithms_at_ticks() -> None:

@@ -1,4 +1,4 @@
-"""Random clocked programs: clocks of all kinds, sub-, super-, shift- and backSample, hold, previous, compared with Python.
+"""Random clocked programs: clocks of all kinds, subSample, superSample, shiftSample, hold, previous, as in Python.
 
 A base clock ticks periodically, where a sine passes a level, or at intervals that it computes itself. From signals of
 the base others are made by operators, with clocks that count its ticks; every signal is a linear recursion over

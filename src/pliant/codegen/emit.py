@@ -34,7 +34,15 @@ from pliant.ir import FinalGraph, Kind, Op, SortedSystem
 MOST_LEAST = 24  # unknowns of a loop that is solved with least norm where it is singular (PL_LEAST_MAX)
 LARGE = 150  # statements from which on derivatives do not compute the values themselves
 LONG = 600  # items of a function that compilers should not ponder
-HIDDEN = ("$set", "der($set", "$when", "$floor", "$past")  # variables that pliant made for itself
+HIDDEN = (
+    "$set",
+    "der($set",
+    "$when",
+    "$floor",
+    "$past",
+    "$clock",
+    "der($clock",
+)  # variables that pliant made for itself
 
 
 @dataclass(eq=False)

@@ -42,8 +42,10 @@ from pliant.expr.build import (
     logical_or,
     mul,
     sub,
+    var,
     variables_of,
 )
+from pliant.expr.evaluate import expand_relations
 from pliant.expr.signed import signed_variable, with_sign
 from pliant.frontend.flat.expressions import (
     NONE,
@@ -69,6 +71,7 @@ from pliant.frontend.flat.model import (
     FlatWhen,
 )
 from pliant.frontend.flat.types import BaseType, Variability
+from pliant.frontend.scalar.clocked import between, eliminated, in_loops
 from pliant.frontend.scalar.discrete import Discretes
 from pliant.frontend.scalar.values import Rec, Value, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
@@ -113,6 +116,7 @@ class _Row:
     how: _How
     choices: list[int] = field(default_factory=list)  # sides that are a variable alone
     done: bool = False
+    value: int = NONE  # the other side of the one that is chosen
 
     def drop(self, v: int, number: Callable[[int], int]) -> bool:
         """Something else sets v; True if the row is still to be solved, and has one choice now or none."""
@@ -249,6 +253,7 @@ class EventBuilder:
         return ModelError(
             f"{span or 'here'}: an equation for discrete variables must have one of them alone on its left side",
             hint="solve it for the variable: v = ...",
+            span=span,
         )
 
     def _solve_standing(self, found: dict[int, list[list[_Branch]]], rows: list[_Row]) -> None:
@@ -268,17 +273,64 @@ class EventBuilder:
         waiting = [row for row in reversed(rows) if len(row.choices) == 2]
         for v in taken:
             ready += [row for row in readers.get(v, []) if row.drop(v, self._number)]
+        solved: dict[int, _Row] = {}  # of Real variables of clocks, which may be in loops
+        open_rows = []
         while ready or waiting:
             row = ready.pop() if ready else waiting.pop()
             if row.done:
                 continue
             row.done = True
             if not row.choices:
-                raise self._not_solved(row.how.span)
+                open_rows.append(row)
+                continue
             target = row.choices[0]
-            self._set(found, target, row.right if target == row.left else row.left, row.how)
+            row.value = row.right if target == row.left else row.left
             v = self._number(target)
+            if self._is_clocked(v):
+                solved[v] = row
+            else:
+                self._set(found, target, row.value, row.how)
             ready += [other for other in readers.get(v, []) if other is not row and other.drop(v, self._number)]
+        self._solve_clocked(found, solved, open_rows, taken)
+
+    def _is_clocked(self, v: int) -> bool:
+        own = self.flat.variables[self.symbols.owner[v]]
+        return own.clock != NONE and own.type.base is BaseType.REAL
+
+    def _solve_clocked(
+        self, found: dict[int, list[list[_Branch]]], solved: dict[int, _Row], rows: list[_Row], taken: set[int]
+    ) -> None:
+        """Equations of clocks: in the place of those that are in loops, or stand for no variable, what solves them."""
+        g, relations = self.g, self.run.relations
+        reads = {v: variables_of(g, *expand_relations(g, [row.value], relations)) for v, row in solved.items()}
+        loops = in_loops(reads)
+
+        def is_open(v: int) -> bool:
+            if v < 0 or self.symbols.variables[v].kind != Kind.DISCRETE or v in taken or not self._is_clocked(v):
+                return False
+            return v not in solved
+
+        def is_unknown(v: int) -> bool:
+            return v in loops or is_open(v)
+
+        if rows:
+            residuals = [sub(g, row.left, row.right) for row in rows]
+            roots = {v for e in expand_relations(g, residuals, relations) for v in variables_of(g, e)}
+            loops |= between(reads, roots, is_open)
+        looped = [solved[v] for v in solved if v in loops]
+
+        if rows or looped:
+            all_rows = [*rows, *looped]
+            given = eliminated(g, [sub(g, row.left, row.right) for row in all_rows], is_unknown, relations)
+            if given is None and rows:
+                raise self._not_solved(rows[0].how.span)
+            if given is not None:
+                for v in loops:
+                    del solved[v]
+                for row, (v, value) in zip(all_rows, given, strict=True):
+                    self._set(found, var(g, v), value, row.how)
+        for row in solved.values():
+            self._set(found, row.choices[0], row.value, row.how)
 
     def _number(self, e: int) -> int:
         root = signed_variable(self.g, e)

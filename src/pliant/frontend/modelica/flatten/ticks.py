@@ -153,7 +153,7 @@ class Ticks:
         self.n_hidden += 1
         fixed = () if start is None else (True,)
         own = FlatVariable(
-            f"${word} {self.n_hidden}",
+            f"$clock {word} {self.n_hidden}",
             of,
             Variability.DISCRETE,
             start=start,
