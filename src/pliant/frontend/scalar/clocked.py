@@ -7,7 +7,7 @@ each variable over those that follow. An equation that is not linear is solved w
 
     v := v - r(v)/r'(v)  until  |r/r'| <= 1e-12 (|v| + 0.01)
 
-which the iteration of an event repeats until everything is at rest, from the value at the tick before.
+which the rounds of an event repeat until nothing changes, from the value at the tick before.
 """
 
 from __future__ import annotations
