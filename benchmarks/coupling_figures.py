@@ -214,6 +214,28 @@ def test_rows() -> Iterator[Row]:
             "one_step_behind",
         ),
         (
+            "loops of direct feed-through of co-simulation FMUs, gains of 1.5 and 3, "
+            "some with FMUs that refuse what FMI forbids",
+            "solved at every communication point, second order",
+            "{passed} of {run}",
+            "tests/test_cosim_fmus.py",
+            "every_communication_point or forbids",
+        ),
+        (
+            "several FMUs that return early, fixed steps and step='auto'",
+            "macro steps end at each return, the others go back; who cannot is named",
+            "{passed} of {run}",
+            "tests/test_cosim_points.py",
+            "first_decides or cannot_go_back",
+        ),
+        (
+            "growth of a coupling with step='auto'",
+            "noticed, with a remedy that helps; named where parts cannot go back",
+            "{passed} of {run}",
+            "tests/test_cosim_auto.py",
+            "growth",
+        ),
+        (
             "a part of a coupling that dies, hangs, or refuses a step",
             "typed error with its name, results of the others kept, nothing left",
             "{passed} of {run}",

@@ -308,3 +308,24 @@ def test_feed_through_without_a_loop_belongs_to_the_inputs_there(tmp_path: Path)
     coupling.connect("p.y", "a.u")
     run = coupling.simulate(stop=1.0, step=0.1, inputs={"p.u": lambda t: t})
     assert run["a.y"] == pytest.approx(run["a.x"] - 2 * run["a.u"] + 0.05 * run["a.u"] ** 2, abs=1e-9)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize(("flags", "way"), [((), "taken back"), (FLAGS, "derivatives")])
+def test_loops_need_no_call_that_the_standard_forbids(
+    version: str, flags: tuple[str, ...], way: str, tmp_path: Path
+) -> None:
+    """The FMU refuses to be read between inputs and a step; the gain around the loop is 1.5."""
+    file = without(fmu("filter", version, strict=True), tmp_path / "strict.fmu", *flags)
+    coupling = pliant.Coupling()
+    coupling.add("f", pliant.load(file, kind=CS))
+    coupling.add("g", text_model(THROUGH.replace("0.25", "1.5")))
+    coupling.connect("f.y", "g.u")
+    coupling.connect("g.y", "f.u")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = coupling.simulate(stop=1.0, step=0.02, inputs=GIVEN)
+    assert coupling._graph.parts["f"].loop_way == way  # type: ignore[attr-defined]
+    # y = f + g, g = x - 1.5 y, x = 3 exp(-t), f' = (g - f)/0.5 = 0.8 x - 3.2 f
+    exact = 0.8 * 3 / 2.2 * (np.exp(-run.time) - np.exp(-3.2 * run.time))
+    assert run["f.x"] == pytest.approx(exact, abs=2e-3)

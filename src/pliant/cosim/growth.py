@@ -77,7 +77,9 @@ class Growth:
         self.low = self._signals()
         self.high = self.low.copy()
         self.base = np.zeros(len(self.places))
-        self.smallest = np.array([SMALLEST * nominal_of(master.parts[p], j) for p, j in self.places])
+        run = master.run  # with steps by error, extrapolations may miss by macro_rtol of the nominal value
+        least = max(SMALLEST, min(run.macro_rtol / MISSED, 1.0)) if run.auto else SMALLEST
+        self.smallest = np.array([least * nominal_of(master.parts[p], j) for p, j in self.places])
         self.missed: deque[Vector] = deque(maxlen=RECENT)
         self.saved: list[Saved] = [self._save()] if proves else []
         self.first = self.saved[0] if proves else None
