@@ -16,7 +16,7 @@ from pliant.cli import app
 
 PACKAGE = """package Lib
   package Examples
-    model Decay Real x(start = 1, fixed = true); equation der(x) = -x; annotation(experiment(StopTime = 2)); end Decay;
+    model Decay Real x(start = 1, fixed = true); equation der(x) = -x; annotation(experiment(StopTime = 1)); end Decay;
     model Wrong Real x(start = 1, fixed = true);
       equation der(x) = -1.2*x; annotation(experiment(StopTime = 2)); end Wrong;
     model Unread Missing m; annotation(experiment(StopTime = 1)); end Unread;
