@@ -110,6 +110,16 @@ end root;
 model M Real y = root(3 + time); end M;""",
         2.0,
     ),
+    "many turns that are known": (
+        """function h
+  input Real x; output Real y;
+algorithm
+  y := x;
+  for i in 1:50000 loop if y > 2 then break; end if; y := y + 1e-4; end for;
+end h;
+model M Real y = h(1 + 0.50005*time); end M;""",
+        2.00005,
+    ),
     "many turns": (SUM + "model M Real y = s(1000*time); end M;", 500500.0),
     "an array and a record through loops inside each other": (
         """record R Real p; Real q[2]; end R;

@@ -83,7 +83,7 @@ class Routines:
         """A parameter that is a whole number may say how the body is to be written out."""
         calls, masks = self.calls, self.run.masks
         for local, arg in zip(calls.functions[function].locals, args, strict=False):
-            for e, is_real in zip(numbers(arg), reals(arg, local.type, calls.flat.records), strict=True):
+            for e, is_real in zip(numbers(arg), reals(arg, local.type, calls.flat.records), strict=False):
                 if not is_real and value_of(self.g, e) is None and not masks.of(e) & ~PARAM:
                     return True
         return False

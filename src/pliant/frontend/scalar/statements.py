@@ -48,6 +48,7 @@ MAX_TURNS = 100_000
 INDEX_RULE = "10.5.1"  # what is broken where an index is outside of its array
 OPEN_TURNS = 50  # of a loop whose end depends on what moves
 MOST_TURNS = 2500  # of such loops inside each other, all together
+MANY_TURNS = 500  # known ones, from which on a loop of a function is not written out
 LEAST_TURNS = 4  # of one of them, however deep
 
 Store = Any  # a list or a dictionary: number of a variable -> value, or None before it has one
@@ -151,11 +152,35 @@ class BodyRunner:
             self._open_for(item, bounds)
             self.broken = before
             return
-        for _ in self.run.over(item.loops):
-            self.items(item.body)
-            if value_of(self.g, self.live) == 0.0:
-                break
+        if not self._many_turns(item):
+            for _ in self.run.over(item.loops):
+                self.items(item.body)
+                if value_of(self.g, self.live) == 0.0:
+                    break
         self.broken = before
+
+    def _many_turns(self, item: FlatFor) -> bool:
+        """Make a loop of one that would be long if it were written out; False where it is not, or cannot be."""
+        g, run, loop = self.g, self.run, item.loops[0]
+        node = run.nodes[loop.range]
+        if not self.makes_loops or len(item.loops) > 1 or not isinstance(node, FlatRange):
+            return False
+        ends = [value_of(g, run.scalar(e)) for e in (node.start, node.stop)]
+        step = 1.0 if node.step < 0 else value_of(g, run.scalar(node.step))
+        if ends[0] is None or ends[1] is None or not step or (ends[1] - ends[0]) / step < MANY_TURNS:
+            return False
+        first, last = const(g, ends[0]), const(g, ends[1])
+        saved = run.points[loop.iterator]
+
+        def goes_on(turn: int) -> int:
+            value = add(g, first, mul(g, turn, const(g, step)))
+            run.points[loop.iterator] = value
+            return binary(g, Op.LE, value, last) if step > 0 else binary(g, Op.LE, last, value)
+
+        try:
+            return run_as_loop(self, goes_on, item.body, item)
+        finally:
+            run.points[loop.iterator] = saved
 
     def _begin_loop(self) -> int:
         """A loop inside of one that may have been left runs where that was not: its own breaks come on top."""

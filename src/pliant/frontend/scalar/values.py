@@ -104,7 +104,7 @@ def reals(value: Value, of: Type, records: Sequence[RecordType]) -> list[bool]:
     if isinstance(value, Arr):
         return [one for element in value.flat for one in reals(element, of, records)]
     if isinstance(value, Rec):
-        pairs = zip(value.fields, records[of.number].fields, strict=True)
+        pairs = zip(value.fields, records[of.number].fields, strict=False)
         return [one for field, own in pairs for one in reals(field, own.type, records)]
     return [of.base is BaseType.REAL] if isinstance(value, int) else []
 
