@@ -144,6 +144,8 @@ THINGS: dict[str, Callable[[], Any]] = {
     "Event": lambda: run().events[0],
     "VariableInfo": lambda: plant().variables["a"],
     "Explanation": lambda: run().explain(),
+    "Frontier": lambda: plan().frontier,
+    "FrontierRow": lambda: plan().frontier[0],
     "Finding": lambda: list(pliant.ode(stiff, [1.0, 1.0], nominal=[1.0, 1e8]).simulate(stop=1).explain().findings),
     "Structure": lambda: plant().structure,
     "EquationInfo": lambda: plant().structure.equation(0),

@@ -1,10 +1,13 @@
-/* Rows of results: at every step, at requested points from the dense output, at the start and where a run was left. */
+/* Rows of results: at every step, at requested points from the dense output, at the start and where a run was left; what models
+ * that remember the past are given within steps. */
 #include "record.h"
 #include "run.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+#define PASSED_PARTS 4 /* of a step, for models that remember what was between */
 
 pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
     const pl_model *m = p->model;
@@ -49,6 +52,20 @@ pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, p
         r->next_point++;
     }
     return PL_OK;
+}
+
+/* The model remembers what it was between the ends of steps, up to `end`. */
+pl_status pl_run_between(pl_run *r, pl_problem *p, void *state, pl_real end) {
+    const pl_stepper *head = state;
+    pl_real *x = pl_run_x(r, RUN_TRY);
+    pl_status status = PL_OK;
+    for (int k = 1; p->model->passed && k < PASSED_PARTS && status == PL_OK; k++) {
+        pl_real t = head->t_old + (end - head->t_old) * k / PASSED_PARTS;
+        pl_run_method(r)->interpolate(state, t, 0, x);
+        status = pl_set_inputs(p, t);
+        if (status == PL_OK) p->model->passed(p->self, t, x, p->u);
+    }
+    return status;
 }
 
 /* Row for the start, written once; also points that lie at the start. */

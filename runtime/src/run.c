@@ -21,7 +21,6 @@
 #define GROWTH_AFTER_LOOK 2.0 /* of the step that ended before content of a function of time */
 #define ROUNDED           1e-9 /* of the gap before: nearer to each other, time events, jumps and the end are one */
 #define MAX_SETTLE        20
-#define PASSED_PARTS      4 /* of a step, for models that remember what was between */
 
 static void find_next_jump(pl_problem *p, pl_real t) {
     const pl_inputs *in = p->inputs;
@@ -449,20 +448,6 @@ static void pass_kink(pl_run *r, pl_problem *p, void *state, pl_real t) {
     r->t_reached = r->t_left = t;
 }
 
-/* The model remembers what it was between the ends of steps, up to `end`. */
-static pl_status pass_points(pl_run *r, pl_problem *p, void *state, pl_real end) {
-    const pl_stepper *head = state;
-    pl_real *x = pl_run_x(r, RUN_TRY);
-    pl_status status = PL_OK;
-    for (int k = 1; p->model->passed && k < PASSED_PARTS && status == PL_OK; k++) {
-        pl_real t = head->t_old + (end - head->t_old) * k / PASSED_PARTS;
-        pl_run_method(r)->interpolate(state, t, 0, x);
-        status = pl_set_inputs(p, t);
-        if (status == PL_OK) p->model->passed(p->self, t, x, p->u);
-    }
-    return status;
-}
-
 /* Is the time event at t left to the caller? */
 static int deferred(pl_run *r, pl_real t) {
     r->held = r->defer > 0.0 && t >= r->t_stop - r->defer;
@@ -475,7 +460,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
     int found = 0;
     pl_real t_event = head->t, t = head->t;
     pl_status status = r->n_watched > 0 ? pl_event_search(r, p, state, &found, &t_event) : PL_OK;
-    if (status == PL_OK) status = pass_points(r, p, state, found ? t_event : t);
+    if (status == PL_OK) status = pl_run_between(r, p, state, found ? t_event : t);
     if (status == PL_OK && out->n_points > 0)
         status = pl_run_points(r, p, state, out, found ? t_event : t, found);
     if (status != PL_OK) return status;

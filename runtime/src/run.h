@@ -88,7 +88,7 @@ typedef struct pl_guard {
     pl_real limit; /* of the present step: next time event, jump or the end */
 } pl_guard;
 
-/* f is another function from where the run stands on: it begins anew there. */
+/* f is another function from where the run stands on: the method restarts there. */
 pl_status pl_run_changed(pl_run *r, pl_problem *p, void *method_state);
 
 /* A row of t, x and outputs. */
@@ -97,6 +97,8 @@ int64_t pl_run_lacks_rows(const pl_run *r, const pl_model *m, const void *state,
 pl_status pl_run_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x);
 /* Rows for all requested points up to t (inside the last step). event: there is one at t. */
 pl_status pl_run_points(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int event);
+/* A model that remembers the past is told of points within the last step, up to end. */
+pl_status pl_run_between(pl_run *r, pl_problem *p, void *state, pl_real end);
 /* Every-step mode, an event that left states and equations alone: a row after it where outputs tell of it (the row before
  * it is the last one), else no rows of its own. */
 pl_status pl_run_row_silent(pl_run *r, pl_problem *p, pl_output *out, pl_real t, int64_t rows);

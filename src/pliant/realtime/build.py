@@ -113,7 +113,9 @@ def _row(plan: Plan, cost: int) -> FrontierRow:
     full = o.states.all_computed
     error = 0.0 if full else max([float(one.max()) for one in (*e.predicted, *e.measured) if len(one)], default=0.0)
     tolerance = 0.0 if full else o.request.rule.tolerance
-    return FrontierRow(cost, error, plan.entries, plan.computed, tolerance, e.holds)
+    return FrontierRow(
+        cost=cost, error=error, entries=plan.entries, computed=plan.computed, tolerance=tolerance, holds=e.holds
+    )
 
 
 def _with_share(o: Outcome, share: float) -> Exact:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from pliant.arguments import as_path, is_whole
-from pliant.calls import by_keyword
+from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import COLOURS, import_optional
 from pliant.errors import ArgumentError, OutputError
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
 
 
-@dataclass(frozen=True)
+@by_keyword_class
+@dataclass(frozen=True, kw_only=True)
 class FrontierRow:
     """One plan on the frontier.
 
@@ -43,7 +44,12 @@ class FrontierRow:
             + "   evidence does not hold" * (not self.holds)
         )
 
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return dict(vars(self))
 
+
+@by_keyword_class
 class Frontier(Sequence[FrontierRow]):
     """Rows of rising cost and falling error; none has both a larger cost and a larger error than another.
 
@@ -75,7 +81,7 @@ class Frontier(Sequence[FrontierRow]):
 
     def as_dict(self) -> dict[str, Any]:
         """For machines."""
-        return {"model": self.model, "unit": self.unit, "rows": [dict(vars(row)) for row in self.rows]}
+        return {"model": self.model, "unit": self.unit, "rows": [row.as_dict() for row in self.rows]}
 
     def plan(self, k: int) -> Plan:
         """The plan of a row."""
