@@ -1,4 +1,5 @@
 // From plant to controller: a permanent-magnet motor with sampled field-oriented control, docs/motor-control.md.
+//   pliant simulate examples/motor_control.mo --stop 0.06 --input w_ref=100 --input load=1 --save motor_control.csv
 //   pliant realtime examples/motor_control.mo --step 5e-5 --stop 0.06
 model MotorControl "A PM motor turns an elastic load; currents controlled at 10 kHz, speed at 1 kHz"
   parameter Real R20(unit = "Ohm") = 0.36 "winding at 20 degrees";
