@@ -300,8 +300,19 @@ class InverseRule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PartialRule:
+    """The function is the derivative of another by some of its inputs, one after the other (12.7.2)."""
+
+    function: int
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FlatFunction:
-    """A function: the first ``n_inputs`` locals are inputs, the next ``n_outputs`` outputs, the others protected."""
+    """A function: the first ``n_inputs`` locals are inputs, the next ``n_outputs`` outputs, the others protected.
+
+    One that is a ``partial`` derivative has neither body nor protected variables.
+    """
 
     name: str
     locals: tuple[FlatLocal, ...]
@@ -309,6 +320,7 @@ class FlatFunction:
     n_outputs: int
     body: tuple[FlatItem, ...] = ()
     external: FlatExternal | None = None
+    partial: PartialRule | None = None
     derivatives: tuple[DerivativeRule, ...] = ()
     inverses: tuple[InverseRule, ...] = ()
     smooth_order: int | None = None

@@ -181,6 +181,9 @@ class FlatText:
             lines.append(f'external "{external.language}" {result}{external.symbol}({given});')
         if function.body:
             lines += ["algorithm", *self.items(function.body, 1)]
+        if function.partial is not None:
+            by = ", ".join(quoted(function.locals[k].name) for k in function.partial.inputs)
+            lines.append(f"  // der({self.function_names[function.partial.function]}, {by})")
         notes = self._annotations(function)
         return [*lines, *notes, f"end {self.function_names[number]};"]
 

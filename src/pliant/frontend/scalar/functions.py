@@ -17,9 +17,10 @@ from dataclasses import replace
 from itertools import count, pairwise
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import const, logical_not, logical_or, value_of
+from pliant.expr.build import const, logical_not, logical_or, substitute, value_of
+from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatWhile
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatWhile, PartialRule
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.externals import Externals
@@ -118,6 +119,32 @@ class Calls:
         found = self.routines(function, args)
         return self.body(function, args) if found is None else found
 
+    def _partial(self, rule: PartialRule, args: list[Value]) -> list[Value]:
+        """Outputs of a partial derivative: the function on symbols, differentiated, the arguments put in."""
+        g, run = self.g, self.run
+        symbols = {k: g.intern((Op.ARG, self.routines.symbol())) for k in rule.inputs}
+        inner = [symbols.get(k, arg) for k, arg in enumerate(args)]
+        before = run.events, self.routines.demands
+        self.building += 1
+        run.events, self.routines.demands = False, None
+        try:
+            found = self.inline(rule.function, inner)
+        finally:
+            self.building -= 1
+            run.events, self.routines.demands = before
+        roots = [e for value in found for e in scalars(value)]
+        zero = const(g, 0.0)
+        for k in rule.inputs:
+            slope = TimeDerivative(g, self.entries, lambda _: zero)
+            slope.memo[g.intern((Op.TIME,))] = zero
+            slope.memo[symbols[k]] = const(g, 1.0)
+            roots = [slope(e) for e in roots]
+        given = {symbols[k]: e for k in rule.inputs if isinstance(e := args[k], int)}
+        parts = iter(substitute(g, roots, given))
+        if not self.building:
+            self.inline(rule.function, args)  # what the function asserts holds of its derivative
+        return [like(value, parts) for value in found]
+
     def body(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs, by running the body."""
         run, own = self.run, self.functions[function]
@@ -140,6 +167,8 @@ class Calls:
         self.active.add(function)
         self.open.setdefault(function, []).append(run.guarded)
         try:
+            if own.partial is not None:
+                return self._partial(own.partial, args)
             if own.external is not None:
                 if self.external.knows(own.external):
                     given = [run.value(e) for e in own.external.arguments]

@@ -95,6 +95,9 @@ class Routines:
             self.sizes[function] = 0  # a recursion does not count itself
             tape, own = self.run.tape, self.calls.functions[function]
             items = list(walk(own.body))
+            if own.partial is not None:  # at least as large as the function itself
+                found = self.sizes[function] = self._size(own.partial.function)
+                return found
             roots = [e for item in items for e in expressions_of(item)]
             roots += [local.binding for local in own.locals if local.binding is not None]
             under = tape.reachable(roots)

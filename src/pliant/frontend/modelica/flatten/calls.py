@@ -22,7 +22,7 @@ from pliant.frontend.flat.expressions import (
 from pliant.frontend.flat.shapes import described
 from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.flatten.functions import definition_impure, definition_pure
+from pliant.frontend.modelica.flatten.purity import definition_impure, definition_pure
 from pliant.frontend.modelica.flatten.special import SPECIAL
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.classes import ClassUse

@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
 from pliant.frontend.flat.expressions import NONE, FlatBuiltin, FlatRecord, LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction, FlatItem, FlatLocal, InverseRule
+from pliant.frontend.flat.model import (
+    DerivativeRule,
+    FlatExternal,
+    FlatFunction,
+    FlatItem,
+    FlatLocal,
+    InverseRule,
+    PartialRule,
+)
 from pliant.frontend.flat.types import INTEGER, BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
+from pliant.frontend.modelica.flatten.partials import partial_of, target_of
+from pliant.frontend.modelica.flatten.purity import definition_impure
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.inst import Var
 from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
-from pliant.frontend.modelica.problems import problem, unsupported
+from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import FunctionValue, NotKnown
@@ -246,7 +256,14 @@ class Functions:
             raise problem(text, node, rule="12.4")
         definition = cls.core.entry.definition
         if isinstance(definition, tree.DerivativeClass):
-            raise unsupported("functions that are declared as partial derivatives", definition)
+            target = target_of(self, cls, definition)
+            self.depth += 1
+            try:
+                number = self._target(target, key[2:], types, functional, known, node)
+            finally:
+                self.depth -= 1
+            self.known[key] = self.builder.function(partial_of(self, cls, definition, target, number))
+            return self.known[key]
         if cls.is_partial:
             text = f"`{cls.name}` is partial and cannot be called"
             raise problem(text, node, rule="12.4", hint="redeclare it or call another function")
@@ -266,6 +283,21 @@ class Functions:
         finally:
             self.depth -= 1
         return number
+
+    def _target(
+        self,
+        cls: ClassUse,
+        key: Any,
+        types: dict[str, Type],
+        functional: dict[str, FunctionValue],
+        known: dict[str, Any],
+        node: tree.Node,
+    ) -> int:
+        """The function of a partial derivative, for the same arguments."""
+        key = (cls.core, tuple(map(id, cls.mod)), *key)
+        number = self.known.get(key)
+        self.kept.append(cls)
+        return self._make(cls, key, types, functional, known, node) if number is None else number
 
     def _declare_inputs(
         self,
@@ -566,13 +598,3 @@ def _assigned(cls: ClassUse) -> set[str]:
                     elif isinstance(one, tree.TupleAssignment):
                         found |= {x.names[0] for x in one.targets.items if isinstance(x, tree.Reference)}
     return found
-
-
-def definition_impure(cls: ClassUse) -> bool:
-    """Declared impure."""
-    return bool(cls.core.entry.definition.prefixes & tree.IMPURE)
-
-
-def definition_pure(cls: ClassUse) -> bool:
-    """Declared pure."""
-    return bool(cls.core.entry.definition.prefixes & tree.PURE)

@@ -23,6 +23,7 @@ from pliant.frontend.modelica.syntax.tree import (
     Body,
     ClassDefinition,
     Component,
+    DerivativeClass,
     Enumeration,
     Exclusion,
     Expression,
@@ -256,6 +257,12 @@ class ClassUse:
 def _fill(core: Core, table: ClassTable) -> None:
     layer = table.layers[0]
     body = core.entry.body
+    definition = core.entry.definition
+    if isinstance(definition, DerivativeClass):  # has the inputs and outputs of what it is the derivative of
+        core.base = core.world.derived_function(core, definition)
+        _inherit(core, table, core.base, (None, definition), table.elements)
+        layer.names = set(table.elements)
+        return
     if body is None:
         raise problem(f"`{core.entry.full_name}` cannot be used here", core.entry.definition)
     own: dict[str, ClassMember] = {}

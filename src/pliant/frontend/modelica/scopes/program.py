@@ -22,6 +22,7 @@ from pliant.frontend.modelica.syntax.tree import (
     REPLACEABLE,
     ClassDefinition,
     Component,
+    DerivativeClass,
     Enumeration,
     Extends,
     Node,
@@ -253,6 +254,14 @@ class World:
         if found.kind in ("package", "function", "operator", "operator function"):
             text = f"`{ref.dotted}` is a {found.kind}: it cannot have components"
             raise problem(text, ref, path=scope.inst.path, rule="4.7", hint="name a model, record, type, ...")
+        return found
+
+    def derived_function(self, core: Core, node: DerivativeClass) -> ClassUse:
+        """The function of which `node` is a partial derivative."""
+        found = self.lookup_class(node.function, core.up if core.up is not None else self._outermost(core.entry))
+        if not found.kind.endswith("function") or found.core.builtin:
+            text = f"`{node.function.dotted}` is a {found.kind}, and only functions have partial derivatives"
+            raise problem(text, node.function, rule="12.7.2")
         return found
 
     def base_class(self, core: Core, node: Extends) -> ClassUse:

@@ -301,6 +301,8 @@ class CallValues(StatementRunner):
         inst = cls.instance
         elements = inst.table.elements
         names = self.inputs(cls)
+        if isinstance(cls.core.entry.definition, tree.DerivativeClass):
+            raise NotKnown(f"the partial derivative `{cls.name}` is not evaluated before the simulation", node)
         if len(args) > len(names):
             text = f"`{cls.name}` has {len(names)} inputs, {len(args)} arguments are given"
             raise problem(text, node, rule="12.4.1")
