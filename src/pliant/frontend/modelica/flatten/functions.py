@@ -17,7 +17,6 @@ from pliant.frontend.flat.model import (
     FlatItem,
     FlatLocal,
     InverseRule,
-    PartialRule,
 )
 from pliant.frontend.flat.types import INTEGER, BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
@@ -27,6 +26,7 @@ from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.inst import Var
 from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.scopes.program import name_parts
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
 from pliant.frontend.modelica.values.data import FunctionValue, NotKnown
@@ -54,7 +54,7 @@ class Functions:
         """An operator record by its full name."""
         found = self.classes.get(name)
         if found is None:
-            parts = name.split(".")
+            parts = name_parts(name)
             cls = self.out.world.top(parts[0])
             for part in parts[1:]:
                 cls = cls.instance.class_member(part) if cls is not None else None

@@ -32,7 +32,7 @@ from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.recursion import deep_recursion
-from pliant.frontend.modelica.scopes.program import World
+from pliant.frontend.modelica.scopes.program import World, name_parts
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.source import Source
 from pliant.frontend.modelica.syntax.walk import walk
@@ -91,8 +91,8 @@ def _definition_of(world: World, name: str) -> tree.Node | None:
 
 
 def _find(world: World, name: str) -> ClassUse:
-    parts = name.split(".")
-    cls = world.top(parts[0])
+    parts = name_parts(name)
+    cls = world.top(parts[0] if parts else name)
     known: Any = [one.name for one in world.root.own]
     for part in parts[1:]:
         if cls is None:

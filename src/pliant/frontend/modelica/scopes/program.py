@@ -7,6 +7,7 @@ first part is looked up by that rule, the others are members of what was found.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Core, Scope
@@ -29,6 +30,13 @@ from pliant.frontend.modelica.syntax.tree import (
     Reference,
     ShortClass,
 )
+
+_PARTS = re.compile(r"'(?:[^'\\]|\\.)*'|[^.]+")
+
+
+def name_parts(name: str) -> list[str]:
+    """The words of a full name; quoted ones may have dots in them."""
+    return _PARTS.findall(name)
 
 
 class Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from pliant.frontend.modelica.syntax.base_modelica import Guesses
 from pliant.frontend.modelica.syntax.equations import SECTION_WORDS, EquationParser
 from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
@@ -121,6 +122,7 @@ class ClassParser(EquationParser):
             self.recover(found, self.depth)
         elements: list[Element] = []
         sections = Sections()
+        guesses = Guesses(self.source, self.faults)
         annotation: Annotation | None = None
         visibility = 0
         while self.i < stop:
@@ -136,14 +138,33 @@ class ClassParser(EquationParser):
                 elif kind == "annotation":
                     annotation = self._class_annotation()
                 else:
-                    self._element(elements, visibility)
+                    if kind == "parameter" and self.kinds[self.i + 1] == "equation":
+                        self._parameter_equation(guesses)
+                    else:
+                        self._element(elements, visibility)
                     if self.kinds[self.i] != ";":
                         raise self._no_semicolon_behind_element()
                     self.i += 1
             except FaultFound as found:
                 self.recover(found, depth)
         end = max(self.ends[stop - 1], start) if stop else start
+        elements = guesses.taken(elements, sections)
         return Body((self.source, start, end), description, modification, elements, sections, annotation)
+
+    def _parameter_equation(self, guesses: Guesses) -> None:
+        """`parameter equation guess(x) = 1.5` of Base Modelica."""
+        i = self.i
+        self.i += 2
+        if self.texts[self.i] != "guess":
+            raise self.expected("`guess(x) = value` behind `parameter equation`", rule="MCP 31")
+        self.i += 1
+        self.expect("(", "`(` behind `guess`", rule="MCP 31")
+        of = self.reference("the name of a variable")
+        self.expect(")", "`)` behind the name of a variable", rule="MCP 31")
+        self.expect("=", "`=` behind `guess(x)`", rule="MCP 31")
+        value = self.expression()
+        self.comment()
+        guesses.add(of, value, Modification(self.source, self.starts[i], self.ends[self.i - 1], (), value))
 
     def _section(self, kind: str, sections: Sections) -> bool:
         """A section of equations or statements, or an external clause; False where none begins here."""
