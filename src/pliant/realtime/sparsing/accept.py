@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.realtime.sparsing.entry_states import EntryStates, Kept, Mask, used
 from pliant.realtime.sparsing.linearisations import Points
-from pliant.realtime.sparsing.linearise import Matrix
+from pliant.realtime.sparsing.linearise import Matrix, dense
 from pliant.realtime.sparsing.spectrum import change_ratio, ringing, spectrum_of
 from pliant.realtime.sparsing.stepmap import algebraic_map, lasting_error, step_map
 
@@ -68,8 +69,10 @@ class Checker:
         self.decides: Mask = np.ones(self.frame.n_entries, dtype=bool)  # entries that these tests can tell of
         self.algebraic = np.flatnonzero(self.frame.algebraic)
         self._exact_error: dict[int, Matrix] = {}
-        self._judged: dict[tuple[int, bytes], Verdict] = {}
+        # of order 1 the tests at a point do not depend on the tolerance: searches with another one meet the same
+        self._rule_key = (rule.theta, rule.smallest_real, rule.tolerance if self.frame.order == 2 else None)
         self._spectrum: tuple[int, Kept, NDArray[np.complex128] | None] | None = None  # the last one
+        self._parts: dict[tuple[int, int], tuple[bytes, NDArray[np.complex128] | None]] = {}  # last of each block
 
     def step_map(self, p: int, mask: Kept) -> Matrix | None:
         """The map of a step with the pattern, or None where it cannot be solved."""
@@ -81,11 +84,33 @@ class Checker:
         return found if np.isfinite(found).all() else None
 
     def spectrum(self, p: int, mask: Kept) -> NDArray[np.complex128] | None:
-        """Eigenvalues of Ss."""
+        """Eigenvalues of Ss, those of its blocks one after the other; None where the step cannot be solved."""
         if self._spectrum is None or self._spectrum[0] != p or self._spectrum[1] is not mask:
-            Ss = self.step_map(p, mask)
-            self._spectrum = p, mask, None if Ss is None else spectrum_of(Ss)
+            states, blocks = EntryStates.of(mask), self.frame.blocks
+            parts = [self._part(p, k, states) for k in range(len(blocks))]
+            found = [one for one in parts if one is not None]
+            self._spectrum = p, mask, np.concatenate(found) if len(found) == len(blocks) else None
         return self._spectrum[2]
+
+    def _part(self, p: int, k: int, states: EntryStates) -> NDArray[np.complex128] | None:
+        """Those of block k, which most changes leave as it was."""
+        frame, block = self.frame, self.frame.blocks[k]
+        inside = states.at(block.entries)
+        key = inside.key()
+        last = self._parts.get((p, k))
+        if last is not None and last[0] == key:
+            return last[1]
+        values = self.points.values[p][block.entries]
+        n = len(block.states)
+        J, Df = (dense(n, block.rows, block.columns, one) for one in (inside.used(values), values))
+        found = None
+        try:
+            Ss = step_map(block.mass, J, Df, frame.tau, frame.order)
+            found = spectrum_of(Ss) if np.isfinite(Ss).all() else None
+        except np.linalg.LinAlgError:
+            pass
+        self._parts[p, k] = key, found
+        return found
 
     def judge_change(self, p: int, states: EntryStates, rows: NDArray[np.intp]) -> Verdict:
         """The tests after a change of these rows."""
@@ -93,10 +118,11 @@ class Checker:
 
     def judge(self, p: int, mask: Kept) -> Verdict:
         """All tests of the spectrum at one point; moves of a search come to the same pattern in several ways."""
-        key = (p, blake2b(EntryStates.of(mask).key(), digest_size=16).digest())
-        if key not in self._judged:
-            self._judged[key] = self._judge(p, mask)
-        return self._judged[key]
+        key = (self._rule_key, p, blake2b(EntryStates.of(mask).key(), digest_size=16).digest())
+        judged: dict[tuple[Any, ...], Verdict] = self.points.judged
+        if key not in judged:
+            judged[key] = self._judge(p, mask)
+        return judged[key]
 
     def _judge(self, p: int, mask: Kept) -> Verdict:
         if len(self.algebraic):

@@ -57,6 +57,10 @@ class EntryStates:
         """Entries of J from those of Df; leading axes are kept."""
         return np.asarray(np.where(self.computed, values, self.constants))
 
+    def at(self, entries: NDArray[np.intp]) -> EntryStates:
+        """States of some of the entries."""
+        return EntryStates(self.mask[entries], self.frozen[entries], self.constants[entries])
+
     def used_of(self, group: NDArray[np.intp], values: Values) -> Values:
         """Entries of J of a group, from those of Df of the same group."""
         return np.asarray(np.where(self.computed[group], values, self.constants[group]))

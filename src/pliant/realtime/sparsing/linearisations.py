@@ -13,13 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import SingularError
+from pliant.realtime.sparsing.blocks import Block, blocks
 from pliant.realtime.sparsing.entry_states import Kept, Mask, used
 from pliant.realtime.sparsing.linearise import Matrix, Trace, dense
 from pliant.realtime.sparsing.spectrum import allowed_change, singular_hint
@@ -66,6 +68,11 @@ class CommonData:
     def algebraic(self) -> Mask:
         """Rows of L that are empty."""
         return np.logical_not(self.mass.any(axis=1))
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Parts with eigenvalues of their own."""
+        return blocks(self.mass, self.rows, self.columns)
 
     def dense(self, values: Matrix) -> Matrix:
         """Entries as matrices; leading axes are kept."""
@@ -128,10 +135,14 @@ class Points:
         self.settled = np.array([one.settled for one in self.origins])
         self.moves = dx[:, frame.columns] * self.settled[:, None]  # what each entry is multiplied by in a step
         self.moves_once = self.moves  # the same for errors of a single step
-        self.T = weight[:, None] * self._lasting(B_inverse)
-        self.T_step = weight[:, None] * (frame.tau * B_inverse)
+        self.T = by_columns(weight[:, None] * self._lasting(B_inverse))
+        self.T_step = by_columns(weight[:, None] * (frame.tau * B_inverse))
         self.B_inverse = B_inverse
         self.loops: dict[int, LoopTest] = {}  # of the points where a sampled loop is linearised, see sampled.py
+        self.judged: dict[tuple[Any, ...], Any] = {}  # verdicts on patterns that any search came to, see accept.py
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "judged": {}}
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -236,6 +247,7 @@ class Points:
         both = np.concatenate([self.values, values]), np.concatenate([self.dx, dx])
         found = Points(self.frame, *both, [*self.origins, *origins])
         found.loops = dict(self.loops)
+        found.judged = dict(self.judged)
         return found if self.moves_once is self.moves else found.with_start()
 
     def farthest(self, count: int) -> list[int]:
@@ -252,6 +264,11 @@ class Points:
             chosen.append(k)
             distance = np.minimum(distance, np.linalg.norm(flat - flat[k], axis=1))
         return chosen
+
+
+def by_columns(maps: Matrix) -> Matrix:
+    """The same (P, n, n) numbers, those of one column next to each other in memory: a search reads columns."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(maps, 2, 0)), 0, 2)
 
 
 def ranges(traces: Sequence[Trace], nominal: Matrix | None) -> Matrix:

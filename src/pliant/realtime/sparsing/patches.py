@@ -126,10 +126,6 @@ class Patch:
             )
         return self._checkers[key]
 
-    def states_of(self, states: EntryStates) -> EntryStates:
-        """States of the entries in the patch."""
-        return EntryStates(states.mask[self.entries], states.frozen[self.entries], states.constants[self.entries])
-
 
 class LocalChecker(Checker):
     """Tests changes of a pattern in their patches."""
@@ -150,7 +146,7 @@ class LocalChecker(Checker):
         for k in np.unique(self.home[rows]):
             patch = self.patches[k]
             try:
-                found = patch.checker(p, self.rule).judge(0, patch.states_of(states))
+                found = patch.checker(p, self.rule).judge(0, states.at(patch.entries))
             except SingularError:  # it cannot stand alone
                 found = self.judge(p, states)
             if found.value > worst.value:
