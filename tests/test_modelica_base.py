@@ -123,9 +123,7 @@ def test_faults_of_guess_values(text: str, says: str, line: int) -> None:
 
 def test_other_uses_of_a_guess_value_are_refused() -> None:
     with pytest.raises(pliant.ModelError, match="no function `guess`"):
-        pliant.load(
-            "//! base 0.1.0\nmodel 'M'\nReal 'x';\ninitial equation\n'x' = 2*guess('x');\nequation\nder('x') = 1;\nend 'M';\n"
-        )
+        pliant.load("//! base 0.1.0\nmodel 'M'\nReal 'x';\ninitial equation\n'x' = 2*guess('x');\nend 'M';\n")
 
 
 def test_a_function_named_guess_is_one_elsewhere() -> None:
@@ -140,3 +138,29 @@ equation
 end M;
 """)
     assert model.simulate(stop=1)["x"][-1] == pytest.approx(7)
+
+
+def test_decorations_are_skipped() -> None:
+    model = pliant.load("""//! base 0.1.0
+package 'M@1'
+  @1 pure constant function 'f'
+    @2 input Real 'x' "costs @3" /* @4 */;
+    output Real 'y';
+  algorithm
+    @5 'y' := 2*'x' @6;
+  end 'f';
+  @7 model 'M@1'
+    @8 Real 'x';
+    parameter Real 'k' = 'f'(3.0) @9;
+  equation
+    @10 'x' @11 = 'k'*time;
+  end 'M@1';
+end 'M@1';
+""")
+    assert model.simulate(stop=1)["'x'"][-1] == pytest.approx(6)
+
+
+def test_a_text_without_the_header_is_modelica() -> None:
+    for text in ("parameter equation guess(x) = 1;", "@1 Real y;", "pure constant function f end f;"):
+        with pytest.raises(ModelicaSyntaxError):
+            pliant.load(f"model M\nReal x;\n{text}\nequation der(x) = 1;\nend M;\n")

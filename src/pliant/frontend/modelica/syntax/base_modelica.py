@@ -5,16 +5,18 @@
     initial equation x = guess(x)      fixed = true
     prioritize(x, n)                   which start values are preferred: every one that is written is taken
 
-Texts of Base Modelica are flat, and begin with `//! base 0.1.0`. All else in them is Modelica as it is.
+Texts of Base Modelica are flat, and begin with `//! base 0.1.0`. Decorations (`@12`: places in another text) count as
+blanks. All else is Modelica as it is.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from pliant.frontend.modelica.syntax.faults import SyntaxFault
-from pliant.frontend.modelica.syntax.source import Source
+from pliant.frontend.modelica.syntax.source import BASE_HEADER, Source
 from pliant.frontend.modelica.syntax.tree import (
     AnyEquation,
     BooleanLiteral,
@@ -32,8 +34,17 @@ from pliant.frontend.modelica.syntax.tree import (
     SimpleEquation,
 )
 
-_HEADER: Final = "//! base "
 _RULE: Final = "MCP 31"
+_DECORATION: Final = re.compile(
+    r"""@[ ]?\d+ | "(?:[^"\\]|\\.)*" | '(?:[^'\\\n]|\\.)*' | //[^\n]* | /\*.*?\*/""", re.DOTALL | re.VERBOSE | re.ASCII
+)
+
+
+def undecorated(text: str) -> str:
+    """A text without decorations, where it is Base Modelica: all places stay as they are."""
+    if not text.startswith(BASE_HEADER) or "@" not in text:
+        return text
+    return _DECORATION.sub(lambda found: " " * len(found[0]) if found[0][0] == "@" else found[0], text)
 
 
 class Guesses:
@@ -63,7 +74,7 @@ class Guesses:
 
     def taken(self, elements: Sequence[Element], sections: Sections) -> list[Element]:
         """The elements with these modifiers; initial equations that only say such things are taken out."""
-        if self.given or self.source.text.startswith(_HEADER):
+        if self.source.is_base:
             sections.initial_equations[:] = [one for one in sections.initial_equations if not self._read(one)]
         has_initial = bool(sections.initial_equations or sections.initial_algorithms)
         found = [

@@ -138,7 +138,7 @@ class ClassParser(EquationParser):
                 elif kind == "annotation":
                     annotation = self._class_annotation()
                 else:
-                    if kind == "parameter" and self.kinds[self.i + 1] == "equation":
+                    if kind == "parameter" and self.source.is_base and self.kinds[self.i + 1] == "equation":
                         self._parameter_equation(guesses)
                     else:
                         self._element(elements, visibility)

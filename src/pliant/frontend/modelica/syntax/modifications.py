@@ -256,6 +256,8 @@ class ModificationParser(ExpressionParser):
             return prefixes, "expandable connector"
         if kind in ("pure", "impure"):
             prefixes |= PURE if kind == "pure" else IMPURE
+            if kind == "pure" and self.source.is_base:
+                self.accept("constant")
             is_operator = self.accept("operator")
             self.expect("function", f"`function` behind `{kind}`", rule=_CLASS_RULE)
             return prefixes, "operator function" if is_operator else "function"

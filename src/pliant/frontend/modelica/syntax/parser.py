@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pliant.frontend.modelica.recursion import deep_recursion
+from pliant.frontend.modelica.syntax.base_modelica import undecorated
 from pliant.frontend.modelica.syntax.classes import ClassParser
 from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
@@ -23,10 +24,10 @@ def parse_on_demand(source: Source) -> StoredDefinition:
 
 
 def plain(text: str) -> str:
-    """A text with the line ends of Modelica; a byte-order mark counts as a blank (13.4)."""
+    """A text with the line ends of Modelica; a byte-order mark counts as a blank (13.4), as decorations do."""
     if text.startswith("\ufeff"):
         text = " " + text[1:]
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return undecorated(text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text)
 
 
 def _parse(source: Source, *, is_complete: bool, warnings: list[SyntaxFault] | None) -> StoredDefinition:

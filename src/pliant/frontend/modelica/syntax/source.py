@@ -7,6 +7,7 @@ from bisect import bisect_right
 from pliant.ir import Span
 
 _SHOWN = 100  # characters of the text in a Span
+BASE_HEADER = "//! base "  # the first characters of a text in Base Modelica
 
 
 class Source:
@@ -21,6 +22,11 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({self.file!r}, {len(self.text)} characters)"
+
+    @property
+    def is_base(self) -> bool:
+        """Base Modelica, as the first line says."""
+        return self.text.startswith(BASE_HEADER)
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Both from 1; columns count characters."""
