@@ -64,6 +64,31 @@ def test_a_block_that_cannot_be_solved_makes_the_step_singular() -> None:
     assert not checker.judge(0, gone).accepted
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_all_points_at_once_are_as_one_by_one(order: int) -> None:
+    points = coupled_parts(4, (30, 3, 3), order)
+    diagonal = points.frame.rows == points.frame.columns
+    states = EntryStates.of(diagonal | (np.arange(points.frame.n_entries) % 3 > 0))
+    points.values[1] *= 1.0 - diagonal  # at one point something else
+    singles, together = Checker(points, AcceptRule(0.02)), Checker(points, AcceptRule(0.02))
+    together.prepare(states)
+    known = dict(together._parts)
+    for p in range(len(points)):
+        assert np.allclose(together.spectrum(p, states), singles.spectrum(p, states), rtol=1e-10, atol=1e-12)
+    assert together._parts == known
+
+
+def test_one_singular_point_among_all() -> None:
+    points = coupled_parts(5, (4,))
+    frame = points.frame
+    row = frame.rows == 2
+    points.values[1] = np.where(row, np.where(frame.columns == 2, 1.0 / frame.tau, 0.0), points.values[1])
+    checker = Checker(points, AcceptRule(0.02))
+    states = EntryStates.of(np.ones(frame.n_entries, dtype=bool))
+    checker.prepare(states)
+    assert [checker.spectrum(p, states) is None for p in range(3)] == [False, True, False]
+
+
 def test_verdicts_serve_further_searches_of_another_tolerance_but_not_of_another_margin() -> None:
     points = coupled_parts(3, (5, 5))
     mask = points.frame.rows == points.frame.columns

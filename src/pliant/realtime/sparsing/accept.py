@@ -15,6 +15,7 @@ with slow modes. Eigenvalues beyond the unit circle with the exact Jacobian belo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -29,6 +30,8 @@ from pliant.realtime.sparsing.spectrum import change_ratio, ringing, spectrum_of
 from pliant.realtime.sparsing.stepmap import algebraic_map, lasting_error, step_map
 
 LOOP_LIMIT = 0.5
+NOTHING = np.zeros(0, dtype=np.complex128)
+TOGETHER = 1_000_000  # numbers of the matrices whose eigenvalues are taken at once
 
 
 @dataclass(frozen=True)
@@ -89,28 +92,43 @@ class Checker:
             states, blocks = EntryStates.of(mask), self.frame.blocks
             parts = [self._part(p, k, states) for k in range(len(blocks))]
             found = [one for one in parts if one is not None]
-            self._spectrum = p, mask, np.concatenate(found) if len(found) == len(blocks) else None
+            self._spectrum = p, mask, np.concatenate([NOTHING, *found]) if len(found) == len(blocks) else None
         return self._spectrum[2]
 
     def _part(self, p: int, k: int, states: EntryStates) -> NDArray[np.complex128] | None:
         """Those of block k, which most changes leave as it was."""
-        frame, block = self.frame, self.frame.blocks[k]
-        inside = states.at(block.entries)
+        inside = states.at(self.frame.blocks[k].entries)
         key = inside.key()
         last = self._parts.get((p, k))
-        if last is not None and last[0] == key:
-            return last[1]
-        values = self.points.values[p][block.entries]
-        n = len(block.states)
+        if last is None or last[0] != key:
+            last = self._parts[p, k] = key, self._spectra([p], k, inside)[0]
+        return last[1]
+
+    def _spectra(self, some: Sequence[int], k: int, inside: EntryStates) -> list[NDArray[np.complex128] | None]:
+        """Eigenvalues of a block at some points; None where the step cannot be solved."""
+        frame, block = self.frame, self.frame.blocks[k]
+        n, values = len(block.states), self.points.values[np.ix_(some, block.entries)]
         J, Df = (dense(n, block.rows, block.columns, one) for one in (inside.used(values), values))
-        found = None
         try:
             Ss = step_map(block.mass, J, Df, frame.tau, frame.order)
-            found = spectrum_of(Ss) if np.isfinite(Ss).all() else None
         except np.linalg.LinAlgError:
-            pass
-        self._parts[p, k] = key, found
-        return found
+            if len(some) == 1:
+                return [None]
+            return [found for p in some for found in self._spectra([p], k, inside)]
+        finite = np.isfinite(Ss).all(axis=(1, 2))
+        spectra = iter(spectrum_of(Ss[finite]))
+        return [next(spectra) if one else None for one in finite]
+
+    def prepare(self, mask: Kept) -> None:
+        """Before a pattern is judged at all points: eigenvalues of many matrices at once, which are small."""
+        states = EntryStates.of(mask)
+        for k, block in enumerate(self.frame.blocks):
+            inside, together = states.at(block.entries), max(1, TOGETHER // max(len(block.states), 1) ** 2)
+            key = inside.key()
+            for first in range(0, len(self.points), together):
+                some = range(first, min(first + together, len(self.points)))
+                for p, found in zip(some, self._spectra(some, k, inside), strict=True):
+                    self._parts[p, k] = key, found
 
     def judge_change(self, p: int, states: EntryStates, rows: NDArray[np.intp]) -> Verdict:
         """The tests after a change of these rows."""

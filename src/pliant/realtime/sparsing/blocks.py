@@ -39,7 +39,7 @@ def blocks(mass: NDArray[np.float64], rows: Places, columns: Places) -> list[Blo
     """
     n = len(mass)
     found = []
-    for states in _together(n, mass, rows, columns):
+    for states in _together(n, mass, rows, columns) if n else ():
         place = np.full(n, -1)
         place[states] = np.arange(len(states))
         entries = np.flatnonzero((place[rows] >= 0) & (place[columns] >= 0))

@@ -261,6 +261,7 @@ def one_round(
 
 def unstable(checker: Checker, mask: Kept) -> list[tuple[float, int]]:
     """(value, point) of every linearisation whose eigenvalues refuse the pattern, the worst first."""
+    checker.prepare(mask)
     verdicts = [checker.judge(p, mask) for p in range(len(checker.points))]
     return sorted(
         ((one.value, one.point) for one in verdicts if one.test != "bias" and one.value > REFUSED), reverse=True
@@ -271,6 +272,7 @@ def violators(checker: Checker, mask: Kept) -> list[tuple[float, int]]:
     """(value, point) of every linearisation that refuses the pattern or its bias, the worst first."""
     lasting, step = checker.bias(mask)
     bias = np.maximum(np.abs(lasting), np.abs(step)).max(axis=1) / checker.rule.tolerance
+    checker.prepare(mask)
     found = []
     for p in range(len(checker.points)):
         value = max(checker.judge(p, mask).value, float(bias[p]))

@@ -33,7 +33,9 @@ def plain_solve(a: Matrix, b: Matrix) -> Matrix:
 def euler_map(mass: Matrix, J: Matrix, Df: Matrix, h: float, solve: Solve = plain_solve) -> Matrix:
     """I + h (L - h J)^-1 Df."""
     with np.errstate(all="ignore"):
-        return np.asarray(np.eye(mass.shape[-1]) + h * solve(mass - h * J, Df))
+        found = np.asarray(h * solve(mass - h * J, Df))
+        np.einsum("...ii->...i", found)[...] += 1.0
+    return found
 
 
 def extrapolated(half: Matrix, whole: Matrix) -> Matrix:

@@ -102,6 +102,7 @@ class Checks:
                 e.smallest_real = min(e.smallest_real, float(points.eigenvalues.real.min()))
                 e.radius_exact = max(e.radius_exact, float(points.radius.max()))
                 continue
+            checker.prepare(self.states)
             for p in range(len(points)):
                 verdict = checker.judge(p, self.states)
                 found = checker.spectrum(p, self.states)  # that of the verdict
