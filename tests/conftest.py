@@ -19,12 +19,15 @@ def pytest_configure() -> None:
     """Ctrl-C reaches programs that tests start, also where a shell runs the tests in the background and ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
     """Modules and tests stay until the end: searching them for garbage again and again would take minutes."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # trees of sources and models are large, and hardly any of their nodes is garbage
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,6 +8,7 @@ A fork ends as a program does: handlers at exit run, an error prints its traceba
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -79,6 +80,8 @@ def prepare() -> None:
             importlib.import_module(one.name)
     for name in HEAVY:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # forks need not search the modules for garbage, nor copy their pages by that
 
 
 def become(request: dict[str, Any]) -> None:
