@@ -111,6 +111,36 @@ def test_functions_as_arguments_stand_before_the_variable() -> None:
     assert at["a"] == pytest.approx(15 * T**2)
 
 
+def test_records_replaced_functions_recursion_and_choices() -> None:
+    at = solved(
+        system_of("""
+  record R Real a; Real b; end R;
+  function h input Real x; input R r; output R y; algorithm y.a := x*r.a; y.b := x^2*r.b; end h;
+  function hx = der(h, x);
+  package A
+    replaceable function f input Real x; output Real y; algorithm y := x^2; end f;
+    function fx = der(f, x);
+  end A;
+  package B extends A(redeclare function f = cube); end B;
+  function cube input Real x; output Real y; algorithm y := x^3; end cube;
+  function rec input Real x; input Integer n; output Real y;
+  algorithm y := if n == 0 then 1 else x*rec(x, n - 1); end rec;
+  function recx = der(rec, x);
+  function root input Real x; output Real y; algorithm y := if x < 0 then 0 else sqrt(x); end root;
+  function rootx = der(root, x);
+  R r = hx(time, R(2, 3));
+  Real a = A.fx(time);
+  Real b = B.fx(time);
+  Real c = recx(time, 4);
+  Real d = rootx(time) + rootx(-time);
+"""),
+        T,
+    )
+    assert (at["r.a"], at["r.b"]) == pytest.approx((2, 6 * T))
+    assert (at["a"], at["b"], at["c"]) == pytest.approx((2 * T, 3 * T**2, 4 * T**3))
+    assert at["d"] == pytest.approx(0.5 / T**0.5)
+
+
 def test_parameters_and_constants() -> None:
     system = system_of(
         SERIES + "  parameter Real q = 0.3;\n  parameter Real p = gx(q, 0.4);\n  constant Real c = gx(0.3, 0.4);\n"
@@ -160,6 +190,7 @@ def test_assertions_of_the_function_hold() -> None:
         ("function f = der(g, y);", "`.*g` has no input `y`"),
         ("function f = der(r, x);", "only functions have partial derivatives"),
         ("function f = der(nothing, x);", "nothing"),
+        ("function f = der(f, x);", "is a derivative of itself"),
         ("function f = der(whole, x);", "whose output `k` is not Real"),
     ],
 )

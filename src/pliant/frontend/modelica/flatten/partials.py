@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pliant.frontend.flat.model import FlatFunction, FlatLocal, PartialRule
-from pliant.frontend.flat.types import BaseType
+from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.modelica.flatten.purity import definition_impure
 from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
@@ -42,10 +42,17 @@ def partial_of(
     """The derivative of a function that has been made."""
     own = functions.builder.functions[number]
     for one in own.outputs:
-        if one.type.base is not BaseType.REAL:
+        if not _is_real(functions, one.type):
             text = f"`{cls.name}` is a derivative of `{target.name}`, whose output `{one.name}` is not Real"
             raise problem(text, definition, rule="12.7.2", hint="differentiate functions with Real outputs")
     places = {one.name: k for k, one in enumerate(own.inputs)}  # functions as arguments are no inputs any more
     rule = PartialRule(number, tuple(places[name] for name in definition.variables))
     locals_ = tuple(FlatLocal(one.name, one.type, span=one.span) for one in (*own.inputs, *own.outputs))
     return FlatFunction(cls.name, locals_, own.n_inputs, own.n_outputs, partial=rule, span=definition.span)
+
+
+def _is_real(functions: Functions, of: Type) -> bool:
+    """Real, or a record of nothing else."""
+    if of.base is BaseType.RECORD:
+        return all(_is_real(functions, field.type) for field in functions.builder.records[of.number].fields)
+    return of.base is BaseType.REAL

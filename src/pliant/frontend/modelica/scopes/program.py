@@ -270,6 +270,9 @@ class World:
         if not found.kind.endswith("function") or found.core.builtin:
             text = f"`{node.function.dotted}` is a {found.kind}, and only functions have partial derivatives"
             raise problem(text, node.function, rule="12.7.2")
+        if found.core.entry is core.entry:
+            text = f"`{core.entry.full_name}` is a derivative of itself"
+            raise problem(text, node, rule="12.7.2", hint="name the function that is differentiated")
         return found
 
     def base_class(self, core: Core, node: Extends) -> ClassUse:
