@@ -20,7 +20,7 @@ TOGETHER = 24  # rows up to which small components share a block
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class StateBlock:
     """Some unknowns, and the entries of Df among them."""
 
     states: Places
@@ -30,7 +30,7 @@ class Block:
     mass: NDArray[np.float64]
 
 
-def blocks(mass: NDArray[np.float64], rows: Places, columns: Places) -> list[Block]:
+def blocks(mass: NDArray[np.float64], rows: Places, columns: Places) -> list[StateBlock]:
     """The blocks of a model; of one that is strongly connected the whole.
 
     >>> found = blocks(np.eye(2), np.array([0, 0, 1]), np.array([0, 1, 1]))
@@ -44,7 +44,7 @@ def blocks(mass: NDArray[np.float64], rows: Places, columns: Places) -> list[Blo
         place[states] = np.arange(len(states))
         entries = np.flatnonzero((place[rows] >= 0) & (place[columns] >= 0))
         inside = mass[np.ix_(states, states)]
-        found.append(Block(states, entries, place[rows[entries]], place[columns[entries]], inside))
+        found.append(StateBlock(states, entries, place[rows[entries]], place[columns[entries]], inside))
     return found
 
 

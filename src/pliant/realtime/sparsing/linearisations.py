@@ -21,7 +21,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from pliant.errors import SingularError
-from pliant.realtime.sparsing.blocks import Block, blocks
+from pliant.realtime.sparsing.blocks import StateBlock, blocks
 from pliant.realtime.sparsing.entry_states import Kept, Mask, used
 from pliant.realtime.sparsing.linearise import Matrix, Trace, dense
 from pliant.realtime.sparsing.spectrum import allowed_change, singular_hint
@@ -70,7 +70,7 @@ class CommonData:
         return np.logical_not(self.mass.any(axis=1))
 
     @cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[StateBlock]:
         """Parts with eigenvalues of their own."""
         return blocks(self.mass, self.rows, self.columns)
 
