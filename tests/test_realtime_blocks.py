@@ -46,6 +46,7 @@ def test_blocks_have_the_eigenvalues_of_the_whole(sizes: tuple[int, ...], order:
         assert whole is not None
         assert found is not None
         assert true_changes(np.linalg.eigvals(whole), found).max() < 1e-9
+        assert checker._judge(p, states) == Checker(points, AcceptRule(0.02))._judge(p, states)
 
 
 def test_small_parts_share_blocks() -> None:

@@ -71,6 +71,12 @@ class Checker:
         )
         self.decides: Mask = np.ones(self.frame.n_entries, dtype=bool)  # entries that these tests can tell of
         self.algebraic = np.flatnonzero(self.frame.algebraic)
+        # entries of the algebraic block, their places there, and the last verdict on it at each point
+        rows, columns = self.frame.rows, self.frame.columns
+        self._within = np.flatnonzero(self.frame.algebraic[rows] & self.frame.algebraic[columns])
+        self._loop_rows = np.searchsorted(self.algebraic, rows[self._within])
+        self._loop_columns = np.searchsorted(self.algebraic, columns[self._within])
+        self._loop_verdicts: dict[int, tuple[bytes, Verdict]] = {}
         self._exact_error: dict[int, Matrix] = {}
         # of order 1 the tests at a point do not depend on the tolerance: searches with another one meet the same
         self._rule_key = (rule.theta, rule.smallest_real, rule.tolerance if self.frame.order == 2 else None)
@@ -107,7 +113,7 @@ class Checker:
     def _spectra(self, some: Sequence[int], k: int, inside: EntryStates) -> list[NDArray[np.complex128] | None]:
         """Eigenvalues of a block at some points; None where the step cannot be solved."""
         frame, block = self.frame, self.frame.blocks[k]
-        n, values = len(block.states), self.points.values[np.ix_(some, block.entries)]
+        n, values = len(block.states), self.points.values[np.ix_(list(some), block.entries)]
         J, Df = (dense(n, block.rows, block.columns, one) for one in (inside.used(values), values))
         try:
             Ss = step_map(block.mass, J, Df, frame.tau, frame.order)
@@ -115,9 +121,9 @@ class Checker:
             if len(some) == 1:
                 return [None]
             return [found for p in some for found in self._spectra([p], k, inside)]
-        finite = np.isfinite(Ss).all(axis=(1, 2))
+        finite = np.asarray(np.isfinite(Ss).all(axis=(1, 2)))
         spectra = iter(spectrum_of(Ss[finite]))
-        return [next(spectra) if one else None for one in finite]
+        return [next(spectra) if one else None for one in finite.tolist()]
 
     def prepare(self, mask: Kept) -> None:
         """Before a pattern is judged at all points: eigenvalues of many matrices at once, which are small."""
@@ -185,10 +191,17 @@ class Checker:
 
     def _loops(self, p: int, mask: Kept) -> Verdict:
         """The algebraic block by itself: how fast its errors die out."""
-        index = self.algebraic
-        frame, points = self.frame, self.points
-        inside = np.ix_(index, index)
-        exact, part = points.Df[p][inside], frame.masked(points.values[p], mask)[inside]
+        inside = EntryStates.of(mask).at(self._within)
+        key = inside.key()
+        last = self._loop_verdicts.get(p)
+        if last is None or last[0] != key:
+            last = self._loop_verdicts[p] = key, self._loops_of(p, inside)
+        return last[1]
+
+    def _loops_of(self, p: int, inside: EntryStates) -> Verdict:
+        """The same from the states of the entries of that block, which most changes leave as they were."""
+        values, n = self.points.values[p][self._within], len(self.algebraic)
+        exact, part = (dense(n, self._loop_rows, self._loop_columns, one) for one in (values, inside.used(values)))
         try:
             shift = algebraic_map(part, exact)
         except np.linalg.LinAlgError:

@@ -134,11 +134,13 @@ class EntrySearch:
         points, rows = self.points, self.frame.rows[group]
         values = points.values[:, group]
         change = self.states.used_of(group, values) - states.used_of(group, values)
-        missing, once = change * points.moves[:, group], change * points.moves_once[:, group]
+        missing = change * points.moves[:, group]
+        once = missing if points.moves_once is points.moves else change * points.moves_once[:, group]
         for i in np.unique(rows):
             here = rows == i
-            lasting += points.T[:, :, i] * missing[:, here].sum(axis=1)[:, None]
-            step += points.T_step[:, :, i] * once[:, here].sum(axis=1)[:, None]
+            total = missing[:, here].sum(axis=1)[:, None]
+            lasting += points.T[:, :, i] * total
+            step += points.T_step[:, :, i] * (total if once is missing else once[:, here].sum(axis=1)[:, None])
         return lasting, step
 
     def _judge(self, states: EntryStates, so_far: Verdict, rows: Places) -> Verdict:
