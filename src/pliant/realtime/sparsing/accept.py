@@ -113,7 +113,7 @@ class Checker:
     def _spectra(self, some: Sequence[int], k: int, inside: EntryStates) -> list[NDArray[np.complex128] | None]:
         """Eigenvalues of a block at some points; None where the step cannot be solved."""
         frame, block = self.frame, self.frame.blocks[k]
-        n, values = len(block.states), self.points.values[np.ix_(list(some), block.entries)]
+        n, values = len(block.states), self.points.values[np.asarray(some)][:, block.entries]
         J, Df = (dense(n, block.rows, block.columns, one) for one in (inside.used(values), values))
         try:
             Ss = step_map(block.mass, J, Df, frame.tau, frame.order)
