@@ -35,6 +35,7 @@ from pliant.solve.results.result import Event, Stats, StepRecord
 from pliant.solve.run.remote import REFUSED
 
 EQUAL = 1e-9  # relative difference of steps that count as equal
+SAME_TIME = 1e-12  # of a time: events beside communication points by rounding take place there
 MOST_PIECES = 100_000  # of one macro step, by events and early returns
 
 
@@ -150,33 +151,36 @@ class FmuPart(ModelPart):
 
     def step(self, t_next: float, cancelled: Callable[[], bool]) -> bool:
         """Go to t_next, over events that the FMU announces and steps that it ends early."""
-        begin = self.at.t
+        begin, near = self.at.t, SAME_TIME * max(abs(t_next), t_next - self.at.base)
+        if t_next - begin <= near:  # others stand beside this one by rounding
+            self.at.t = t_next
+            return True
         for _ in range(MOST_PIECES):
             if cancelled():
                 raise Cancelled
-            end = self._next_end(t_next)
+            end = self._next_end(t_next, near)
             if not self._advance(end):
                 return False
-            if self.at.pending and begin < self.at.t < t_next:
+            if self.at.t >= t_next - near:
+                self.at.t = t_next
+                return True
+            if self.at.pending and self.at.t > begin:
                 if self.yields:
                     return True  # the others follow to where it stands
                 self.continued += self.at.t < end
-            if self.at.t >= t_next - 1e-12 * max(abs(t_next), t_next - self.at.base):
-                self.at.t = t_next
-                return True
         raise SolverError(
             f"the FMU {self.fmu.name} does not reach t = {t_next:.10g}: it ended {MOST_PIECES} steps early",
             hint="check its event handling, or ask its maker",
             time=self.at.t,
         )
 
-    def _next_end(self, t_next: float) -> float:
+    def _next_end(self, t_next: float, near: float) -> float:
         """The FMU's own step, where it takes equal ones; else up to the next event that it announced."""
         t, unit = self.at.t, self.substep
         if unit is not None and t_next - t > 1.5 * unit:
             begin = self.given_start
             return begin + (round((t - begin) / unit) + 1) * unit
-        return self.at.next_event if t < self.at.next_event < t_next and unit is None else t_next
+        return self.at.next_event if t + near < self.at.next_event <= t_next + near and unit is None else t_next
 
     @property
     def given_start(self) -> float:

@@ -319,7 +319,8 @@ class Master:
         self.recorder.take(t, u, h)
 
     def _sample(self, t: float, u: list[Vector]) -> None:
-        if len(self.times) > 1 and t - self.times[0] < CLOSE * (self.times[0] - self.times[1]):
+        close = CLOSE * (self.times[0] - self.times[1]) if len(self.times) > 1 else self.near
+        if self.times and t - self.times[0] < close:
             self.times.popleft()  # a difference over so short a time tells of rounding only
             self.samples.popleft()
         self.times.appendleft(t)
