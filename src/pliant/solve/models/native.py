@@ -26,6 +26,7 @@ from pliant.solve.models.numeric import Instance, NumericModel, check_names, mas
 #: times that an exact Jacobian may cost of differences: it spares trouble; and what is not worth the question
 FAR_DEARER = 4.0
 WORTH_MEASURING = 2e-5
+MOST_CALLS, SHORT = 30, 2e-3  # of one function, and seconds up to which they are repeated
 #: of this thread alone, where it is fine enough: others at work must not change what is chosen
 CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution <= 1e-6 else time.perf_counter
 UNSAID = "it gave no reason"
@@ -137,12 +138,14 @@ class NativeModel(NumericModel):
 
 
 def _seconds(call: Callable[[], int]) -> float:
-    """Of one call, the fastest of three; a refusal counts as endless."""
-    best = math.inf
-    for _ in range(3):
+    """Of one call, the fastest of three, of more where they are short: interrupts count, too. A refusal is endless."""
+    best, spent, done = math.inf, 0.0, 0
+    while done < 3 or (done < MOST_CALLS and spent < SHORT and best >= WORTH_MEASURING):
         begin = CLOCK()
-        status = call()
-        best = min(best, CLOCK() - begin) if status == runtime.OK else math.inf
+        if call() != runtime.OK:
+            return math.inf
+        seconds = CLOCK() - begin
+        best, spent, done = min(best, seconds), spent + seconds, done + 1
     return best
 
 
