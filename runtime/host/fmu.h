@@ -310,7 +310,7 @@ enum {
     PL_FMU_PART_SAVE,    /* into the slot of the answer */
     PL_FMU_PART_RESTORE, /* from a slot, which is kept */
     PL_FMU_PART_FORGET,  /* a slot */
-    PL_FMU_PART_TRY      /* inputs at t, without a step; slot 1: in event mode, which lasts until the next step */
+    PL_FMU_PART_TRY /* inputs at t, without a step; slot 1: in event mode, which lasts until the next step */
 };
 typedef struct pl_fmu_part_question {
     int64_t what;

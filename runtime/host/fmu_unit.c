@@ -189,8 +189,8 @@ static pl_status begin_step(pl_fmu *f, double t, const double *u) {
     int tried = f->mode == PL_FMU_EVENT && f->unit.events;
     if (f->mode != PL_FMU_STEP && !tried) return failed(f, "the FMU is not initialised, or has ended");
     pl_status status = f->unit.pending || tried ? handle_pending(f, u)
-                       : f->unit.events ? change_discrete(f, u)
-                                        : set_changed(f, u, 0);
+                       : f->unit.events         ? change_discrete(f, u)
+                                                : set_changed(f, u, 0);
     return status == PL_OK ? set_changed(f, u, PL_FMU_CONTINUOUS) : status;
 }
 
