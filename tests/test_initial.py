@@ -261,10 +261,29 @@ equation
     assert found.homotopy_steps > 0
 
 
-def test_homotopy_is_not_used_without_need() -> None:
-    body = "  Real x(start = 1, fixed = true), y(start = 1);\nequation\n  der(x) = -y; homotopy(y^3, y - 5) = x;"
+def test_homotopy_chooses_among_solutions() -> None:
+    """y = 2 is next to the guess, but the path from the simplified model ends at y = -2: the model means that one."""
+    body = """  Real x(start = 1, fixed = true), y(start = 1.9);
+equation
+  der(x) = -x; homotopy(y^2, -3*y) = 4*x;"""
     result = check_run(body, 1.0)
-    assert result["y"][0] == pytest.approx(1.0)
+    assert result["y"] == pytest.approx(-2.0 * np.sqrt(result["x"]), rel=1e-8)
+    found = result.start
+    assert found is not None
+    assert found.homotopy_steps > 0
+
+
+def test_homotopy_without_a_path_leaves_the_guess() -> None:
+    """The simplified model has no solution: the actual one counts, from its own guesses and parameters."""
+    body = """  parameter Real p(fixed = false, start = 3);
+  Real x(start = 1, fixed = true), y(start = 1.9);
+initial equation
+  p*p = 9*x;
+equation
+  der(x) = -x; homotopy(y^2, -1 - y^2) = 4*x;"""
+    result = check_run(body, 1.0)
+    assert result["y"] == pytest.approx(2.0 * np.sqrt(result["x"]), rel=1e-8)
+    assert result["p"][0] == pytest.approx(3.0)
     found = result.start
     assert found is not None
     assert found.homotopy_steps == 0

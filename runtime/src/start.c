@@ -2,7 +2,8 @@
  *
  *     Newton   conditions and algebraic equations together (start_newton.c), or algebraic ones alone (initial.c)
  *     events   relations are taken anew between solutions until they are at rest
- *     homotopy if all this fails and the model says homotopy(actual, simplified), lambda goes from 0 to 1;
+ *     homotopy where the model says homotopy(actual, simplified), lambda goes from 0 to 1: of several solutions the model
+ *              means the one that this leads to. Where the path cannot be followed, the actual equations from the guesses
  *     chance   otherwise other guesses of the free states, further and further away: the loops of the model may have no
  *              solution at the first
  *
@@ -201,6 +202,13 @@ static void set_start(pl_search *s) {
     pl_start_first_choice(s);
 }
 
+/* As before anything was tried. */
+static void return_to_start(pl_search *s) {
+    memcpy(s->x, s->start_x, bytes(s->n_x));
+    s->in->start(s->self, s->before_x); /* loops begin at their guesses */
+    (void)pl_start_write(s, s->n_more, s->more, s->start_more);
+}
+
 /* lambda from the simplified model (0) to the actual one (1), steps halved where the solution is lost. */
 static pl_status continue_homotopy(pl_search *s) {
     pl_real reached = -1.0, step = 1.0;
@@ -300,14 +308,22 @@ static pl_status first_events(pl_search *s) {
     return status;
 }
 
+static pl_status solve_from_guesses(pl_search *s) {
+    if (s->in->flags & PL_INITIAL_HOMOTOPY) {
+        if (continue_homotopy(s) == PL_OK) return PL_OK;
+        s->in->homotopy(s->self, 1.0);
+        s->report->homotopy_steps = 0;
+        return_to_start(s);
+    }
+    pl_status status = pl_start_settle(s);
+    return status == PL_OK ? PL_OK : try_elsewhere(s, status);
+}
+
 static pl_status find(pl_search *s) {
     set_start(s);
     memcpy(s->start_x, s->x, bytes(s->n_x));
-    pl_status status = pl_start_settle(s);
-    if (status != PL_OK) {
-        memcpy(s->x, s->start_x, bytes(s->n_x));
-        status = s->in->flags & PL_INITIAL_HOMOTOPY ? continue_homotopy(s) : try_elsewhere(s, status);
-    }
+    pl_start_read(s, s->n_more, s->more, s->start_more);
+    pl_status status = solve_from_guesses(s);
     if (status != PL_OK) return status;
     for (int k = 0; k < s->in->n_sets; k++) (void)s->in->choose(s->self, k, NULL, s->t, s->x, s->u);
     status = pl_start_evaluate(s);

@@ -42,7 +42,7 @@ typedef struct pl_search {
     pl_real *dx;      /* n_x */
     /* n_x each: of follow, of a search, of algebraic unknowns, of other guesses, of homotopy, of a point */
     pl_real *before_x, *found_x, *search_x, *given_x, *start_x, *good_x, *target_x;
-    pl_real *before_more;                                   /* n_p + n_d */
+    pl_real *before_more, *start_more;                      /* n_p + n_d */
     pl_real *linear;                                        /* 4 n_x: work of pl_consistent */
     pl_real *r, *weight, *largest, *scaled, *trial_r, *low; /* rows */
     pl_real *step, *scale, *before, *trial;                 /* unknowns */

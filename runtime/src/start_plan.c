@@ -79,6 +79,7 @@ size_t pl_start_layout(const pl_model *m, pl_search *s, void *work) {
     s->linear = reals(&c, s->n_a ? 4 * n_x : 0);
     s->size = reals(&c, n_x + n_p + n_d);
     s->before_more = reals(&c, n_p + n_d);
+    s->start_more = reals(&c, n_p + n_d);
     s->given = reals(&c, n_c);
     s->asked = reals(&c, n_c);
     s->all = reals(&c, n_c);
