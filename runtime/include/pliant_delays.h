@@ -246,7 +246,7 @@ static void delay_sides(model *m, pl_real t, const pl_real *x, const pl_real *u,
     memcpy(m->delay_arrived, now, sizeof now);
     if (status != PL_OK || relations(m, t, x, u, g, NULL) != PL_OK) return;
     for (int k = 0; k < PL_N_RELATIONS; k++)
-        m->jumped[k] = fabs(g[k] - g0[k]) > PL_DELAY_JUMP * (fabs(g[k]) + fabs(g0[k]));
+        m->jumped[k] |= fabs(g[k] - g0[k]) > PL_DELAY_JUMP * (fabs(g[k]) + fabs(g0[k]));
 }
 
 static void delay_rests(model *m) {

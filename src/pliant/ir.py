@@ -83,11 +83,15 @@ class Op:
     FOREIGN = 42  # a ForeignCall, number of its output, then the arguments
     ROUTINE = 44  # a Routine, number of its output, then the arguments
     DELAY = 43  # number, order (0 value, 1 slope, 2 derivative by the value now); t - T, value now, longest delay
+    #: twice the number of a pipe, + 1: at its end 1; order (0 value; 1 to 4 its derivatives by the first operands; 5
+    #: distance of the next jump, 6 its derivative by x); place, in0, in1, x, positiveVelocity, a relation, the initial
+    #: profile: points, then values
+    PIPE = 45
 
 
 OP_NAME = {number: name.lower() for name, number in vars(Op).items() if isinstance(number, int)}
 # how many leading entries of a node are plain numbers and not operands
-PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2, Op.DELAY: 2, Op.ROUTINE: 2}
+PLAIN = {Op.CALL: 2, Op.TABLE: 2, Op.FOREIGN: 2, Op.DELAY: 2, Op.ROUTINE: 2, Op.PIPE: 2}
 
 
 class Graph:

@@ -182,6 +182,10 @@ DELAY_DONE = """    pl_status recorded = delay_record(m, t, x, u, 0, 0);
     if (recorded != PL_OK) return recorded;
 """
 
+PIPE_DONE = """    pl_status filled = pipe_record(m, t, x, u, 0);
+    if (filled != PL_OK) return filled;
+"""
+
 ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const pl_real *x, const pl_real *u) {
     model *m = self;
     int holds[@n];

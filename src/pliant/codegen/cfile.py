@@ -39,6 +39,7 @@ from pliant.codegen.c_text import (
     OUTPUTS,
     PICK,
     PICK_HEAD,
+    PIPE_DONE,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
@@ -98,7 +99,7 @@ class File:
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             *(['#include "pliant_foreign.h"'] if self.c.foreign.calls else []),
             self._instance(),
-            self.c.foreign.head() + self.e.delays.head(),
+            self.c.foreign.head() + self.e.delays.head() + self.e.pipes.head(),
             self._data(),
             self._messages(),
             self.c.routines.text(self.c.layout),
@@ -119,6 +120,7 @@ class File:
             *self.e.ahead.fields(),
             *self.c.foreign.fields(),
             *self.e.delays.fields(),
+            *self.e.pipes.fields(),
             Field(WORK, self.c.n_work, "values that cross from function to function"),
             Field(Y, len(self.y) + len(self.initial.conditions), "values of all variables"),
             Field(of_instance("zero"), max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
@@ -199,6 +201,8 @@ class File:
         texts += hybrid_messages(self.e)
         self.first_delay = len(texts)
         texts += self.e.delays.messages()
+        self.first_pipe = len(texts)
+        texts += self.e.pipes.messages()
         lines = ["static const char *const message[] = {", *(f"    {c_string(one)}," for one in texts), "};\n"]
         return "\n".join([*lines, *self._loop_helpers()])
 
@@ -319,7 +323,7 @@ class File:
         if self.n_tears or self.s.relations or self.s.events:
             out.append(self._tears())
         out += self._events()
-        out.append(self.e.delays.text(self.first_delay))
+        out.append(self.e.delays.text(self.first_delay) + self.e.pipes.text(self.first_pipe))
         if self._watches_steps():
             out.append(self._step_done())
         out += [self.e.start.text(), tangent_text(self.e)]
@@ -331,7 +335,7 @@ class File:
         return [events_text(self.e, self.n_messages)]
 
     def _watches_steps(self) -> bool:
-        return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks or self.e.delays.n)
+        return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks or self.e.delays.n or self.e.pipes.n)
 
     def _tears(self) -> str:
         """Data and numbers of pliant_tears.h, then the header."""
@@ -388,6 +392,8 @@ class File:
             body.append("    if (asserted != PL_OK) return asserted;\n")
         if self.e.delays.n:
             body.append(DELAY_DONE)
+        if self.e.pipes.n:
+            body.append(PIPE_DONE)
         if picks:
             text.append(PICK_HEAD + picks + "    return -1;\n}\n")
             cases = "".join(f"    if (set == {k}) return m->state{k};\n" for k in range(len(self.s.sets)))
@@ -433,8 +439,8 @@ class File:
         fields += self._event_fields()
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
-        if self.e.delays.n:
-            fields.append(".passed = delay_passed")
+        if self.e.delays.n or self.e.pipes.n:
+            fields.append(f".passed = {'pipe' if self.e.pipes.n else 'delay'}_passed")
         if len(p.x) > p.n_states:
             diagonal = [(i, i, 0) for i in range(p.n_states)]
             pattern(lines, fields, "mass", len(p.x), len(p.x), diagonal)
@@ -458,7 +464,15 @@ class File:
 
     def _event_fields(self) -> list[str]:
         """What is called at events and at the start."""
-        kind = "delayed" if self.e.delays.n else "forgetful" if self.s.relations or self.s.events else ""
+        kind = (
+            "piped"
+            if self.e.pipes.n
+            else "delayed"
+            if self.e.delays.n
+            else "forgetful"
+            if self.s.relations or self.s.events
+            else ""
+        )
         return [f".event = {kind}_event", f".initialise = {kind}_initialise"] if kind else []
 
     def _autonomous(self) -> bool:

@@ -83,6 +83,8 @@ class Printer:
         if op == Op.DELAY:
             where = self.layout.passed("m", self.layout.place(TIME.at()), str(node[1]), str(node[2]))
             return f"delay_value({where}, {self.text(node[3])}, {self.text(node[4])})", ATOM
+        if op == Op.PIPE:
+            return self._pipe(node), ATOM
         if op == Op.FOREIGN:
             return self._foreign(node), ATOM
         if op == Op.ROUTINE:
@@ -95,6 +97,15 @@ class Printer:
             return self.layout.place(TIME.at()), ATOM
         name = _CALLS.get(op, OP_NAME[op])
         return f"{name}({', '.join(self.text(a) for a in node[1:])})", ATOM
+
+    def _pipe(self, node: tuple[Any, ...]) -> str:
+        """What flows out; before anything is known of the past that is the end of the initial profile."""
+        number, order, s, *rest = node[1:]
+        n = (len(rest) - 5) // 2
+        initial = rest[5 + n] if number % 2 == 0 else rest[-1]
+        where = self.layout.passed("m", self.layout.place(TIME.at()), str(number), str(order))
+        given = ", ".join(self.text(e) for e in rest[:4])
+        return f"pipe_value({where}, {self.text(s)}, (const pl_real[4]){{{given}}}, {self.text(initial)})"
 
     def _foreign(self, node: tuple[Any, ...]) -> str:
         assert self.foreign is not None

@@ -19,6 +19,7 @@ from pliant.codegen.entries import split_entries
 from pliant.codegen.function import FunctionWriter, ModelContext
 from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
+from pliant.codegen.pipes import Pipes
 from pliant.codegen.places import Argument, Array, Layout, Place, Source, ValueKind
 from pliant.codegen.plan import FunctionPlan, PlanItem, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
@@ -64,6 +65,7 @@ class Generated:
     foreign: tuple[CSignature, ...] = ()  # external functions, in the order of their wrappers
     delay_times: list[int] = field(default_factory=list)  # T of delay(expr, T), where it is constant: expressions
     n_delays: int = 0
+    n_pipes: int = 0
     delay_parameters: list[int] = field(default_factory=list)  # variables that the times of delays follow from
 
 
@@ -219,6 +221,8 @@ class Emitter:
         write_functions(self)
         self.delays = Delays(self)
         self.delays.write()
+        self.pipes = Pipes(self)
+        self.pipes.write()
         self._sets()
         self._checks()
         if self.has_taylor:
@@ -250,6 +254,7 @@ class Emitter:
             tuple(self.c.foreign.functions),
             times,
             self.delays.n,
+            self.pipes.n,
             behind,
         )
 

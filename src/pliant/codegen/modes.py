@@ -80,7 +80,7 @@ def relation_data(emitter: Emitter, restless: int) -> list[str]:
     lines.append(f"static const char *const relation_text[] = {{{wrapped([c_string(one) for one in texts], 4)}}};")
     words = numbers | {
         "HAS_TIMED": int(bool(ahead.timed)),
-        "HAS_DELAYS": int(emitter.delays.n > 0),
+        "HAS_DELAYS": int(emitter.delays.n > 0 or emitter.pipes.n > 0),
         "RESTLESS": restless,
         "RESTLESS_TEXT": c_string(RESTLESS + ": "),
         "FLOOR_ROOM": number(FLOOR_ROOM),

@@ -98,7 +98,7 @@ class Shared:
                 fixed.append(node[1] < len(variables) and variables[node[1]].kind in _FIXED_KINDS)
             elif op <= Op.ARG:
                 fixed.append(op == Op.CONST)
-            elif op in (Op.HOMOTOPY, Op.DELAY):
+            elif op in (Op.HOMOTOPY, Op.DELAY, Op.PIPE):
                 fixed.append(False)
             else:
                 fixed.append(False not in [fixed[a] for a in node[1 + PLAIN.get(op, 0) :]])

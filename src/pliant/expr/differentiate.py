@@ -109,6 +109,8 @@ def partial(g: Graph, e: int, k: int) -> int:
     if op == Op.DELAY:
         is_first = node[2] == 0 and k < 2
         return g.intern((Op.DELAY, node[1], 1 + k, *node[3:])) if is_first else const(g, 0.0)
+    if op == Op.PIPE:
+        return _of_pipe(g, node, k)
     if op == Op.FOREIGN:
         return _of_foreign(g, node, k)
     if op == Op.ROUTINE:
@@ -118,6 +120,12 @@ def partial(g: Graph, e: int, k: int) -> int:
     if len(node) == 2:
         return _of_unary(g, op, e, node[1])
     return const(g, 0.0)  # relations and logic
+
+
+def _of_pipe(g: Graph, node: tuple[Any, ...], k: int) -> int:
+    """By the place, by what flows in now, and by x; the distance of the next jump by x alone."""
+    order = 1 + k if node[2] == 0 and k < 4 else 6 if node[2] == 5 and k == 3 else None
+    return const(g, 0.0) if order is None else g.intern((Op.PIPE, node[1], order, *node[3:]))
 
 
 def _of_foreign(g: Graph, node: tuple[Any, ...], k: int) -> int:

@@ -127,6 +127,8 @@ class _Evaluation:
             return at[node[1]]
         if op == Op.DELAY:
             return (at[node[4]], 0.0, 1.0)[node[2]]  # as at the start
+        if op == Op.PIPE:
+            return self._pipe(node, at)
         if op == Op.FOREIGN:
             args = [at[a] for a in node[3:]]
             return math.nan if any(map(math.isnan, args)) else results(node[1], args)[0][node[2]]
@@ -138,6 +140,12 @@ class _Evaluation:
             return float(_FUNCTIONS[op](at[node[1]]))
         except (ValueError, OverflowError):
             return math.nan
+
+    def _pipe(self, node: tuple[Any, ...], at: dict[int, float]) -> float:
+        """As at the start."""
+        _, number, order, *operands = node
+        first = 6 + (len(operands) - 6) // 2 if number % 2 == 0 else -1
+        return at[operands[first]] if order == 0 else float(order == 5)
 
     def _routine(self, routine: Routine, output: int, args: tuple[float, ...]) -> float:
         known = self.called.get((routine, args))

@@ -84,6 +84,10 @@ def _text(
             if op == Op.DELAY:
                 parts[i] = (f"delay({inner(node[4], 0)}, time - {inner(node[3], 4)})", ATOM)
                 continue
+            if op == Op.PIPE:
+                given = ", ".join(inner(a, 0) for a in node[4:8])
+                parts[i] = (f"spatialDistribution({given})[{node[1] % 2 + 1}]", ATOM)
+                continue
             if op == Op.FOREIGN:
                 head = node[1].signature.name
             if op == Op.ROUTINE:

@@ -16,7 +16,7 @@ from pliant.expr.evaluate import expand_calls
 from pliant.ir import Kind, Op, Span, System
 from pliant.structure.apply import SMALLEST, is_constant_kind, solve_linear, stepwise
 
-_CHANGING = frozenset({Op.TIME, Op.REL, Op.HOMOTOPY})
+_CHANGING = frozenset({Op.TIME, Op.REL, Op.HOMOTOPY, Op.PIPE})
 
 
 def bind_unknowns(system: System) -> None:

@@ -26,13 +26,13 @@ from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import Variability
 from pliant.frontend.scalar.assigned import SetByEquations
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.pipes import Pipes
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
 from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
 
 _REFUSED = {
     "terminal": "terminal() is not supported",
-    "spatialDistribution": "spatialDistribution(...) is not supported",
 }
 
 
@@ -58,6 +58,7 @@ class Discretes:
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
         self.delays: dict[tuple[int, int, int], int] = {}  # t - T, expression, longest delay -> number
+        self.pipes = Pipes(run)
         #: makes a memory: name, expression, start -> nodes of its value and of the value before (events.py)
         self.remember: Callable[[str, int, int, Span | None], tuple[int, int]]
 
@@ -251,6 +252,8 @@ class Discretes:
             return self.is_initial()
         if name == "delay":
             return self._delay(node)
+        if name == "spatialDistribution":
+            return Arr((2,), list(self.pipes.outlets([self.run.value(e) for e in node.operands], span)))
         shown = f"{name}()"
         return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pliant.frontend.scalar.statements import BodyRunner
 
 FIRST_SYMBOL = 1_000_000  # numbers of symbols of states, far above those of arguments
-NOT_INSIDE = frozenset({Op.VAR, Op.TIME, Op.REL, Op.CALL, Op.TABLE, Op.DELAY, Op.HOMOTOPY, Op.FOREIGN})
+NOT_INSIDE = frozenset({Op.VAR, Op.TIME, Op.REL, Op.CALL, Op.TABLE, Op.DELAY, Op.PIPE, Op.HOMOTOPY, Op.FOREIGN})
 
 
 def extracted(g: Graph, roots: list[int], leaves: dict[int, int]) -> tuple[Graph, list[int]] | None:

@@ -315,11 +315,24 @@ class GeneratedModel(NativeModel):
                 f"{self.name} has delays (delay(...)), which cannot be a part of {what} yet",
                 hint="replace them by chains of first-order lags (Pade approximation)",
             )
+        if self.generated.n_pipes and not history:
+            raise NotSupportedError(
+                f"{self.name} has pipes (spatialDistribution(...)), which cannot be a part of {what} yet",
+                hint="replace them by chains of well-mixed volumes",
+            )
         if self.generated.foreign:
             names = ", ".join(f"`{one.name}`" for one in self.generated.foreign[:5])
             raise NotSupportedError(
                 f"{self.name} calls external functions ({names}), which cannot be a part of {what}",
                 hint="replace them by functions written in Modelica, or by tables whose data are in the model",
+            )
+
+    def check_linearisable(self) -> None:
+        """What flows out of a pipe answers later than any matrix says."""
+        if self.generated.n_pipes:
+            raise NotSupportedError(
+                f"{self.name} has pipes (spatialDistribution(...)), which cannot be linearised",
+                hint="cut the model at the outlets: make them inputs",
             )
 
     def scaled_for(self, parameters: Vector) -> GeneratedModel:

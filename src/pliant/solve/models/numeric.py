@@ -370,6 +370,9 @@ class NumericModel(ABC):
         ``history``: that keeps past values, as delays need them.
         """
 
+    def check_linearisable(self) -> None:  # noqa: B027 (most are)
+        """Raise where what changes at once does not say how the model answers."""
+
     def constants(self, parameters: Vector) -> dict[str, float]:
         """Everything that stays constant in a simulation with these parameters, by name."""
         return dict(zip(self.names.p, parameters.tolist(), strict=True))

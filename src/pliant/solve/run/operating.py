@@ -267,6 +267,7 @@ def linearize(
     parameters: Mapping[str, float],
 ) -> Linearization:
     """Linearise at (t, x); x None: the start values."""
+    model.check_linearisable()
     point = point_at(model, t, x, (inputs, parameters))
     at = point.x
     f = point.rhs(at)

@@ -21,6 +21,7 @@ from pliant.frontend.flat.types import BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.counts import Counts
 from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.special import whole_pipe
 from pliant.frontend.modelica.flatten.statements import call_item
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
@@ -101,6 +102,9 @@ class EquationTranslator:
             if not isinstance(one.right, tree.Call):
                 raise problem("a list of outputs needs a function call", one, path=context.path, rule="8.3.1")
             right = self.out.calls.call(one.right, context, is_whole=True)
+            pipe = whole_pipe(self.out.builder, right)
+            if pipe is not None:
+                return self._outlets(pipe, one.left, one, context)
             of = self.out.type(right)
             count = self.out.builder.functions[of.number].n_outputs if of.base is BaseType.TUPLE else 1
             if len(one.left.items) > count:
@@ -115,6 +119,17 @@ class EquationTranslator:
         if a == self.out.type(right) and self._is_mixed(a):
             return self._by_fields(left, right, one, context)
         return [self.made(left, right, one, context)]
+
+    def _outlets(self, pipe: int, left: tree.Tuple, at: tree.Node, context: Context) -> list[FlatItem]:
+        """(out0, out1) = spatialDistribution(...)"""
+        if len(left.items) > 2:
+            raise problem("`spatialDistribution` has two outputs", at, path=context.path, rule="3.7.4.2")
+        found = []
+        for k, item in enumerate(left.items):
+            if item is not None:
+                sides = self.out.expr(item, context), self.out.element(pipe, (k + 1,), at, context)
+                found.append(self.made(*sides, at, context))
+        return found
 
     def _is_mixed(self, of: Type) -> bool:
         """A record with fields that are no Real numbers: they change at events only."""

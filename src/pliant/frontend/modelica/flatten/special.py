@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.frontend.flat.expressions import ClockTick, FlatArray, FlatBuiltin, FlatLiteral
+from pliant.frontend.flat.build import FlatBuilder
+from pliant.frontend.flat.expressions import ClockTick, FlatArray, FlatBuiltin, FlatIndex, FlatLiteral
 from pliant.frontend.flat.model import FlatClock
+from pliant.frontend.flat.shapes import described
 from pliant.frontend.flat.types import REAL, BaseType, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.problems import problem
@@ -209,6 +211,37 @@ def _delay(self: CallTranslator, name: str, node: tree.Call, context: Context) -
     return self.out.add(FlatBuiltin("delay", operands), node, context)
 
 
+def _pipe(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
+    """Of both outputs the first; `whole_pipe` gives both."""
+    operands = [self.out.expr(one, context) for one in node.arguments]
+    operands += self._named(name, node, context, len(operands))
+    words = ("in0", "in1", "x", "positiveVelocity")
+    if len(operands) < len(words):
+        text = f"`spatialDistribution` needs {', '.join(words)}, {len(operands)} arguments are given"
+        raise problem(text, node, path=context.path, rule="3.7.4.2")
+    for e, word in zip(operands, words, strict=False):
+        of = self.out.type(e)
+        wanted = (BaseType.BOOLEAN,) if word == "positiveVelocity" else (BaseType.REAL, BaseType.INTEGER)
+        if of.shape or of.base not in wanted:
+            text = f"`{word}` of spatialDistribution is {described(of)}"
+            hint = f"it needs a {'Boolean' if len(wanted) == 1 else 'Real'} value"
+            raise problem(text, node, path=context.path, rule="3.7.4.2", hint=hint)
+    for e, word in zip(operands[len(words) :], ("initialPoints", "initialValues"), strict=False):
+        if self.builder.variability(e) > Variability.PARAMETER:
+            text = f"`{word}` of spatialDistribution must be a parameter expression"
+            raise problem(text, node, path=context.path, rule="3.7.4.2")
+    both = self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
+    return self.out.element(both, (1,), node, context)
+
+
+def whole_pipe(builder: FlatBuilder, e: int) -> int | None:
+    """Both outputs of the spatialDistribution(...) of which this is the first."""
+    node = builder.nodes[e]
+    of = builder.nodes[node.base] if isinstance(node, FlatIndex) else None
+    is_pipe = isinstance(node, FlatIndex) and isinstance(of, FlatBuiltin) and of.name == "spatialDistribution"
+    return node.base if is_pipe else None
+
+
 def _pure(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:
     """pure(f(x)): an impure function that may be called as often as the solver likes (12.3)."""
     if len(node.arguments) != 1:
@@ -250,6 +283,7 @@ SPECIAL: dict[str, Any] = {
     "product": _total,
     "der": _der,
     "delay": _delay,
+    "spatialDistribution": _pipe,
     "semiLinear": _semi_linear,
     "scalar": _scalar,
     "pure": _pure,
