@@ -6,6 +6,7 @@ that are connected with each other have all members of each other; that is repea
 
 from __future__ import annotations
 
+from itertools import product, zip_longest
 from typing import Any
 
 from pliant.frontend.modelica.connections.collect import Collector, ConnectedPair
@@ -25,8 +26,9 @@ def expand(collector: Collector) -> list[Any]:
     while True:
         waiting, collector.undeclared = collector.undeclared, []
         progress = False
+        reach = _reach(collector, waiting)
         for node, context in waiting:
-            progress |= _declare(collector, node, context, added)
+            progress |= _declare(collector, node, context, reach, added)
         for node, context in waiting:
             collector.connect(node, context)
         for one in collector.connections:
@@ -40,17 +42,39 @@ def expand(collector: Collector) -> list[Any]:
     return [var for one in added for var in _variables(one)]
 
 
-def _declare(collector: Collector, node: tree.Connect, context: Context, added: list[Any]) -> bool:
+Reach = dict[tuple[int, str], tuple[int, ...]]
+
+
+def _reach(collector: Collector, waiting: list[tuple[tree.Connect, Context]]) -> Reach:
+    """The largest subscripts with which all connections together name each new member."""
+    found: Reach = {}
+    for node, context in waiting:
+        for ref in (node.left, node.right):
+            if collector.end(ref, context) is not None:
+                continue
+            place = _place(collector, ref, context)
+            if place is None or not ref.subscripts or not ref.subscripts[place[1]]:
+                continue
+            key = (id(place[0]), ref.names[place[1]])
+            found[key] = _largest(found.get(key, ()), _subscripts(collector, ref, place[1], context))
+    return found
+
+
+def _largest(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(max(pair) for pair in zip_longest(a, b, fillvalue=0))
+
+
+def _declare(collector: Collector, node: tree.Connect, context: Context, reach: Reach, added: list[Any]) -> bool:
     left, right = collector.end(node.left, context), collector.end(node.right, context)
     if left is None and right is not None and right is not ABSENT:
-        return _add(collector, node.left, right, context, added)
+        return _add(collector, node.left, right, context, reach, added)
     if right is None and left is not None and left is not ABSENT:
-        return _add(collector, node.right, left, context, added)
+        return _add(collector, node.right, left, context, reach, added)
     return False
 
 
-def _add(collector: Collector, ref: tree.Reference, other: Any, context: Context, added: list[Any]) -> bool:
-    """Add the member that a reference names."""
+def _place(collector: Collector, ref: tree.Reference, context: Context) -> tuple[Inst, int] | None:
+    """The connector that gets a new member, and which of the names in a reference is the member."""
     thing: Any = context.scope.inst
     resolver = collector.values.resolver
     for k, name in enumerate(ref.names):
@@ -61,25 +85,38 @@ def _add(collector: Collector, ref: tree.Reference, other: Any, context: Context
         if isinstance(thing, (Many, ThingGroup)):
             given = ref.subscripts[k] if ref.subscripts else ()
             thing, _ = resolver._picked(thing, given, ref, context.scope, context.known)
-    if not isinstance(thing, Inst) or k != len(ref.names) - 1:
+    return (thing, k) if isinstance(thing, Inst) and k == len(ref.names) - 1 else None
+
+
+def _add(
+    collector: Collector, ref: tree.Reference, other: Any, context: Context, reach: Reach, added: list[Any]
+) -> bool:
+    """Add the member that a reference names."""
+    place = _place(collector, ref, context)
+    if place is None:
         return False
+    thing, k = place
     source = other.thing
-    shape = _sizes(collector, ref, k, other, context)
+    shape = _largest(_sizes(collector, ref, k, other, context), reach.get((id(thing), ref.names[k]), ()))
     while isinstance(source, (Many, ThingGroup)):
         source = (source.elements if isinstance(source, Many) else source.items)[0]
     added.append(_copy(source, thing, ref.names[k], shape))
     return True
 
 
+def _subscripts(collector: Collector, ref: tree.Reference, k: int, context: Context) -> tuple[int, ...]:
+    """How far the subscripts of a name reach."""
+    found = []
+    for one in ref.subscripts[k]:
+        value = collector.values.needed(one, context.scope, f"the subscript in `{ref.text}`", context.known)
+        found.append(max(ordinal(x) for x in value) if hasattr(value, "shape") else ordinal(value))
+    return tuple(found)
+
+
 def _sizes(collector: Collector, ref: tree.Reference, k: int, other: Any, context: Context) -> tuple[int, ...]:
     """The dimensions of a new member: what its subscripts reach, else those of the other side."""
-    given = ref.subscripts[k] if ref.subscripts else ()
-    if given:
-        found = []
-        for one in given:
-            value = collector.values.needed(one, context.scope, f"the subscript in `{ref.text}`", context.known)
-            found.append(max(ordinal(x) for x in value) if hasattr(value, "shape") else ordinal(value))
-        return tuple(found)
+    if ref.subscripts and ref.subscripts[k]:
+        return _subscripts(collector, ref, k, context)
     thing = other.thing
     if isinstance(thing, Var) and other.places is not None:
         kept = [p for p in other.places if p is None or hasattr(p, "shape")]
@@ -100,16 +137,29 @@ def _copy(source: Any, into: Inst, name: str, shape: tuple[int, ...]) -> Any:
         made._shape = shape
         made.variability, made.connection, made.causality = source.variability, source.connection, ""
     elif shape:
-        from itertools import product
-
-        items = []
-        for index in product(*(range(1, n + 1) for n in shape)):
-            items.append(_inst(source, into, f"{name}[{','.join(map(str, index))}]", element))
+        items = [_inst(source, into, name + subscript, element) for subscript in _indices(shape)]
         made = Many(into, element, source.node, source.cls, shape, items)
     else:
         made = _inst(source, into, name, element)
     into.joined[name] = made
     return made
+
+
+def _indices(shape: tuple[int, ...]) -> list[str]:
+    return [f"[{','.join(map(str, index))}]" for index in product(*(range(1, n + 1) for n in shape))]
+
+
+def _grow(thing: Any, shape: tuple[int, ...]) -> None:
+    """An added array becomes as large as that of the other connector."""
+    if isinstance(thing, Var):
+        thing._shape = shape
+        return
+    known = dict(zip(_indices(thing.shape), thing.elements, strict=True))
+    first = thing.elements[0]
+    thing.elements = [
+        known.get(one) or _inst(first, thing.parent, thing.name + one, thing.element) for one in _indices(shape)
+    ]
+    thing.shape = shape
 
 
 def _inst(source: Inst, into: Inst, name: str, element: ClassMember) -> Inst:
@@ -153,6 +203,12 @@ def _union(a: Inst, b: Inst, added: list[Any]) -> bool:
                 progress = True
             elif source is a and isinstance(thing, Inst) and isinstance(other, Inst):
                 progress |= _union(thing, other, added)
+            elif source is a and isinstance(thing, (Var, Many)) and type(thing) is type(other):
+                shape = _largest(thing.shape, other.shape)
+                for one, owner in ((thing, a), (other, b)):
+                    if one.shape != shape and len(one.shape) == len(shape) and name in owner.joined:
+                        _grow(one, shape)
+                        progress = True
     return progress
 
 

@@ -221,6 +221,8 @@ class Sets:
                 self.stream_sets.append(group)
             else:
                 self._equal(group)
+        for var, index in self._idle(groups):
+            self._zero(var, index)
         for var in flows:
             done = connected.get(var, set())
             if None in done or var.number < 0 or 0 in var.shape:
@@ -232,6 +234,13 @@ class Sets:
                 place = tuple(k + 1 for k in index)
                 if place not in done:
                     self._zero(var, place)
+
+    def _idle(self, groups: list[list[Key]]) -> list[tuple[Var, Any]]:
+        """Flows that buses carry past a component: added to its connector from outside, and not used inside of it."""
+        seen = {key for group in groups for key in group if key[0].connection == "flow" and _is_joined(key[0])}
+        idle = [key for key in seen if not key[2] and key[0].number >= 0 and (key[0], key[1], True) not in seen]
+        idle.sort(key=lambda key: (key[0].number, key[1] or ()))
+        return [(var, index) for var, index, _ in idle if (var, None, True) not in seen]
 
     def _member(self, key: Key, at: Any) -> int:
         var, index, _ = key
@@ -287,6 +296,8 @@ class Sets:
         others = [(var, out) for var, _, out in group if not _is_added(var)]
         if not added or not others or any(_is_added(var) and var not in added for var, _, _ in group):
             return
+        if any((var, index, not out) in self.origin for var, index, out in group if var in added):
+            return  # the other side of the connector may have a source
         if all(var.causality == ("output" if is_outside else "input") for var, is_outside in others):
             one = self.origin[group[0]]
             text = f"`{added[0].path}` is read by inputs only: nothing gives it a value"
@@ -316,6 +327,16 @@ class Sets:
     def _zero(self, var: Var, place: Any) -> None:
         e = self._member((var, place, False), var.node)
         self._append(e, self._zeros(e, var.node), "flow balance", var.node, var.parent.path)
+
+
+def _is_joined(var: Var) -> bool:
+    """Added to an expandable connector by connections, directly or in a member that was."""
+    thing: Any = var
+    while thing.parent is not None:
+        if thing.name.partition("[")[0] in thing.parent.joined:
+            return True
+        thing = thing.parent
+    return False
 
 
 def _is_added(var: Var) -> bool:

@@ -183,6 +183,7 @@ class Inst:
         """A class as its declaration says; elements that redeclare another in a class have it as `original`."""
         scope = self.scope(element.layer.number)
         original = None
+        under: Mod = ()
         node = element.node
         if element.original is not None:
             check_replaceable(element.original, node, self.path)
@@ -190,12 +191,14 @@ class Inst:
             if isinstance(node, LongClass) and node.is_extension:
                 original = self._declared_class(element.original, self.chain_mod(element.original))
             else:
-                mod = mod + self._constraint_mod(element.original)
+                under = self._constraint_mod(element.original)
+        if node.constraint is not None:
+            under = bound(node.constraint.modification, scope)
         entry = element.layer.entry.member(element.name)
         if entry is None or entry.definition is not node:
             name = f"{element.layer.entry.full_name}.{element.name}"
             entry = ClassEntry(node, element.layer.entry, name, element.layer.entry.warnings)  # type: ignore[arg-type]
-        found = self.world.make_class(entry, scope, mod, original)
+        found = self.world.make_class(entry, scope, mod, original, under)
         if node.constraint is not None:
             check_subtype(found, self.world.lookup_class(node.constraint.base, scope), node, self.path)
         return found
@@ -212,6 +215,8 @@ class Inst:
             return ()
         if node.constraint is not None:
             return bound(node.constraint.modification, scope)
+        if element.original is not None:
+            return self._constraint_mod(element.original)
         modification = getattr(node, "modification", None)
         found = bound(modification, scope)
         return tuple(one for one in found if not isinstance(node, Component) or one.template.subs)
@@ -229,9 +234,10 @@ class Inst:
         check_replaceable(element, redeclare, self.path)
         parent = change.scope.layer.entry
         entry = ClassEntry(new, parent, f"{parent.full_name}.{new.name}", parent.warnings)
-        rest = tuple(one for one in mod if one.template.redeclare is None)
+        outer, inner = _around(mod, change)
         changes = [one for one in mod if one.template.redeclare is not None]
-        found = self.world.make_class(entry, change.scope, rest + self._latest_mod(element, changes), None)
+        under = inner + self._latest_mod(element, changes)
+        found = self.world.make_class(entry, change.scope, outer, None, under)
         self._check_changes(element, changes, found)
         return found
 
@@ -335,8 +341,8 @@ class Inst:
             check_replaceable(element, redeclare, self.path)
             changes = [one for one in mod if one.template.redeclare is not None]
             self._check_changes(element, changes, self.world.component_class(new.type, change.scope))
-            rest = tuple(one for one in mod if one is not change)
-            mod = rest + bound(new.modification, change.scope) + self._latest_mod(element, changes)
+            outer, inner = _around(mod, change)
+            mod = outer + bound(new.modification, change.scope) + inner + self._latest_mod(element, changes)
             type_scope = change.scope
             return self._made(element, new, node, type_scope, mod)
         if node.prefixes & FINAL:
@@ -587,6 +593,16 @@ class Many:
         for k, n in zip(index, self.shape, strict=True):
             place = place * n + k - 1
         return self.elements[place]
+
+
+def _around(mod: Mod, change: Bound) -> tuple[Mod, Mod]:
+    """Modifiers of a redeclared element that override those of the redeclaration, and those that it overrides."""
+    k = mod.index(change)
+    outer, inner = mod[: k + 1], mod[k + 1 :]
+    return (
+        tuple(one for one in outer if one.template.redeclare is None or one.template.subs),
+        tuple(one for one in inner if one.template.redeclare is None),
+    )
 
 
 def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, old: Any, cls: ClassUse) -> None:

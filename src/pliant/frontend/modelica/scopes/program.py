@@ -79,8 +79,13 @@ class World:
         self.tops[name] = found
         return found
 
-    def make_class(self, entry: ClassEntry, scope: Scope | None, mod: Mod, original: ClassUse | None) -> ClassUse:
-        """The class of a definition that stands in a scope; a short class is the class it names, modified."""
+    def make_class(
+        self, entry: ClassEntry, scope: Scope | None, mod: Mod, original: ClassUse | None, under: Mod = ()
+    ) -> ClassUse:
+        """The class of a definition that stands in a scope; a short class is the class it names, modified.
+
+        `mod` overrides the modifiers of the definition, and those override `under`: what a constraint asks for (7.3.2).
+        """
         definition = entry.definition
         self.sources.add(definition.source)
         if isinstance(definition, Enumeration):
@@ -89,11 +94,11 @@ class World:
                     text = f"`{literal.name}` is an attribute and cannot be a value of an enumeration"
                     raise problem(text, literal, rule="4.9.5", hint="choose another name")
         if not isinstance(definition, ShortClass):
-            return ClassUse(Core(self, entry, scope, original), mod)
+            return ClassUse(Core(self, entry, scope, original), mod + under)
         where = scope if scope is not None else self._outermost(entry)
         base = self.lookup_class(definition.base, where)
         own = bound(definition.modification, where)
-        total = mod + own + base.mod
+        total = mod + own + under + base.mod
         dims = (*((one, where) for one in definition.dimensions), *base.own_dims)
         if (
             definition.kind == "type"
