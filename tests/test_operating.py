@@ -246,6 +246,24 @@ def test_no_steady_state() -> None:
         model_of("  Real x(start = 1);\nequation\n  der(x) = 1;").steady_state()
 
 
+def test_no_steady_state_where_slopes_are_infinite() -> None:
+    """Newton's corrections become small at the pole of a logarithm, and the derivatives do not."""
+    cells = """
+  Real p(start = 0.9, fixed = true), q(start = 0.5, fixed = true), i;
+equation
+  der(p) = -i;
+  der(q) = i - 1;
+  log(p) - 0.1*i = log(q + 0.02) - 0.1*(1 - i);"""
+    with pytest.raises(pliant.ConvergenceError, match="no steady state found"):
+        model_of(cells).steady_state()
+
+
+def test_what_is_left_is_that_of_the_best_try() -> None:
+    turning = "  Real phi(start = 0), w(start = 0);\nequation\n  der(phi) = w;\n  der(w) = 1 - w - 0.01*w^3;"
+    with pytest.raises(pliant.ConvergenceError, match=r"left are phi: 0\.99"):
+        model_of(turning).steady_state()
+
+
 def test_hanging_pendulum() -> None:
     """A state set on the way to its steady state at the bottom."""
     body = """  Real x(start = 0.8, fixed = true), y(start = -0.6), vx(start = 0, fixed = true), vy, F;

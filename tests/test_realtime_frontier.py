@@ -90,6 +90,23 @@ def test_a_budget_that_cannot_be_met_says_what_the_least_is(plan: pliant.Plan) -
     assert f"budget={plan.frontier[0].cost}" in str(caught.value)
 
 
+def test_costs_of_a_model_with_inputs_and_a_long_run() -> None:
+    text = """
+model Lag
+  input Real u(start = 1);
+  Real x(start = 0, fixed = true), y(start = 0, fixed = true);
+equation
+  der(x) = 20*(u - x);
+  der(y) = x - y;
+end Lag;
+"""
+    costs = [
+        cost_of(pliant.load(text).realtime(step=1e-3, stop=stop, options={"certificate": False}, progress=False))
+        for stop in (0.5, 1.5)
+    ]
+    assert costs[0] == costs[1]
+
+
 def test_budgets_that_make_no_sense() -> None:
     for budget in (0, -3, float("nan"), "much"):
         with pytest.raises(pliant.ArgumentError, match="budget"):

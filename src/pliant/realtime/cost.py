@@ -33,7 +33,7 @@ def cost_of(plan: Plan) -> tuple[int, str]:
     run = drive(plan.code, plan.outcome.model, scenario, inputs=plan.outcome.request.options.inputs)
     n = min(len(run.time) - 1, WITHIN)
     run.stepper.start_at(run.start, run.inputs.start)
-    table = run.inputs.before if plan.code.u_names else None
+    table = run.inputs.before[:n] if plan.code.u_names else None
     counted = count_instructions(run.stepper, None, table, n, every=max(1, n // COUNTED))
     return max(counted), "instructions"
 

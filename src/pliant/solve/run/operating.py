@@ -35,6 +35,9 @@ from pliant.solve.signals.given import constant_inputs, typed_inputs
 
 Matrix = NDArray[np.float64]
 STEADY = 1e-11  # relative size of the last correction
+# corrections are also small where df/dx is infinite: what may be left is ...
+STILL = 1e-6  # ... this share of the largest rate of change on the way, or
+ROUNDED = 100.0  # ... so many rounding errors of f, its terms as large as at the start
 MAX_STEADY = 400
 LARGEST_EIGEN = 200  # states up to which growing modes are looked for
 FIRST_CHANGE = 0.01  # relative change of the first step
@@ -406,17 +409,18 @@ def steady_state(
     point = Point(model, 0.0, typed, parameters, start_values)
     x = point.x.copy()
     f = point.rhs(x)
-    left = f
+    left: list[tuple[float, Matrix]] = []
     # growing modes followed to where they lead; if they never settle, jumped over; last, Newton's iteration
     for way in (FOLLOW, JUMP, NEWTON):
         found = _settle(point, x.copy(), f.copy(), way)
         if isinstance(found, SteadyState):
             return found
-        left = found
-    worst = np.argsort(-np.abs(left))[:5]
+        left.append((_rate(found, x, _nominal(point)), found))
+    nearest = min(left, key=lambda one: one[0])[1]
+    worst = np.argsort(-np.abs(nearest))[:5]
     raise ConvergenceError(
         f"{model.name}: no steady state found; the largest derivatives left are "
-        + ", ".join(f"{model.names.x[i]}: {left[i]:.3g}" for i in worst),
+        + ", ".join(f"{model.names.x[i]}: {nearest[i]:.3g}" for i in worst),
         hint="the model may have none (an integrator, an oscillation); try other start_values or inputs",
     )
 
@@ -424,11 +428,13 @@ def steady_state(
 def _settle(point: Point, x: Matrix, f: Matrix, way: str) -> SteadyState | Matrix:
     """Pseudo-transient continuation from x; the last f if it does not converge."""
     mass = mass_matrix(point.sim)
-    nominal = point.model.x_nominal if point.model.x_nominal is not None else np.ones(point.model.n_x)
-    rate = _rate(f, x, nominal)
+    nominal = _nominal(point)
+    highest = rate = _rate(f, x, nominal)
     delta = DELTA_END if way == NEWTON else FIRST_CHANGE / max(rate, 1e-12)
     for iteration in range(1, MAX_STEADY + 1):
         j = point.jacobian(x, f)
+        if iteration == 1:
+            first = j
         if way == FOLLOW:
             delta = min(delta, UNSTABLE_SHARE / max(_growth(j, mass), 1e-300))
         try:
@@ -445,6 +451,8 @@ def _settle(point: Point, x: Matrix, f: Matrix, way: str) -> SteadyState | Matri
         x, f = self_consistent(point, trial, new)
         settled = f is new and size <= STEADY
         before, rate = rate, _rate(f, x, nominal)
+        highest = max(highest, rate)
+        settled = settled and (rate <= STILL * highest or _rounded(f, first, x))
         if settled and (rate == 0.0 or delta * max(before, rate) >= size or delta >= DELTA_END):
             return _steady(point, x, iteration)
         delta = min(delta * float(np.clip(2.0 * before / max(rate, 1e-300), 0.5, 10.0)), DELTA_END)
@@ -472,6 +480,15 @@ def _growth(j: Matrix, mass: Matrix) -> float:
 def _rate(f: Matrix, x: Matrix, nominal: Matrix) -> float:
     """Largest relative rate of change."""
     return float(np.max(np.abs(f) / (np.abs(x) + nominal), initial=0.0))
+
+
+def _nominal(point: Point) -> Matrix:
+    return point.model.x_nominal if point.model.x_nominal is not None else np.ones(point.model.n_x)
+
+
+def _rounded(f: Matrix, j: NDArray[Any], x: Matrix) -> bool:
+    """Is f no more than the rounding errors of its terms?"""
+    return bool(np.all(np.abs(f) <= ROUNDED * np.finfo(np.float64).eps * (np.abs(j) @ np.abs(x))))
 
 
 def self_consistent(point: Point, x: Matrix, f: Matrix) -> tuple[Matrix, Matrix]:
