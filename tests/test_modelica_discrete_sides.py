@@ -86,3 +86,26 @@ def test_inner_outer_means_the_outer_component_in_its_own_class() -> None:
     assert result["part.above"][-1] == 6
     assert result["part.leaf.seen"][-1] == 320
     assert result["leaf.seen"][-1] == 3
+
+
+CALLS = """model M
+  function f input Integer x; output Real y; output Integer n; output Boolean b;
+  algorithm y := 2*x; n := 3*x; b := x > 2; end f;
+  Integer k(start = 0, fixed = true), n, m[2], i;
+  Real y, z[2], u;
+  Boolean b;
+equation
+  when sample(0.2, 0.2) then k = pre(k) + 1; end when;
+  (y, n, b) = f(k);
+  for j in 1:2 loop (z[j], m[j]) = f(k + j); end for;
+  if k > 2 then (u, i) = f(k); else (u, i) = f(-k); end if;
+end M;"""
+
+
+def test_outputs_of_which_some_change_at_events_only() -> None:
+    result = pliant.load(CALLS).simulate(stop=0.95, points=2)
+    names = ("y", "n", "b", "z[2]", "m[1]", "u", "i")
+    assert [result[name][-1] for name in names] == [8, 12, 1, 12, 15, 8, 12]
+    real = CALLS.replace("input Integer x;", "input Real x;").replace("n := 3*x", "n := integer(x)")
+    with pytest.raises(pliant.ModelError, match="something discrete equals what may change"):
+        pliant.load(real.replace("(y, n, b) = f(k)", "(y, n, b) = f(time)"))

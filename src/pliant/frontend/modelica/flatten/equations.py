@@ -10,6 +10,7 @@ from pliant.frontend.flat.expressions import (
     FlatBuiltin,
     FlatField,
     FlatIndex,
+    FlatOutput,
     FlatRecord,
     FlatTuple,
     FlatUnary,
@@ -111,6 +112,8 @@ class EquationTranslator:
                 text = f"{len(one.left.items)} outputs are wanted, the function has {count}"
                 raise problem(text, one, path=context.path, rule="12.4.3")
             left = self.out.expr(one.left, context)
+            if of.base is BaseType.TUPLE and not self.out.in_when and not self.is_initial:
+                return self._by_outputs(left, right, one, context)
             return [self.made(left, right, one, context)]
         left, right = self.out.expr(one.left, context), self.out.expr(one.right, context)
         a = self.out.type(left)
@@ -129,6 +132,22 @@ class EquationTranslator:
             if item is not None:
                 sides = self.out.expr(item, context), self.out.element(pipe, (k + 1,), at, context)
                 found.append(self.made(*sides, at, context))
+        return found
+
+    def _by_outputs(self, left: int, right: int, at: tree.Node, context: Context) -> list[FlatItem]:
+        """(a, n) = f(x): one equation, or one for each output where some of them change at events only."""
+        out = self.out
+        found: list[FlatItem] = []
+        target = out.builder.nodes[left]
+        assert isinstance(target, FlatTuple)
+        types = [out.type(e) for e in target.elements if e != NONE]
+        if not any(self._is_mixed(of) or of.base not in (BaseType.REAL, BaseType.RECORD) for of in types):
+            return [self.made(left, right, at, context)]
+        for k, e in enumerate(target.elements):
+            if e != NONE:
+                value = out.add(FlatOutput(right, k), at, context)
+                both = self._is_mixed(out.type(e)) and out.type(e) == out.type(value)
+                found += self._by_fields(e, value, at, context) if both else [self.made(e, value, at, context)]
         return found
 
     def _is_mixed(self, of: Type) -> bool:
