@@ -26,7 +26,8 @@ from pliant.frontend.modelica.flatten.statements import Statements
 from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
 from pliant.frontend.modelica.instances.classes import ClassUse
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
