@@ -102,8 +102,9 @@ def _find(world: World, name: str) -> ClassUse:
         cls = cls.instance.class_member(part)
     if cls is None:
         names = [one for one in known if isinstance(one, str)]
+        outside = "check the name, or add its library to MODELICAPATH or `path=[...]`"
         hint = nearest(parts[-1], names) or (
-            f"there are {', '.join(f'`{one}`' for one in names[:8])}" if names else "check the name"
+            f"there are {', '.join(f'`{one}`' for one in names[:8])}" if names else outside
         )
         raise problem(f"there is no class `{name}`", None, hint=hint)
     return cls
