@@ -57,7 +57,8 @@ class EquationTranslator:
             except TypeMismatch as mismatch:
                 raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
         if out.in_when:
-            self._check_target(left, right, at, context)
+            if not out.in_clocked:
+                self._check_target(left, right, at, context)
             variability = Variability.DISCRETE
         elif self.is_initial:
             variability = self._assigned(left)
@@ -75,7 +76,7 @@ class EquationTranslator:
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
 
     def _check_target(self, left: int, right: int, at: tree.Node, context: Context) -> None:
-        """In a when-clause the left side is what is set, and takes what the right side gives (8.3.5.2)."""
+        """In a when-clause without a clock the left side is what is set, and takes what the right side gives (8.3.5.2)."""
         builder = self.out.builder
         if not _is_target(builder, left):
             text = f"`{_short(at.text)}`: the left side of an equation in a when-clause must be a variable"
@@ -255,11 +256,13 @@ class EquationTranslator:
                 raise problem(text, condition, path=context.path, rule="8.3.5", hint=hint)
             self.out.in_when += 1
             self.out.nesting += 1
+            self.out.in_clocked = of.base is BaseType.CLOCK  # any equations may stand there (16.6)
             try:
                 branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
                 self.out.in_when -= 1
                 self.out.nesting -= 1
+                self.out.in_clocked = False
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
 
     def _call(self, one: tree.CallEquation, context: Context) -> list[FlatItem]:
