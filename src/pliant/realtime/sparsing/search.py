@@ -11,7 +11,8 @@
 
 Every trial is decided by :mod:`accept`, never by first-order effects, which only order the candidates. Ties are broken
 by number, so the result is the same in every run, and on every processor (ties.py). Sources: the criterion is that of
-Schiela & Bornemann 2003, eq. (25) with its indices corrected; moves, bias and the loop over counterexamples are pliant's (docs/theory/sparsing.md).
+Schiela & Bornemann 2003, eq. (25) with its indices corrected; moves, bias and the loop over counterexamples are
+pliant's (docs/theory/sparsing.md).
 """
 
 from __future__ import annotations
