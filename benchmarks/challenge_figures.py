@@ -76,7 +76,18 @@ CASES = {
         {"inputs": {"w_ref": {"kind": ["step", "constant"], "range": (-200.0, 200.0)}, "load": (-1.0, 2.0)}},
         settings={"judged": ["iq", "w", "torque"]},
     ),
-    "Column": Case(PLANTS / "Column.mo", 5.0, 2000.0, {}),
+    "Column": Case(
+        PLANTS / "Column.mo",
+        5.0,
+        6000.0,
+        {
+            "inputs": {
+                "reflux": {"kind": "step", "range": (0.95, 1.25)},
+                "F": {"kind": "step", "range": (0.95, 1.05)},
+                "z": {"kind": "step", "range": (0.45, 0.5)},
+            }
+        },
+    ),
     "HalfCar": Case(
         PLANTS / "HalfCar.mo",
         1e-3,

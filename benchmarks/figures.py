@@ -29,6 +29,7 @@ import large_plans
 import msl
 import numpy as np
 import realtime_figures
+import rule_figures
 import ssp_figures
 import stiff_vdp
 import structure
@@ -387,6 +388,7 @@ GROUPS: dict[str, Callable[[bool], Iterable[Figure]]] = {
     "challenge": lambda quick: [Figure(*row) for row in challenge_figures.rows(quick)],
     "costs": lambda quick: [Figure(*row) for row in large_plans.cost_rows()],
     "large": lambda quick: [Figure(*row) for row in large_plans.rows(quick)],
+    "rules": lambda quick: [Figure(*row) for row in rule_figures.rows(quick)],
     "targets": lambda quick: [Figure(*row) for row in target_figures.rows(quick)],
     "export": lambda _: [Figure(*row) for row in export.export_rows()],
     "batch": lambda quick: [Figure(*row) for row in batch.rows(quick)],

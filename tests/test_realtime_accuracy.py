@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
 from pathlib import Path
@@ -13,9 +14,11 @@ from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app
-from pliant.realtime.evidence.accuracy import AccurateRun, _stretches
+from pliant.realtime.evidence.accuracy import AccurateRun, _stretches, take_steps
+from pliant.realtime.scenario import Scenario
 from pliant.realtime.sparsing.accept import AcceptRule, Checker
 from pliant.realtime.sparsing.linearisations import LARGEST_ROUNDING, ON_CIRCLE, CommonData, PointOrigin, Points
+from pliant.realtime.sparsing.linearise import Walker
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 QUICK = {"certificate": False}
@@ -260,3 +263,49 @@ def test_models_without_states_in_every_form(form: str) -> None:
     text = "model Less\n  input Real u(start = 1);\n  Real y;\nequation\n  y = 2*u + 3;\nend Less;\n"
     plan = pliant.load(text).realtime(step=0.1, stop=1.0, options={"form": form})
     assert plan.simulate(stop=1.0, inputs={"u": 4.0})["y"][-1] == 11.0
+
+
+ROWS = """
+model Rows
+  input Real u(start = 0);
+  Real x(start = 1, fixed = true);
+  {held}(start = 0, fixed = true);
+  Boolean low = x < 0.7;
+  output Real y, z;
+equation
+  der(x) = -x + u;
+  {held_equation}
+  y = held + (if low then 10 else x);
+  z = {z};
+end Rows;
+"""
+SAMPLED = {
+    "{held}": "discrete Real held",
+    "{held_equation}": "when sample(0.1, 0.2) then held = x + pre(held); end when;",
+}
+SMOOTH = {"{held}": "Real held", "{held_equation}": "der(held) = 1;"}
+
+
+@pytest.mark.parametrize("z", ["log(x - 0.7)", "time*u"], ids=["fails", "runs"])
+@pytest.mark.parametrize("words", [SAMPLED, SMOOTH], ids=["sampled", "smooth"])
+def test_outputs_of_a_run_are_those_of_its_points(z: str, words: dict[str, str]) -> None:
+    text = ROWS.replace("{z}", z)
+    for place, word in words.items():
+        text = text.replace(place, word)
+    scenario = Scenario("one", inputs={"u": ([0.0, 0.55, 0.55, 1.0], [0.0, 0.1, 0.3, 0.2])}, start=0.0, stop=1.0)
+    walker = Walker(pliant.load(text)._numeric, 0.05)
+    steps = take_steps(walker, scenario)
+    times = np.append(0.0, steps.t)
+    walker.begin(scenario)
+    found = walker.outputs(times, steps.x, steps.memories)
+    rows = np.full_like(found, np.nan)
+    walker.begin(scenario)
+    for k, t in enumerate(times.tolist()):
+        if k:
+            walker.hold(steps.memories[k - 1])
+        walker.refresh(t, steps.x[k])
+        with contextlib.suppress(pliant.SolverError):
+            rows[k] = walker.point.outputs(steps.x[k])
+    assert found.tobytes() == rows.tobytes()
+    assert np.isnan(found).any() == z.startswith("log")
+    assert np.nanmax(np.ptp(found[np.isfinite(found).all(axis=1)], axis=0)) > 0.1

@@ -125,6 +125,19 @@ def test_a_challenge_agrees_with_runs_of_its_own(tanks: pliant.Plan) -> None:
     assert "24 unseen scenarios" in str(found)
 
 
+def test_scenarios_inside_the_planned_ranges_are_covered() -> None:
+    """A few samples do not meet the ends of the ranges that they are drawn from, and runs differ from accurate ones."""
+    ranges = {"parameters": {"gain": (0.5, 2.0)}, "start_values": {"x": (0.5, 1.0), "y": (-1.0, 1.0)}}
+    plan = pliant.load(LAG).realtime(step=0.02, stop=2.0, scenarios=pliant.Scenarios(ranges, 12))
+    met = plan.outcome.request.scenarios
+    assert max(one.parameters["gain"] for one in met) < 2.0
+    found = plan.challenge(scenarios=pliant.Scenarios(ranges, 20, seed=5), workers=1)
+    assert any(one.scenario.parameters["gain"] > max(two.parameters["gain"] for two in met) for one in found.rows)
+    assert all(one.covered and not one.flagged for one in found.rows)
+    far = plan.challenge(scenarios=[{"parameters": {"gain": 4.0}}, {"start_values": {"y": 5.0}}], workers=1)
+    assert all(one.flagged and not one.covered for one in far.rows)
+
+
 def test_what_leaves_the_accuracy_is_found(tanks: pliant.Plan) -> None:
     """A plan made for slow inputs, without its ranges: fast inputs of the same size are missed, and named."""
     slow = {"inputs": {"u": ([0.0, 5.0, 20.0], [0.0, 1.0, -1.0])}}

@@ -34,6 +34,21 @@ typedef struct pl_host_memory {
 void *pl_host_grow(void *host, int what, void *old, size_t used, size_t bytes);
 void pl_host_release(pl_host_memory *m);
 
+/* Rows of a run, for its outputs (outputs.c). */
+typedef struct pl_host_rows {
+    size_t n;
+    const pl_real *t; /* n */
+    const pl_real
+        *relations_at; /* n: times at which relations are taken anew, beside t; NULL: there are none */
+    pl_real *x;        /* n * n_x */
+    const pl_real *u;  /* n * n_u */
+    const pl_real
+        *memory; /* (n - 1) * n_d: discrete variables from the second row on; NULL: the model has none */
+    pl_real *y;  /* n * n_y: what comes back; NaN where the outputs cannot be evaluated */
+} pl_host_rows;
+
+void pl_host_outputs(const pl_model *m, void *self, const pl_host_rows *r);
+
 /* A simulation in another process (child.c, fmu_host.c). What the parent sends, each as a frame of its own, then PL_CHILD_GO;
  * the process goes on to serve requests until the pipe is closed. */
 enum {

@@ -117,6 +117,8 @@ size_t pl_host_sizeof(int what) {
         return sizeof(pl_fmu_begin);
     case 27:
         return sizeof(pl_fmu_answer);
+    case 28:
+        return sizeof(pl_host_rows);
     default:
         return 0;
     }

@@ -5,6 +5,7 @@ The runtime is compiled once for each platform and kept as an archive in the cac
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform as machine
@@ -22,11 +23,14 @@ from pliant.compiling.cache import SUFFIX, cache_folder, find_library, keep_libr
 from pliant.compiling.compiler import find_compiler, is_optimized
 from pliant.errors import ArgumentError, CompileError
 from pliant.export.sources import CORE, PARTS, SourceSet, source_folder
+from pliant.export.windows import FLAGS as WINDOWS_FLAGS
+from pliant.export.windows import START, import_libraries
 
 FLAGS = (
     *("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
     "-fno-asynchronous-unwind-tables",
 )
+PLAIN = ("-g0", "-fno-sanitize=undefined", "-fno-stack-protector")  # zig adds all this, and a library for it
 COLD = ("start", "least_norm", "plan", "order", "colour", "pattern", "simulation", "export", "lu_sparse_tree")  # not in
 # the steps: made small
 _compiling = threading.Lock()  # several threads would compile the same runtime
@@ -126,6 +130,8 @@ def _call(command: Sequence[str], what: str, folder: Path) -> None:
 def _compile(target: Platform, files: Sequence[Path], folder: Path, include: Sequence[Path]) -> list[Path]:
     """Object files, two at a time."""
     flags = [*FLAGS, *([] if target.suffix == ".dll" else ["-fPIC"]), *(f"-I{one}" for one in include)]
+    if "ziglang" in _compiler(target):
+        flags += PLAIN
 
     def one(file: Path) -> Path:
         made = folder / f"{file.stem}.o"
@@ -149,7 +155,7 @@ def _runtime(target: Platform, sources: SourceSet, folder: Path) -> list[Path]:
     files = [top / "src" / f"{name}.c" for name in sorted(names)]
     texts = [file.read_bytes() for file in (*files, *sorted(top.glob("*/*.h")))]
     version = subprocess.run([*_compiler(target)[:4], "--version"], capture_output=True, check=False).stdout
-    words = " ".join((target.name, *FLAGS, *COLD, *([] if is_optimized() else ["-O0"]))).encode()
+    words = " ".join((target.name, *FLAGS, *PLAIN, *COLD, *([] if is_optimized() else ["-O0"]))).encode()
     key = hashlib.sha256(b"\0".join([*texts, version, words])).hexdigest()
     cache, stem = cache_folder(), f"runtime-{target.name}-{key[:24]}"
     with _compiling:
@@ -186,6 +192,18 @@ def build(target: Platform, text: str, sources: SourceSet, identifier: str) -> b
         runtime = _runtime(target, sources, folder)
         objects = _compile(target, [model, *sources.shell.values()], folder, include)
         made = folder / f"{identifier}{target.suffix}"
-        command = [*_compiler(target), "-shared", "-o", str(made), *map(str, (*objects, *runtime))]
-        _call([*command, *_link_flags(target)], f"the binary for {target.name}", folder)
+        _link(target, [*objects, *runtime], made, folder)
         return made.read_bytes()
+
+
+def _link(target: Platform, files: Sequence[Path], made: Path, folder: Path) -> None:
+    """For Windows with what Windows has; a model that calls more than that gets the library of the compiler, too."""
+    what = f"the binary for {target.name}"
+    command = [*_compiler(target), "-shared", "-o", str(made), *map(str, files)]
+    if target.suffix == ".dll" and "ziglang" in command:
+        start = _compile(target, [source_folder() / "export" / "windows" / START], folder, [])
+        libraries = import_libraries(folder, _call, (sys.executable, "-m", "ziglang", "dlltool"))
+        with contextlib.suppress(CompileError):
+            _call([*command, *map(str, (*start, *libraries)), *WINDOWS_FLAGS, *_link_flags(target)], what, folder)
+            return
+    _call([*command, *_link_flags(target)], what, folder)

@@ -1,8 +1,8 @@
 """One unseen scenario: the plan's step against an accurate run.
 
 error     largest over the judged names, as in evidence/accuracy.py; in units of their ranges over the plan's scenarios
-covered   states, inputs and parameters of the accurate run stay within those of the plan's runs, and no input
-          changes by more in one step
+covered   states, inputs and parameters of the accurate run stay where the evidence is taken to hold, that is within those
+          of the plan's runs and the room around them that the monitor allows, and no input changes by more in one step
 flagged   the monitor raised a flag, or the step ended with what is no number (which the monitor reports)
 """
 
@@ -21,6 +21,7 @@ from pliant.realtime.flags import Flag
 from pliant.realtime.scenario import Scenario, step_times
 from pliant.realtime.sparsing.linearise import Matrix, Walker
 from pliant.realtime.stages.covered import Covered, Pair, covered
+from pliant.realtime.stages.limits import believed
 from pliant.solve.results.result import Result
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class ScenarioTrial:
         self.plan, self.model, self.step = plan, o.model, plan.step
         self.judge = o.judge or Judge(o.model, o.request.accuracy, o.request.scenarios, plan.step).prepare()
         self.met: Covered = covered(o)
+        self.held: Covered = believed(o)
         walker = Walker(o.model, plan.step)
         changes = [_changes(walker, one.scenario) for one in o.exact]
         self.change = np.max(changes, axis=0) if changes else np.zeros(len(o.model.names.u))
@@ -135,11 +137,11 @@ class ScenarioTrial:
         inputs = np.vstack([walker.inputs.rows, walker.inputs.before])
         seen = list(self.model.all_x)
         parameters = walker.sim.request.parameters[None, :]
-        x = (self.met.x[0][seen], self.met.x[1][seen])
+        x = (self.held.x[0][seen], self.held.x[1][seen])
         change = _largest_changes(walker)
         if (change > self.change + ROUNDING * np.abs(inputs).max(axis=0, initial=0.0)).any():
             return False
-        return _within(exact.x[:, seen], x) and _within(inputs, self.met.u) and _within(parameters, self.met.p)
+        return _within(exact.x[:, seen], x) and _within(inputs, self.held.u) and _within(parameters, self.held.p)
 
     def _stepped(self, scenario: Scenario) -> tuple[Matrix, int, bool]:
         """Values of the judged names at the ends of steps (NaN behind an early end), flags, did it end in NaN?"""
@@ -181,5 +183,4 @@ def _largest_changes(walker: Walker) -> Matrix:
 
 
 def _within(values: Matrix, met: Pair) -> bool:
-    room = ROUNDING * np.maximum(np.abs(met[0]), np.abs(met[1])) + 1e-9 * (met[1] - met[0])
-    return bool((values >= met[0] - room).all() and (values <= met[1] + room).all())
+    return bool((values >= met[0]).all() and (values <= met[1]).all())

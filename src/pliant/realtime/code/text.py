@@ -258,7 +258,11 @@ class StepText:
         body = "".join(
             f"    const {layout.type(ValueKind.WIDE)} {name} = {value};\n" for name, value in scalars.items()
         )
-        body += "".join(f"    {layout.type(ValueKind.REAL)} {name}[{size}];\n" for name, size in arrays.items())
+        # each solution writes dx in the order of its pivots: zeros, because no tool follows orders that stand in tables
+        first = {CHANGE.name: " = {0}"}
+        body += "".join(
+            f"    {layout.type(ValueKind.REAL)} {name}[{size}]{first.get(name, '')};\n" for name, size in arrays.items()
+        )
         fill = len(system.elimination.entries)
         for k in range(order):
             if tables.size > fill:
@@ -303,7 +307,7 @@ class StepText:
         writer = self.writer(f"{tag}_half", targets, own, False)
         names = layout.passed("m", "u", *(one.name for one in own))
         two = layout.literal(2.0)
-        body = f"    {layout.type(ValueKind.REAL)} d1[{n}], d2[{n}], xh[{n}], zn[{max(len(system.last), 1)}];\n"
+        body = f"    {layout.type(ValueKind.REAL)} d1[{n}] = {{0}}, d2[{n}] = {{0}}, xh[{n}], zn[{max(len(system.last), 1)}];\n"
         body += self._solved(tag, 1, Array("d1"))
         body += f"    for (int i = 0; i < {n}; i++) xh[i] = {layout.place(X.at('i'))} + d1[i];\n"
         body += f"    {tag}_half({names});\n{self._solved(tag, 1, Array('d2'))}"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.arguments import is_number
-from pliant.errors import ArgumentError, ModelEvaluationError, PliantError, SimulationInterrupted, UnknownNameError
+from pliant.errors import ArgumentError, PliantError, SimulationInterrupted, UnknownNameError
 from pliant.realtime.scenario import Scenario
 from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 from pliant.solve.models.numeric import NumericModel
@@ -364,17 +364,7 @@ class Judge:
         """All outputs at the ends of the steps; NaN where they cannot be evaluated."""
         walker = self.walker(1)  # outputs do not depend on the order
         walker.begin(steps.scenario)
-        y = np.full((len(steps.x), len(self.model.names.y)), np.nan)
-        times = np.concatenate([[steps.scenario.start], steps.t])
-        for k, t in enumerate(times):
-            if k:
-                walker.hold(steps.memories[k - 1])
-            walker.refresh(float(t), steps.x[k])
-            try:
-                y[k] = walker.point.outputs(steps.x[k])
-            except ModelEvaluationError:
-                continue
-        return y
+        return walker.outputs(np.concatenate([[steps.scenario.start], steps.t]), steps.x, steps.memories)
 
     def found(self, k: int, steps: Steps | Trace) -> ScenarioErrors | None:
         """Errors of a run of scenario k; None without an accurate one."""

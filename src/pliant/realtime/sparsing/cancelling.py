@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.realtime.sparsing.linearisations import Places
+from pliant.realtime.sparsing.ties import ascending, first_least
 
 Effects = NDArray[np.complex128]  # (entries, effects)
 CANCEL = 0.5
+EQUAL = 1e-6  # difference of two such ratios that says nothing: squares that cancel lose half of the digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ def find_atoms(effects: Effects, entries: Places) -> list[Atom]:
         ratio = together / np.maximum(np.maximum(size[:, None], size[None, :]), 1e-300)
         ratio[~alive] = ratio[:, ~alive] = np.inf
         np.fill_diagonal(ratio, np.inf)
-        a, b = divmod(int(np.argmin(ratio)), len(groups))
+        a, b = divmod(first_least(ratio, EQUAL), len(groups))
         if not ratio[a, b] < CANCEL:
             break
         groups[a] += groups[b]
@@ -58,4 +60,5 @@ def find_atoms(effects: Effects, entries: Places) -> list[Atom]:
         Atom(np.array(sorted(groups[k]), dtype=np.intp), float(np.abs(sums[k]).max(initial=0.0)))
         for k in np.flatnonzero(alive)
     ]
-    return sorted(found, key=lambda atom: (atom.size, int(atom.entries[0])))
+    found.sort(key=lambda atom: int(atom.entries[0]))
+    return [found[k] for k in ascending([atom.size for atom in found])]

@@ -21,6 +21,7 @@ from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.patches import search_effects
 from pliant.realtime.sparsing.price import Price
 from pliant.realtime.sparsing.search import EntrySearch
+from pliant.realtime.sparsing.ties import ascending
 
 HOPELESS = 2.0  # value beyond which other constants are not tried in large models
 BETWEEN = (0.0, 1.0, 0.25, 0.5, 0.75)  # for single entries: from the least modulus to the largest
@@ -106,4 +107,4 @@ class Freezing:
         """Most saved for their effect first."""
         saved = self.price.freezing_saves(self.s.states, groups)
         size = [float(np.abs(self.effects[group].sum(axis=0)).max(initial=0.0)) for group in groups]
-        return sorted(range(len(groups)), key=lambda k: (size[k] / max(saved[k], 1.0), k))
+        return [int(k) for k in ascending([one / max(gain, 1.0) for one, gain in zip(size, saved, strict=True)])]

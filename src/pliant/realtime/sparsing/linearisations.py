@@ -26,6 +26,7 @@ from pliant.realtime.sparsing.entry_states import Kept, Mask, used
 from pliant.realtime.sparsing.linearise import Matrix, Trace, dense
 from pliant.realtime.sparsing.spectrum import allowed_change, singular_hint
 from pliant.realtime.sparsing.stepmap import extrapolated, plain_solve, summed_map
+from pliant.realtime.sparsing.ties import first_least
 
 Places = NDArray[np.intp]
 LARGE = 150  # unknowns beyond which candidates are tested in patches, and what is dense is done more rarely
@@ -38,6 +39,7 @@ NEAR = 1e-3  # distance from the unit circle within which rounding of eigenvalue
 LARGEST_ROUNDING = 1e-4  # that is believed: runs would show what a larger one means
 SAFETY = 4.0  # on the estimate of rounding: products and sums of n terms
 UNBOUNDED = 1e100  # in the place of an effect that overflows
+ALIKE = 1e-6  # distance of two linearisations that are the same but for rounding
 INVISIBLE = 1e-3  # change over the whole run that an eigenvalue may bring about in any case
 
 
@@ -258,8 +260,8 @@ class Points:
         chosen = [0]
         distance = np.linalg.norm(flat - flat[0], axis=1)
         while len(chosen) < min(count, len(self)):
-            k = int(np.argmax(distance))
-            if distance[k] <= 0.0:
+            k = first_least(-distance)
+            if distance[k] <= ALIKE:
                 break
             chosen.append(k)
             distance = np.minimum(distance, np.linalg.norm(flat - flat[k], axis=1))

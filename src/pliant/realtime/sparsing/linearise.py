@@ -27,6 +27,7 @@ from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
 from pliant.realtime.sparsing.sparse_steps import SPARSE, SparseSteps
 from pliant.realtime.sparsing.spectrum import singular_hint
 from pliant.solve.binding import runtime
+from pliant.solve.binding.outputs import outputs_of_rows
 from pliant.solve.failure import event_hint
 from pliant.solve.matrices import jacobian_places, mass_matrix
 from pliant.solve.models.numeric import NumericModel
@@ -168,6 +169,25 @@ class Walker:
         """Give discrete variables these values."""
         if self._has_memory:
             self.model.set_memories(self.sim.instance, memories)
+
+    def outputs(self, times: Matrix, x: Matrix, memories: Matrix) -> Matrix:
+        """All outputs at the start and the ends of steps; NaN where they cannot be evaluated."""
+        done = np.rint((times - self.scenario.start) / self.tau).astype(np.intp)
+        u = self.inputs.rows[done]
+        for k in np.flatnonzero(~np.isfinite(u).all(axis=1)).tolist():
+            self._set_inputs(float(times[k]), u[k])  # raises
+        sim = self.sim
+        y = outputs_of_rows(
+            self.model,
+            sim.instance.address,
+            times,
+            x,
+            u,
+            relations_at=np.array([self._beside(t, 1) for t in times.tolist()]) if self._has_relations else None,
+            memory=memories if self._has_memory else None,
+        )
+        sim.raise_user_error()
+        return y
 
     @property
     def memories(self) -> Matrix:

@@ -10,8 +10,9 @@
     until none violates
 
 Every trial is decided by :mod:`accept`, never by first-order effects, which only order the candidates. Ties are broken
-by number, so the result is the same in every run. Sources: the criterion is that of Schiela & Bornemann 2003, eq. (25)
-with its indices corrected; moves, bias and the loop over counterexamples are pliant's (docs/theory/sparsing.md).
+by number, so the result is the same in every run, and on every processor (ties.py). Sources: the criterion is that of
+Schiela & Bornemann 2003, eq. (25) with its indices corrected; moves, bias and the loop over counterexamples are
+pliant's (docs/theory/sparsing.md).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pliant.realtime.sparsing.entry_states import EntryStates, Kept, Mask
 from pliant.realtime.sparsing.linearisations import LARGE, Places, Points
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.patches import LocalChecker, checker_for_search, search_effects
+from pliant.realtime.sparsing.ties import ascending
 
 REFUSED = 1.0 + 1e-9  # a value beyond it
 SHARPER = 4  # times that tests in patches become sharper
@@ -184,7 +186,7 @@ class Moves:
             float(np.abs(self.effects[g].sum(axis=0)).max(initial=0.0)) * float(self.noise[g].mean()) if len(g) else 0.0
             for g in groups
         ]
-        return sorted(range(len(groups)), key=lambda k: (size[k], k))
+        return [int(k) for k in ascending(size)]
 
     def by_rows(self, report: Callable[[float], object]) -> None:
         """Rows as a whole, without their diagonal, without their strongest atoms, then atom by atom."""
@@ -217,7 +219,7 @@ class Moves:
 
     def by_singles(self, report: Callable[[float], object]) -> None:
         """Single entries, those of the least effect first."""
-        order = np.argsort(self.scores, kind="stable")
+        order = ascending(self.scores)
         for count, k in enumerate(order):
             if count % 16 == 0:
                 report(count / len(order))
@@ -236,6 +238,7 @@ class Settings:
     before: FurtherMoves | None = None  # what precedes the moves that drop, and what follows them
     after: FurtherMoves | None = None
     first: EntryStates | None = None  # large models: where to go on from
+    columns_first: bool = False  # columns that go save evaluations where Jacobians are differences
 
 
 def one_round(
@@ -250,8 +253,11 @@ def one_round(
     moves = Moves(search, search_effects(checker, training, settings.cut), settings.noise)
     for turn in range(PASSES):
         before = int(search.mask.sum())
-        moves.by_rows(lambda share: report("rows", share, int(search.mask.sum())))
-        moves.by_columns(lambda share: report("columns", share, int(search.mask.sum())))
+        for by_rows in (False, True) if settings.columns_first else (True, False):
+            if by_rows:
+                moves.by_rows(lambda share: report("rows", share, int(search.mask.sum())))
+            else:
+                moves.by_columns(lambda share: report("columns", share, int(search.mask.sum())))
         if turn == 0 or int(search.mask.sum()) < before:
             moves.by_singles(lambda share: report("single entries", share, int(search.mask.sum())))
         if int(search.mask.sum()) == before:

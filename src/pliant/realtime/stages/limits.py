@@ -2,7 +2,7 @@
 
 A pivot below a tenth of the smallest met, a share of the dropped entries or a ringing of three times the largest met
 raises a flag, and a local error of three times the largest met, less where the errors met leave less room; so does an
-unknown, an input or a parameter outside the covered ranges. What the dropped entries do in a step is seen one step
+unknown, an input or a parameter outside the covered ranges and the room around them that errors leave. What the dropped entries do in a step is seen one step
 later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper/monitor.py).
 """
 
@@ -17,7 +17,7 @@ from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.code.types import MonitorLimits
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.static_lu import StaticLU
-from pliant.realtime.stages.covered import Pair, covered
+from pliant.realtime.stages.covered import Covered, Pair, covered
 from pliant.realtime.stages.outcome import Outcome
 from pliant.solve.names import suggestion
 
@@ -32,7 +32,7 @@ ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
 def monitor_limits(outcome: Outcome) -> MonitorLimits:
     """Limits from what the runs with the pattern showed."""
     frame, states = outcome.frame, outcome.states
-    scale = np.where(np.isfinite(frame.scale), frame.scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
+    scale = sizes_of_unknowns(outcome)
     values = np.concatenate([outcome.points.values, outcome.masked_points.values])
     matrices = frame.matrix(values, states)
     pivots = np.abs(StaticLU(outcome.elimination, matrices).pivots()).astype(np.float64)
@@ -44,15 +44,8 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
             dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
     given = outcome.request.options.limits
     largest = _largest_error(outcome)
-    margin = given.get("margin", _margin(largest))
     room = MARGIN if largest is None else float(np.clip(1.0 / max(largest, 1e-9), LEAST, MARGIN))
-    met = covered(outcome)
-    known = (*outcome.model.names.x, *outcome.model.names.u)
-    for name in given.get("ranges", {}):
-        if name not in known:
-            raise UnknownNameError(
-                f"limits: the step has no unknown or input {name!r}", hint=suggestion(str(name), known)
-            )
+    held = believed(outcome, largest, scale)
     return MonitorLimits(
         pivot_low=pivots.min(axis=1) / PIVOT_MARGIN,
         pivot_high=pivots.max(axis=1) * PIVOT_MARGIN,
@@ -62,11 +55,39 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         error=given.get("error", room * error),
         dropped=given.get("dropped", MARGIN * dropped),
         row_scale=scale,
-        x_range=_widened(met.x, margin * scale, outcome.model.names.x, given),
-        u_range=_widened(met.u, margin * (met.u[1] - met.u[0]), outcome.model.names.u, given),
-        p_range=_widened(met.p, np.zeros_like(met.p[0]), outcome.model.names.p, {}),
+        x_range=held.x,
+        u_range=held.u,
+        p_range=held.p,
         hold=given.get("hold", MonitorLimits.hold),
     )
+
+
+def believed(outcome: Outcome, largest: float | None = None, scale: Matrix | None = None) -> Covered:
+    """Where the evidence is taken to hold: what the runs went through, and some room around it.
+
+    largest   error of the runs with the pattern, scale   of the unknowns: where they are known already
+    """
+    given = outcome.request.options.limits
+    if scale is None:
+        largest, scale = _largest_error(outcome), sizes_of_unknowns(outcome)
+    margin = given.get("margin", _margin(largest))
+    met, names = covered(outcome), outcome.model.names
+    for name in given.get("ranges", {}):
+        if name not in (*names.x, *names.u):
+            raise UnknownNameError(
+                f"limits: the step has no unknown or input {name!r}", hint=suggestion(str(name), (*names.x, *names.u))
+            )
+    return Covered(
+        _widened(met.x, margin * scale, names.x, given),
+        _widened(met.u, margin * (met.u[1] - met.u[0]), names.u, given),
+        _widened(met.p, margin * (met.p[1] - met.p[0]), names.p, {}),
+    )
+
+
+def sizes_of_unknowns(outcome: Outcome) -> Matrix:
+    """Their ranges; of those whose errors do not count, their largest value."""
+    scale = outcome.frame.scale
+    return np.where(np.isfinite(scale), scale, np.abs(outcome.exact[0].x).max(axis=0) + 1e-12)
 
 
 def _largest_error(outcome: Outcome) -> float | None:

@@ -223,7 +223,7 @@ def beyond(exact: Exact, runs: list[Trace]) -> float:
 def cheapest(
     exact: Exact, points: Points, rule: AcceptRule, start: Settings, price: Price, clock: StageClock
 ) -> SearchResult:
-    """The search, and the cheapest of its restarts."""
+    """The search, the cheapest of its orders and restarts."""
     options, frame = exact.request.options, points.frame
 
     def tell(stage: Stage) -> None:
@@ -234,12 +234,15 @@ def cheapest(
 
     settings = replace(start, rounds=options.rounds, cut=options.cluster_cut)
     best = search_pattern(points, rule, settings, tell)
-    if not options.restarts or best.states.all_computed:
+    if best.states.all_computed:
         return best
+    noises = [restart_noise(frame.n_entries, options.seed + k) for k in range(options.restarts)]
+    others = [replace(settings, training=best.training, noise=one) for one in noises]
+    if price.entries is None and frame.n <= LARGE:  # of differences, columns are what costs
+        others.insert(0, replace(settings, training=best.training, columns_first=True))
     least = price.of(best.states).total
-    for k in range(options.restarts):
-        noise = restart_noise(frame.n_entries, options.seed + k)
-        other = search_pattern(points, rule, replace(settings, training=best.training, noise=noise), tell)
+    for one in others:
+        other = search_pattern(points, rule, one, tell)
         if price.of(other.states).total < least:
             best, least = other, price.of(other.states).total
     return best

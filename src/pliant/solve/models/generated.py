@@ -189,8 +189,10 @@ class GeneratedModel(NativeModel):
 
     def set_memories(self, instance: Instance, values: Vector) -> None:
         """Give discrete variables other values."""
-        for k, value in enumerate(values.tolist()):
-            runtime.SET_MEMORY_CALL(self.struct.set_memory)(instance.address, k, value)
+        if self.struct.n_d:
+            call, address = runtime.SET_MEMORY_CALL(self.struct.set_memory), instance.address
+            for k, value in enumerate(values.tolist()):
+                call(address, k, value)
 
     def chosen_memories(self, instance: Instance) -> dict[int, float]:
         """Discrete variables that do not begin with their declared values."""
