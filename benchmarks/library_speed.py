@@ -2,11 +2,12 @@
 
 MODELICAPATH=... python benchmarks/library_speed.py NAMES --before PYTHON [--save FILE] [--repeats N]
 
-NAMES: a file with a class in each line; PYTHON: the interpreter of an environment in which the other version is installed, for example
-that of a commit of last month (git worktree, venv, pip install). Each example is loaded in a process of its own by either version, with an
-empty cache; load is the CPU of this process, the C compiler is that of its children. Then it is simulated over its own time, at 500 points
-and rtol 1e-6, once to warm up, and as often as fits into .7 seconds; the least counts. An example that one of them cannot simulate is
-listed, and counts for nothing. `--save` writes a line of JSON for each example.
+NAMES: a file with a class in each line; PYTHON: the interpreter of an environment in which the other version is
+installed, for example that of a commit of last month (git worktree, venv, pip install). Each example is loaded in a
+process of its own by either version, with an empty cache; load is the CPU of this process, the C compiler is that of
+its children. Then it is simulated over its own time, at 500 points and rtol 1e-6, once to warm up, and as often as fits
+into .7 seconds; the least counts. An example that one of them cannot simulate is listed, and counts for nothing.
+`--save` writes a line of JSON for each example.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ while not times or (len(times) < task["repeats"] and time.monotonic() < limit):
     begin = cpu(resource.RUSAGE_SELF) + cpu(resource.RUSAGE_CHILDREN)
     run()
     times.append(cpu(resource.RUSAGE_SELF) + cpu(resource.RUSAGE_CHILDREN) - begin)
-found = {"load": load, "compiler": compiler, "run": min(times), "steps": result.stats.n_steps, "rhs": result.stats.n_rhs}
+found = {"load": load, "compiler": compiler, "run": min(times)}
+found |= {"steps": result.stats.n_steps, "rhs": result.stats.n_rhs}
 print(json.dumps(found))
 """
 
@@ -105,7 +107,10 @@ def main() -> None:
         row = {"name": name, "before": measure(given.before, task), "now": measure(sys.executable, task)}
         rows.append(row)
         now, before = row["now"], row["before"]
-        parts = [f"{now['load']:8.2f}" if "load" in now else f"{'-':>8}", f"{before['load']:8.2f}" if "load" in before else f"{'-':>8}"]
+        parts = [
+            f"{now['load']:8.2f}" if "load" in now else f"{'-':>8}",
+            f"{before['load']:8.2f}" if "load" in before else f"{'-':>8}",
+        ]
         parts += [f"{1e3 * one['run']:9.2f}" if "run" in one else f"{'-':>9}" for one in (now, before)]
         both = "run" in now and "run" in before
         parts.append(f"{now['run'] / max(before['run'], 1e-9):6.2f}" if both else f"{'':>6}")

@@ -48,7 +48,11 @@ TIMES = {  # steps that the models allow; all others 1 ms
     "BatteryPack": 2e-2,
     "LockValve": 1e-5,
 }
-SMALLER = {"BatteryPack": ("nS = 20", "nS = 3"), "resistor_grid": ("N = 12", "N = 4"), "heat_rod": ("N = 100", "N = 20")}
+SMALLER = {
+    "BatteryPack": ("nS = 20", "nS = 3"),
+    "resistor_grid": ("N = 12", "N = 4"),
+    "heat_rod": ("N = 100", "N = 20"),
+}
 OPTIONS = {"certificate": False, "reference": False, "points": 20, "restarts": 0}
 
 
@@ -64,9 +68,7 @@ def written(file: Path, quick: bool) -> Iterator[tuple[str, pliant.Plan]]:
     for order, freeze in [(1, True)] if quick else product((1, 2), (True, False)):
         model = pliant.load(file.read_text(encoding="utf-8").replace(*SMALLER.get(file.stem, ("", ""))))
         options = {**OPTIONS, "freeze": freeze, "monitor": "fallback" if order == 1 and not freeze else "flag"}
-        plan = model.realtime(
-            step=step, stop=STEPS * step, order=order, accuracy=None, options=options, progress=False
-        )
+        plan = model.realtime(step=step, stop=STEPS * step, order=order, accuracy=None, options=options, progress=False)
         for precision, style in product(("double", "float"), ("straight-line", "tables")):
             yield f"order {order}, freeze {freeze}, {precision}, {style}", as_written(plan, precision, style)
 
@@ -123,7 +125,9 @@ def rows(quick: bool = False) -> list[Row]:
             refused[file.stem] = why
             print(f"     {file.stem}: {why}", flush=True)
     n = sum(1 for one in count.values() if one)
-    words = f"{sum(bad.values())} findings in {sum(count.values())} folders of {n} models (order 1 and 2, entries frozen "
+    words = (
+        f"{sum(bad.values())} findings in {sum(count.values())} folders of {n} models (order 1 and 2, entries frozen "
+    )
     words += "or not, double and float, straight-line and by tables)"
     words += "".join(f"; {name} {k}" for name, k in bad.items() if k)
     none = sorted(name for name in refused if not count[name])

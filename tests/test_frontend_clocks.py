@@ -229,3 +229,57 @@ def test_a_recursion_that_parameters_end() -> None:
         "parameter Real n = 5; parameter Real p = f(n); Real y = p*time;"
     )
     assert model.simulate(1.0)["y"][-1] == pytest.approx(120.0)
+
+
+GENERAL = """model General
+  Real a, b, y, x(start = 1), z[2], s, w(start = 1);
+  Integer k(start = 0);
+  parameter Real A[2, 2] = {{1, 2}, {3, 4}};
+equation
+  when Clock(0.1) then
+    a + b = 3*y;
+    a - b = 1;
+    y = sample(time);
+    x^3 + x = previous(x) + y;
+    A*z = {1, 2}*y;
+    k = previous(k) + 1;
+    for i in 1:1 loop
+      2*s = k + i;
+    end for;
+    if y > 0.45 then
+      w + y = 0;
+    else
+      2*w = previous(w);
+    end if;
+  end when;
+end General;
+"""
+
+
+def test_any_equations_in_a_when_clause_of_a_clock() -> None:
+    """Specification 16.6: general equations are allowed there."""
+    result = pliant.load(GENERAL).simulate(stop=0.95, points=[0.05, 0.35, 0.95])
+    x, w, expected = 1.0, 1.0, []
+    for tick in range(10):
+        y = 0.1 * tick
+        x = float(next(root.real for root in np.roots([1.0, 0.0, 1.0, -x - y]) if abs(root.imag) < 1e-9))
+        w = -y if y > 0.45 else w / 2
+        expected.append([(3 * y + 1) / 2, (3 * y - 1) / 2, y, x, 0.0, y / 2, tick + 1, (tick + 2) / 2, w])
+    names = ("a", "b", "y", "x", "z[1]", "z[2]", "k", "s", "w")
+    for row, tick in enumerate((0, 3, 9)):
+        found = [result[name][row] for name in names]
+        assert found == pytest.approx(expected[tick], abs=1e-9)
+
+
+def test_a_derivative_in_a_when_clause_of_a_clock() -> None:
+    clock = 'Clock(Clock(0.1), solverMethod = "ExplicitEuler")'
+    assert load(f"Real x(start = 1); equation when {clock} then der(x) = -x; end when;").simulate(stop=0.95)["x"][
+        -1
+    ] == pytest.approx(0.9**9)
+
+
+@pytest.mark.parametrize("value", ["if time > 0.5 then 1.5 else 1", "2.0", "p"])
+def test_an_integer_takes_no_real(value: str) -> None:
+    with pytest.raises(pliant.ModelError, match="`k` is an Integer") as caught:
+        pliant.load(f"model A\n  parameter Real p = 2;\n  Integer k;\nequation\n  k = {value};\nend A;\n")
+    assert caught.value.span.line == 5

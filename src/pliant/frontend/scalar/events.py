@@ -68,6 +68,7 @@ from pliant.frontend.flat.model import (
     FlatItem,
     FlatReinit,
     FlatTerminate,
+    FlatVariable,
     FlatWhen,
 )
 from pliant.frontend.flat.types import BaseType, Variability
@@ -204,6 +205,7 @@ class EventBuilder:
         left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
         position, of = self._whole(item, left), self.d.of_equations
         if position != NONE and (how.under or id(item) not in of.either or id(item) in of.items):
+            self._check_integer(position, left, right, how.span)
             if position in self.d.memory and not self.symbols.is_text(position):
                 value = self.d.assigned[position] if id(item) in of.items else right
                 values = scalars(self.d.shaped(position, value))
@@ -215,6 +217,24 @@ class EventBuilder:
             return
         for target, value in pairs:
             self._set(found, target, value, how)
+
+    def _check_integer(self, position: int, left: int, right: int, span: Span | None) -> None:
+        """An Integer variable takes no Real (4.9.2)."""
+        own, node = self.flat.variables[position], self.nodes[right]
+        given = left if isinstance(node, VariableRef) and node.variable == position else right
+        if own.type.base is BaseType.INTEGER and self.run.tape.types[given].base is BaseType.REAL:
+            raise self._gives_real(own, span)
+
+    @staticmethod
+    def _gives_real(own: FlatVariable, span: Span | None) -> ModelError:
+        word = own.type.base.value
+        return ModelError(
+            f"{span}: `{own.name}` is {'an' if word[0] in 'IEe' else 'a'} {word}, and "
+            f"`{span.text if span else ''}` gives it a Real",
+            hint="declare a Real, or use integer(...)",
+            span=span,
+            rule="8.3.1",
+        )
 
     def _whole(self, item: FlatItem, left: int) -> int:
         """The Integer, Boolean or enumeration variable that an item sets as a whole; NONE: it sets something else."""
@@ -381,14 +401,7 @@ class EventBuilder:
             for e in (item.left, item.right):
                 node = self.nodes[e]
                 if isinstance(node, VariableRef) and node.variable == position:
-                    word = own.type.base.value
-                    raise ModelError(
-                        f"{item.span}: `{own.name}` is {'an' if word[0] in 'IEe' else 'a'} {word}, and "
-                        f"`{item.span.text if item.span else ''}` gives it a Real",
-                        hint="declare a Real, or use integer(...)",
-                        span=item.span,
-                        rule="8.3.1",
-                    )
+                    raise self._gives_real(own, item.span)
 
     def _starts(self, position: int) -> list[int]:
         """Declared values before the first event."""

@@ -21,7 +21,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.frontend.flat.expressions import NONE, ClockTick, FlatBuiltin, VariableRef, operands
+from pliant.frontend.flat.expressions import (
+    NONE,
+    ClockTick,
+    FlatBuiltin,
+    FlatChoice,
+    FlatIndex,
+    FlatTuple,
+    VariableRef,
+    operands,
+)
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatBranch,
@@ -392,7 +401,12 @@ class _Clocks:
             return [replace(item, body=body)] if body else []
         if isinstance(item, FlatIf):
             clock = self._clock_inside(item)
-            return [item] if clock == _OUTSIDE else [self._when(clock, (self._discrete(item),), item.span)]
+            if clock == _OUTSIDE:
+                return [item]
+            chosen = None if self._only_sets(item) else self._chosen(item)
+            if chosen is None:
+                return [self._when(clock, (self._discrete(item),), item.span)]
+            return [replace(one, clock=clock, variability=Variability.DISCRETE) for one in chosen]
         if not isinstance(item, FlatEquation):
             return [item]
         if self.types[item.left].base is BaseType.CLOCK:
@@ -401,6 +415,34 @@ class _Clocks:
         if clock == _OUTSIDE:
             return [item]
         return [replace(item, clock=clock, variability=Variability.DISCRETE)]
+
+    def _only_sets(self, item: FlatItem) -> bool:
+        """Every equation in it has a variable on its left side."""
+        equations = (one for one in walk((item,)) if isinstance(one, FlatEquation))
+        return all(isinstance(self.nodes[one.left], (VariableRef, FlatIndex, FlatTuple)) for one in equations)
+
+    def _chosen(self, item: FlatIf) -> list[FlatEquation] | None:
+        """Equations between choices of sides: `if c then a = b; else d = e; end if` is `(if c then a else d) = ...`."""
+        columns: list[list[FlatEquation]] = []
+        for body in (*(branch.body for branch in item.branches), item.otherwise):
+            column: list[FlatEquation] = []
+            for one in body:
+                inner = (
+                    self._chosen(one) if isinstance(one, FlatIf) else [one] if isinstance(one, FlatEquation) else None
+                )
+                if inner is None:
+                    return None
+                column += inner
+            columns.append(column)
+        found = []
+        for row in zip(*columns, strict=False):
+            left, right = (self._choice(item, values) for values in ([e.left for e in row], [e.right for e in row]))
+            found.append(FlatEquation(left, right, Variability.DISCRETE, span=item.span, path=item.path))
+        return found if len({len(column) for column in columns}) == 1 else None
+
+    def _choice(self, item: FlatIf, values: list[int]) -> int:
+        pairs = zip((branch.condition for branch in item.branches), values, strict=False)
+        return self.builder.add(FlatChoice((*(e for pair in pairs for e in pair), values[-1])), item.span)
 
     def _clock_inside(self, item: FlatItem) -> int:
         found = (self._clock_of(one) for one in walk((item,)))

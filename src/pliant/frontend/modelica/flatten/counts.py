@@ -57,6 +57,9 @@ class Counts:
                 sum(map(self.count, item.otherwise)) if item.otherwise else 0,
             )
         if isinstance(item, FlatWhen):
+            first = item.branches[0]
+            if self.builder.types[first.condition].base is BaseType.CLOCK:  # equations of any kind (16.6)
+                return sum(map(self.count, first.body))
             found = {v for one in bodies(item) for v in self._all_targets(one)}
             return sum(self.size(v) if not part else 1 for v, part in found)
         return 0

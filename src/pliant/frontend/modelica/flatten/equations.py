@@ -76,7 +76,7 @@ class EquationTranslator:
         return FlatEquation(left, right, variability, origin, span=out.span(at), path=context.path)
 
     def _check_target(self, left: int, right: int, at: tree.Node, context: Context) -> None:
-        """In a when-clause without a clock the left side is what is set, and takes what the right side gives (8.3.5.2)."""
+        """Without a clock, what a when-clause sets stands on the left side, and takes what is right of it (8.3.5.2)."""
         builder = self.out.builder
         if not _is_target(builder, left):
             text = f"`{_short(at.text)}`: the left side of an equation in a when-clause must be a variable"
