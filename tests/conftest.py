@@ -11,6 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
+# Two workers use both cores: more threads of BLAS, made when numpy is loaded, would only wait for each other.
+# Exponentials and eigenvalues of small matrices, of which oracles take thousands, need ten times as long with them.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
 # Where CI=true, every tool is installed (.ci/run) and a skip is a failure. What cannot be had there:
 CANNOT_RUN = re.compile(r"(MODELICAPATH|PLIANT_SSP_EXAMPLES) is not set")  # libraries that come in no package
 

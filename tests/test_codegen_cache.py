@@ -18,8 +18,6 @@ from pliant.compiling import cache, compiler
 from pliant.compiling.cache import cache_folder
 from pliant.compiling.compiler import find_compiler
 
-pytestmark = pytest.mark.usefixtures("optimized")
-
 ROOT = Path(__file__).parents[1]
 BODY = (
     "  parameter Real k = {k};\n  Real x(start = 1, fixed = true), y;\nequation\n  der(x) = -k*y; y = x + 0.1*sin(y);"
@@ -74,6 +72,7 @@ def test_other_text_same_code(own_cache: Path) -> None:
     assert len(list(own_cache.glob("*.so"))) in (2, 3)
 
 
+@pytest.mark.usefixtures("optimized")
 def test_large_texts_are_compiled_quickly_with_the_same_results(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +101,7 @@ def test_large_texts_are_compiled_quickly_with_the_same_results(
     assert compiler.flags_for(10**7) == compiler.LARGE_FLAGS
 
 
+@pytest.mark.usefixtures("optimized")
 def test_compiled_quickly(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another library, the same numbers."""
     usual = pliant.load(text_of(BODY.format(k=2))).simulate(stop=1)
@@ -110,6 +110,17 @@ def test_compiled_quickly(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert list(quick.final.values()) == list(usual.final.values())
     assert len(list(own_cache.glob("*.so"))) == 2
     assert "-O0" in compiler.flags_for(100)
+    compiler._quick_linker.cache_clear()
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)  # a linker that is not there is not asked for
+    assert compiler.flags_for(100) == compiler.QUICK_FLAGS
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(compiler, "_version", lambda _: b"clang version 17")
+    compiler._quick_linker.cache_clear()
+    assert compiler.flags_for(100) == compiler.QUICK_FLAGS
+    monkeypatch.setattr(compiler, "_version", lambda _: b"Free Software Foundation")
+    compiler._quick_linker.cache_clear()
+    assert compiler.flags_for(100) == (*compiler.QUICK_FLAGS, "-fuse-ld=gold")
+    compiler._quick_linker.cache_clear()
     monkeypatch.setenv("PLIANT_OPTIMIZE", "3")
     with pytest.raises(pliant.ArgumentError, match="PLIANT_OPTIMIZE = '3'"):
         pliant.load(text_of(BODY.format(k=3)))

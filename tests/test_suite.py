@@ -9,6 +9,7 @@ import conftest
 import pytest
 from families import families
 from families.daes import BATCH, make_case, setting_of
+from threadpoolctl import threadpool_info
 
 
 def skipped(reason: str) -> pytest.TestReport:
@@ -65,3 +66,10 @@ def test_root_has_no_more_rights_than_others(tmp_path: Path) -> None:
     folder.mkdir(mode=0o500)
     with pytest.raises(PermissionError):
         folder.joinpath("file").write_text("")
+
+
+def test_linear_algebra_of_the_tests_uses_one_thread() -> None:
+    """With more each worker would keep both cores busy, mostly waiting (conftest.py)."""
+    libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    assert libraries
+    assert {one["num_threads"] for one in libraries} == {1}

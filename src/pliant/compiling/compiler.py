@@ -68,10 +68,17 @@ def is_optimized() -> bool:
     return chosen != "0"
 
 
+@cache
+def _quick_linker(compiler: tuple[str, ...]) -> tuple[str, ...]:
+    """gold, where gcc has it: saves a tenth of the time that a small model takes to compile and link."""
+    is_gcc = b"Free Software Foundation" in _version(compiler)
+    return ("-fuse-ld=gold",) if is_gcc and shutil.which("ld.gold") else ()
+
+
 def flags_for(size: int) -> tuple[str, ...]:
     """Flags for a text of so many characters; other compilers than gcc do not know all of its options."""
     if not is_optimized():
-        return QUICK_FLAGS
+        return (*QUICK_FLAGS, *_quick_linker(find_compiler()))
     if size <= MEDIUM:
         return FLAGS
     is_gcc = b"Free Software Foundation" in _version(find_compiler())

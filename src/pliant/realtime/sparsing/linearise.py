@@ -88,6 +88,8 @@ class Walker:
             raise type(error)(f"{scenario.name}: {error.message}", hint=error.hint) from None
         self.sim = self.point.sim
         self.inputs = StepInputs.of(self.sim.inputs, scenario, self.tau)
+        given = (self.inputs.start, self.inputs.before, self.inputs.after)
+        self._numbers_given = all(bool(np.isfinite(one).all()) for one in given)
         self.sim.problem.inputs = None  # u is set here: the runtime's own way is made for solvers that stop at jumps
         self.mass = mass_matrix(self.sim)
         self.algebraic = ~self.mass.any(axis=1)
@@ -174,8 +176,8 @@ class Walker:
         """All outputs at the start and the ends of steps; NaN where they cannot be evaluated."""
         done = np.rint((times - self.scenario.start) / self.tau).astype(np.intp)
         u = self.inputs.rows[done]
-        for k in np.flatnonzero(~np.isfinite(u).all(axis=1)).tolist():
-            self._set_inputs(float(times[k]), u[k])  # raises
+        for t, row in zip(times.tolist(), u, strict=True) if not self._numbers_given else ():
+            self._set_inputs(t, row)  # raises
         sim = self.sim
         y = outputs_of_rows(
             self.model,
@@ -228,7 +230,7 @@ class Walker:
         return np.asarray(self.inputs.after[k - 1] if k > 0 else self.inputs.start)
 
     def _set_inputs(self, t: float, u: Matrix) -> None:
-        if not np.isfinite(u).all():
+        if not (self._numbers_given or np.isfinite(u).all()):
             raise self._not_a_number(t, self.model.names.u[int(np.argmin(np.isfinite(u)))])
         self.sim.u[: len(u)] = u
 
@@ -255,7 +257,7 @@ class Walker:
                     dx = np.asarray(np.linalg.solve(self.mass - h * self.dense(values), h * f), dtype=np.float64)
             except np.linalg.LinAlgError:
                 dx = np.full(self.n, np.nan)
-        if not np.isfinite(dx).all() or np.abs(dx).max(initial=0.0) > DIVERGED:
+        if not np.abs(dx).max(initial=0.0) <= DIVERGED:  # not a number, or too large
             self._explain(t, self.mass - h * self.dense(values), f)
         return dx
 

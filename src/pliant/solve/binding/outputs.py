@@ -32,7 +32,7 @@ runtime.declare(lib, {"pl_host_outputs": (None, [c_void_p, c_void_p, POINTER(Row
 
 def outputs_of_rows(
     model: NumericModel,
-    address: int,
+    address: int | None,
     t: Matrix,
     x: Matrix,
     u: Matrix,
