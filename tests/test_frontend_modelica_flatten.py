@@ -264,6 +264,23 @@ def test_structural_parameters_say_why() -> None:
     assert not locked["x"]
 
 
+def test_parameters_that_are_to_be_evaluated() -> None:
+    """`Evaluate = true` makes numbers, also of what follows; not where a parameter that can be changed is behind it."""
+    text = """model M
+      parameter Real q = 2, free = 1;
+      parameter Real n[2] = {1, 0} annotation(Evaluate = true), k = q annotation(Evaluate = true);
+      parameter Real c = 3*e[1] annotation(Evaluate = true), d = 1 annotation(Evaluate = false);
+      parameter Real open annotation(Evaluate = true);
+      Real x = k*e[1]*time + c + free + d + h + m;
+    protected
+      parameter Real e[2] = n/sqrt(n*n), h = 2*q, m = 4;
+    end M;"""
+    locked = {one.name: one.locked for one in flat(text).variables if one.is_evaluated}
+    assert locked["n"] == locked["c"] == "annotation(Evaluate = true)"
+    assert locked["e"] == "it follows from `n`, and for that: annotation(Evaluate = true)"
+    assert set(locked) == {"n", "c", "e"}
+
+
 def test_names_imports_and_encapsulation() -> None:
     text = """package P
       package Q constant Real a = 2; type T = Real(unit = "m"); function f input Real x; output Real y = x; algorithm

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.frontend.flat.expressions import FlatRecord
+from pliant.frontend.flat.expressions import FlatRecord, VariableRef, operands
 from pliant.frontend.flat.model import FlatObject, FlatVariable
 from pliant.frontend.flat.shapes import TypeMismatch, described, unified
 from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
 
 _PREFIX = {"flow": Prefix.FLOW, "stream": Prefix.STREAM, "": Prefix.NONE}
+EVALUATE = "annotation(Evaluate = true)"
 MAX_ELEMENTS = 5_000_000  # of one variable: each of them is an unknown, or a number in the generated code
 _CAUSALITY = {"input": Causality.INPUT, "output": Causality.OUTPUT, "": Causality.LOCAL}
 
@@ -78,13 +79,68 @@ class Variables:
             self.builder.variables[var.number] = self._declared(var, self.done)
 
     def lock(self) -> None:
-        """Say of which parameters the structure depends; known when everything is translated."""
+        """Say which parameters are numbers of the model: the structure depends on them, or `Evaluate = true` (18.3)."""
+        variables = self.builder.variables
+        wanted = []
         for var in self.entered:
-            if var.evaluated and var.variability == 1:
-                old = self.builder.variables[var.number]
-                self.builder.variables[var.number] = replace(
-                    old, is_evaluated=True, locked=f"it decides {var.evaluated}"
+            if var.variability != 1:
+                continue
+            if var.evaluated:
+                variables[var.number] = replace(
+                    variables[var.number], is_evaluated=True, locked=f"it decides {var.evaluated}"
                 )
+            elif _is_to_be_evaluated(var):
+                wanted.append(var.number)
+        known: dict[int, bool] = dict.fromkeys(wanted, False)
+        for number in wanted:
+            if self._follows_from_numbers(number, known, set()):
+                variables[number] = replace(variables[number], is_evaluated=True, locked=EVALUATE)
+        hidden = [var.number for var in self.entered if var.variability == 1 and var.is_protected]
+        count = -1
+        while count != len(hidden):  # what users cannot modify and follows from such parameters
+            count = len(hidden)
+            hidden = [number for number in hidden if not self._locked(number, known)]
+
+    def _locked(self, number: int, wanted: dict[int, bool]) -> bool:
+        """A protected parameter that follows from numbers of the model is one."""
+        variables = self.builder.variables
+        read = [v for v in self._read(number) if variables[v].is_evaluated]
+        if variables[number].is_evaluated or not read or not self._follows_from_numbers(number, wanted, set()):
+            return variables[number].is_evaluated
+        why = f"it follows from `{variables[read[0]].name}`, and for that: {variables[read[0]].locked}"
+        variables[number] = replace(variables[number], is_evaluated=True, locked=why)
+        return True
+
+    def _follows_from_numbers(self, number: int, wanted: dict[int, bool], open_: set[int]) -> bool:
+        """No parameter that can be changed is behind the value: that would be a number of the model, too."""
+        own = self.builder.variables[number]
+        if wanted.get(number) or own.variability is Variability.CONSTANT or own.is_evaluated:
+            return True
+        is_tunable = number not in wanted and not own.is_final and not (own.is_protected and self._read(number))
+        if is_tunable or own.variability > Variability.PARAMETER or own.binding is None or number in open_:
+            return False
+        open_.add(number)
+        if not all(self._follows_from_numbers(v, wanted, open_) for v in self._read(number)):
+            return False
+        open_.discard(number)
+        if number in wanted:
+            wanted[number] = True
+        return True
+
+    def _read(self, number: int) -> list[int]:
+        """Variables in the binding of a parameter."""
+        binding = self.builder.variables[number].binding
+        found, stack, seen = [], [binding if binding is not None else -1], set()
+        while stack:
+            e = stack.pop()
+            if e < 0 or e in seen:
+                continue
+            seen.add(e)
+            node = self.builder.nodes[e]
+            if isinstance(node, VariableRef):
+                found.append(node.variable)
+            stack.extend(operands(node))
+        return found
 
     def _check(self, var: Var) -> None:
         known = ATTRIBUTES[var.base]
@@ -349,3 +405,11 @@ def _leaves(inst: Inst) -> Any:
         elif hasattr(thing, "elements"):
             for one in thing.elements:
                 yield from _leaves(one)
+
+
+def _is_to_be_evaluated(var: Var) -> bool:
+    annotation = var.node.annotation
+    if annotation is None or "Evaluate" not in annotation.text:
+        return False
+    given = annotation.find("Evaluate")
+    return given is not None and given.value is not None and given.value.text == "true"
