@@ -101,6 +101,18 @@ def test_the_search_refuses_what_would_spoil_a_loop(monkeypatch: pytest.MonkeyPa
     assert careless.evidence.loop_radius is None
 
 
+def test_a_loop_that_never_leaves_its_limits_is_not_judged() -> None:
+    """From limit to limit: each period by itself is that of the plant alone, which is stable."""
+    plan = plan_of(gain(30.0, 0.1, "max(-0.3, min(0.3, -K*x))"), 0.01, 3.0)
+    item = next(one for one in plan.evidence.items if one.name == "sampled loops")
+    assert item.holds is None
+    assert "24 of them the controller sits in a limit" in item.text
+    assert "not judged" in item.text
+    assert any("whether the sampled loop is stable" in one for one in plan.evidence.not_checked)
+    free = plan_of(gain(3.0, 0.1, "max(-90, min(90, -K*x))"), 0.01, 2.0)
+    assert next(one for one in free.evidence.items if one.name == "sampled loops").holds
+
+
 def test_what_is_quantised_is_told() -> None:
     plan = plan_of(gain(3.0, 0.1, "-K*floor(x*1000)/1000"), 0.01, 2.0)
     item = next(one for one in plan.evidence.items if one.name == "sampled loops")

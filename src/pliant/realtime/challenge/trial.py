@@ -1,8 +1,8 @@
 """One unseen scenario: the plan's step against an accurate run.
 
 error     largest over the judged names, as in evidence/accuracy.py; in units of their ranges over the plan's scenarios
-covered   states, inputs and parameters of the accurate run stay where the evidence is taken to hold, that is within those
-          of the plan's runs and the room around them that the monitor allows, and no input changes by more in one step
+covered   states, inputs and parameters of the accurate run stay where the evidence is taken to hold, that is within
+          those of the plan's runs and the margin of the monitor, and no input changes by more in one step
 flagged   the monitor raised a flag, or the step ended with what is no number (which the monitor reports)
 """
 

@@ -307,7 +307,8 @@ class StepText:
         writer = self.writer(f"{tag}_half", targets, own, False)
         names = layout.passed("m", "u", *(one.name for one in own))
         two = layout.literal(2.0)
-        body = f"    {layout.type(ValueKind.REAL)} d1[{n}] = {{0}}, d2[{n}] = {{0}}, xh[{n}], zn[{max(len(system.last), 1)}];\n"
+        real, n_tears = layout.type(ValueKind.REAL), max(len(system.last), 1)
+        body = f"    {real} d1[{n}] = {{0}}, d2[{n}] = {{0}}, xh[{n}], zn[{n_tears}];\n"
         body += self._solved(tag, 1, Array("d1"))
         body += f"    for (int i = 0; i < {n}; i++) xh[i] = {layout.place(X.at('i'))} + d1[i];\n"
         body += f"    {tag}_half({names});\n{self._solved(tag, 1, Array('d2'))}"

@@ -104,6 +104,7 @@ class SampledLoop:
     ticks: dict[frozenset[int], Matrix]  # (n + m, n + m) by the clocks that tick
     is_smooth: bool  # do derivatives with small and with larger increments agree?
     is_steady: bool = True  # are the same variables at their limits at all ticks?
+    in_limit: bool = False  # does a variable answer to large changes alone? The loop is open there
 
     @property
     def period(self) -> int:
@@ -300,6 +301,7 @@ class _Collector:
         looked = {k: _chosen(one) for k, one in ends.items()}
         begun: dict[int, tuple[PointOrigin, Matrix, Matrix, Matrix, float]] = {}
         ticks: dict[int, dict[frozenset[int], list[Matrix]]] = {k: {} for k in wanted}
+        limits: set[int] = set()
         errors: dict[int, float] = dict.fromkeys(wanted, 0.0)
         last = max(wanted) + self.period
         for step, (t, before, values, dx) in enumerate(self.walker.walk(self.run_.scenario), start=1):
@@ -310,6 +312,8 @@ class _Collector:
             here = [k for k in begun if step in looked[k]]
             if here:
                 T, error = self._tick(t, before + dx)
+                if self._answers_far(t, before + dx, T):
+                    limits.update(here)
                 for k in here:
                     ticks[k].setdefault(ends[k][step], []).append(T)
                     errors[k] = max(errors[k], error)
@@ -320,7 +324,7 @@ class _Collector:
             smooth = max(errors[k], error) <= SMOOTH
             steady = same_regime([T for found in ticks[k].values() for T in found], len(F))
             first = {clocks: found[0] for clocks, found in ticks[k].items()}
-            out.append((origin, dx, SampledLoop(values, F, wanted[k], first, smooth, steady)))
+            out.append((origin, dx, SampledLoop(values, F, wanted[k], first, smooth, steady, k in limits)))
         return out
 
     # ------------------------------------------------------------------------------------------- differences
@@ -376,6 +380,35 @@ class _Collector:
 
         n = len(x)
         return self._differences(f, x, walker.memories, [(n + k, size) for k, size in enumerate(self.size.tolist())])
+
+    def _answers_far(self, t: float, x: Matrix, T: Matrix) -> bool:
+        """Is there a variable that answers to nothing small, but to changes as large as the ranges?"""
+        walker, n = self.walker, len(x)
+        still = np.flatnonzero(~T[n:].any(axis=1))
+        if not len(still):
+            return False
+        image, d = self._image(), walker.memories
+        address = walker.sim.instance.address
+        assert address is not None
+        found = False
+        try:
+            for j, size in enumerate([*self.x_size.tolist(), *self.size.tolist()]):
+                ends = []
+                for h in (size, -size):
+                    ctypes.memmove(address, image, self.model.struct.memory_size)
+                    moved, other = x.copy(), d.copy()
+                    if j < n:
+                        moved[j] += h
+                    else:
+                        other[self.held[j - n]] += h
+                    walker.hold(other)
+                    walker.events(t, moved)
+                    ends.append(walker.memories[self.held][still])
+                found = found or bool((ends[0] != ends[1]).any())
+        except PliantError:  # the model does not go that far
+            pass
+        ctypes.memmove(address, image, self.model.struct.memory_size)
+        return found
 
     def _tick(self, t: float, x: Matrix) -> tuple[Matrix, float]:
         """What the events at t do to (x, d)."""

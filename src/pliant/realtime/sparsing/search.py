@@ -34,6 +34,7 @@ REFUSED = 1.0 + 1e-9  # a value beyond it
 SHARPER = 4  # times that tests in patches become sharper
 MORE = 4  # violators that join the training in each round
 PASSES = 3  # of rows, columns and singles
+LEAST = 0.5  # operations: what saves less counts as saving so much
 NOISE = 0.5  # of the logarithm of the scores in a restart
 
 
@@ -166,14 +167,17 @@ class EntrySearch:
                 self.decisions[int(k)] = decision
 
 
+Saved = Callable[[EntryStates, Sequence[Places]], list[float]]  # operations that each group would save
 FurtherMoves = Callable[[EntrySearch, Callable[[float], object]], None]
 
 
 class Moves:
     """The moves of a round, in order."""
 
-    def __init__(self, search: EntrySearch, effects: Effects, noise: Matrix | None = None) -> None:
-        self.s, self.effects = search, effects
+    def __init__(
+        self, search: EntrySearch, effects: Effects, noise: Matrix | None = None, saved: Saved | None = None
+    ) -> None:
+        self.s, self.effects, self.saved = search, effects, saved
         frame = search.frame
         self.rows = [np.flatnonzero(frame.rows == i) for i in range(frame.n)]
         self.columns = [np.flatnonzero(frame.columns == j) for j in range(frame.n)]
@@ -186,7 +190,15 @@ class Moves:
             float(np.abs(self.effects[g].sum(axis=0)).max(initial=0.0)) * float(self.noise[g].mean()) if len(g) else 0.0
             for g in groups
         ]
-        return [int(k) for k in ascending(size)]
+        return self._for_savings(groups, size)
+
+    def _for_savings(self, groups: Sequence[Places], size: Sequence[float]) -> list[int]:
+        """Numbers of groups, first those of the least effect, or of the least for what they save."""
+        if self.saved is None:
+            return [int(k) for k in ascending(size)]
+        states = self.s.states
+        gains = self.saved(states, [group[states.mask[group]] for group in groups])
+        return [int(k) for k in ascending([one / max(gain, LEAST) for one, gain in zip(size, gains, strict=True)])]
 
     def by_rows(self, report: Callable[[float], object]) -> None:
         """Rows as a whole, without their diagonal, without their strongest atoms, then atom by atom."""
@@ -219,7 +231,7 @@ class Moves:
 
     def by_singles(self, report: Callable[[float], object]) -> None:
         """Single entries, those of the least effect first."""
-        order = ascending(self.scores)
+        order = self._for_savings([np.array([k]) for k in range(len(self.scores))], self.scores.tolist())
         for count, k in enumerate(order):
             if count % 16 == 0:
                 report(count / len(order))
@@ -239,6 +251,7 @@ class Settings:
     after: FurtherMoves | None = None
     first: EntryStates | None = None  # large models: where to go on from
     columns_first: bool = False  # columns that go save evaluations where Jacobians are differences
+    saved: Saved | None = None  # candidates in the order of their effect for what they save; None: of their effect
 
 
 def one_round(
@@ -250,7 +263,7 @@ def one_round(
         search.go_on(settings.first, checker.refused(training, settings.first))
     if settings.before is not None:
         settings.before(search, lambda share: report("freezing", share, int(search.mask.sum())))
-    moves = Moves(search, search_effects(checker, training, settings.cut), settings.noise)
+    moves = Moves(search, search_effects(checker, training, settings.cut), settings.noise, settings.saved)
     for turn in range(PASSES):
         before = int(search.mask.sum())
         for by_rows in (False, True) if settings.columns_first else (True, False):

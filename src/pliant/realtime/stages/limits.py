@@ -2,8 +2,9 @@
 
 A pivot below a tenth of the smallest met, a share of the dropped entries or a ringing of three times the largest met
 raises a flag, and a local error of three times the largest met, less where the errors met leave less room; so does an
-unknown, an input or a parameter outside the covered ranges and the room around them that errors leave. What the dropped entries do in a step is seen one step
-later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything (see stepper/monitor.py).
+unknown, an input or a parameter outside the covered ranges and the room around them that errors leave. What the dropped
+entries do in a step is seen one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything
+(see stepper/monitor.py).
 """
 
 from __future__ import annotations

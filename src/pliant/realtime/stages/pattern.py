@@ -42,6 +42,7 @@ WITHOUT = 3  # attempt from which on nothing is frozen where the runs exceeded t
 AGAIN = 6  # how often the search goes on after a run with its pattern
 ROOM, WORTH, WIDEST = 0.95, 1.3, 4.0  # the share of the tolerance aimed at; room worth a further search; most of it
 LOOPS = 2  # sampled loops among the first training points: those that decay least
+SPOILS = 0.1  # share of the error of all entries that a pattern may add where these use up the accuracy
 MEASURED = 1.1  # by so much the measured error may exceed the tolerance
 
 
@@ -107,8 +108,8 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
     for attempt in range(AGAIN):
         settings = replace(settings, training=training)
         found = cheapest(exact, points, rule, settings, price, clock)
-        if attempt == 0 and moves is not None and exact.frame.n <= LARGE:
-            found, settings = frozen_later(exact, points, rule, (found, settings), price, clock)
+        if attempt == 0 and exact.frame.n <= LARGE:
+            found, settings = best_order(exact, points, rule, (found, settings), price, clock)
         clock.mark("search")
         if found.states.all_computed:
             break
@@ -149,14 +150,21 @@ def search(exact: Exact, free: Mask, price: Price, clock: StageClock) -> tuple[T
     return (full(exact, training) if best is None else best[1]), points
 
 
-def frozen_later(
+def best_order(
     exact: Exact, points: Points, rule: AcceptRule, first: Choice, price: Price, clock: StageClock
 ) -> Choice:
-    """What is found by dropping first, where it is cheaper: to hold what could have gone may cost fill."""
-    found, settings = first
-    late = replace(settings, before=None)
-    other = cheapest(exact, points, rule, replace(late, training=found.training), price, clock)
-    return (other, late) if price.of(other.states).total < price.of(found.states).total else first
+    """The cheapest of three searches: freezing first; dropping first, by effect; dropping first, by savings for effect.
+
+    None of these orders is always the best, and to hold what could have gone costs fill.
+    """
+    late = replace(first[1], before=None, training=first[0].training)
+    others = [late] if first[1].before is not None else []
+    others += [replace(late, saved=price.dropping_saves)] if price.entries is not None else []
+    for one in others:
+        found = cheapest(exact, points, rule, one, price, clock)
+        if price.of(found.states).total < price.of(first[0].states).total:
+            first = found, one
+    return first
 
 
 def price_of(exact: Exact) -> Price:
@@ -209,14 +217,15 @@ def beyond(exact: Exact, runs: list[Trace]) -> float:
     """A pattern must not spoil what all entries reach: the added error that stands for more than is allowed.
 
     Where all entries take the share a of the accuracy and the pattern b > 1, the tolerance times (1 - a)/(b - a)
-    would have been right.
+    would have been right. Where all entries miss it, a > 1, a pattern may take SPOILS of a more.
     """
-    if exact.judge is None or exact.taken >= 1.0:
+    if exact.judge is None:
         return 0.0
-    share = exact.judge.ratio(runs)
-    if share <= 1.0:
+    share, taken = exact.judge.ratio(runs), exact.taken
+    allowed = 1.0 if taken < 1.0 else (1.0 + SPOILS) * taken
+    if share <= allowed or not np.isfinite(taken):
         return 0.0
-    room = max((1.0 - exact.taken) / (share - exact.taken), 1e-3) if np.isfinite(share) else 1e-3
+    room = max((allowed - taken) / (share - taken), 1e-3) if np.isfinite(share) else 1e-3
     return exact.request.rule.tolerance * 1.01 / room
 
 

@@ -88,7 +88,7 @@ def _unchecked(outcome: Outcome) -> list[Line]:
 
 def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[Period], e: Evidence) -> Line:
     frame, states = outcome.frame, outcome.states
-    margin, largest, exact, refused, rough = 1.0, 0.0, 0.0, 0, 0
+    margin, largest, exact, refused, rough, limited = 1.0, 0.0, 0.0, 0, 0, 0
     periods: set[int] = set()
     grows: list[tuple[float, int]] = []
     for p, one in checks.items():
@@ -102,6 +102,7 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
         if not (one.loop.is_smooth and one.loop.is_steady):
             rough += 1
             continue
+        limited += one.loop.in_limit
         largest, exact = max(largest, radius), max(exact, one.radius)
         if one.radius > 1.0 + GROWS and one.loop.plant(frame) <= 1.0 + GROWS:
             grows.append((one.radius, p))
@@ -119,6 +120,15 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
     )
     if rough:
         words += f"; {rough} of them are not smooth or reach a limit within the period: growth is not judged there"
+    if limited:
+        words += f"; in {limited} of them the controller sits in a limit, where the loop is open"
+    unjudged = not any(_is_free(one) for one in checks.values())
+    if unjudged:
+        words += ": no period shows the closed loop, its stability is not judged"
+        e.not_checked.append(
+            "whether the sampled loop is stable: in every period that was linearised the controller sits in a limit, "
+            "reaches one, or is not smooth; scenarios that stay away from limits would tell"
+        )
     lasting = _lasting(outcome, grows, len(checks), found)
     if grows:
         radius, p = max(grows)
@@ -135,7 +145,12 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
         )
     kept = margin >= outcome.request.rule.theta - 1e-9
     holds = refused == 0 and kept and not lasting
-    return "sampled loops", None if holds and grows else holds, words
+    return "sampled loops", None if holds and (grows or unjudged) else holds, words
+
+
+def _is_free(one: LoopCheck) -> bool:
+    """Is the loop closed and smooth over this period?"""
+    return one.loop.is_smooth and one.loop.is_steady and not one.loop.in_limit
 
 
 def _lasting(outcome: Outcome, grows: Sequence[tuple[float, int]], n_checks: int, found: Sequence[Period]) -> bool:

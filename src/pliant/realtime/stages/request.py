@@ -20,6 +20,7 @@ from pliant.realtime.sparsing.linearisations import LARGE
 from pliant.solve.models.numeric import NumericModel
 
 POINTS, FEWEST = 200, 24  # linearisations of small and of very large models
+LARGEST_SECOND = 250  # unknowns of a plan of order 2: its candidates are not tested in patches
 MOST_NUMBERS = 500_000_000  # in a run
 
 
@@ -112,5 +113,11 @@ def request_of(model: NumericModel, wish: Wish) -> PlanRequest:
         check_supported(model.equations.sorted)
         for one in wish.scenarios:
             check_events(model.equations.sorted, wish.step, one.start)
+    if wish.order == 2 and model.n_x > LARGEST_SECOND and wish.options.search != "full":
+        raise NotSupportedError(
+            f"{model.name}: order 2 searches with whole matrices, and {model.n_x} unknowns take hours "
+            f"(at most {LARGEST_SECOND})",
+            hint="order=1, which tests large models in patches, or options={'search': 'full'}, which keeps all entries",
+        )
     accuracy = check_accuracy(model, wish.accuracy, wish.judged)
     return PlanRequest(wish.step, wish.scenarios, wish.rule, wish.order, wish.options, accuracy)
