@@ -2,8 +2,8 @@
 
 Bodies are inlined by running their statements on the values of the arguments: loops unroll, records come apart. A
 function with a usable ``derivative`` annotation stays a call when its arguments move, because index reduction gets
-simpler equations from the annotation than from the body. It then has an entry of scalar outputs over scalar
-arguments; arguments that are not Real are part of the entry.
+simpler equations from the annotation than from the body; so does one with an ``inverse``, until equations are matched.
+It then has an entry of scalar outputs over scalar arguments; arguments that are not Real are part of the entry.
 
 External C functions cannot be inlined: tables of the Standard Library whose data are known are evaluated here, others
 are called (foreign.py).
@@ -12,7 +12,7 @@ are called (foreign.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
 
@@ -26,9 +26,10 @@ from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.routines import Routines
+from pliant.frontend.scalar.inverses import inverses_of
+from pliant.frontend.scalar.routines import Demand, Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
-from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, scalars
 from pliant.ir import LOOP_TURNS, Check, Function, Op
 
 MAX_DEPTH = 60
@@ -80,8 +81,8 @@ class _Body(BodyRunner):
             return
         holds = logical_or(self.g, logical_not(self.g, reached), condition)
         check = too_long(holds, item, self.name, turns)
-        if not self.calls.routines.ended(check) and not self.calls.building:
-            self.calls.checks.append(check)
+        if not self.calls.routines.ended(check):
+            self.calls.require(Demand(check, True))
 
 
 class Calls:
@@ -94,6 +95,8 @@ class Calls:
         self.flat, self.functions = run.tape.flat, run.tape.flat.functions
         self.entries: list[Function] = []
         self.numbers: dict[tuple[object, ...], tuple[int, list[Value]]] = {}
+        self.demands: list[list[Demand]] = []  # of each entry, over its arguments
+        self.collected: list[Demand] | None = None
         self.checks: list[Check] = []
         self.depth = 0
         self.building = 0
@@ -106,11 +109,36 @@ class Calls:
     def __call__(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs of a call."""
         own = self.functions[function]
-        if own.derivatives and not self.building and self._moves(args):
+        if (own.derivatives or own.inverses) and not self.building and self._moves(args):
             for chosen, derivative in enumerate(sorted(own.derivatives, key=lambda d: d.priority)):
                 if self._is_usable(function, derivative, args):
                     return self._keep(function, chosen, derivative, args)
+            if self._is_invertible(function, args):
+                return self._keep(function, -2, None, args)
         return self.inline(function, args)
+
+    @contextmanager
+    def alone(self) -> Iterator[list[Demand]]:
+        """A body is run for itself: without events, and with nothing around it; what is given collects its demands."""
+        run = self.run
+        before = run.events, run.acting, run.guarded, run.conditions, self.collected
+        run.events = run.acting = False
+        run.guarded, run.conditions = 0, []
+        demands: list[Demand] = []
+        self.collected = demands
+        self.building += 1
+        try:
+            yield demands
+        finally:
+            self.building -= 1
+            run.events, run.acting, run.guarded, run.conditions, self.collected = before
+
+    def require(self, demand: Demand) -> None:
+        """A check of the model, or of the body that is run for itself."""
+        if not self.building:
+            self.checks.append(demand.check)
+        elif self.collected is not None:
+            self.collected.append(demand)
 
     # -------------------------------------------------------------------------------------------- inline
 
@@ -124,14 +152,14 @@ class Calls:
         g, run = self.g, self.run
         symbols = {k: g.intern((Op.ARG, self.routines.symbol())) for k in rule.inputs}
         inner = [symbols.get(k, arg) for k, arg in enumerate(args)]
-        before = run.events, self.routines.demands
+        before = run.events, self.routines.demands, self.collected
         self.building += 1
-        run.events, self.routines.demands = False, None
+        run.events, self.routines.demands, self.collected = False, None, None
         try:
             found = self.inline(rule.function, inner)
         finally:
             self.building -= 1
-            run.events, self.routines.demands = before
+            run.events, self.routines.demands, self.collected = before
         roots = [e for value in found for e in scalars(value)]
         zero = const(g, 0.0)
         for k in rule.inputs:
@@ -251,11 +279,11 @@ class Calls:
         known = value_of(self.g, condition)
         if known is None and self.routines.asserted(condition, str(run.value(item.message)), item):
             return
-        if known or (known is None and (self.building or run.guarded)) or (known is not None and run.guarded):
+        if known or run.guarded:
             return
         message = run.value(item.message)
         if known is None:
-            self.checks.append(Check(condition, str(message), item.is_error, item.span))
+            self.require(Demand(Check(condition, str(message), item.is_error, item.span), False))
         elif item.is_error:
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
 
@@ -297,10 +325,23 @@ class Calls:
             found = [k for k in found if self._is_real(function, k)]
         return found if len(found) == extra else None
 
-    def _keep(self, function: int, chosen: int, derivative: DerivativeRule, args: list[Value]) -> list[Value]:
+    def _is_invertible(self, function: int, args: list[Value]) -> bool:
+        """It has an inverse, and arguments that are not Real do not change."""
+        if not self.functions[function].inverses or function in self.active:
+            return False
+        others = (a for k, a in enumerate(args) if not self._is_real(function, k) and not isinstance(a, str))
+        return not any(self.run.masks.of(e) & ~PARAM for a in others for e in numbers(a))
+
+    def _keep(self, function: int, chosen: int, derivative: DerivativeRule | None, args: list[Value]) -> list[Value]:
         g = self.g
         number, template = self._entry(function, chosen, derivative, args)
+        if derivative is None and not self.entries[number].inverses:
+            return self.inline(function, args)
         flat = [e for k, arg in enumerate(args) if self._is_real(function, k) for e in scalars(arg)]
+        leaf = {g.intern((Op.ARG, k)): e for k, e in enumerate(flat)}
+        for demand in self.demands[number]:
+            (condition,) = substitute(g, [demand.check.condition], leaf)
+            self.routines.demand(replace(demand, check=replace(demand.check, condition=condition)))
         outputs: Iterator[int] = (g.intern((Op.CALL, number, k, *flat)) for k in count())
         return [like(value, outputs) for value in template]
 
@@ -318,18 +359,16 @@ class Calls:
         places = count()
         symbols = (self.g.intern((Op.ARG, k)) for k in places)
         inner = [like(a, symbols) if r else a for r, a in zip(real, args, strict=True)]
-        self.building += 1
-        before, self.run.events = self.run.events, False  # a body has no events of its own
-        try:
+        with self.alone() as demands:
             template = self.inline(function, inner)
-        finally:
-            self.building -= 1
-            self.run.events = before
         n = sum(len(scalars(a)) for r, a in zip(real, inner, strict=True) if r)
         entry = Function(self.functions[function].name, n, tuple(e for value in template for e in scalars(value)))
         number = len(self.entries)
         self.entries.append(entry)
+        self.demands.append(demands)
         self.numbers[key] = (number, template)
+        if chosen != -1 and self._is_invertible(function, args):  # those of derivatives are not asked for
+            self.entries[number] = replace(entry, inverses=inverses_of(self, function, inner, template, entry))
         if derivative is not None:
             self._link(number, function, derivative, inner)
         return number, template

@@ -176,7 +176,7 @@ class Routines:
     def _called(self, made: Made, moving: list[int]) -> list[Value]:
         outputs = [self._output(made, k, moving) for k in range(len(made.routine.outputs))]
         for demand, condition in zip(reversed(made.demands), reversed(outputs), strict=False):
-            self._demand(replace(demand, check=replace(demand.check, condition=condition)))
+            self.demand(replace(demand, check=replace(demand.check, condition=condition)))
         parts = iter(outputs)
         return [like(value, parts) for value in made.template]
 
@@ -191,7 +191,7 @@ class Routines:
         given = [e if place in made.read[k] else const(self.g, 0.0) for place, e in enumerate(moving)]
         return self.g.intern((Op.ROUTINE, routine, k, *given))
 
-    def _demand(self, demand: Demand) -> None:
+    def demand(self, demand: Demand) -> None:
         """Of the model, or of the routine that is being made."""
         run, check = self.run, demand.check
         if demand.always:
@@ -206,8 +206,8 @@ class Routines:
             return
         if self.demands is not None:
             self.demands.append(Demand(check, demand.always))
-        elif not self.calls.building:
-            self.calls.checks.append(check)
+        else:
+            self.calls.require(Demand(check, demand.always))
 
     def symbol(self) -> int:
         """Number of an argument that no function has."""
