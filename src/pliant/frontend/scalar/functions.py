@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import count, pairwise
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import const, logical_not, logical_or, substitute, value_of
+from pliant.expr.build import const, logical_and, logical_not, logical_or, reachable, substitute, value_of
 from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatWhile, PartialRule
@@ -55,7 +55,7 @@ class _Body(BodyRunner):
 
     def check(self, item: FlatAssert) -> None:
         """Decided now, or while simulating."""
-        self.calls.assertion(item, self.name)
+        self.calls.assertion(item, self.name, self.live)
 
     @property
     def makes_loops(self) -> bool:  # type: ignore[override]
@@ -66,9 +66,13 @@ class _Body(BodyRunner):
         """A new one."""
         return self.calls.routines.symbol()
 
-    def inside_loop(self) -> AbstractContextManager[None]:
-        """Demands in there are none of the function's."""
+    def inside_loop(self) -> AbstractContextManager[list[Check]]:
+        """What is demanded in there."""
         return self.calls.routines.inside_loop()
+
+    def loop_holds(self, check: Check) -> None:
+        """A demand of the function."""
+        self.calls.routines.demand(Demand(check))
 
     def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """A demand of the function."""
@@ -81,8 +85,8 @@ class _Body(BodyRunner):
             return
         holds = logical_or(self.g, logical_not(self.g, reached), condition)
         check = too_long(holds, item, self.name, turns)
-        if not self.calls.routines.ended(check):
-            self.calls.require(Demand(check, True))
+        if not self.calls.routines.asserted(check):
+            self.calls.require(Demand(check))
 
 
 class Calls:
@@ -272,19 +276,23 @@ class Calls:
             n *= size or 0
         return Arr(tuple(size or 0 for size in of.shape), [element] * n) if of.shape else element
 
-    def assertion(self, item: FlatAssert, name: str) -> None:
+    def assertion(self, item: FlatAssert, name: str, live: int) -> None:
         """An assertion inside a function: constant ones are decided now, others are checked while simulating."""
-        run = self.run
-        condition = run.scalar(item.condition)
-        known = value_of(self.g, condition)
-        if known is None and self.routines.asserted(condition, str(run.value(item.message)), item):
+        g, run = self.g, self.run
+        condition, reached = run.scalar(item.condition), run.reached()
+        if reached is None or value_of(g, condition) or any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
+            return  # a branch that a relation holds open may be left a little late
+        holds = logical_or(g, logical_not(g, logical_and(g, reached, live)), condition)
+        known = value_of(g, holds)
+        if known:
             return
-        if known or run.guarded:
-            return
-        message = run.value(item.message)
-        if known is None:
-            self.require(Demand(Check(condition, str(message), item.is_error, item.span), False))
+        text = f"`{name}`: {run.value(item.message)}"
+        if known is None or self.routines.in_loops:
+            check = Check(holds, text, item.is_error, item.span)
+            if not self.routines.asserted(check):
+                self.require(Demand(check))
         elif item.is_error:
+            message = run.value(item.message)
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
 
     # -------------------------------------------------------------------------- calls that stay as they are
