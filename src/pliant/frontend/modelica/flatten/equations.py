@@ -24,6 +24,7 @@ from pliant.frontend.modelica.flatten.counts import Counts
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.special import whole_pipe
 from pliant.frontend.modelica.flatten.statements import call_item
+from pliant.frontend.modelica.flatten.types import check_outputs
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -141,6 +142,7 @@ class EquationTranslator:
         target = out.builder.nodes[left]
         assert isinstance(target, FlatTuple)
         types = [out.type(e) for e in target.elements if e != NONE]
+        check_outputs(out, target.elements, right, at, context)
         if not any(self._is_mixed(of) or of.base not in (BaseType.REAL, BaseType.RECORD) for of in types):
             return [self.made(left, right, at, context)]
         for k, e in enumerate(target.elements):
