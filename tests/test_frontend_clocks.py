@@ -229,3 +229,29 @@ def test_a_recursion_that_parameters_end() -> None:
         "parameter Real n = 5; parameter Real p = f(n); Real y = p*time;"
     )
     assert model.simulate(1.0)["y"][-1] == pytest.approx(120.0)
+
+
+@pytest.mark.parametrize(
+    ("interval", "fault"),
+    [
+        ("if hk < 2.5 then 0.125 else -0.5", "is negative"),
+        ("if hk < 2.5 then 0.125 else 0", "is zero"),
+        ("if hk < 2.5 then 0.125 else 0/(hk - hk)", "is not a number"),
+    ],
+)
+def test_a_computed_interval_that_is_none(interval: str, fault: str) -> None:
+    text = f"""model M
+  discrete Real k(start = 0); Real hk;
+  Clock c = Clock({interval});
+equation
+  hk = hold(k);
+  when c then k = previous(k) + 1; end when;
+end M;"""
+    model = pliant.load(text)
+    assert model.simulate(stop=0.2)["k"][-1] == 2
+    with pytest.raises(pliant.SolverError) as error:
+        model.simulate(stop=3.0)
+    message = str(error.value)
+    assert f"the interval of the clock `Clock({interval})` {fault}" in message
+    assert "t = 0.25" in message
+    assert "model.mo:3" in message
