@@ -39,7 +39,7 @@ class EquationTranslator:
 
     def __init__(self, translator: Translator) -> None:
         self.out = translator
-        self.is_initial = False
+        self.is_initial = self.is_clocked = False
 
     def items(self, equations: tuple[tree.AnyEquation, ...], context: Context) -> list[FlatItem]:
         """Equations in order."""
@@ -58,7 +58,8 @@ class EquationTranslator:
             except TypeMismatch as mismatch:
                 raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
         if out.in_when:
-            self._check_target(left, right, at, context)
+            if not self.is_clocked or _is_target(out.builder, left):  # a clock solves its equations (16.6)
+                self._check_target(left, right, at, context)
             variability = Variability.DISCRETE
         elif self.is_initial:
             variability = self._assigned(left)
@@ -257,11 +258,13 @@ class EquationTranslator:
                 raise problem(text, condition, path=context.path, rule="8.3.5", hint=hint)
             self.out.in_when += 1
             self.out.nesting += 1
+            self.is_clocked = of.base is BaseType.CLOCK
             try:
                 branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
                 self.out.in_when -= 1
                 self.out.nesting -= 1
+                self.is_clocked = False
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
 
     def _call(self, one: tree.CallEquation, context: Context) -> list[FlatItem]:
