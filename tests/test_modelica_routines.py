@@ -178,3 +178,18 @@ def test_a_guess_may_violate_an_assertion_in_a_loop() -> None:
     )
     result = pliant.load(SUM.replace("y + x/k", "y + x^3/k") + text).simulate(stop=0.9)  # 4 gives more than 5
     np.testing.assert_allclose(result["x"] ** 3 * (1 + 1 / 2 + 1 / 3), np.exp(result.time), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("while y > 0 loop y := y + x; end while;", "`f`: a while-loop needs more than 100000 turns"),
+        ("y := if x < 0 then 0 else f(x + 1);", "`f` calls itself more than 20 levels deep"),
+    ],
+)
+def test_functions_without_end(body: str, says: str) -> None:
+    text = f"function f input Real x; output Real y; algorithm y := x; {body} end f;\n"
+    model = pliant.load(text + "model M Real y = f(s); Real s(start = 1, fixed = true); equation der(s) = 1; end M;")
+    with pytest.raises(pliant.PliantError, match=says) as error:
+        model.simulate(stop=1.0)
+    assert "model.mo:1" in str(error.value)
