@@ -370,3 +370,13 @@ end M;
 """
     result = pliant.load(text).simulate(stop=1.0)
     assert [result[name][-1] for name in ("c[1]", "d[1]", "f[1]", "f[2]")] == [3.0, 5.0, 7.0, 7.0]
+
+
+def test_a_function_without_end_is_ended_in_a_process_of_its_own() -> None:
+    text = """function spin input Real x; output Real y;
+  external "C" y = spin(x) annotation(Include = "
+    static double spin(double x) { volatile double k = 0; while (x > 0.5) k = k + 1; return x; }");
+end spin;
+model M Real y = spin(s); Real s(start = 0, fixed = true); equation der(s) = y + 1; end M;"""
+    with pytest.raises(pliant.SimulationTimeout):
+        pliant.load(text).simulate(stop=1.0, timeout=0.5, options={"process": "child"})

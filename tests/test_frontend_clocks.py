@@ -283,3 +283,29 @@ def test_an_integer_takes_no_real(value: str) -> None:
     with pytest.raises(pliant.ModelError, match="`k` is an Integer") as caught:
         pliant.load(f"model A\n  parameter Real p = 2;\n  Integer k;\nequation\n  k = {value};\nend A;\n")
     assert caught.value.span.line == 5
+
+
+@pytest.mark.parametrize(
+    ("interval", "fault"),
+    [
+        ("if hk < 2.5 then 0.125 else -0.5", "is negative"),
+        ("if hk < 2.5 then 0.125 else 0", "is zero"),
+        ("if hk < 2.5 then 0.125 else 0/(hk - hk)", "is not a number"),
+    ],
+)
+def test_a_computed_interval_that_is_none(interval: str, fault: str) -> None:
+    text = f"""model M
+  discrete Real k(start = 0); Real hk;
+  Clock c = Clock({interval});
+equation
+  hk = hold(k);
+  when c then k = previous(k) + 1; end when;
+end M;"""
+    model = pliant.load(text)
+    assert model.simulate(stop=0.2)["k"][-1] == 2
+    with pytest.raises(pliant.SolverError) as error:
+        model.simulate(stop=3.0)
+    message = str(error.value)
+    assert f"the interval of the clock `Clock({interval})` {fault}" in message
+    assert "t = 0.25" in message
+    assert "model.mo:3" in message

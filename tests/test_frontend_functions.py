@@ -159,7 +159,7 @@ def test_assertions_inside_functions() -> None:
 """
     system = system_of(text + "Real y = f(time);")
     (check,) = system.checks
-    assert check.message == "x must be positive"
+    assert check.message == "`M.f`: x must be positive"
     assert number(system, check.condition) == 0.0
     with pytest.raises(ModelError, match="x must be positive"):
         system_of(text + "constant Real c = -1;\nReal y = f(c)*time;")

@@ -164,3 +164,82 @@ def test_a_text_without_the_header_is_modelica() -> None:
     for text in ("parameter equation guess(x) = 1;", "@1 Real y;", "pure constant function f end f;"):
         with pytest.raises(ModelicaSyntaxError):
             pliant.load(f"model M\nReal x;\n{text}\nequation der(x) = 1;\nend M;\n")
+
+
+CLOCKED = """//! base 0.1.0
+package 'M'
+  model 'M'
+    Real 'x'(start = 0.0, fixed = true);
+    Real 'y'(start = 0.0);
+    Real 'z'(start = 0.0);
+    Real 'w'(start = 1.0);
+    Integer 'n'(start = 0);
+  equation
+    der('x') = hold('y') - 'x';
+  partition "first"
+    Clock 'c' = Clock(1, 10);
+    Clock 'd' = subSample('c', 2);
+    subpartition (clock = 'c') "fast"
+      equation
+        2*'y' = previous('y') + 2*'n';
+      algorithm
+        'n' := previous('n') + 1;
+    subpartition (clock = 'd')
+      equation
+        'z' = subSample('y', 2);
+  partition
+    Clock 'e' = Clock(0.05);
+    subpartition (clock = 'e', solverMethod = "ExplicitEuler")
+      equation
+        der('w') = -'w';
+  end 'M';
+end 'M';
+"""
+
+
+def test_partitions_of_clocks() -> None:
+    result = pliant.load(CLOCKED).simulate(stop=0.98, rtol=1e-9)
+    x = y = z = 0.0
+    for tick in range(10):
+        y = (y + 2 * (tick + 1)) / 2
+        z = y if tick % 2 == 0 else z
+        x = y + (x - y) * exp(-(0.1 if tick < 9 else 0.08))
+    found = {name: result[f"'{name}'"][-1] for name in "xyzwn"}
+    assert found == pytest.approx({"x": x, "y": y, "z": z, "w": 0.95**19, "n": 10}, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says", "line"),
+    [
+        ("(clock = 'c')", "(clok = 'c')", "`clok = 'c'` says nothing about a sub-partition", 14),
+        ("(clock = 'c')", '(solverMethod = "a")', "the sub-partition has no clock", 14),
+        ("(clock = 'c')", "", "expected `.clock = c.` behind `subpartition`", 14),
+        ("(clock = 'c')", "(clock = 'cc')", "`'cc'` is not declared", 14),
+        ("(clock = 'c')", "(clock = 'e')", "two clocks contradict each other", 23),
+        ('"ExplicitEuler"', "3", "the method of a sub-partition is a text", 24),
+        ('"ExplicitEuler"', '"CVODE"', "has the method `CVODE`", 26),
+        ("Clock 'e' = Clock(0.05);", "Real 'e';", "expected `subpartition", 23),
+    ],
+)
+def test_faults_of_partitions(old: str, new: str, says: str, line: int) -> None:
+    with pytest.raises(pliant.PliantError, match=says) as found:
+        pliant.load(CLOCKED.replace(old, new, 1))
+    assert found.value.span is not None
+    assert found.value.span.line == line
+
+
+def test_equations_of_any_form_at_a_clock() -> None:
+    text = """model M
+  Clock c = Clock(0.1); Real x(start = 0); Real y(start = 0);
+equation
+  when c then
+    x + y = previous(x) + 2*sample(time);
+    x - y = 1;
+  end when;
+end M;"""
+    result = pliant.load(text).simulate(stop=0.55)
+    x = 0.0
+    for tick in range(6):
+        x = (1 + x + 0.2 * tick) / 2
+    assert result["x"][-1] == pytest.approx(x)
+    assert result["y"][-1] == pytest.approx(x - 1)

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 import pliant
+from pliant.errors import ModelError
 
 DECLARED = "model M\n  Boolean a, b, c, d;\n  Integer k, n[2], m[2];\nequation\n  "
 PIECES = ("a = b", "c = b", "d = c", "c = time > 0.5")
@@ -109,3 +110,23 @@ def test_outputs_of_which_some_change_at_events_only() -> None:
     real = CALLS.replace("input Integer x;", "input Real x;").replace("n := 3*x", "n := integer(x)")
     with pytest.raises(pliant.ModelError, match="something discrete equals what may change"):
         pliant.load(real.replace("(y, n, b) = f(k)", "(y, n, b) = f(time)"))
+
+
+VALUES = {"Real": "x", "Integer": "integer(x)", "Boolean": "x > 0", "Real[2]": "{x, x}", "R": "R(x)"}
+
+
+@pytest.mark.parametrize("section", ["equation", "algorithm"])
+@pytest.mark.parametrize("output", VALUES)
+@pytest.mark.parametrize("target", ["Real", "Real[2]", "Real[3]", "R"])
+def test_types_of_several_outputs(target: str, output: str, section: str) -> None:
+    """Variables on the left of a call have the types of its outputs; an Integer is a Real, too."""
+    text = f"""record R Real a; end R;
+function f input Real x; output {output} n; output Real c; algorithm n := {VALUES[output]}; c := x; end f;
+model M {target} s; Real c; {section} (s, c) {"=" if section == "equation" else ":="} f(time); end M;"""
+    if target == output or (target, output) == ("Real", "Integer"):
+        assert pliant.load(text).simulate(stop=1.0)["c"][-1] == 1.0
+        return
+    with pytest.raises(ModelError, match="output 1, `n`: both sides") as error:
+        pliant.load(text)
+    assert error.value.span is not None
+    assert error.value.span.line == 3

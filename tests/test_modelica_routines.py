@@ -116,3 +116,80 @@ end M;"""
     result = pliant.load(text).simulate(stop=1.0)
     assert result["m"][0] == pytest.approx(2000.0)
     assert result["U"][0] == pytest.approx(2000.0 * 4200 * 27)
+
+
+SUM = """function total
+  input Real x; input Real n; output Real y;
+protected
+  Real k = 0;
+algorithm
+  y := 0;
+  while k < n loop
+    k := k + 1;
+    y := y + x/k;
+    assert(y < 5, "the sum is too large");
+    if y > 3 then
+      assert(k > 2.5, "the sum is too early");
+    end if;
+  end while;
+end total;
+"""
+
+
+@pytest.mark.parametrize(
+    ("x", "n"), [(2.0, 2.0), (2.2, 30.0), (3.2, 1.0), (1.6, 9.0), (1.0, 0.0), (6.0, 0.0), (6.0, 3.0)]
+)
+def test_assertions_in_loops(x: float, n: float) -> None:
+    y, message, place = 0.0, "", 0
+    for k in range(1, int(n) + 1):
+        y += x / k
+        if y >= 5:
+            message, place = "`total`: the sum is too large", 10
+        elif y > 3 and k <= 2.5:
+            message, place = "`total`: the sum is too early", 12
+        if message:
+            break
+    text = "model M input Real x(start = 1); input Real n(start = 0); Real s(start = 0, fixed = true); Real y;"
+    model = pliant.load(SUM + f"{text} equation der(s) = y; y = total(x, n); end M;")
+    inputs = {"x": x, "n": n}
+    if message:
+        with pytest.raises(pliant.PliantError, match=message) as error:
+            model.simulate(stop=1.0, inputs=inputs)
+        assert f"model.mo:{place}" in str(error.value)
+    else:
+        assert model.simulate(stop=1.0, inputs=inputs)["y"][-1] == pytest.approx(y)
+
+
+def test_assertions_hold_where_they_are_reached() -> None:
+    text = """function f
+  input Real x; output Real y;
+algorithm
+  if x < 0 then y := 0; return; end if;
+  assert(x >= 0, "the argument is negative");
+  y := sqrt(x);
+end f;
+model M Real y = f(s); Real s(start = -1, fixed = true); equation der(s) = 1; end M;"""
+    assert pliant.load(text).simulate(stop=3.0)["y"][-1] == pytest.approx(2**0.5, rel=1e-5)
+
+
+def test_a_guess_may_violate_an_assertion_in_a_loop() -> None:
+    text = (
+        "model M Real x(start = 4); Real s(start = 0, fixed = true); equation der(s) = 1; total(x, 3) = exp(s); end M;"
+    )
+    result = pliant.load(SUM.replace("y + x/k", "y + x^3/k") + text).simulate(stop=0.9)  # 4 gives more than 5
+    np.testing.assert_allclose(result["x"] ** 3 * (1 + 1 / 2 + 1 / 3), np.exp(result.time), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("while y > 0 loop y := y + x; end while;", "`f`: a while-loop needs more than 100000 turns"),
+        ("y := if x < 0 then 0 else f(x + 1);", "`f` calls itself more than 20 levels deep"),
+    ],
+)
+def test_functions_without_end(body: str, says: str) -> None:
+    text = f"function f input Real x; output Real y; algorithm y := x; {body} end f;\n"
+    model = pliant.load(text + "model M Real y = f(s); Real s(start = 1, fixed = true); equation der(s) = 1; end M;")
+    with pytest.raises(pliant.PliantError, match=says) as error:
+        model.simulate(stop=1.0)
+    assert "model.mo:1" in str(error.value)

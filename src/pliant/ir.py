@@ -241,6 +241,35 @@ def renewed(variable: Variable, new: Callable[[int], int], *, binding: bool = Tr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """``assert(condition, message)`` of the model."""
+
+    condition: int
+    message: str
+    is_error: bool = True
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedForm:
+    """What an equation gives for a variable by inverses of functions: an expression, its divisors, checks."""
+
+    variable: int
+    expression: int
+    divisors: tuple[int, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    def rewritten(self, new: Callable[[int], int]) -> SolvedForm:
+        """A copy with other expressions."""
+        return SolvedForm(
+            self.variable,
+            new(self.expression),
+            tuple(new(e) for e in self.divisors),
+            tuple(replace(one, condition=new(one.condition)) for one in self.checks),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Equation:
     """``residual = 0``."""
 
@@ -250,6 +279,7 @@ class Equation:
     index: tuple[int, ...] = ()  # point of the loop it was unrolled from
     target: int = -1  # initial equations: the Integer, Boolean or enumeration parameter that is set by it
     behind: tuple[Span, ...] = ()  # initial equations: others, which gave parameters in it their values
+    explicit: tuple[SolvedForm, ...] = ()  # solved by inverses of functions
 
 
 def with_residual(equation: Equation, residual: int) -> Equation:
@@ -273,6 +303,16 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Inverse:
+    """An argument of a function over its other arguments and one of its outputs, which stands behind them as an ARG."""
+
+    argument: int
+    output: int
+    value: int
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """A function whose calls stay whole: its body as expressions over ``ARG`` leaves, one per scalar output.
 
@@ -285,6 +325,7 @@ class Function:
     outputs: tuple[int, ...]
     derivative: int | None = None
     differentiated: tuple[int, ...] = ()
+    inverses: tuple[Inverse, ...] = ()
 
 
 LOOP_TURNS = 100_000
@@ -336,16 +377,6 @@ class Refusal:
     """Something in the model that pliant reads but cannot simulate yet."""
 
     what: str
-    span: Span | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Check:
-    """``assert(condition, message)`` of the model."""
-
-    condition: int
-    message: str
-    is_error: bool = True
     span: Span | None = None
 
 

@@ -12,7 +12,7 @@ from pliant.expr.evaluate import evaluate
 from pliant.ir import Graph, Kind, Op, Variable
 
 # solvability of an equation for an unknown, by its coefficient
-LITERAL, PARAMETER, VARIABLE, NONLINEAR = 1, 2, 3, 4
+LITERAL, PARAMETER, INVERSE, VARIABLE, NONLINEAR = 1, 2, 3, 4, 5  # INVERSE: by one that a function declares
 SMALLEST = 1e-12  # a literal coefficient below this is no pivot
 
 

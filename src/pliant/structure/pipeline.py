@@ -5,7 +5,7 @@
     aliases      signed alias elimination, with derivatives
     Pantelides   equations differentiated until the highest derivatives can be computed
     states       dummy derivatives, chosen globally; dynamic sets where no constant pivot decides
-    functions    calls that stayed whole for differentiation are expanded
+    functions    equations solved by inverses that functions declare; calls that stayed whole are expanded
     aliases      once more, states frozen
     matching     constant coefficients first, then parameters, then all
     blocks       Tarjan: block lower triangular form
@@ -258,5 +258,19 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
         system.relations[k] = replace(one, lhs=lhs, rhs=rhs)
     system.checks = [replace(one, condition=new(one.condition)) for one in system.checks]
     system.events = system.events.rewritten(new)
-    system.functions = [replace(one, outputs=tuple(substitute(g, one.outputs, leaf, memo))) for one in system.functions]
+    system.functions = [
+        replace(
+            one,
+            outputs=tuple(map(new, one.outputs)),
+            inverses=tuple(
+                replace(
+                    inverse,
+                    value=new(inverse.value),
+                    checks=tuple(replace(check, condition=new(check.condition)) for check in inverse.checks),
+                )
+                for inverse in one.inverses
+            ),
+        )
+        for one in system.functions
+    ]
     system.variables[:] = [renewed(one, new, binding=one.kind == Kind.DISCRETE) for one in system.variables]

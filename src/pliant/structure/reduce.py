@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, const, mul, neg, sub, substitute, var
@@ -19,6 +19,7 @@ from pliant.ir import Equation, Kind, PivotWatch, StateSelect, StateSet, System,
 from pliant.structure.aliases import AliasPass, Classes
 from pliant.structure.apply import incidence
 from pliant.structure.diagnosis import Describer
+from pliant.structure.inverses import Inverses
 from pliant.structure.matching import match
 from pliant.structure.options import StructureOptions
 from pliant.structure.pantelides import DerivativeGraph, SingularStructure, reduce_index
@@ -221,8 +222,7 @@ class Reduction:
 
     def _numbers(self, rows: Matrix) -> Rows:
         """Values at a generic point; what is not defined there counts as 1."""
-        if not self._point:
-            self._point = self._generic_point()
+        self._known_point()
         found: Rows = {}
         for e, row in rows.items():
             numbers = evaluate(
@@ -336,9 +336,10 @@ class Reduction:
         ]
         self._explain(states, levels, integral, in_set)
         rates = {v: self._rate(v) for v in states}
-        self._expand_functions()
+        self._expand_functions(set(states))
         if self.options.aliases:
             self.eliminate_aliases(set(states))
+            self._rename_explicit()
         leaf = {var(self.g, v): self.classes.expression(self.g, v) for v in self.classes.eliminated()}
         derivatives = dict(zip(rates, substitute(self.g, list(rates.values()), leaf), strict=True))
         times = max((graph.original(e)[1] for e in range(len(graph.inc))), default=0)
@@ -358,10 +359,46 @@ class Reduction:
             notes=self.notes,
         )
 
-    def _expand_functions(self) -> None:
+    def _expand_functions(self, states: set[int]) -> None:
         if self.system.functions:
+            self._solve_by_inverses(states)
             new = expand_calls(self.g, [e.residual for e in self.equations], self.system.functions)
             self.equations = [with_residual(one, residual) for one, residual in zip(self.equations, new, strict=True)]
+
+    def _solve_by_inverses(self, states: set[int]) -> None:
+        """Forms that inverses of functions give, before the calls are gone."""
+        inverses = Inverses(self.system, self._known_point, self.notes.append)
+        if not inverses.has_any:
+            return
+        for e, equation in enumerate(self.equations):
+            unknowns = incidence(self.g, equation.residual, lambda v: self.is_unknown(v) and v not in states)
+            forms = inverses.explicit(equation, unknowns)
+            if forms:
+                self.equations[e] = replace(equation, explicit=forms)
+
+    def _known_point(self) -> dict[int, float]:
+        if not self._point:
+            self._point = self._generic_point()
+        return self._point
+
+    def _rename_explicit(self) -> None:
+        """Aliases in the forms that inverses give."""
+        leaf = {var(self.g, v): self.classes.expression(self.g, v) for v in self.classes.eliminated()}
+        memo: dict[int, int] = {}
+
+        def new(e: int) -> int:
+            return substitute(self.g, [e], leaf, memo)[0]
+
+        for e, equation in enumerate(self.equations):
+            forms = []
+            for one in equation.explicit:
+                root, sign = self.classes.find(one.variable)
+                if root not in self.classes.value:
+                    form = one.rewritten(new)
+                    value = form.expression if sign > 0 else neg(self.g, form.expression)
+                    forms.append(replace(form, variable=root, expression=value))
+            if equation.explicit:
+                self.equations[e] = replace(equation, explicit=tuple(forms))
 
     def _explain(self, states: list[int], levels: list[Level], integral: dict[int, int], in_set: set[int]) -> None:
         """One sentence for every variable that is a state or could have been one."""

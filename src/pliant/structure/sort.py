@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pliant.errors import ArgumentError
-from pliant.expr.build import const, neg, operands, substitute, value_of, var
+from pliant.expr.build import const, neg, operands, sub, substitute, value_of, var
 from pliant.expr.evaluate import parameter_values
-from pliant.ir import Block, Equation, Kind, Op, Step, System
+from pliant.ir import Block, Equation, Kind, Op, SolvedForm, Step, System
 from pliant.structure.apply import (
+    INVERSE,
     LITERAL,
     NONLINEAR,
     PARAMETER,
     VARIABLE,
     Coefficients,
+    incidence,
     relax,
     solve_linear,
     stepwise,
@@ -49,6 +51,7 @@ class Sorter:
         self.coefficients = Coefficients(self.g, self.variables, self.unknown.__getitem__, self.numbers)
         self.rows = [self.coefficients.of(e.residual) for e in equations]
         self.steps = [stepwise(self.g, e.residual, self.unknown.__getitem__) for e in equations]
+        self.explicit = [self._explicit(e) for e in range(len(equations))]
         self.forced = list(forced)
         self.pivots: list[tuple[int, int, int]] = []
         self.zeros: list[int] = []  # expressions of parameters, zero now, that equations would be divided by
@@ -60,6 +63,7 @@ class Sorter:
         inc: list[list[int]] = []
         literal: list[list[int]] = []
         constant: list[list[int]] = []
+        explicit: list[list[int]] = []
         linear: list[list[int]] = []
         regular: list[list[int]] = []
         for e, row in enumerate(self.rows):
@@ -73,9 +77,10 @@ class Sorter:
             inc.append([number[v] for v in order])
             literal.append([number[v] for v in order if level[v] == LITERAL])
             constant.append([number[v] for v in order if level[v] <= PARAMETER])
+            explicit.append([number[v] for v in order if level[v] <= INVERSE])
             linear.append([number[v] for v in order if level[v] <= VARIABLE])
             regular.append([number[v] for v in order if value_of(self.g, row[v]) != 0.0])
-        eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, linear, regular])
+        eq_to_var, var_to_eq = match(inc, len(unknowns), phases=[literal, constant, explicit, linear, regular])
         if -1 in eq_to_var or -1 in var_to_eq:
             raise Describer(self.g, self.variables, self.equations, self.system.relations).singular(
                 inc, unknowns, eq_to_var, var_to_eq
@@ -126,10 +131,35 @@ class Sorter:
 
     def _level(self, e: int, v: int) -> int:
         """How safely equation e can be solved for v."""
-        return NONLINEAR if v in self.steps[e] else self.coefficients.solvability(v, self.rows[e][v])
+        level = NONLINEAR if v in self.steps[e] else self.coefficients.solvability(v, self.rows[e][v])
+        return INVERSE if level > INVERSE and v in self.explicit[e] else level
+
+    def _explicit(self, e: int) -> dict[int, SolvedForm]:
+        """What inverses of functions give, from nothing but the other unknowns of the equation and safe divisors."""
+        found = {}
+        for one in self.equations[e].explicit:
+            others = self.rows[e].keys() - {one.variable}
+            roots = (one.expression, *one.divisors, *(check.condition for check in one.checks))
+            read = {v for root in roots for v in incidence(self.g, root, self.unknown.__getitem__)}
+            constants = (self.coefficients.solvability(one.variable, d) <= PARAMETER for d in one.divisors)
+            if one.variable in self.rows[e] and read <= others and all(constants):
+                found[one.variable] = one
+        return found
+
+    def _invert(self, e: int, v: int) -> None:
+        """Write an equation as ``v = g(...)``."""
+        form = self.explicit[e].pop(v)
+        residual = sub(self.g, var(self.g, v), form.expression)
+        self.equations[e] = replace(self.equations[e], residual=residual, explicit=())
+        self.rows[e] = self.coefficients.of(residual)
+        self.steps[e] = stepwise(self.g, residual, self.unknown.__getitem__)
+        self.pivots += [(divisor, e, v) for divisor in form.divisors if value_of(self.g, divisor) is None]
+        self.system.checks += form.checks
 
     def _solve(self, e: int, v: int) -> int:
         """Expression for v from equation e, linear in v; parameter pivots are noted."""
+        if self._level(e, v) == INVERSE:
+            self._invert(e, v)
         coefficient = self.rows[e][v]
         if self._level(e, v) == PARAMETER:
             self.pivots.append((coefficient, e, v))
@@ -155,7 +185,7 @@ class Sorter:
         if self._level(e, v) == NONLINEAR:
             self._clear(e, v)
         level = self._level(e, v)
-        if level <= PARAMETER:
+        if level <= INVERSE:
             return Block("explicit", (e,), (v,), (Step(v, e, self._solve(e, v)),))
         if level == VARIABLE and self.coefficients.contents(self.rows[e][v])[0]:
             self.zeros.append(self.rows[e][v])
@@ -187,7 +217,7 @@ class Sorter:
         local = {v: i for i, v in enumerate(unknowns)}
         inc = [[local[v] for v in self.rows[e] if v in members] for e in equations]
         solvable = [
-            {local[v] for v in self.rows[e] if v in members and self._level(e, v) <= PARAMETER} for e in equations
+            {local[v] for v in self.rows[e] if v in members and self._level(e, v) <= INVERSE} for e in equations
         ]
         forced = [local[v] for v in self.forced if v in members]
         torn = tear(inc, solvable, method=self.options.tearing, forced=forced)

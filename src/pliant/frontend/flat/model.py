@@ -292,11 +292,10 @@ class DerivativeRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InverseRule:
-    """``annotation(inverse(u = g(...)))``: the function that gives input ``input`` from the first output and others."""
+    """``annotation(inverse(u = g(...)))``: the input ``input`` as an expression of an output and the other inputs."""
 
     input: int
-    function: int
-    arguments: tuple[int, ...] = ()  # number of the input for each argument; NONE: the output
+    value: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -194,6 +194,8 @@ class FlatText:
             parts = [f"{word}Derivative = {quoted(own.name)}" for own, word in asks if word in ("zero", "no")]
             given = f"({', '.join([f'order = {one.order}', *parts])})" if parts or one.order > 1 else ""
             found.append(f"derivative{given} = {self.function_names[one.function]}")
+        for rule in function.inverses:
+            found.append(f"inverse({quoted(function.locals[rule.input].name)} = {self.expression(rule.value)})")
         found += [f"smoothOrder = {function.smooth_order}"] if function.smooth_order is not None else []
         found += [f'inline = "{function.inline}"'] if function.inline else []
         return [f"  annotation({', '.join(found)});"] if found else []

@@ -2,8 +2,8 @@
 
 Bodies are inlined by running their statements on the values of the arguments: loops unroll, records come apart. A
 function with a usable ``derivative`` annotation stays a call when its arguments move, because index reduction gets
-simpler equations from the annotation than from the body. It then has an entry of scalar outputs over scalar
-arguments; arguments that are not Real are part of the entry.
+simpler equations from the annotation than from the body; so does one with an ``inverse``, until equations are matched.
+It then has an entry of scalar outputs over scalar arguments; arguments that are not Real are part of the entry.
 
 External C functions cannot be inlined: tables of the Standard Library whose data are known are evaluated here, others
 are called (foreign.py).
@@ -12,12 +12,12 @@ are called (foreign.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import const, logical_not, logical_or, substitute, value_of
+from pliant.expr.build import const, logical_and, logical_not, logical_or, reachable, substitute, value_of
 from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatWhile, PartialRule
@@ -26,9 +26,10 @@ from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.routines import Routines
+from pliant.frontend.scalar.inverses import inverses_of
+from pliant.frontend.scalar.routines import Demand, Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
-from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, scalars
 from pliant.ir import LOOP_TURNS, Check, Function, Op
 
 MAX_DEPTH = 60
@@ -54,7 +55,7 @@ class _Body(BodyRunner):
 
     def check(self, item: FlatAssert) -> None:
         """Decided now, or while simulating."""
-        self.calls.assertion(item, self.name)
+        self.calls.assertion(item, self.name, self.live)
 
     @property
     def makes_loops(self) -> bool:  # type: ignore[override]
@@ -65,9 +66,13 @@ class _Body(BodyRunner):
         """A new one."""
         return self.calls.routines.symbol()
 
-    def inside_loop(self) -> AbstractContextManager[None]:
-        """Demands in there are none of the function's."""
+    def inside_loop(self) -> AbstractContextManager[list[Check]]:
+        """What is demanded in there."""
         return self.calls.routines.inside_loop()
+
+    def loop_holds(self, check: Check) -> None:
+        """A demand of the function."""
+        self.calls.routines.demand(Demand(check))
 
     def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """A demand of the function."""
@@ -80,8 +85,8 @@ class _Body(BodyRunner):
             return
         holds = logical_or(self.g, logical_not(self.g, reached), condition)
         check = too_long(holds, item, self.name, turns)
-        if not self.calls.routines.ended(check) and not self.calls.building:
-            self.calls.checks.append(check)
+        if not self.calls.routines.asserted(check):
+            self.calls.require(Demand(check))
 
 
 class Calls:
@@ -94,6 +99,8 @@ class Calls:
         self.flat, self.functions = run.tape.flat, run.tape.flat.functions
         self.entries: list[Function] = []
         self.numbers: dict[tuple[object, ...], tuple[int, list[Value]]] = {}
+        self.demands: list[list[Demand]] = []  # of each entry, over its arguments
+        self.collected: list[Demand] | None = None
         self.checks: list[Check] = []
         self.depth = 0
         self.building = 0
@@ -106,11 +113,36 @@ class Calls:
     def __call__(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs of a call."""
         own = self.functions[function]
-        if own.derivatives and not self.building and self._moves(args):
+        if (own.derivatives or own.inverses) and not self.building and self._moves(args):
             for chosen, derivative in enumerate(sorted(own.derivatives, key=lambda d: d.priority)):
                 if self._is_usable(function, derivative, args):
                     return self._keep(function, chosen, derivative, args)
+            if self._is_invertible(function, args):
+                return self._keep(function, -2, None, args)
         return self.inline(function, args)
+
+    @contextmanager
+    def alone(self) -> Iterator[list[Demand]]:
+        """A body is run for itself: without events, and with nothing around it; what is given collects its demands."""
+        run = self.run
+        before = run.events, run.acting, run.guarded, run.conditions, self.collected
+        run.events = run.acting = False
+        run.guarded, run.conditions = 0, []
+        demands: list[Demand] = []
+        self.collected = demands
+        self.building += 1
+        try:
+            yield demands
+        finally:
+            self.building -= 1
+            run.events, run.acting, run.guarded, run.conditions, self.collected = before
+
+    def require(self, demand: Demand) -> None:
+        """A check of the model, or of the body that is run for itself."""
+        if not self.building:
+            self.checks.append(demand.check)
+        elif self.collected is not None:
+            self.collected.append(demand)
 
     # -------------------------------------------------------------------------------------------- inline
 
@@ -124,14 +156,14 @@ class Calls:
         g, run = self.g, self.run
         symbols = {k: g.intern((Op.ARG, self.routines.symbol())) for k in rule.inputs}
         inner = [symbols.get(k, arg) for k, arg in enumerate(args)]
-        before = run.events, self.routines.demands
+        before = run.events, self.routines.demands, self.collected
         self.building += 1
-        run.events, self.routines.demands = False, None
+        run.events, self.routines.demands, self.collected = False, None, None
         try:
             found = self.inline(rule.function, inner)
         finally:
             self.building -= 1
-            run.events, self.routines.demands = before
+            run.events, self.routines.demands, self.collected = before
         roots = [e for value in found for e in scalars(value)]
         zero = const(g, 0.0)
         for k in rule.inputs:
@@ -244,19 +276,23 @@ class Calls:
             n *= size or 0
         return Arr(tuple(size or 0 for size in of.shape), [element] * n) if of.shape else element
 
-    def assertion(self, item: FlatAssert, name: str) -> None:
+    def assertion(self, item: FlatAssert, name: str, live: int) -> None:
         """An assertion inside a function: constant ones are decided now, others are checked while simulating."""
-        run = self.run
-        condition = run.scalar(item.condition)
-        known = value_of(self.g, condition)
-        if known is None and self.routines.asserted(condition, str(run.value(item.message)), item):
+        g, run = self.g, self.run
+        condition, reached = run.scalar(item.condition), run.reached()
+        if reached is None or value_of(g, condition) or any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
+            return  # a branch that a relation holds open may be left a little late
+        holds = logical_or(g, logical_not(g, logical_and(g, reached, live)), condition)
+        known = value_of(g, holds)
+        if known:
             return
-        if known or (known is None and (self.building or run.guarded)) or (known is not None and run.guarded):
-            return
-        message = run.value(item.message)
-        if known is None:
-            self.checks.append(Check(condition, str(message), item.is_error, item.span))
+        text = f"`{name}`: {run.value(item.message)}"
+        if known is None or self.routines.in_loops:
+            check = Check(holds, text, item.is_error, item.span)
+            if not self.routines.asserted(check):
+                self.require(Demand(check))
         elif item.is_error:
+            message = run.value(item.message)
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
 
     # -------------------------------------------------------------------------- calls that stay as they are
@@ -297,10 +333,23 @@ class Calls:
             found = [k for k in found if self._is_real(function, k)]
         return found if len(found) == extra else None
 
-    def _keep(self, function: int, chosen: int, derivative: DerivativeRule, args: list[Value]) -> list[Value]:
+    def _is_invertible(self, function: int, args: list[Value]) -> bool:
+        """It has an inverse, and arguments that are not Real do not change."""
+        if not self.functions[function].inverses or function in self.active:
+            return False
+        others = (a for k, a in enumerate(args) if not self._is_real(function, k) and not isinstance(a, str))
+        return not any(self.run.masks.of(e) & ~PARAM for a in others for e in numbers(a))
+
+    def _keep(self, function: int, chosen: int, derivative: DerivativeRule | None, args: list[Value]) -> list[Value]:
         g = self.g
         number, template = self._entry(function, chosen, derivative, args)
+        if derivative is None and not self.entries[number].inverses:
+            return self.inline(function, args)
         flat = [e for k, arg in enumerate(args) if self._is_real(function, k) for e in scalars(arg)]
+        leaf = {g.intern((Op.ARG, k)): e for k, e in enumerate(flat)}
+        for demand in self.demands[number]:
+            (condition,) = substitute(g, [demand.check.condition], leaf)
+            self.routines.demand(replace(demand, check=replace(demand.check, condition=condition)))
         outputs: Iterator[int] = (g.intern((Op.CALL, number, k, *flat)) for k in count())
         return [like(value, outputs) for value in template]
 
@@ -318,18 +367,16 @@ class Calls:
         places = count()
         symbols = (self.g.intern((Op.ARG, k)) for k in places)
         inner = [like(a, symbols) if r else a for r, a in zip(real, args, strict=True)]
-        self.building += 1
-        before, self.run.events = self.run.events, False  # a body has no events of its own
-        try:
+        with self.alone() as demands:
             template = self.inline(function, inner)
-        finally:
-            self.building -= 1
-            self.run.events = before
         n = sum(len(scalars(a)) for r, a in zip(real, inner, strict=True) if r)
         entry = Function(self.functions[function].name, n, tuple(e for value in template for e in scalars(value)))
         number = len(self.entries)
         self.entries.append(entry)
+        self.demands.append(demands)
         self.numbers[key] = (number, template)
+        if chosen != -1 and self._is_invertible(function, args):  # those of derivatives are not asked for
+            self.entries[number] = replace(entry, inverses=inverses_of(self, function, inner, template, entry))
         if derivative is not None:
             self._link(number, function, derivative, inner)
         return number, template

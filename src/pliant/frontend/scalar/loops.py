@@ -1,20 +1,22 @@
 """Loops whose ends are known while simulating, in functions that stay functions: they become loops of the text.
 
 The state of a loop is what its body assigns, whether a `break` or `return` has happened, and the number of the turn.
-One turn is run on symbols in the place of the state; what does not depend on them is computed before the loop.
+One turn is run on symbols in the place of the state; what does not depend on them is computed before the loop. Of each
+assertion in it the state keeps whether it has held so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import add, const, logical_and, operands, reachable, value_of
+from pliant.expr.build import add, const, logical_and, logical_not, logical_or, operands, reachable, value_of
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
-from pliant.ir import PLAIN, Graph, Op, Routine
+from pliant.ir import PLAIN, Check, Graph, Op, Routine
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.statements import BodyRunner
@@ -79,7 +81,7 @@ def run_as_loop(
     runner: BodyRunner, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor
 ) -> bool:
     """Make a loop of it; False where it has to be written out."""
-    g, run = runner.g, runner.run
+    g = runner.g
     before, path = runner.state(), runner.path
     places = assigned_in(runner, body)
     values = [runner.default(k) if runner.store[k] is None else runner.store[k] for k in places]
@@ -97,13 +99,17 @@ def run_as_loop(
         condition = logical_and(g, goes_on(symbols[0]), runner.live)
         runner.broken = runner.returned = runner.path = const(g, 0.0)
         runner.path = const(g, 1.0)
-        with run.under_condition(), runner.inside_loop():
+        with runner.inside_loop() as checks:
             runner.items(body)
         after = [add(g, symbols[0], const(g, 1.0)), runner.broken, runner.returned]
         for k, value in zip(places, values, strict=True):
             if not _same_form(value, runner.store[k]):
                 return False
             after += scalars(runner.store[k])
+        held = [g.intern((Op.ARG, runner.symbol())) for _ in checks]
+        symbols += held
+        initial += [const(g, 1.0)] * len(held)
+        after += _still(g, checks, held)
     except (ModelError, NotSupportedError):
         return False
     finally:
@@ -125,6 +131,8 @@ def run_as_loop(
     rest = iter(results[3:])
     for k, value in zip(places, values, strict=True):
         runner.store[k] = like(value, rest)
+    for check, has_held in zip(checks, rest, strict=True):
+        runner.loop_holds(replace(check, condition=has_held))
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
     runner.loop_ended(ended, item)
     return True
@@ -150,6 +158,19 @@ def _made(
     inner, roots = found
     n = len(symbols)
     return Routine(name, inner, n + len(given), tuple(roots[1:]), roots[0], tuple(range(n))), given
+
+
+def _still(g: Graph, checks: Sequence[Check], held: Sequence[int]) -> list[int]:
+    """Whether each assertion has held in all turns, this one too; what comes after the first error does not count."""
+    goes_on = const(g, 1.0)
+    for check, so_far in zip(checks, held, strict=True):
+        goes_on = logical_and(g, goes_on, so_far) if check.is_error else goes_on
+    found = []
+    for check, so_far in zip(checks, held, strict=True):
+        holds = logical_or(g, logical_not(g, goes_on), check.condition)
+        found.append(logical_and(g, so_far, holds))
+        goes_on = logical_and(g, goes_on, check.condition) if check.is_error else goes_on
+    return found
 
 
 def _is_number(value: Value) -> bool:

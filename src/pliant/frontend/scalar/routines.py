@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_not, logical_or, operands, reachable, value_of
 from pliant.frontend.flat.expressions import FlatCall
-from pliant.frontend.flat.model import FlatAssert, FlatFor, FlatWhile, expressions_of, walk
+from pliant.frontend.flat.model import FlatFor, FlatWhile, expressions_of, walk
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.loops import FIRST_SYMBOL, extracted
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, reals
@@ -31,10 +31,9 @@ SMALL_BODY = 150  # operations of a body that is put in the place of the call
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What must hold in a call; ``always``: also where the call stands under a condition that is not known."""
+    """What must hold in a call, where it is reached."""
 
     check: Check
-    always: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +174,9 @@ class Routines:
 
     def _called(self, made: Made, moving: list[int]) -> list[Value]:
         outputs = [self._output(made, k, moving) for k in range(len(made.routine.outputs))]
-        for demand, condition in zip(reversed(made.demands), reversed(outputs), strict=False):
-            self._demand(replace(demand, check=replace(demand.check, condition=condition)))
+        conditions = outputs[len(outputs) - len(made.demands) :]
+        for demand, condition in zip(made.demands, conditions, strict=True):
+            self.demand(replace(demand, check=replace(demand.check, condition=condition)))
         parts = iter(outputs)
         return [like(value, parts) for value in made.template]
 
@@ -191,49 +191,44 @@ class Routines:
         given = [e if place in made.read[k] else const(self.g, 0.0) for place, e in enumerate(moving)]
         return self.g.intern((Op.ROUTINE, routine, k, *given))
 
-    def _demand(self, demand: Demand) -> None:
-        """Of the model, or of the routine that is being made."""
-        run, check = self.run, demand.check
-        if demand.always:
-            reached = run.reached()
-            if reached is None:
-                return
-            condition = logical_or(self.g, logical_not(self.g, reached), check.condition)
-            check = replace(check, condition=condition)
-        elif run.guarded:
+    def demand(self, demand: Demand) -> None:
+        """Of the model, or of the routine or loop that is being made."""
+        g, check, reached = self.g, demand.check, self.run.reached()
+        if reached is None or any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
             return
-        if value_of(self.g, check.condition) or self.in_loops:
+        condition = logical_or(g, logical_not(g, reached), check.condition)
+        if value_of(g, condition):
             return
+        demand = Demand(replace(check, condition=condition))
         if self.demands is not None:
-            self.demands.append(Demand(check, demand.always))
-        elif not self.calls.building:
-            self.calls.checks.append(check)
+            self.demands.append(demand)
+        else:
+            self.calls.require(demand)
 
     def symbol(self) -> int:
         """Number of an argument that no function has."""
         return next(self.symbols)
 
     @contextmanager
-    def inside_loop(self) -> Iterator[None]:
-        """What is demanded here depends on the state of a loop: it is not kept."""
+    def inside_loop(self) -> Iterator[list[Check]]:
+        """Around one turn of a loop, with nothing around it: what it demands depends on the state of the loop."""
+        run = self.run
+        before = run.guarded, run.conditions, self.demands
+        run.guarded, run.conditions = 0, []
+        demands: list[Demand] = []
+        self.demands = demands
         self.in_loops += 1
+        found: list[Check] = []
         try:
-            yield
+            yield found
+            found += [one.check for one in demands]
         finally:
+            run.guarded, run.conditions, self.demands = before
             self.in_loops -= 1
 
-    def asserted(self, condition: int, message: str, item: FlatAssert) -> bool:
-        """Keep an assertion of the body that is being made; False where none is."""
+    def asserted(self, check: Check) -> bool:
+        """Keep what must hold in the body that is being made; False where none is."""
         if self.demands is None:
             return False
-        if not self.run.guarded and not self.in_loops:
-            self.demands.append(Demand(Check(condition, message, item.is_error, item.span), False))
-        return True
-
-    def ended(self, check: Check) -> bool:
-        """Keep what says that a loop has ended; False where no body is being made."""
-        if self.demands is None:
-            return False
-        if not self.in_loops:
-            self.demands.append(Demand(check, True))
+        self.demands.append(Demand(check))
         return True

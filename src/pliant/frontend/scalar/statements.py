@@ -95,8 +95,12 @@ class BodyRunner:
         """Number of an argument that no function has."""
         raise NotImplementedError
 
-    def inside_loop(self) -> AbstractContextManager[None]:
-        """Around the body of a loop that stays one."""
+    def inside_loop(self) -> AbstractContextManager[list[Check]]:
+        """Around the body of a loop that stays one; afterwards what has to hold in each turn."""
+        raise NotImplementedError
+
+    def loop_holds(self, check: Check) -> None:
+        """What must hold behind such a loop: an assertion in all of its turns."""
         raise NotImplementedError
 
     def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:

@@ -56,13 +56,16 @@ class Counts:
                 sum(map(self.count, item.branches[0].body)),
                 sum(map(self.count, item.otherwise)) if item.otherwise else 0,
             )
+        if isinstance(item, FlatWhen) and self.is_clocked(item):
+            return sum(map(self.count, item.branches[0].body))
         if isinstance(item, FlatWhen):
-            first = item.branches[0]
-            if self.builder.types[first.condition].base is BaseType.CLOCK:  # equations of any kind (16.6)
-                return sum(map(self.count, first.body))
             found = {v for one in bodies(item) for v in self._all_targets(one)}
             return sum(self.size(v) if not part else 1 for v, part in found)
         return 0
+
+    def is_clocked(self, item: FlatWhen) -> bool:
+        """At the ticks of a clock, which solves the equations in it as if there were no clause around (16.6)."""
+        return self.builder.types[item.branches[0].condition].base is BaseType.CLOCK
 
     def _equation(self, item: FlatEquation) -> int:
         node = self.builder.nodes[item.left]

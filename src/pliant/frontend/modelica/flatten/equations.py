@@ -24,6 +24,7 @@ from pliant.frontend.modelica.flatten.counts import Counts
 from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.special import whole_pipe
 from pliant.frontend.modelica.flatten.statements import call_item
+from pliant.frontend.modelica.flatten.types import check_outputs
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -38,7 +39,7 @@ class EquationTranslator:
 
     def __init__(self, translator: Translator) -> None:
         self.out = translator
-        self.is_initial = False
+        self.is_initial = self.is_clocked = False
 
     def items(self, equations: tuple[tree.AnyEquation, ...], context: Context) -> list[FlatItem]:
         """Equations in order."""
@@ -57,7 +58,7 @@ class EquationTranslator:
             except TypeMismatch as mismatch:
                 raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
         if out.in_when:
-            if not out.in_clocked:
+            if not self.is_clocked or _is_target(out.builder, left):  # a clock solves its equations (16.6)
                 self._check_target(left, right, at, context)
             variability = Variability.DISCRETE
         elif self.is_initial:
@@ -142,6 +143,7 @@ class EquationTranslator:
         target = out.builder.nodes[left]
         assert isinstance(target, FlatTuple)
         types = [out.type(e) for e in target.elements if e != NONE]
+        check_outputs(out, target.elements, right, at, context)
         if not any(self._is_mixed(of) or of.base not in (BaseType.REAL, BaseType.RECORD) for of in types):
             return [self.made(left, right, at, context)]
         for k, e in enumerate(target.elements):
@@ -256,13 +258,13 @@ class EquationTranslator:
                 raise problem(text, condition, path=context.path, rule="8.3.5", hint=hint)
             self.out.in_when += 1
             self.out.nesting += 1
-            self.out.in_clocked = of.base is BaseType.CLOCK  # any equations may stand there (16.6)
+            self.is_clocked = of.base is BaseType.CLOCK
             try:
                 branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
                 self.out.in_when -= 1
                 self.out.nesting -= 1
-                self.out.in_clocked = False
+                self.is_clocked = False
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]
 
     def _call(self, one: tree.CallEquation, context: Context) -> list[FlatItem]:

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
 from pliant.frontend.flat.expressions import NONE, FlatBuiltin, FlatRecord, LocalRef
-from pliant.frontend.flat.model import (
-    DerivativeRule,
-    FlatExternal,
-    FlatFunction,
-    FlatItem,
-    FlatLocal,
-    InverseRule,
-)
+from pliant.frontend.flat.model import FlatExternal, FlatFunction, FlatItem, FlatLocal
 from pliant.frontend.flat.types import INTEGER, BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.flatten.partials import partial_of, target_of
 from pliant.frontend.modelica.flatten.purity import definition_impure
+from pliant.frontend.modelica.flatten.rules import FunctionRules
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.components import Var
 from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
@@ -170,7 +164,7 @@ class Functions:
         if number is None:
             self.kept.append(cls)
             types = {name: self.out.type(e) for name, e in operands.items()}
-            number = self._make(cls, key, types, functional, known, node)
+            number = self.make(cls, key, types, functional, known, node)
         return number, [*operands.values(), *(e for _, _, e in captured)]
 
     def _check_sizes(self, cls: ClassUse, operands: dict[str, int], node: tree.Node, context: Context) -> None:
@@ -242,7 +236,7 @@ class Functions:
             where = Context(binding.scope, None, None, None, names)
         return self.out.calls._argument(binding.value, where)  # type: ignore[arg-type]
 
-    def _make(
+    def make(
         self,
         cls: ClassUse,
         key: Any,
@@ -251,6 +245,7 @@ class Functions:
         known: dict[str, Any],
         node: tree.Node,
     ) -> int:
+        """A new function."""
         if self.depth > 60:
             text = f"`{cls.name}` calls functions within functions without end"
             raise problem(text, node, rule="12.4")
@@ -284,6 +279,18 @@ class Functions:
             self.depth -= 1
         return number
 
+    def of_types(self, cls: ClassUse, types: dict[str, Type] | None) -> int | None:
+        """The function of a class for inputs of these types."""
+        if types is None:
+            return None
+        shapes = tuple((name, of.shape, of.number) for name, of in types.items())
+        key = (cls.core, tuple(map(id, cls.mod)), shapes, (), (), ())
+        number = self.known.get(key)
+        if number is not None:
+            return number
+        self.kept.append(cls)
+        return self.make(cls, key, types, {}, {}, cls.core.entry.definition)
+
     def _target(
         self,
         cls: ClassUse,
@@ -297,7 +304,7 @@ class Functions:
         key = (cls.core, tuple(map(id, cls.mod)), *key)
         number = self.known.get(key)
         self.kept.append(cls)
-        return self._make(cls, key, types, functional, known, node) if number is None else number
+        return self.make(cls, key, types, functional, known, node) if number is None else number
 
     def _declare_inputs(
         self,
@@ -429,20 +436,20 @@ class Functions:
         self.builder.define(number, locals=tuple(locals_), n_inputs=n_inputs, n_outputs=n_outputs)
         body: list[FlatItem] = []
         external = None
-        annotations: list[tree.Annotation] = []
+        annotations: list[tuple[tree.Annotation, Context]] = []
         for layer in reversed(inst.table.layers):
             if layer.body is None:
                 continue
             context = Context(inst.scope(layer.number), None, None, function)
             if layer.body.annotation is not None:
-                annotations.append(layer.body.annotation)
+                annotations.append((layer.body.annotation, context))
             if layer.body.external is not None:
                 external = self._external(cls, layer.body.external, context)
             for section in layer.body.algorithms:
                 from pliant.frontend.modelica.flatten.statements import Statements
 
                 body += Statements(self.out).items(section.statements, context)
-        parts = self._annotations(cls, annotations, function, locals_[:n_inputs])
+        parts = FunctionRules(self, cls, locals_[:n_inputs]).read(annotations)
         is_pure = not definition_impure(cls) and not (external is not None and "impure" in parts)
         parts.pop("impure", None)
         self.builder.define(number, body=tuple(body), external=external, is_pure=is_pure, **parts)
@@ -507,83 +514,6 @@ class Functions:
                 place = self.builder.literal(axis + 1, None, INTEGER)
                 arguments.append(self.builder.add(FlatBuiltin("size", (e, place)), None, INTEGER))
         return result
-
-    # -------------------------------------------------------------------------------------------------- annotations
-
-    def _annotations(
-        self, cls: ClassUse, annotations: list[tree.Annotation], function: FunctionContext, inputs: list[FlatLocal]
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        derivatives: list[DerivativeRule] = []
-        inverses: list[InverseRule] = []
-        for annotation in annotations:
-            for one in annotation.arguments:
-                if not isinstance(one, tree.Modifier) or one.modification is None:
-                    continue
-                name, value = one.names[0], one.modification.value
-                if name == "derivative" and isinstance(value, tree.Reference):
-                    rule = self._derivative(cls, one.modification, value, inputs)
-                    if rule is not None:
-                        derivatives.append(rule)
-                elif name == "smoothOrder" and isinstance(value, tree.IntegerLiteral):
-                    found["smooth_order"] = value.value
-                elif name in ("Inline", "LateInline") and isinstance(value, tree.BooleanLiteral):
-                    if value.value:
-                        found["inline"] = "always" if name == "Inline" else "late"
-                    elif name == "Inline":
-                        found["inline"] = "never"
-                elif name == "__ModelicaAssociation_Impure" and isinstance(value, tree.BooleanLiteral):
-                    found["impure"] = value.value
-        found["derivatives"] = tuple(derivatives)
-        found["inverses"] = tuple(inverses)
-        return found
-
-    def _derivative(
-        self, cls: ClassUse, modification: tree.Modification, ref: tree.Reference, inputs: list[FlatLocal]
-    ) -> DerivativeRule | None:
-        """The derivative of a function, for the same sizes; one that does not fit is left out."""
-        words = {one.name: "differentiate" for one in inputs}
-        order = 1
-        for one in modification.arguments:
-            if isinstance(one, tree.Modifier) and one.modification is not None:
-                value = one.modification.value
-                if one.names == ("order",) and isinstance(value, tree.IntegerLiteral):
-                    order = value.value
-                elif isinstance(value, tree.Reference) and value.names[0] in words:
-                    words[value.names[0]] = "zero" if one.names == ("zeroDerivative",) else "none"
-        try:
-            target = self.out.world.lookup_class(ref, cls.instance.scope(0))
-            number = self._of_types(target, self._derivative_inputs(target, words, inputs, order))
-        except ModelError:
-            return None
-        if number is None:
-            return None
-        return DerivativeRule(number, tuple(words.values()), order)
-
-    def _derivative_inputs(
-        self, target: ClassUse, words: dict[str, str], inputs: list[FlatLocal], order: int
-    ) -> dict[str, Type] | None:
-        names = self.input_names(target)
-        real = [one for one in inputs if one.type.base in (BaseType.REAL, BaseType.RECORD)]
-        moving = [one.type for one in real if words[one.name] == "differentiate"]
-        extra = len(names) - len(inputs)
-        if order > 1:  # once more the derivatives that the one before has added
-            moving = [one.type for one in inputs[len(inputs) - extra :]] if 0 < extra <= len(inputs) else []
-        types = [one.type for one in inputs] + moving
-        if len(types) != len(names):
-            return None
-        return dict(zip(names, types, strict=True))
-
-    def _of_types(self, cls: ClassUse, types: dict[str, Type] | None) -> int | None:
-        if types is None:
-            return None
-        shapes = tuple((name, of.shape, of.number) for name, of in types.items())
-        key = (cls.core, tuple(map(id, cls.mod)), shapes, (), (), ())
-        number = self.known.get(key)
-        if number is not None:
-            return number
-        self.kept.append(cls)
-        return self._make(cls, key, types, {}, {}, cls.core.entry.definition)
 
 
 def _assigned(cls: ClassUse) -> set[str]:

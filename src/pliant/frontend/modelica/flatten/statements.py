@@ -24,6 +24,7 @@ from pliant.frontend.flat.shapes import TypeMismatch, unified
 from pliant.frontend.flat.types import BOOLEAN, STRING, BaseType, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.types import check_outputs
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.data import EnumValue
@@ -105,6 +106,8 @@ class Statements:
         if len(items) > count:
             text = f"{len(items)} outputs are wanted, the function has {count}"
             raise problem(text, one, path=context.path, rule="12.4.3")
+        if of.number >= 0:
+            check_outputs(self.out, items, value, one, context)
         target = self.out.builder.add(FlatTuple(tuple(items)), self.out.span(one.targets))
         self._check_discrete(target, value, one, context)
         return [FlatAssign(target, value, span, context.path)]

@@ -36,7 +36,7 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
     operands,
 )
-from pliant.frontend.flat.model import FlatClock, FlatEquation, FlatVariable
+from pliant.frontend.flat.model import FlatAssert, FlatBranch, FlatClock, FlatEquation, FlatVariable, FlatWhen
 from pliant.frontend.flat.types import BOOLEAN, INTEGER, REAL, BaseType, Causality, Type, Variability
 from pliant.ir import Span
 
@@ -143,8 +143,34 @@ class Ticks:
         step = base.interval
         if base.resolution:
             step = build.binary("/", step, build.literal(float(base.resolution), span), span)
-        self._set(following, build.binary("+", before, step, span), found, span)
+        zero = build.literal(0.0, span)
+        is_positive = build.binary(">", step, zero, span)
+        wait = build.add(FlatChoice((is_positive, step, build.literal(1.0, span))), span)  # the others end the run
+        self._set(following, build.binary("+", before, wait, span), found, span)
+        self._demand_interval(found, step, span)
         return found
+
+    def _demand_interval(self, clock: int, step: int, span: Span | None) -> None:
+        """At every tick the interval up to the next one is a number above zero."""
+        build = self.builder
+        zero = build.literal(0.0, span)
+        name = span.text if span is not None and span.text else "Clock(...)"
+        is_more, is_less = (build.binary(word, step, zero, span) for word in (">", "<"))
+        is_zero = build.binary("==", step, zero, span)
+        is_number = build.binary("or", build.binary("or", is_more, is_less, span), is_zero, span)
+        faults = (
+            ("is not a number", is_number),
+            ("is negative", build.unary("not", is_less, span)),
+            ("is zero", build.unary("not", is_zero, span)),
+        )
+        body = tuple(
+            FlatAssert(
+                e, build.literal(f"the interval of the clock `{name}` {word}: it would not tick again", span), span=span
+            )
+            for word, e in faults
+        )
+        branch = FlatBranch(build.add(ClockTick(clock), span), body, span)
+        build.equations.append(FlatWhen((branch,), span))
 
     # ------------------------------------------------------------------------------------------------ variables
 

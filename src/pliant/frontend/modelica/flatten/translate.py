@@ -67,7 +67,6 @@ class Translator:
         self.ranges = LoopRanges(self)
         self.nesting = 0  # branches of if and when around
         self.in_when = 0
-        self.in_clocked = False  # in a when-clause of a clock
         self.streams: Any = None  # what inStream and actualStream stand for, set when connections are known
         self.variables: Any = None  # enters variables that are read before they were met
 

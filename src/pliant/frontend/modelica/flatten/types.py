@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.errors import ModelError
+from pliant.frontend.flat.expressions import NONE
+from pliant.frontend.flat.shapes import TypeMismatch, unified
 from pliant.frontend.flat.types import (
     BOOLEAN,
     CLOCK,
@@ -20,13 +23,17 @@ from pliant.frontend.flat.types import (
     Shape,
     Type,
 )
+from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.instances.classes import ClassUse, Core
 from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
 from pliant.frontend.modelica.instances.inst import Inst
+from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.data import EnumValue, RecordValue
 
 if TYPE_CHECKING:
     from pliant.frontend.flat.build import FlatBuilder
+    from pliant.frontend.modelica.flatten.translate import Translator
 
 _BASES = {
     "Real": REAL,
@@ -126,3 +133,19 @@ class Types:
 def field_names(inst: Inst) -> list[str]:
     """Names of the fields of a record in order."""
     return [name for name, one in inst.table.elements.items() if not one.is_class]
+
+
+def check_outputs(out: Translator, targets: Sequence[int], call: int, at: tree.Node, context: Context) -> None:
+    """Variables on the left of a call take what its outputs are declared to be (8.3.1, 11.2.1.1)."""
+    outputs = out.builder.functions[out.type(call).number].outputs
+    for k, (e, output) in enumerate(zip(targets, outputs, strict=False), 1):
+        if e == NONE:
+            continue
+        try:
+            if out.type(e).base is BaseType.INTEGER and output.type.base is BaseType.REAL:
+                raise TypeMismatch("an Integer is set, and a Real is given")
+            unified(out.type(e), output.type, "both sides")
+        except TypeMismatch as mismatch:
+            text = f"`{' '.join(at.text.split())[:70]}`: output {k}, `{output.name}`: {mismatch}"
+            hint = "declare the variable as the output of the function is declared"
+            raise problem(text, at, path=context.path, rule="12.4.3", hint=hint) from None

@@ -374,7 +374,7 @@ class Variables:
         if last is not None:
             inputs = self.out.functions.input_names(last)
             of = Type(BaseType.OBJECT)
-            found = self.out.functions._of_types(last, dict.fromkeys(inputs, of))
+            found = self.out.functions.of_types(last, dict.fromkeys(inputs, of))
             destructor = found if found is not None else -1
         exprs = {**dict(zip(names, call.arguments, strict=False)), **{one.name: one.value for one in call.named}}
         given_now = dict(zip(names, operands, strict=False))

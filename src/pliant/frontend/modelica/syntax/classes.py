@@ -6,7 +6,8 @@ from functools import partial
 from typing import Final
 
 from pliant.frontend.modelica.syntax.base_modelica import Guesses
-from pliant.frontend.modelica.syntax.equations import SECTION_WORDS, EquationParser
+from pliant.frontend.modelica.syntax.base_partitions import Partitions
+from pliant.frontend.modelica.syntax.equations import PARTITION_WORDS, SECTION_WORDS, EquationParser
 from pliant.frontend.modelica.syntax.faults import FaultFound, SyntaxFault, error_of
 from pliant.frontend.modelica.syntax.modifications import CLASS_WORDS
 from pliant.frontend.modelica.syntax.outline import ClassPlace
@@ -123,6 +124,7 @@ class ClassParser(EquationParser):
         elements: list[Element] = []
         sections = Sections()
         guesses = Guesses(self.source, self.faults)
+        partitions = Partitions(self)
         annotation: Annotation | None = None
         visibility = 0
         while self.i < stop:
@@ -133,6 +135,8 @@ class ClassParser(EquationParser):
                 if kind in ("public", "protected"):
                     self.i += 1
                     visibility = PROTECTED if kind == "protected" else 0
+                elif self.source.is_base and self.texts[self.i] in PARTITION_WORDS:
+                    partitions.read(elements, sections)
                 elif self._section(kind, sections):
                     pass
                 elif kind == "annotation":
@@ -141,7 +145,7 @@ class ClassParser(EquationParser):
                     if kind == "parameter" and self.source.is_base and self.kinds[self.i + 1] == "equation":
                         self._parameter_equation(guesses)
                     else:
-                        self._element(elements, visibility)
+                        self.element(elements, visibility)
                     if self.kinds[self.i] != ";":
                         raise self._no_semicolon_behind_element()
                     self.i += 1
@@ -253,7 +257,8 @@ class ClassParser(EquationParser):
 
     # ------------------------------------------------------------------------------------------------------- elements
 
-    def _element(self, elements: list[Element], visibility: int) -> None:
+    def element(self, elements: list[Element], visibility: int) -> None:
+        """One element, without its semicolon."""
         kinds = self.kinds
         kind = kinds[self.i]
         if kind == "import":

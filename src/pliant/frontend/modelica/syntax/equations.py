@@ -36,6 +36,7 @@ from pliant.frontend.modelica.syntax.tree import (
 
 _RULE: Final = "A.2.6"
 _NO_CALL: Final = frozenset(("der", "initial", "pure"))
+PARTITION_WORDS: Final = frozenset(("partition", "subpartition"))  # keywords of Base Modelica
 SECTION_WORDS: Final = frozenset(("equation", "algorithm", "public", "protected", "external", "annotation"))
 _LIST_ENDS: Final = SECTION_WORDS | {"end", "else", "elseif", "elsewhen", END_OF_FILE}
 _OPEN: Final = frozenset("([{")
@@ -58,6 +59,8 @@ class EquationParser(ModificationParser):
         while True:
             kind = kinds[self.i]
             if kind in _LIST_ENDS or (kind == "initial" and kinds[self.i + 1] in ("equation", "algorithm")):
+                return found
+            if self.source.is_base and self.texts[self.i] in PARTITION_WORDS:
                 return found
             depth = self.depth
             self.begin = self.i
