@@ -4,6 +4,7 @@
  *     events   relations are taken anew between solutions until they are at rest
  *     homotopy where the model says homotopy(actual, simplified), lambda goes from 0 to 1: of several solutions the model
  *              means the one that this leads to. Where the path cannot be followed, the actual equations from the guesses
+ *     rescue   otherwise the same once more, loops inside f solved by all means (pliant_rescue.h)
  *     chance   otherwise other guesses of the free states, further and further away: the loops of the model may have no
  *              solution at the first
  *
@@ -308,15 +309,31 @@ static pl_status first_events(pl_search *s) {
     return status;
 }
 
-static pl_status solve_from_guesses(pl_search *s) {
+/* The simplified model or, where there is none, the actual one. */
+static pl_status solve_once(pl_search *s) {
     if (s->in->flags & PL_INITIAL_HOMOTOPY) {
         if (continue_homotopy(s) == PL_OK) return PL_OK;
         s->in->homotopy(s->self, 1.0);
         s->report->homotopy_steps = 0;
         return_to_start(s);
     }
-    pl_status status = pl_start_settle(s);
-    return status == PL_OK ? PL_OK : try_elsewhere(s, status);
+    return pl_start_settle(s);
+}
+
+static pl_status solve_from_guesses(pl_search *s) {
+    pl_status status = solve_once(s);
+    if (status == PL_OK) return PL_OK;
+    pl_start_failure first = s->report->failure;
+    if (s->in->rescue) {
+        return_to_start(s);
+        s->in->rescue(s->self, 1);
+        pl_status rescued = solve_once(s);
+        s->in->rescue(s->self, 0);
+        if (rescued == PL_OK) return PL_OK;
+        return_to_start(s);
+        s->report->failure = first;
+    }
+    return try_elsewhere(s, status);
 }
 
 static pl_status find(pl_search *s) {
