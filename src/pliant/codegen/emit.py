@@ -19,7 +19,7 @@ from pliant.codegen.entries import split_entries
 from pliant.codegen.function import FunctionWriter, ModelContext
 from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
-from pliant.codegen.pipes import Pipes
+from pliant.codegen.pipes import PipeCode
 from pliant.codegen.places import Argument, Array, Layout, Place, Source, ValueKind
 from pliant.codegen.plan import FunctionPlan, PlanItem, Shared, Target, targets_of
 from pliant.codegen.program import Newton, Program, Solve, Statement, build_program
@@ -223,7 +223,7 @@ class Emitter:
         write_functions(self)
         self.delays = Delays(self)
         self.delays.write()
-        self.pipes = Pipes(self)
+        self.pipes = PipeCode(self)
         self.pipes.write()
         self._sets()
         self._checks()

@@ -25,7 +25,7 @@ INPUTS = slice(1, 5)  # in0, in1, x, positiveVelocity among the operands of a no
 FIRST_POINT = 6
 
 
-class Pipes:
+class PipeCode:
     """All pipes of one model."""
 
     def __init__(self, emitter: Emitter) -> None:

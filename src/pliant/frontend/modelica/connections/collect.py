@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree

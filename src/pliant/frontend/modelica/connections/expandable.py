@@ -13,7 +13,8 @@ from pliant.frontend.modelica.connections.collect import Collector, ConnectedPai
 from pliant.frontend.modelica.connections.sets import Sets, members
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.instances.classes import ClassMember
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree

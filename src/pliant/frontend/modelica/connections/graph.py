@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.modelica.connections.sets import Sets, constraint_of
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.instances.inst import Inst, Var
+from pliant.frontend.modelica.instances.components import Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 

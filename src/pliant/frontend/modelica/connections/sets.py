@@ -16,7 +16,8 @@ from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.modelica.connections.collect import ConnectedPair, ConnectEnd
 from pliant.frontend.modelica.instances.classes import ClassUse
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree

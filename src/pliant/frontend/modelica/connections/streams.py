@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.frontend.flat.expressions import FlatBinary, FlatBuiltin, FlatChoice, FlatIndex, FlatUnary
 from pliant.frontend.modelica.connections.sets import Key, Sets
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.instances.inst import Many, Var
+from pliant.frontend.modelica.instances.components import Many, Var
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import ThingGroup
 from pliant.frontend.modelica.syntax import tree

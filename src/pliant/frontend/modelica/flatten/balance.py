@@ -11,7 +11,8 @@ from pliant.frontend.flat.model import FlatAlgorithm, FlatItem, walk
 from pliant.frontend.flat.types import BaseType, Causality, Variability
 from pliant.frontend.modelica.flatten.counts import Counts
 from pliant.frontend.modelica.flatten.determined import Determined
-from pliant.frontend.modelica.instances.inst import Inst, Many, Var
+from pliant.frontend.modelica.instances.components import Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import problem
 
 if TYPE_CHECKING:

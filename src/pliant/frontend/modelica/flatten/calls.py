@@ -26,7 +26,8 @@ from pliant.frontend.modelica.flatten.purity import definition_impure, definitio
 from pliant.frontend.modelica.flatten.special import SPECIAL
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
-from pliant.frontend.modelica.instances.inst import Inst, Var
+from pliant.frontend.modelica.instances.components import Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.mods import bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.scopes.program import Found

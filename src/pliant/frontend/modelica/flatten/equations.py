@@ -127,7 +127,7 @@ class EquationTranslator:
         """(out0, out1) = spatialDistribution(...)"""
         if len(left.items) > 2:
             raise problem("`spatialDistribution` has two outputs", at, path=context.path, rule="3.7.4.2")
-        found = []
+        found: list[FlatItem] = []
         for k, item in enumerate(left.items):
             if item is not None:
                 sides = self.out.expr(item, context), self.out.element(pipe, (k + 1,), at, context)

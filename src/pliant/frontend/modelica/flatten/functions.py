@@ -23,7 +23,7 @@ from pliant.frontend.modelica.flatten.context import Context, FunctionContext, S
 from pliant.frontend.modelica.flatten.partials import partial_of, target_of
 from pliant.frontend.modelica.flatten.purity import definition_impure
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
-from pliant.frontend.modelica.instances.inst import Var
+from pliant.frontend.modelica.instances.components import Var
 from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.program import name_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.modelica.instances.inst import Var
+from pliant.frontend.modelica.instances.components import Var
 from pliant.frontend.modelica.scopes.program import Found
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk

@@ -26,7 +26,8 @@ from pliant.frontend.modelica.flatten.statements import Statements
 from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
 from pliant.frontend.modelica.instances.classes import ClassUse
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.rules import check_connector
 from pliant.frontend.modelica.library.path import LibraryPath, given_path
 from pliant.frontend.modelica.library.root import ClassRoot, open_classes
@@ -101,8 +102,9 @@ def _find(world: World, name: str) -> ClassUse:
         cls = cls.instance.class_member(part)
     if cls is None:
         names = [one for one in known if isinstance(one, str)]
+        outside = "check the name, or add its library to MODELICAPATH or `path=[...]`"
         hint = nearest(parts[-1], names) or (
-            f"there are {', '.join(f'`{one}`' for one in names[:8])}" if names else "check the name"
+            f"there are {', '.join(f'`{one}`' for one in names[:8])}" if names else outside
         )
         raise problem(f"there is no class `{name}`", None, hint=hint)
     return cls

@@ -237,9 +237,10 @@ def _pipe(self: CallTranslator, name: str, node: tree.Call, context: Context) ->
 def whole_pipe(builder: FlatBuilder, e: int) -> int | None:
     """Both outputs of the spatialDistribution(...) of which this is the first."""
     node = builder.nodes[e]
-    of = builder.nodes[node.base] if isinstance(node, FlatIndex) else None
-    is_pipe = isinstance(node, FlatIndex) and isinstance(of, FlatBuiltin) and of.name == "spatialDistribution"
-    return node.base if is_pipe else None
+    if not isinstance(node, FlatIndex):
+        return None
+    of = builder.nodes[node.base]
+    return node.base if isinstance(of, FlatBuiltin) and of.name == "spatialDistribution" else None
 
 
 def _pure(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:

@@ -41,7 +41,8 @@ from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.ranges import LoopRanges
 from pliant.frontend.modelica.flatten.types import Types, field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.mods import Bound
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import ThingGroup

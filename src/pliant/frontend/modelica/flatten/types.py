@@ -21,7 +21,8 @@ from pliant.frontend.flat.types import (
     Type,
 )
 from pliant.frontend.modelica.instances.classes import ClassUse, Core
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.values.data import EnumValue, RecordValue
 
 if TYPE_CHECKING:

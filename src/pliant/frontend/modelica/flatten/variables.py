@@ -17,7 +17,8 @@ from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.tables import known_table
 from pliant.frontend.modelica.flatten.types import field_names
 from pliant.frontend.modelica.flatten.units import unit_fault
-from pliant.frontend.modelica.instances.inst import Inst, Var
+from pliant.frontend.modelica.instances.components import Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.mods import Bound, value_of
 from pliant.frontend.modelica.problems import nearest, problem, unsupported
 from pliant.frontend.modelica.scopes.predefined import ATTRIBUTES

@@ -1,9 +1,6 @@
 """The tree of instances: components with the modifiers that reach them, made when they are asked for.
 
 Inst    an instance of a model, block, connector, record, ... or a class as such (`is_class`)
-Var     a variable of a primitive type, also an array of such
-Many    an array of instances
-ABSENT  a component whose condition is false
 """
 
 from __future__ import annotations
@@ -11,7 +8,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Core, Scope
+from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Scope
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var, set_prefixes
 from pliant.frontend.modelica.instances.mods import (
     Bound,
     Mod,
@@ -35,7 +33,6 @@ from pliant.frontend.modelica.syntax.tree import (
     FINAL,
     INNER,
     OUTER,
-    PROTECTED,
     REPLACEABLE,
     ClassDefinition,
     Colon,
@@ -47,18 +44,7 @@ from pliant.frontend.modelica.syntax.tree import (
 if TYPE_CHECKING:
     from pliant.frontend.modelica.scopes.program import World
 
-VARIABILITY = {"constant": 0, "parameter": 1, "discrete": 2, "": 3}
 MAX_DEPTH = 60  # of instances within instances: more is a model that contains itself
-
-
-class Absent:
-    """A component that is not there."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = Absent()
 
 
 class Inst:
@@ -392,7 +378,7 @@ class Inst:
             raise problem(text, node, rule="4.4.2", hint="a component must not be of a class that contains it")
         if not dims:
             made = Inst(cls, mod + cls.mod, self, element.name)
-            _prefixes(made, self, element, node, old, cls)
+            set_prefixes(made, self, element, node, old, cls)
             return made
         shape = world.values.sizes(dims, value_of(mod), f"{self.path}.{element.name}".strip("."), node)
         elements: list[Inst] = []
@@ -400,7 +386,7 @@ class Inst:
             inner = at(mod, index)
             name = f"{element.name}[{','.join(map(str, index))}]"
             elements.append(Inst(cls, inner + cls.mod, self, name))
-            _prefixes(elements[-1], self, element, node, old, cls)
+            set_prefixes(elements[-1], self, element, node, old, cls)
         return Many(self, element, node, cls, shape, elements)
 
     def _inner(self, element: ClassMember) -> Any:
@@ -467,134 +453,6 @@ class Inst:
                     raise problem(text, template.node, path=self.path, rule="4.1", hint="modify a public element")
 
 
-class Var:
-    """A variable of a primitive type."""
-
-    __slots__ = (
-        "_shape",
-        "causality",
-        "cls",
-        "connection",
-        "dims",
-        "element",
-        "evaluated",
-        "is_final",
-        "is_protected",
-        "mod",
-        "name",
-        "node",
-        "number",
-        "parent",
-        "path",
-        "primitive",
-        "value",
-        "variability",
-        "world",
-    )
-
-    causality: str
-    connection: str
-    is_final: bool
-    is_protected: bool
-    variability: int
-
-    def __init__(
-        self,
-        parent: Inst,
-        element: ClassMember,
-        node: Component,
-        cls: ClassUse,
-        mod: Mod,
-        dims: list[Any],
-        old: Component,
-    ) -> None:
-        self.parent, self.element, self.node, self.cls, self.mod = parent, element, node, cls, mod
-        self.world = parent.world
-        self.name = element.name
-        self.path = f"{parent.path}.{element.name}" if parent.path else element.name
-        primitive = cls.primitive
-        assert primitive is not None
-        self.primitive: Core = primitive
-        table = cls.core.table
-        self.dims = dims
-        if table.primitive_mods:
-            static = cls.instance
-            self.mod = mod + tuple(Bound(t, s or static.scope(n)) for n, t, s in table.primitive_mods)
-        self._shape: tuple[int, ...] | None = None if self.dims else ()
-        self.number = -1
-        self.value: Any = None
-        self.evaluated = ""
-        _prefixes(self, parent, element, node, old, cls)
-
-    def __repr__(self) -> str:
-        return f"<variable {self.path}>"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes, found at the first use."""
-        if self._shape is None:
-            key = self.element.name + "[]"
-            if key in self.parent.pending:
-                text = f"the size of `{self.path}` depends on itself"
-                raise problem(text, self.node, path=self.parent.path, rule="10.1", hint="give the size as a number")
-            self.parent.pending.add(key)
-            try:
-                self._shape = self.world.values.sizes(self.dims, self.binding, self.path, self.node)
-            finally:
-                self.parent.pending.discard(key)
-        return self._shape
-
-    @property
-    def binding(self) -> Bound | None:
-        """The value in its declaration or of the outermost modifier."""
-        return value_of(self.mod)
-
-    def attribute(self, name: str) -> Bound | None:
-        """The modifier of `start`, `min`, ..."""
-        for one in self.mod:
-            if one.fields:
-                continue
-            template = one.template.subs.get(name)
-            if template is not None and template.value is not None:
-                return Bound(template, one.scope, () if template.each else one.index)
-        return None
-
-    @property
-    def base(self) -> str:
-        """Real, Integer, Boolean, String, Clock, ExternalObject or enumeration."""
-        return self.primitive.builtin or "enumeration"
-
-
-class Many:
-    """An array of instances, in the order of the last index running first."""
-
-    __slots__ = ("cls", "element", "elements", "name", "node", "parent", "path", "shape")
-
-    def __init__(
-        self,
-        parent: Inst,
-        element: ClassMember,
-        node: Component,
-        cls: ClassUse,
-        shape: tuple[int, ...],
-        elements: list[Inst],
-    ) -> None:
-        self.parent, self.element, self.node, self.cls = parent, element, node, cls
-        self.shape, self.elements = shape, elements
-        self.name = element.name
-        self.path = f"{parent.path}.{element.name}" if parent.path else element.name
-
-    def __repr__(self) -> str:
-        return f"<array {self.path}{list(self.shape)}>"
-
-    def at(self, index: tuple[int, ...]) -> Inst:
-        """One element, indices from 1."""
-        place = 0
-        for k, n in zip(index, self.shape, strict=True):
-            place = place * n + k - 1
-        return self.elements[place]
-
-
 def _around(mod: Mod, change: Bound) -> tuple[Mod, Mod]:
     """Modifiers of a redeclared element that override those of the redeclaration, and those that it overrides."""
     k = mod.index(change)
@@ -603,14 +461,3 @@ def _around(mod: Mod, change: Bound) -> tuple[Mod, Mod]:
         tuple(one for one in outer if one.template.redeclare is None or one.template.subs),
         tuple(one for one in inner if one.template.redeclare is None),
     )
-
-
-def _prefixes(made: Any, parent: Inst, element: ClassMember, node: Component, old: Any, cls: ClassUse) -> None:
-    made.element, made.node = element, node
-    made.is_protected = element.is_protected or bool(node.prefixes & PROTECTED) or parent.is_protected
-    made.is_final = bool(node.prefixes & FINAL) or parent.is_final
-    made.variability = min(
-        VARIABILITY[node.variability or (old.variability if old is not node else "")], parent.variability
-    )
-    made.causality = node.causality or old.causality or cls.causality or parent.causality
-    made.connection = node.connection or old.connection or parent.connection

@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassTable, ClassUse, Core, Scope
-from pliant.frontend.modelica.instances.inst import Inst, Many
+from pliant.frontend.modelica.instances.components import Many
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.mods import Mod, bound
 from pliant.frontend.modelica.library.entries import ClassEntry
 from pliant.frontend.modelica.library.root import ClassRoot

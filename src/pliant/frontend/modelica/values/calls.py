@@ -11,7 +11,8 @@ import numpy as np
 
 from pliant.frontend.flat.builtins import BUILTINS
 from pliant.frontend.modelica.instances.classes import ClassUse, Scope
-from pliant.frontend.modelica.instances.inst import Inst, Many, Var
+from pliant.frontend.modelica.instances.components import Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.mods import bound, member, names_in, value_of
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.scopes.references import ThingGroup

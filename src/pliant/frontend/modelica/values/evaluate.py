@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.frontend.modelica.instances.classes import ClassUse, Scope
-from pliant.frontend.modelica.instances.inst import ABSENT, Inst, Many, Var
+from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
+from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.mods import Bound
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import Resolver, ThingGroup
