@@ -108,3 +108,18 @@ def test_an_event_may_lead_far_away() -> None:
     m, x = result.final["m"], result.final["x"]
     assert abs(4 * m * m + 0.1 * x - 4) < 1e-9
     assert 0.49 < x < 0.5
+
+
+def test_a_solution_that_an_assertion_forbids_is_not_taken() -> None:
+    """Two states of rest: the nearer one is no temperature."""
+    model = pliant.load("""
+    model M
+      Real T(start = 100);
+    initial equation
+      der(T) = 0;
+    equation
+      der(T) = (T - 300)*(T + 10)/1000;
+      assert(T > 50, "too cold");
+    end M;
+    """)
+    assert abs(model.simulate(stop=0.01).final["T"] - 300) < 1e-6

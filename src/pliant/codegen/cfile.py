@@ -65,7 +65,7 @@ from pliant.codegen.plan import FunctionPlan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
-from pliant.expr.evaluate import evaluate
+from pliant.expr.evaluate import number_in
 from pliant.expr.text import text as modelica
 from pliant.ir import Op, PivotWatch
 
@@ -171,7 +171,7 @@ class File:
         e = variable.nominal
         if e is None:
             return 1.0
-        value = abs(evaluate(self.g, [e], self.values)[0])
+        value = abs(number_in(self.s.system, self.g, e, self.values))
         return value if value > 0.0 else 1.0
 
     def _messages(self) -> str:
@@ -492,7 +492,7 @@ class File:
 
     def _start_number(self, e: int) -> float:
         value = value_of(self.g, e)
-        return value if value is not None else evaluate(self.g, [e], self.values)[0]
+        return value if value is not None else number_in(self.s.system, self.g, e, self.values)
 
     def _attribute(self, v: int, name: str, default: float) -> float:
         e = getattr(self.variables[v], name)
