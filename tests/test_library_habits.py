@@ -71,3 +71,20 @@ def test_start_values_that_compare_and_call_functions() -> None:
     """)
     assert model.simulate(stop=0.1)["x"][0] == 3.0
     assert model.variables["x"].start == 3.0
+
+
+def test_coefficients_that_vanish_far_from_the_start() -> None:
+    """Only values of q above 500 occur; what the coefficient is at others says nothing of the loop."""
+    model = pliant.load("""
+    model M
+      Real x(start = 1, fixed = true), q, a, b;
+    equation
+      der(x) = -x;
+      q = 600 + x;
+      max(0, q - 500)*(a + b) = 3*(100 + x);
+      a - b = x;
+    end M;
+    """)
+    result = model.simulate(stop=1.0)
+    assert result["a"][0] == pytest.approx(2.0)
+    assert result["b"][0] == pytest.approx(1.0)
