@@ -19,18 +19,18 @@
 
 #include "pliant_generated.h"
 
-#define PL_RESCUE_MAX    40     /* tears; of larger loops only the guess is varied */
-#define PL_RESCUE_TRIES  40     /* the guess and points around it */
-#define PL_RESCUE_NEAR   1e-3   /* distance of the first of them, in units of |z| and nominal, */
-#define PL_RESCUE_FAR    1e3    /* and of the last */
-#define PL_RESCUE_STEPS  150    /* damped steps from one of them */
-#define PL_RESCUE_PASSES 3      /* ... each with the rows weighted anew */
-#define PL_RESCUE_DONE   1e-18  /* of |R|^2: pl_newton does the rest */
-#define PL_RESCUE_FLAT   1e-8   /* of the largest entry of diag(N): a smaller one is replaced by it */
-#define PL_RESCUE_HARD   1e18   /* mu beyond which nothing helps */
-#define PL_RESCUE_ALL    200000 /* evaluations of loops, of one start */
-#define PL_RESCUE_EVENT  20000  /* ... of an event */
-#define PL_RESCUE_GUESS  (-1)   /* unknowns stay at their guesses */
+#define PL_RESCUE_MAX    40    /* tears; of larger loops only the guess is varied */
+#define PL_RESCUE_TRIES  40    /* the guess and points around it */
+#define PL_RESCUE_NEAR   1e-3  /* distance of the first of them, in units of |z| and nominal, */
+#define PL_RESCUE_FAR    1e3   /* and of the last */
+#define PL_RESCUE_STEPS  150   /* damped steps from one of them */
+#define PL_RESCUE_PASSES 3     /* ... each with the rows weighted anew */
+#define PL_RESCUE_DONE   1e-18 /* of |R|^2: pl_newton does the rest */
+#define PL_RESCUE_FLAT   1e-8  /* of the largest entry of diag(N): a smaller one is replaced by it */
+#define PL_RESCUE_HARD   1e18  /* mu beyond which nothing helps */
+#define PL_RESCUE_ALL    40000 /* evaluations of loops, of one start */
+#define PL_RESCUE_EVENT  10000 /* ... of an event */
+#define PL_RESCUE_GUESS  (-1)  /* unknowns stay at their guesses */
 
 /* A number between -1 and 1 that looks like chance (Marsaglia, Xorshift RNGs, J. Stat. Soft. 8, 2003). */
 static PL_UNUSED pl_real pl_rescue_chance(uint32_t *state) {
