@@ -68,10 +68,15 @@ static int choose_states(pl_exported_instance *c) {
 
 int pl_exported_event(pl_exported_instance *c, pl_event_info *info) {
     int fine = c->now.p_new ? pl_exported_parameters(c) : PL_FINE;
-    if (c->n_u > 0) memcpy(c->sim->problem.u, c->u, (size_t)c->n_u * sizeof(pl_real));
+    const size_t u_size = (size_t)c->n_u * sizeof(pl_real);
+    int jumped = c->now.x_moved;
+    if (c->n_u > 0) {
+        jumped |= memcmp(c->sim->problem.u, c->u, u_size) != 0;
+        memcpy(c->sim->problem.u, c->u, u_size);
+    }
     if (fine == PL_FINE) fine = choose_states(c);
     if (fine != PL_FINE) return fine;
-    pl_status status = pl_simulation_event_at(c->sim, c->now.t, horizon(c), c->x, info);
+    pl_status status = pl_simulation_event_at(c->sim, c->now.t, horizon(c), c->x, jumped, info);
     c->fresh &= PL_FRESH_DEPENDENT;
     if (status != PL_OK) {
         c->now.mode = PL_BROKEN;

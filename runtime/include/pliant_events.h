@@ -159,9 +159,8 @@ static pl_status memories_follow(instant *i) {
 /* As they stand with the first guesses, for the start values of discrete variables. Where they cannot be
  * evaluated, the search for a combination begins with none of them. */
 static void relations_begin(model *m, pl_real t, const pl_real *x, const pl_real *u) {
-    pl_real g[PL_N_RELATIONS];
-    if (relations(m, t, x, u, g, NULL) != PL_OK) return;
-    for (int k = 0; k < PL_N_RELATIONS; k++) m->relation[k] = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
+    take_guessed_sides(m, t, x, u);
+    take_sides(m, t, x, u);
 }
 #endif
 
@@ -339,6 +338,9 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
 
 static pl_status model_initialise(void *self, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info) {
     forget_turns(self);
+#if PL_N_RELATIONS
+    if (!info->again) take_guessed_sides(self, t, x, u);
+#endif
     return settle_event(self, t, x, u, NULL, info);
 }
 #endif

@@ -74,6 +74,7 @@
 #define PL_NEWTON_IDLE     10   /* corrections none of which is clearly the smallest so far */
 #define PL_NEWTON_JUMP     1.01 /* growth of the residual in the smallest part of a correction: it jumps there */
 #define PL_NEWTON_JUMPS    8    /* jumps that are leapt over */
+#define PL_NEWTON_CUTS     6    /* corrections that pass a singular point, halved */
 #define PL_NEAR_ZERO       1e-3 /* of the largest determinant of a constraint so far: it is nearly singular */
 #define PL_SET_SHARE       0.3  /* of the determinant of a set's loop must be left after a step */
 #define PL_SET_GROWTH      3.0  /* |G_d^-1 G_s| beyond which states are chosen anew (1: best possible) */
@@ -395,23 +396,28 @@ static PL_UNUSED int pl_loop_rounding(int n, const pl_real *d, const pl_real *z,
 /* Iterate z; work: n * (n + 3) numbers, pivot: n. Returns 0, or -1 (no convergence), or the 1-based number of
  * an unknown without pivot. On failure r is the last residual. det: determinant of dr/dz before, at the end that of
  * the solution. It must not change its sign: a singular point lies between, and behind it another branch of solutions.
- * Nor must it become less than a share of what it was. A residual with a relation of its own unknowns may jump
+ * Nor must it become less than a share of what it was. Corrections that end there are cut. A residual with a relation of its own unknowns may jump
  * (smooth(0, if z < 1 then ... else ...)): no part of a correction that ends beyond the jump makes it smaller, but the whole
  * of it leads to where the other side holds. Next to a slope without bound (sqrt at zero) corrections are as small as
  * rounding and make the residual little smaller, but lead away: the whole of them is taken. */
 static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_real *x, const pl_real *u, int n,
                                pl_real *z, const pl_real *nominal, pl_real *r, pl_real *work, int *pivot,
                                pl_real *det, pl_real share) {
-    pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n;
+    pl_real *a = work, *d = work + n * n, *trial = d + n, *next = trial + n, *last = next;
     pl_real shrunk = 0.0,
             best = HUGE_VAL; /* shrunk: to which part the last full correction brought the residual */
-    int idle = 0, jumps = 0;
+    int idle = 0, jumps = 0, cuts = 0;
     loop(self, t, x, u, z, r, a);
     for (int iteration = 0; iteration < PL_NEWTON_MAX; iteration++) {
         int bad = pl_small_factor(n, a, pivot);
         if (bad) return bad;
         pl_real here = pl_determinant(n, a, pivot);
-        if (pl_passes_zero(here, *det, share)) return 1;
+        if (pl_passes_zero(here, *det, share)) { /* too far: half of the last correction */
+            if (iteration == 0 || cuts++ >= PL_NEWTON_CUTS) return 1;
+            for (int i = 0; i < n; i++) z[i] = 0.5 * (z[i] + last[i]);
+            loop(self, t, x, u, z, r, a);
+            continue;
+        }
         for (int i = 0; i < n; i++) d[i] = -r[i];
         pl_small_solve(n, a, pivot, 1, d);
         pl_real length = pl_loop_norm(n, d, z, nominal), lambda = 1.0;
@@ -451,7 +457,10 @@ static PL_UNUSED int pl_newton(pl_loop loop, void *self, pl_real t, const pl_rea
             *det = here;
             return 0;
         }
-        for (int i = 0; i < n; i++) z[i] = trial[i];
+        for (int i = 0; i < n; i++) {
+            last[i] = z[i];
+            z[i] = trial[i];
+        }
         loop(self, t, x, u, z, r, a);
     }
     return -1;

@@ -29,6 +29,26 @@ static pl_status relations(model *m, pl_real t, const pl_real *x, const pl_real 
     return status;
 }
 
+/* Relations as their sides are now. */
+static PL_UNUSED void take_sides(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+    pl_real g[PL_N_RELATIONS];
+    if (relations(m, t, x, u, g, NULL) != PL_OK) return;
+    for (int k = 0; k < PL_N_RELATIONS; k++) m->relation[k] = relation_strict[k] ? g[k] < 0.0 : g[k] <= 0.0;
+}
+
+/* ... where no loop of the model can be solved as they are: with its unknowns at their guesses. */
+static void take_guessed_sides(model *m, pl_real t, const pl_real *x, const pl_real *u) {
+#if PL_HAS_NEWTON
+    const int left = m->rescues;
+    if (!left) return;
+    m->rescues = PL_RESCUE_GUESS;
+    for (int k = 0; k < 2; k++) take_sides(m, t, x, u); /* sides may depend on others */
+    m->rescues = left;
+#else
+    (void)m, (void)t, (void)x, (void)u;
+#endif
+}
+
 /* A relation turns when its sides have passed each other by their rounding, so that the root function is never zero
  * where the relation was set: a relation that starts on its switching line is seen leaving it. Sides that were of some
  * size at an event before are known no better than the rounding of that. A function that arrives at zero may stay
@@ -207,6 +227,10 @@ static pl_status look(void *self) {
     i->moved |= first && unsolved;
     pl_status status = first && !unsolved ? PL_OK : memories_follow(i);
     if (status == PL_OK) status = relations(m, i->t, i->x, i->u, i->g, i->extent);
+    if (status != PL_OK && first) { /* a loop may be singular here, and behind it there is another branch */
+        another_branch(m, i->t);
+        status = relations(m, i->t, i->x, i->u, i->g, i->extent);
+    }
     if (status != PL_OK) return status;
     if (first) first_sides(i, again);
     i->first = 0;
@@ -291,10 +315,25 @@ static void begin_instant(instant *i, model *m, pl_real t, const pl_real *x, con
                           .shake = shake};
 }
 
+/* The search of pliant_modes.h; once more where a loop of the model has no solution near the last one. */
+static pl_status search_modes(instant *i) {
+    pl_status status = pl_modes_settle(&i->modes);
+#if PL_HAS_NEWTON
+    model *m = i->m;
+    if (status == PL_OK || status == PL_CHATTER || m->rescues) return status;
+    m->rescues = PL_RESCUE_EVENT;
+    m->running = 1;
+    another_branch(m, i->t);
+    status = pl_modes_settle(&i->modes);
+    m->rescues = m->running = 0;
+#endif
+    return status;
+}
+
 static pl_status settle_relations(instant *i) {
     model *m = i->m;
     const int error = m->error;
-    pl_status status = pl_modes_settle(&i->modes);
+    pl_status status = search_modes(i);
     if (status == PL_CHATTER) {
         restless(m, i->turns, i->seen);
         return PL_RETRY;

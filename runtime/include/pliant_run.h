@@ -171,6 +171,7 @@ typedef struct pl_run {
     pl_real t_clear;   /* up to where it is known that none does */
     pl_real defer;     /* time events this near to t_stop are left to the caller (other inputs); 0: none */
     int held; /* the run has stopped at such an event; it takes place when the run goes on with defer = 0 */
+    pl_real t_rescued; /* last event behind which loops had to be solved from far away (guard.c) */
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);

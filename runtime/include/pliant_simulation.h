@@ -200,8 +200,8 @@ void pl_simulation_stay(pl_simulation *s);
 
 /* For a simulation whose steps somebody else takes (model exchange), after pl_simulation_initialise; inputs are problem.u.
  * What happens at t: relations, discrete variables and clocks come to rest, x may be set. info->next_time also tells of
- * relations of time alone, and is at most `horizon`. */
-pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, pl_real *x,
+ * relations of time alone, and is at most `horizon`. jumped: inputs are not what they were before. */
+pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, pl_real *x, int jumped,
                                  pl_event_info *info);
 /* Algebraic unknowns of x that fit its states; they begin where they are. */
 pl_status pl_simulation_algebraic_at(pl_simulation *s, pl_real t, pl_real *x);

@@ -81,6 +81,9 @@ typedef struct pl_initial {
     const int8_t *(*states)(void *self, int set); /* n flags: which candidates are states now */
     /* what is asserted of the values found; an error ends the start */
     pl_status (*check)(void *self, pl_real t, const pl_real *x, const pl_real *u);
+    /* loops inside f that Newton's iteration does not solve. on: by all means there are (pliant_rescue.h); 2: after
+     * an event, but no constraints, whose other solutions are other places */
+    void (*rescue)(void *self, int on);
 } pl_initial;
 
 /* What is asked for. */

@@ -158,6 +158,22 @@ int pl_guard_last(pl_run *r, pl_problem *p, void *state) {
     return 1;
 }
 
+int pl_guard_start(pl_run *r, pl_problem *p) {
+    const pl_initial *in = p->model->initial;
+    const pl_real t = r->t_reached;
+    if (!in || !in->rescue || !in->accept || r->started || r->t_event != t || r->t_rescued == t) return 0;
+    pl_failure failure = p->failure;
+    r->t_rescued = t;
+    in->rescue(p->self, 2);
+    const int found = pl_rhs(p, t, pl_run_x(r, RUN_AFTER), pl_run_x(r, RUN_TRY)) == PL_OK;
+    in->rescue(p->self, 0);
+    if (found)
+        in->accept(p->self);
+    else
+        p->failure = failure;
+    return found;
+}
+
 /* 1: there is one more row, of finite outputs; 0: there is none; < 0: failed. */
 static int try_row(pl_problem *p, pl_output *out, pl_real t, const pl_real *x) {
     int64_t used = out->used;

@@ -74,7 +74,7 @@ pl_status pl_run_init(pl_run *r, pl_problem *p, const pl_run_options *opt, pl_re
     r->t_stop = t_stop;
     r->next_time = next_time;
     r->t_handover = -HUGE_VAL;
-    r->t_event = -HUGE_VAL;
+    r->t_event = r->t_rescued = -HUGE_VAL;
     pl_watch_init(r, p);
     memset(pl_run_g(r, RUN_G_HOLD), 0, (size_t)r->n_roots * sizeof(pl_real));
     r->t_slope = -HUGE_VAL;
@@ -160,6 +160,7 @@ static pl_status take_step(pl_run *r, pl_problem *p, void *state, pl_output *out
         if (status == PL_OK) status = pl_run_method(r)->step(state, p, pl_watch_limit(r, p, state, limit));
         if (status == PL_OK) break;
         if (status == PL_PAUSED || (other_may_help(status) && pl_guard_last(r, p, state))) continue;
+        if (other_may_help(status) && pl_guard_start(r, p)) continue;
         if (status == PL_STEP && r->events_in_place > 0 && r->t_event == r->t_reached) return PL_CHATTER;
         if (!give_to_other(r, p, state, status)) return status;
     }

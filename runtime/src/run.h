@@ -121,6 +121,8 @@ int pl_guard_refused(pl_problem *p, pl_real t);
 pl_status pl_guard_aim(pl_run *r, pl_problem *p, void *state, pl_real *limit);
 /* The method gave up: 1 if an event lies so near that this is the reason. */
 int pl_guard_last(pl_run *r, pl_problem *p, void *state);
+/* The method cannot start after an event: 1 if loops of the model have another solution there, from which they go on. */
+int pl_guard_start(pl_run *r, pl_problem *p);
 /* x just before the event that pl_guard_aim found, at t. */
 void pl_guard_state(pl_run *r, pl_problem *p, void *state, pl_real t, pl_real *x);
 

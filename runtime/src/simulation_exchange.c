@@ -1,7 +1,8 @@
 /* A simulation whose steps somebody else takes: start values and events are ours, time and states come from outside.
  *
- * Events take place as in the step loop (run.c): relations of time alone turn where they were found ahead (ahead.c), all others
- * stand as their sides say, and what an event changed is settled again until nothing moves.
+ * Events take place as in the step loop (run.c): relations of time alone turn where they were found ahead (ahead.c); those whose
+ * root function has passed zero since the last event have fired, and rounding does not turn them back; all others stand as
+ * their sides say. What an event changed is settled again until nothing moves.
  */
 #include "run.h"
 #include "simulation.h"
@@ -57,7 +58,23 @@ static pl_status event_once(pl_simulation *s, pl_real t, pl_real *x, const int8_
     return status;
 }
 
-pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, pl_real *x,
+/* Which root functions have passed zero since the last event; where an input jumped they tell nothing. */
+static int roots_fired(pl_simulation *s, pl_real t, const pl_real *x, int jumped) {
+    pl_run *r = s->run;
+    int any = 0;
+    if (r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
+    if (jumped || r->n_watched == 0) return 0;
+    pl_failure failure = s->problem.failure;
+    (void)pl_event_fires(r, &s->problem, t, x);
+    s->problem.failure = failure;
+    for (int i = 0; i < r->n_roots; i++) {
+        if (!pl_root_watched(s->setup.model, i)) pl_run_fired(r)[i] = 0;
+        any |= pl_run_fired(r)[i] != 0;
+    }
+    return any;
+}
+
+pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, pl_real *x, int jumped,
                                  pl_event_info *info) {
     pl_run *r = s->run;
     const pl_model *m = s->setup.model;
@@ -65,8 +82,8 @@ pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, p
     info->next_time = HUGE_VAL;
     pl_status status = PL_OK;
     if (m->event) {
-        if (r->n_roots > 0) memset(pl_run_fired(r), 0, (size_t)r->n_roots);
-        int turned = pl_ahead_fire(r, &s->problem, t) > 0;
+        int turned = roots_fired(s, t, x, jumped);
+        turned |= pl_ahead_fire(r, &s->problem, t) > 0;
         s->count.n_events++;
         status = event_once(s, t, x, turned ? pl_run_fired(r) : NULL, 0, info);
         int settles = (m->flags & PL_MODEL_SETTLES) != 0;
@@ -75,6 +92,7 @@ pl_status pl_simulation_event_at(pl_simulation *s, pl_real t, pl_real horizon, p
         pl_ahead_forget(r, m, t);
     }
     if (status == PL_OK) status = pl_simulation_algebraic_at(s, t, x);
+    if (status == PL_OK && r->n_watched > 0) status = pl_event_reset(r, &s->problem, t, x);
     if (status != PL_OK) return pl_simulation_fail(s, status, PL_IN_EVENT, -1, t);
     info->again = 0;
     r->next_time = info->next_time;

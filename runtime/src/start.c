@@ -4,8 +4,9 @@
  *     events   relations are taken anew between solutions until they are at rest
  *     homotopy where the model says homotopy(actual, simplified), lambda goes from 0 to 1: of several solutions the model
  *              means the one that this leads to. Where the path cannot be followed, the actual equations from the guesses
+ *     rescue   otherwise the same once more, loops inside f solved by all means (pliant_rescue.h)
  *     chance   otherwise other guesses of the free states, further and further away: the loops of the model may have no
- *              solution at the first
+ *              solution at the first. So, too, where an assertion forbids the solution that was found
  *
  * A point (`held`) need not satisfy initial equations: states that are not given stay where the model starts; where a given
  * variable is no state, the states that are left move as little as they can.
@@ -241,6 +242,11 @@ static pl_real chance(uint64_t *state) {
     return ldexp((pl_real)(z >> 11), -52) - 1.0;
 }
 
+/* Is what was found where assertions allow it? */
+static int is_allowed(pl_search *s) {
+    return !s->in->check || s->q->held || s->in->check(s->self, s->t, s->x, s->u) == PL_OK;
+}
+
 static pl_status try_elsewhere(pl_search *s, pl_status status) {
     pl_start_failure first = s->report->failure;
     uint64_t state = 1;
@@ -252,7 +258,7 @@ static pl_status try_elsewhere(pl_search *s, pl_status status) {
             int i = s->free[k];
             s->x[i] += chance(&state) * fmax(s->size[i], fabs(s->start_x[i])) * far;
         }
-        if (pl_start_settle(s) == PL_OK) return PL_OK;
+        if (pl_start_settle(s) == PL_OK && is_allowed(s)) return PL_OK;
     }
     memcpy(s->x, s->start_x, bytes(s->n_x));
     s->report->failure = first;
@@ -308,15 +314,31 @@ static pl_status first_events(pl_search *s) {
     return status;
 }
 
-static pl_status solve_from_guesses(pl_search *s) {
+/* The simplified model or, where there is none, the actual one. */
+static pl_status solve_once(pl_search *s) {
     if (s->in->flags & PL_INITIAL_HOMOTOPY) {
         if (continue_homotopy(s) == PL_OK) return PL_OK;
         s->in->homotopy(s->self, 1.0);
         s->report->homotopy_steps = 0;
         return_to_start(s);
     }
-    pl_status status = pl_start_settle(s);
-    return status == PL_OK ? PL_OK : try_elsewhere(s, status);
+    return pl_start_settle(s);
+}
+
+static pl_status solve_from_guesses(pl_search *s) {
+    pl_status status = solve_once(s);
+    if (status == PL_OK) return PL_OK;
+    pl_start_failure first = s->report->failure;
+    if (s->in->rescue) {
+        return_to_start(s);
+        s->in->rescue(s->self, 1);
+        pl_status rescued = solve_once(s);
+        s->in->rescue(s->self, 0);
+        if (rescued == PL_OK) return PL_OK;
+        return_to_start(s);
+        s->report->failure = first;
+    }
+    return try_elsewhere(s, status);
 }
 
 static pl_status find(pl_search *s) {
@@ -324,6 +346,10 @@ static pl_status find(pl_search *s) {
     memcpy(s->start_x, s->x, bytes(s->n_x));
     pl_start_read(s, s->n_more, s->more, s->start_more);
     pl_status status = solve_from_guesses(s);
+    if (status == PL_OK && !is_allowed(s) && try_elsewhere(s, PL_RETRY) != PL_OK) {
+        return_to_start(s); /* to say what is violated */
+        status = solve_from_guesses(s);
+    }
     if (status != PL_OK) return status;
     for (int k = 0; k < s->in->n_sets; k++) (void)s->in->choose(s->self, k, NULL, s->t, s->x, s->u);
     status = pl_start_evaluate(s);

@@ -273,13 +273,18 @@ static pl_status newton(pl_search *s) {
         pl_real damping = 1.0;
         int better = helps(
             s, damping); /* where it is done as well: then less depends on how derivatives were rounded */
-        if (is_done && better) return PL_OK;
+        if (is_done && better) {
+            pl_start_accept(s);
+            return PL_OK;
+        }
         while (!better && !is_done && (damping *= 0.5) >= SMALLEST_DAMPING) better = helps(s, damping);
         if (!better) {
             status = pl_start_write(s, s->n_unknown, s->unknown, s->before);
             if (status == PL_OK) status = residual(s, s->r);
             if (status != PL_OK) return status;
-            return is_done || size <= PL_START_ACCEPTED ? PL_OK : violated(s);
+            if (!is_done && size > PL_START_ACCEPTED) return violated(s);
+            pl_start_accept(s);
+            return PL_OK;
         }
         memcpy(s->r, s->trial_r, bytes(rows));
         pl_start_accept(s);

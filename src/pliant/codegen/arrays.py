@@ -52,6 +52,7 @@ TEAR_GUESS, Z, ZZ = (
 R = of_instance("r", is_block=True)
 SLOPE = of_instance("slope", is_block=True)
 T_GUESS = of_instance("t_guess")
+RESCUES, RUNNING = of_instance("rescues", ValueKind.INTEGER), of_instance("running", ValueKind.INTEGER)
 DET_GUESS, DET_Z, DET_ZZ = of_instance("det_guess"), of_instance("det_z"), of_instance("det_zz")
 
 

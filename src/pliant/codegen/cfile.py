@@ -15,6 +15,8 @@ from pliant.codegen.arrays import (
     HOMOTOPY,
     KEPT_ENTRIES,
     READ_ONLY,
+    RESCUES,
+    RUNNING,
     SELECT,
     SLOPE,
     T_GUESS,
@@ -63,7 +65,7 @@ from pliant.codegen.plan import FunctionPlan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
-from pliant.expr.evaluate import evaluate
+from pliant.expr.evaluate import number_in
 from pliant.expr.text import text as modelica
 from pliant.ir import Op, PivotWatch
 
@@ -82,6 +84,7 @@ class File:
         self.program, self.variables, self.initial = emitter.program, emitter.variables, emitter.initial
         self.y, self.outputs, self.values = emitter.y, emitter.outputs, emitter.values
         self.n_tears = emitter.n_tears
+        self.has_newton = any(block.kind == "nonlinear" for block in self.program.loops)
 
     def text(self, entries: Entries, entries_u: Entries, linear: bool) -> str:
         """The whole file."""
@@ -97,6 +100,7 @@ class File:
             *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed or self.e.ahead.kinks else []),
             f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
+            *(['#include "pliant_rescue.h"'] if self.has_newton else []),
             *(['#include "pliant_foreign.h"'] if self.c.foreign.calls else []),
             self._instance(),
             self.c.foreign.head() + self.e.delays.head() + self.e.pipes.head(),
@@ -144,17 +148,19 @@ class File:
             fields.append(Field(state, len(one.candidates[0]), "which candidates are states"))
         last = [
             Field(HOMOTOPY, None, "1: the actual model"),
+            Field(RESCUES, None if self.has_newton else 0, "evaluations that may be spent on loops; 0: Newton only"),
+            Field(RUNNING, None if self.has_newton else 0, "1: but not on loops that constraints make"),
             Field(of_instance("t_last"), None, "time of z"),
             Field(T_GUESS, None, "time of the guess"),
             Field(ERROR, None, "number of a message, 0: none"),
         ]
         layout = self.c.layout
-        lines = [*layout.members(fields), *(layout.member(one, 17) for one in last)]
+        lines = [*layout.members(fields), *(layout.member(one, 17) for one in last if one.size != 0)]
         return layout.instance_type(lines)
 
     def _data(self) -> str:
         lines = []
-        if any(block.kind == "nonlinear" for block in self.program.loops):
+        if self.has_newton:
             nominal = [self._nominal(v) for block in self.program.loops for v in block.tears]
             lines.append(f"static const pl_real nominal[] = {{{', '.join(map(number, nominal))}}};")
         lines += [table_data(k, table) for k, table in enumerate(self.s.system.tables)]
@@ -165,7 +171,7 @@ class File:
         e = variable.nominal
         if e is None:
             return 1.0
-        value = abs(evaluate(self.g, [e], self.values)[0])
+        value = abs(number_in(self.s.system, self.g, e, self.values))
         return value if value > 0.0 else 1.0
 
     def _messages(self) -> str:
@@ -486,7 +492,7 @@ class File:
 
     def _start_number(self, e: int) -> float:
         value = value_of(self.g, e)
-        return value if value is not None else evaluate(self.g, [e], self.values)[0]
+        return value if value is not None else number_in(self.s.system, self.g, e, self.values)
 
     def _attribute(self, v: int, name: str, default: float) -> float:
         e = getattr(self.variables[v], name)

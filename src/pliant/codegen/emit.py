@@ -123,6 +123,8 @@ class Emitter:
         for k, block in enumerate(self.program.loops):
             if not watched.isdisjoint(block.variables):
                 self.c.of_sets.add(k)
+            if not watched.union(s.integrals.values()).isdisjoint(block.variables):
+                self.c.of_places.add(k)
         self.c.of_modes |= {
             one.loop
             for one in self.program.statements

@@ -11,6 +11,8 @@ from pliant.codegen.arrays import (
     DET_GUESS,
     DET_Z,
     DET_ZZ,
+    RESCUES,
+    RUNNING,
     T_GUESS,
     TEAR_GUESS,
     TIME,
@@ -62,6 +64,9 @@ class ModelContext:
     loop_size: dict[int, int] = field(default_factory=dict)
     comments: Mapping[int, str] = field(default_factory=dict)  # variable -> its equation, for readers
     of_sets: set[int] = field(default_factory=set)  # loops with unknowns that constraints determine
+    of_places: set[int] = field(
+        default_factory=set
+    )  # those, and others with unknowns whose derivatives are unknowns, too
     of_modes: set[int] = field(default_factory=set)  # linear loops whose matrix depends on what only events change
     systems: set[int] = field(default_factory=set)  # sizes of linear systems that are solved by functions of their own
 
@@ -395,12 +400,16 @@ class FunctionWriter:
             guess = f"loop_predicted({self.layout.passed('m', time, str(offset), str(k), z)});"
         here = f"{time} == {at(T_GUESS.at())}"
         room = ", ".join(given(one) for one in (R, loop_matrix(loop), loop_pivots(loop)))
-        failed = self.layout.passed("m", str(loop), f"_failed{loop}")
+        failed, rescues = self.layout.passed("m", str(loop), f"_failed{loop}"), at(RESCUES.at())
+        allowed = f"{rescues} && !{at(RUNNING.at())}" if loop in self.c.of_places else rescues
         lines = [
             f"    {guess}",
             f"    {det} = {here} ? 0.0 : {det_guess};",
-            f"    const int _failed{loop} = pl_newton({self.name}_loop{loop}, {self.layout.opaque()}, {time}, x, u, "
+            f"    int _failed{loop} = pl_newton({self.name}_loop{loop}, {self.layout.opaque()}, {time}, x, u, "
             f"{k}, {z}, nominal + {offset}, {room}, &{det}, {share});",
+            f"    if (_failed{loop} && {allowed})",
+            f"        _failed{loop} = pl_rescue(&{rescues}, {self.name}_loop{loop}, {self.layout.opaque()}, {time}, x, "
+            f"u, {k}, {z}, {self.layout.pointer(TEAR_GUESS.at(offset))}, nominal + {offset}, {room}, &{det});",
             f"    if (_failed{loop}) return loop_failed({failed});",
             f"    if ({here}) {det_guess} = {det};",
         ]

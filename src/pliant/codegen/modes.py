@@ -60,6 +60,7 @@ def relation_data(emitter: Emitter, restless: int) -> list[str]:
     """Data and numbers of pliant_relations.h; ``restless``: number of the message."""
     relations, n, ahead = emitter.s.relations, len(emitter.s.relations), emitter.ahead
     numbers = {"N_X": len(emitter.program.x), "N_STATES": emitter.program.n_states, "N_RELATIONS": n}
+    numbers["HAS_NEWTON"] = int(any(block.kind == "nonlinear" for block in emitter.program.loops))
     if not n:
         return [defined(numbers)]
     _, in_f = read_by_f(emitter)

@@ -240,6 +240,9 @@ class StartText:
         if self.tears:
             text.append(filled(FAILED, {"@n": len(p.loops)}))
             self._field("failed_loop", "initial_failed_loop")
+        if any(block.kind == "nonlinear" for block in p.loops):
+            text.append(RESCUE)
+            self._field("rescue", "initial_rescue")
         self._field("check", "check_assertions", self.e.checks)
         if s.events:
             for name in ("initially", "begin", "choose_memory", "chosen"):
@@ -354,6 +357,13 @@ FAILED = """static int initial_failed_loop(void *self, const pl_real **residual)
     const model *m = self;
     *residual = m->r;
     return m->error >= 1 && m->error <= 2 * @n && m->error % 2 == 0 ? (m->error - 1) / 2 : -1;
+}
+"""
+
+RESCUE = """static void initial_rescue(void *self, int on) {
+    model *m = self;
+    m->rescues = on == 1 ? PL_RESCUE_ALL : on ? PL_RESCUE_EVENT : 0;
+    m->running = on > 1;
 }
 """
 

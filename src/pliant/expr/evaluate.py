@@ -77,6 +77,11 @@ def evaluate(
     return _Evaluation(g, values, time, functions, tables, relations).of(roots)
 
 
+def number_in(of: System | ScalarModel, g: Graph, e: int, values: Mapping[int, float]) -> float:
+    """The number of an expression of parameters, which may call functions and read tables of its model."""
+    return evaluate(g, [e], values, 0.0, of.functions, of.tables, of.relations)[0]
+
+
 TURNS = 1000  # of a loop inside a function, here
 
 

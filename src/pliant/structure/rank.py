@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.expr.build import const, reachable, substitute, value_of
+from pliant.expr.build import const, reachable, substitute, value_of, variables_of
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Block, Equation, Kind, Node, Op, Relation, System
 from pliant.structure.diagnosis import Describer
@@ -57,7 +57,7 @@ def _check_block(
         for (i, k, _), value in zip(places, values, strict=True):
             j[i, k] = value
         found = _null_vectors(j)
-        if found is None:
+        if found is None or _vanishes(s, j, places):
             return
     assert found is not None
     left, right = found
@@ -67,6 +67,19 @@ def _check_block(
         [block.equations[i] for i in left],
         "these equations of a loop depend on each other, in numbers though not in structure, and leave "
         f"{open_unknowns} undetermined",
+    )
+
+
+def _vanishes(s: Loops, j: NDArray[np.float64], places: Sequence[tuple[int, int, int]]) -> bool:
+    """Whether a row or column is zero here because its entries depend on where the point is.
+
+    Properties of a medium may be constant outside of the range where they are known; inside they are not.
+    """
+    g, variables = s.system.graph, s.system.variables
+    rows, columns = ~np.any(j, axis=1), ~np.any(j, axis=0)
+    known = (Kind.PARAMETER, Kind.CONSTANT)
+    return any(
+        any(variables[v].kind not in known for v in variables_of(g, c)) for i, k, c in places if rows[i] or columns[k]
     )
 
 

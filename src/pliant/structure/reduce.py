@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, const, mul, neg, sub, substitute, var
 from pliant.expr.differentiate import TimeDerivative, gradient
-from pliant.expr.evaluate import evaluate, expand_calls, parameter_values
+from pliant.expr.evaluate import evaluate, expand_calls, number_in, parameter_values
 from pliant.ir import Equation, Kind, PivotWatch, StateSelect, StateSet, System, Variable, with_residual
 from pliant.structure.aliases import AliasPass, Classes
 from pliant.structure.apply import incidence
@@ -246,7 +246,7 @@ class Reduction:
                 continue
             start = 0.0
             if variable.start is not None:
-                (start,) = evaluate(self.g, [variable.start], values)
+                start = number_in(self.system, self.g, variable.start, values)
             values[v] = start + 0.1 * (1.0 + abs(start)) * (0.5 + chance.random())
         return values
 

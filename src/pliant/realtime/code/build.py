@@ -11,7 +11,7 @@ from pliant.codegen.program import Assign
 from pliant.codegen.tangent import Tangent
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import add, const, mul, sub, var
-from pliant.expr.evaluate import evaluate, parameter_values
+from pliant.expr.evaluate import number_in, parameter_values
 from pliant.ir import Kind, Op, SortedSystem
 from pliant.realtime.code.events import Instant, discrete_part, steps_to_tick
 from pliant.realtime.code.first import StartPart
@@ -72,7 +72,8 @@ class StepBuilder:
     def _declared_start(self) -> StartValues:
         """Start values as declared, for those who have none better."""
         events = self.w.s.events
-        x = np.array(evaluate(self.g, initial_problem(self.program).start, self.values))
+        starts = initial_problem(self.program).start
+        x = np.array([number_in(self.w.s.system, self.g, e, self.values) for e in starts])
         return StartValues(x, counts=tuple(steps_to_tick(clock, self.tau, 0.0) for clock in events.clocks))
 
     def _guesses(self) -> list[float]:
@@ -82,7 +83,7 @@ class StepBuilder:
         for v in self.w.guess:
             variable = self.w.variables[v]
             start, sign = alias.get(v, (None, 1)) if variable.start is None else (variable.start, 1)
-            declared = 0.0 if start is None else sign * evaluate(self.g, [start], self.values)[0]
+            declared = 0.0 if start is None else sign * number_in(self.w.s.system, self.g, start, self.values)
             out.append(float(self.start.tears.get(variable.name, declared)))
         return out
 
@@ -283,7 +284,9 @@ class StepBuilder:
         found = []
         for variable in (self.w.variables[v] for v in self.program.u):
             first = 1.0 if variable.type == "enumeration" else 0.0
-            found.append(first if variable.start is None else evaluate(self.g, [variable.start], self.values)[0])
+            found.append(
+                first if variable.start is None else number_in(self.w.s.system, self.g, variable.start, self.values)
+            )
         return tuple(found)
 
     def _watched(self, f: Sequence[int]) -> list[int]:

@@ -377,6 +377,7 @@ class RunStruct(Structure):
         ("t_clear", c_double),
         ("defer", c_double),
         ("held", c_int),
+        ("t_rescued", c_double),
     )
 
 

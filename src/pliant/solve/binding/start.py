@@ -32,7 +32,7 @@ class InitialStruct(Structure):
         *each(c_void_p, "x_fixed p_open d_open condition_x condition_p other_condition other_memory other_tear"),
         *each(c_void_p, "other_guess tear_guess set start sizes conditions along terms asked initially begin"),
         *each(c_void_p, "choose_memory chosen homotopy accept tears failed_loop guesses follow present jacobians"),
-        *each(c_void_p, "choose states check"),
+        *each(c_void_p, "choose states check rescue"),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pliant.arguments import Vector
 from pliant.errors import ModelError
 from pliant.expr.build import variables_of
-from pliant.expr.evaluate import evaluate, parameter_values
+from pliant.expr.evaluate import number_in, parameter_values
 from pliant.ir import Kind
 from pliant.solve.models.numeric import broken_bound
 from pliant.solve.names import is_hidden
@@ -90,7 +90,7 @@ class DeclaredRanges:
 
     def _evaluator(self, values: dict[int, float]) -> Callable[[int | None], float | None]:
         graph = self.system.graph
-        return lambda e: None if e is None else evaluate(graph, [e], values)[0]
+        return lambda e: None if e is None else number_in(self.system, graph, e, values)
 
     def _sources(self) -> set[str]:
         """Parameters that can be set, and that values of others with ranges, or ranges, depend on."""

@@ -11,7 +11,7 @@ from pliant.codegen.c_text import c_place
 from pliant.codegen.emit import Generated
 from pliant.codegen.program import Program
 from pliant.expr.build import variables_of
-from pliant.expr.evaluate import evaluate
+from pliant.expr.evaluate import number_in
 from pliant.expr.signed import signed_variable
 from pliant.ir import Equation, Kind, SortedSystem, Span, Variable
 from pliant.solve.models.feedthrough import direct_inputs, held_by
@@ -152,7 +152,7 @@ def _variables(program: Program, numbers: Mapping[int, float]) -> dict[str, Vari
     graph = program.sorted.system.graph
 
     def number(e: int | None) -> float | None:
-        return None if e is None else evaluate(graph, [e], numbers)[0]
+        return None if e is None else number_in(program.sorted.system, graph, e, numbers)
 
     out: dict[str, VariableInfo] = {}
     for v, one in enumerate(program.sorted.system.variables):

@@ -16,7 +16,7 @@ from pliant.compiling.compiler import load_kept, load_text
 from pliant.compiling.folders import runtime_folder
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import value_of, variables_of
-from pliant.expr.evaluate import evaluate, parameter_values
+from pliant.expr.evaluate import evaluate, number_in, parameter_values
 from pliant.expr.signed import signed_variable
 from pliant.foreign.library import folder as foreign_folder
 from pliant.foreign.library import foreign_library
@@ -425,7 +425,7 @@ class GeneratedModel(NativeModel):
                 else system.variables[root[0]].kind in (Kind.PARAMETER, Kind.CONSTANT)
             )
             if constant and not is_hidden(system.variables[v].name):
-                out[system.variables[v].name] = evaluate(g, [e], values)[0]
+                out[system.variables[v].name] = number_in(system, g, e, values)
         if np.array_equal(parameters, self.p_start):
             self._constants = out
         return out

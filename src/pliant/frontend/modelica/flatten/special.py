@@ -147,6 +147,8 @@ def _extreme(self: CallTranslator, name: str, node: tree.Call, context: Context)
     if len(operands) == 1 and not self.out.type(operands[0]).shape:
         return operands[0]
     if len(operands) == 1 and self.out.type(operands[0]).shape and 0 in self.out.type(operands[0]).shape:
+        if self.out.type(operands[0]).base is BaseType.BOOLEAN:
+            return self.builder.literal(name == "min", self.out.span(node))
         return self.builder.literal(1e60 if name == "min" else -1e60, self.out.span(node))
     return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
 

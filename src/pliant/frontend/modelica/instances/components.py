@@ -50,6 +50,7 @@ class Var:
         "parent",
         "path",
         "primitive",
+        "sizes_found",
         "value",
         "variability",
         "world",
@@ -60,6 +61,7 @@ class Var:
     is_final: bool
     is_protected: bool
     variability: int
+    sizes_found: list[int]  # while the shape is being found: of the first dimensions
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class Var:
             self.mod = mod + tuple(Bound(t, s or static.scope(n)) for n, t, s in table.primitive_mods)
         self._shape: tuple[int, ...] | None = None if self.dims else ()
         self.number = -1
+        self.sizes_found = []
         self.value: Any = None
         self.evaluated = ""
         set_prefixes(self, parent, element, node, old, cls)
@@ -102,9 +105,10 @@ class Var:
                 raise problem(text, self.node, path=self.parent.path, rule="10.1", hint="give the size as a number")
             self.parent.pending.add(key)
             try:
-                self._shape = self.world.values.sizes(self.dims, self.binding, self.path, self.node)
+                self._shape = self.world.values.sizes(self.dims, self.binding, self.path, self.node, self.sizes_found)
             finally:
                 self.parent.pending.discard(key)
+                self.sizes_found = []
         return self._shape
 
     @property

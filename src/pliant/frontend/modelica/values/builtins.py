@@ -66,7 +66,7 @@ def _extreme(best: Callable[..., Any], array: Callable[..., Any], empty: float) 
             if not isinstance(found, np.ndarray):
                 return found
             if not found.size:
-                return empty
+                return best is min if found.dtype == bool else empty
             return best(found.flat) if found.dtype == object else plain(array(found))
         if isinstance(args[0], np.ndarray) or isinstance(args[1], np.ndarray):
             return (np.minimum if best is min else np.maximum)(args[0], args[1])

@@ -160,6 +160,9 @@ class CallValues(StatementRunner):
         return shape_of(self.values.value(expr, scope, env)) if shape is None else shape
 
     def _size(self, expr: tree.Call, scope: Scope, env: Env | None) -> Value:
+        known = self._own_size(expr, scope, env)
+        if known is not None:
+            return known
         shape = self._shape(expr.arguments[0], scope, env)
         if len(expr.arguments) == 1:
             return np.array(shape, dtype=np.int64)
@@ -168,6 +171,19 @@ class CallValues(StatementRunner):
             text = f"`{expr.text}`: the array has {len(shape)} dimensions"
             raise problem(text, expr, path=scope.inst.path, rule="10.3.1")
         return shape[axis - 1]
+
+    def _own_size(self, expr: tree.Call, scope: Scope, env: Env | None) -> int | None:
+        """Of a variable whose other sizes are being found: `Real A[:, size(A, 1)]` reads its own first one."""
+        of = expr.arguments[0]
+        if len(expr.arguments) != 2 or not isinstance(of, tree.Reference) or of.subscripts:
+            return None
+        if env is not None and of.names[0] in env:
+            return None
+        found, _ = self.values.resolver.resolve(of, scope, env)
+        if not isinstance(found, Var) or not found.sizes_found:
+            return None
+        axis = self.values.value(expr.arguments[1], scope, env)
+        return found.sizes_found[axis - 1] if 1 <= axis <= len(found.sizes_found) else None
 
     # ------------------------------------------------------------------------------------------------ functions
 

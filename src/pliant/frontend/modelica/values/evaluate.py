@@ -95,9 +95,11 @@ class Values:
             raise problem(f"{what} is no Boolean", expr, path=scope.inst.path, rule="4.4.5")
         return found
 
-    def sizes(self, dims: Sequence[Any], binding: Bound | None, path: str, node: tree.Node) -> tuple[int, ...]:
-        """The sizes of a declared array; `:` follows from its binding."""
-        found: list[int] = []
+    def sizes(
+        self, dims: Sequence[Any], binding: Bound | None, path: str, node: tree.Node, found: list[int] | None = None
+    ) -> tuple[int, ...]:
+        """The sizes of a declared array, one after the other into ``found``; `:` follows from its binding."""
+        found = [] if found is None else found
         bound_shape: tuple[int, ...] | None = None
         for axis, (expr, scope) in enumerate(dims):
             if isinstance(expr, tree.Colon):
