@@ -38,6 +38,7 @@ from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
 from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.parts import of_group, written_out
 from pliant.frontend.modelica.flatten.ranges import LoopRanges
 from pliant.frontend.modelica.flatten.types import Types, field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
@@ -104,8 +105,9 @@ class Translator:
                 text = f"`{_short(binding.value.text)}` is given to an array of components, but is no array"
                 raise problem(text, binding.value, path=context.path, rule="7.2.5", hint="write `each` before it")
             e = self.element(e, binding.index, binding.value, context)
-        for name in binding.fields:
-            e = self.field(e, name, binding.value, context)
+        for step in binding.fields:
+            at = binding.value
+            e = self.field(e, step, at, context) if isinstance(step, str) else self.element(e, step, at, context)
         return e
 
     def element(self, e: int, index: tuple[int, ...], at: tree.Node, context: Context) -> int:
@@ -132,7 +134,7 @@ class Translator:
                 node = self.builder.nodes[e]
                 if isinstance(node, FlatRecord):
                     return node.fields[number]
-                if isinstance(node, FlatArray) and node.elements and not of.shape[1:]:
+                if isinstance(node, FlatArray) and node.elements:
                     parts = tuple(self.field(k, name, at, context) for k in node.elements)
                     return self.add(FlatArray(parts), at, context)
                 return self.add(FlatField(e, number), at, context)
@@ -240,33 +242,18 @@ class Translator:
                     raise problem(text, ref, path=context.path, rule="3.6.7", hint="pass it as an input or modifier")
                 return self.builder.time(self.span(ref))
         try:
-            thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
+            thing, rest, still_open = self.values.resolver.resolve_open(ref, context.scope, context.known)
         except NotKnown as unknown:
-            if not ref.subscripts:
-                raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
-            return self._varying(ref, context)
+            raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
         crossed = self.values.resolver.crossed
         if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
             text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
             raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
         if isinstance(thing, EnumValue) and any(ref.subscripts):
             raise problem(f"`{ref.text}`: a value of an enumeration has no elements", ref, rule="10.5")
+        given, dims = of_group(thing, rest, still_open)
         e = self.thing(thing, ref, context)
-        if not rest:
-            return e
-        return self.subscripted(e, rest, ref, context, thing.dims if isinstance(thing, Var) else ())
-
-    def _varying(self, ref: tree.Reference, context: Context) -> int:
-        """An array of components with a subscript that is not known here: the array is written out and indexed."""
-        first = next(k for k, given in enumerate(ref.subscripts) if given)
-        short = tree.Reference(ref.source, ref.start, ref.end, ref.names[: first + 1], (), ref.rooted)
-        e = self.reference(short, context)
-        for k in range(first, len(ref.names)):
-            if k > first:
-                e = self.field(e, ref.names[k], ref, context)
-            if ref.subscripts[k]:
-                e = self.subscripted(e, ref.subscripts[k], ref, context)
-        return e
+        return self.subscripted(e, given, ref, context, dims) if given else e
 
     def _bound_name(self, ref: tree.Reference, context: Context) -> int:
         first = ref.names[0]
@@ -281,23 +268,27 @@ class Translator:
     def parts(self, e: int, ref: tree.Reference, context: Context) -> int:
         """Subscripts and fields of an expression."""
         for k, name in enumerate(ref.names):
+            before = len(self.type(e).shape) if k else 0
             if k:
                 e = self.field(e, name, ref, context)
             if ref.subscripts and ref.subscripts[k]:
-                e = self.subscripted(e, ref.subscripts[k], ref, context)
+                e = self.subscripted(e, (*(None,) * before, *ref.subscripts[k]), ref, context)
         return e
 
     def subscripted(
-        self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context, dims: Sequence[Any] = ()
+        self, e: int, given: Sequence[tree.Expression | None], at: tree.Node, context: Context, dims: Sequence[Any] = ()
     ) -> int:
-        """`e[given]`, literal subscripts of arrays that are written out resolved; ``dims`` as they are declared."""
+        """`e[given]`, known subscripts of arrays that are written out resolved; ``dims`` as they are declared.
+
+        None: a dimension of a part of the name before the one that has the subscripts, it stays.
+        """
         shape = self.type(e).shape
         if len(given) > len(shape):
             text = f"`{_short(at.text)}`: {len(given)} subscripts, the array has {len(shape)} dimensions"
             raise problem(text, at, path=context.path, rule="10.5")
         places: list[int] = []
         for axis, one in enumerate(given):
-            if isinstance(one, tree.Colon):
+            if one is None or isinstance(one, tree.Colon):
                 places.append(WHOLE)
                 continue
             size = shape[axis]
@@ -310,18 +301,13 @@ class Translator:
                     context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
                 )
             place = self.expr(one, inner)
-            if axis < len(dims):
+            if axis < len(dims) and dims[axis] is not None:
                 self._check_index_type(place, dims[axis], one, context)
             if self.type(place).base is BaseType.BOOLEAN:
                 place = self._counted(place, one, context)
             self._check_place(place, size, one, context)
             places.append(place)
-        node = self.builder.nodes[e]
-        if isinstance(node, FlatArray):
-            found = self._written_out(e, places)
-            if found is not None:
-                return found
-        return self.add(FlatIndex(e, tuple(places)), at, context)
+        return written_out(self, e, tuple(places), at, context)
 
     def _check_index_type(self, place: int, dim: Any, at: tree.Node, context: Context) -> None:
         """A dimension that is declared by a type has subscripts of this type."""
@@ -352,21 +338,6 @@ class Translator:
         if not 1 <= node.value <= size:
             text = f"the subscript {node.value} is outside of 1 to {size}"
             raise problem(text, at, path=context.path, rule="10.5.1", hint="check the size of the array")
-
-    def _written_out(self, e: int, places: list[int]) -> int | None:
-        """The element of an array that is written out, for literal subscripts."""
-        for place in places:
-            node = self.builder.nodes[e]
-            if place == WHOLE or not isinstance(node, FlatArray):
-                return None
-            number = self.builder.nodes[place]
-            if not isinstance(number, FlatLiteral) or isinstance(number.value, (str, float)):
-                return None
-            at = int(number.value) + (1 if isinstance(number.value, bool) else 0)
-            if not 1 <= at <= len(node.elements):
-                return None
-            e = node.elements[at - 1]
-        return e
 
 
 def _short(text: str) -> str:

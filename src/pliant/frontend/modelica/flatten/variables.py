@@ -270,7 +270,7 @@ class Variables:
 
     def _record_equation(self, var: Var, binding: Bound, done: set[int]) -> bool:
         """`Record r = f(x)`: one equation, if no field has a value of its own."""
-        depth = len(binding.fields)
+        depth = len([step for step in binding.fields if isinstance(step, str)])
         owner: Any = var.parent
         for _ in range(depth - 1):
             owner = owner.parent
