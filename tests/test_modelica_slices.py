@@ -164,3 +164,28 @@ def test_sizes_that_differ_between_components_are_an_error():
       model M A a[2](n = {1, 2}); Real s = sum(a.b[1].y); end M;"""
     with pytest.raises(pliant.ModelError, match="sizes of `b` differ"):
         pliant.load(text, name="M")
+
+
+@pytest.mark.parametrize(
+    ("clause", "wanted"),
+    [
+        ("equation when sample(0.1, 0.1) then v[1:2] = {time, 2*time}; v[3:4] = {3, 4}; end when;", [0.9, 1.8, 3, 4]),
+        ("equation when time > 0.5 then v[{4, 2}] = {1, 2}; v[{1, 3}] = {3, 4}; end when;", [3, 2, 4, 1]),
+        ("equation when time > 0.5 then (v[1], v[3:4]) = f(2); v[2] = 1; end when;", [2, 1, 2, 4]),
+        ("equation when Clock(0.1) then v[1:2] = {1, 2}*sample(time); v[3:4] = {3, 4}; end when;", [0.9, 1.8, 3, 4]),
+        ("equation when time > 0.5 then for i in 1:3 loop v[i + 1] = i; end for; v[1] = 7; end when;", [7, 1, 2, 3]),
+        ("equation when time > 0.5 then v[1:3] = {1, 2, 3}; elsewhen time > 0.7 then v[{3, 1, 2}] = {4, 5, 6};"
+         " end when; when time > 0.2 then v[4] = 9; end when;", [5, 6, 4, 9]),
+        ("algorithm when sample(0.1, 0.1) then v[i] := time; end when;", [0.2, 0.5, 0.7, 0.9]),
+        ("algorithm when sample(0.1, 0.1) then r[i].a := time; end when; equation v = r.a;", [0.2, 0.5, 0.7, 0.9]),
+    ],
+)  # fmt: skip
+def test_parts_of_arrays_that_events_set(clause, wanted):
+    text = f"""model M
+      record R Real a; end R;
+      function f input Real x; output Real m; output Real r[2]; algorithm m := x; r := {{x, 2*x}}; end f;
+      {"R r[4](a(each start = 0, each fixed = true));" if "r[i]" in clause else ""}
+      Real v[4]{"" if "Clock" in clause or "r[i]" in clause else "(each start = 0, each fixed = true)"};
+      Integer i = 1 + integer(4*time - 0.1); {clause} end M;"""
+    result = pliant.load(text).simulate(stop=0.95)
+    assert [result[f"v[{k}]"][-1] for k in (1, 2, 3, 4)] == pytest.approx(wanted)
