@@ -341,12 +341,18 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
-    """``assert(condition, message)`` of the model."""
+    """``assert(condition, message)`` of the model, or what must hold of an index."""
 
     condition: int
     message: str
     is_error: bool = True
     span: Span | None = None
+    is_index: bool = False
+
+    @property
+    def words(self) -> str:
+        """What a run says that ends here."""
+        return self.message if self.is_index else f"assertion failed: {self.message}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -395,6 +401,13 @@ class Action:
     value: int = -1  # ... and its new value
     message: str = ""
     span: Span | None = None
+    is_index: bool = False
+
+    @property
+    def words(self) -> str:
+        """What a run says that ends here."""
+        word = "terminated: " if self.kind == "stop" else "assertion failed: "
+        return self.message if self.is_index else f"{word}{self.message}"
 
 
 @dataclass(frozen=True, eq=False)

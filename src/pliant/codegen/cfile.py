@@ -193,7 +193,7 @@ class File:
             texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
         for check in [*self.e.checks, *self.e.parameter_checks]:
             place = f" ({c_place(check.span)})" if check.span else ""
-            texts.append(f"assertion failed: {check.message}{place}")
+            texts.append(f"{check.words}{place}")
         self.first_watch = len(texts)
         texts += [self._watch_text(one) for one in self.s.watches]
         texts.append(RESTLESS)

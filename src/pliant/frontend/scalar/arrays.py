@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 Subscript = tuple[str, Any]  # ("index", scalar), ("slice", vector or scalar), ("whole", 0)
 
 
-def pick(run: Interpreter, array: Value, subscripts: list[Subscript]) -> Value:
-    """``array[subscripts]``; missing subscripts are whole dimensions."""
+def pick(run: Interpreter, array: Value, subscripts: list[Subscript], at: int = -1) -> Value:
+    """``array[subscripts]``, expression ``at`` (-1: a part of one); missing subscripts are whole dimensions."""
     if not isinstance(array, Arr) or len(subscripts) > len(array.shape):
         raise _too_many(array, subscripts)
+    _demand(run, array, subscripts, at)
     places, kept, open_place = _places(run, array, subscripts)
     if open_place is not None:
         return _pick_open(run, array, subscripts, open_place)
@@ -34,10 +35,11 @@ def pick(run: Interpreter, array: Value, subscripts: list[Subscript]) -> Value:
     return Arr(shape, [flat[k] for k in offsets])
 
 
-def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscript]) -> Value:
+def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscript], at: int = -1) -> Value:
     """A copy of the array with the chosen part replaced."""
     if not isinstance(array, Arr) or len(subscripts) > len(array.shape):
         raise _too_many(array, subscripts)
+    _demand(run, array, subscripts, at)
     places, _, open_place = _places(run, array, subscripts)
     if open_place is not None:
         return _update_open(run, array, new, subscripts, open_place)
@@ -53,6 +55,19 @@ def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscrip
     for offset, part in zip(offsets, parts, strict=True):
         flat[offset] = part
     return Arr(array.shape, flat)
+
+
+def _demand(run: Interpreter, array: Arr, subscripts: list[Subscript], at: int) -> None:
+    """Indices that are not known now have to be inside, wherever the expression is reached."""
+    if at < 0 or run.bounds is None:
+        return
+    for k, ((kind, value), size) in enumerate(zip(subscripts, array.shape, strict=False)):
+        if kind == "index" and isinstance(value, int) and _is_open(run, value):
+            run.bounds.demand(value, size, at, k)
+
+
+def _is_open(run: Interpreter, e: int) -> bool:
+    return value_of(run.g, e) is None and bool(run.masks.of(e) & ~PARAM or _is_late(run, e))
 
 
 def _too_many(array: Value, subscripts: list[Subscript]) -> ModelError:
@@ -78,7 +93,7 @@ def _places(
         elif isinstance(value, Arr):
             places.append([_place(run, v, size) for v in value.flat])
         else:
-            if value_of(run.g, value) is None and (run.masks.of(value) & ~PARAM or _is_late(run, value)):
+            if _is_open(run, value):
                 return [], [], k
             places.append([_place(run, value, size)])
         kept.append(kind == "whole" or isinstance(value, Arr))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import add, const, logical_and, operands, reachable, value_of
+from pliant.expr.build import add, const, logical_and, logical_or, operands, reachable, value_of
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
@@ -97,13 +97,17 @@ def run_as_loop(
         condition = logical_and(g, goes_on(symbols[0]), runner.live)
         runner.broken = runner.returned = runner.path = const(g, 0.0)
         runner.path = const(g, 1.0)
-        with run.under_condition(), runner.inside_loop():
+        with run.under_condition(), runner.inside_loop(), runner.bounds.in_loop() as flaws:
             runner.items(body)
         after = [add(g, symbols[0], const(g, 1.0)), runner.broken, runner.returned]
         for k, value in zip(places, values, strict=True):
             if not _same_form(value, runner.store[k]):
                 return False
             after += scalars(runner.store[k])
+        for flaw in flaws:  # each is remembered in a part of the state
+            symbols.append(g.intern((Op.ARG, runner.symbol())))
+            initial.append(const(g, 0.0))
+            after.append(logical_or(g, symbols[-1], flaw.outside))
     except (ModelError, NotSupportedError):
         return False
     finally:
@@ -126,6 +130,8 @@ def run_as_loop(
     for k, value in zip(places, values, strict=True):
         runner.store[k] = like(value, rest)
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
+    n = len(results) - len(flaws)
+    runner.bounds.ended([(e, flaw.check) for e, flaw in zip(results[n:], flaws, strict=True)])
     runner.loop_ended(ended, item)
     return True
 

@@ -206,6 +206,8 @@ class Routines:
             return
         if self.demands is not None:
             self.demands.append(Demand(check, demand.always))
+        elif not self.calls.building and check.is_index and run.bounds is not None:
+            run.bounds.keep(check)
         elif not self.calls.building:
             self.calls.checks.append(check)
 
