@@ -75,15 +75,41 @@ class LoopRanges:
                 reason = f"the range of the loop over `{index.name}`"
                 self.values.reasons.append(reason)
                 try:
-                    items = self._items(index, one, body)
+                    more += [one.with_env(**{index.name: item}) for item in self._items(index, one, body)]
                 except NotKnown as unknown:
-                    text = f"{reason} is not known: {unknown.message}"
-                    raise problem(text, index, path=context.path, rule="8.3.2") from None
+                    elements = self._elements(index, one)
+                    if elements is None:
+                        text = f"{reason} is not known: {unknown.message}"
+                        raise problem(text, index, path=context.path, rule="8.3.2") from None
+                    more += elements
                 finally:
                     self.values.reasons.pop()
-                more += [one.with_env(**{index.name: item}) for item in items]
             found = more
         return found
+
+    def sizes(self, indices: Sequence[tree.ForIndex], context: Context, body: Any) -> tuple[int, ...]:
+        """How many values each loop variable has."""
+        found: list[int] = []
+        before = 1
+        for k in range(len(indices)):
+            points = len(self.unrolled(indices[: k + 1], context, body))
+            found.append(points // before if before else 0)
+            before = points
+        return tuple(found)
+
+    def _elements(self, index: tree.ForIndex, context: Context) -> list[Context] | None:
+        """Contexts in which the loop variable is an element of a vector that changes; None where its size is open."""
+        if index.values is None or isinstance(index.values, tree.Range):
+            return None
+        out = self.out
+        e = out.expr(index.values, context)
+        of = out.type(e)
+        if len(of.shape) != 1:
+            raise problem("a loop needs a vector to run over", index, path=context.path, rule="11.2.2")
+        if of.shape[0] is None:
+            return None
+        parts = (out.element(e, (k,), index, context) for k in range(1, of.shape[0] + 1))
+        return [context.with_element(index.name, one, of.element) for one in parts]
 
     def _items(self, index: tree.ForIndex, context: Context, body: Any) -> list[Any]:
         if index.values is not None:

@@ -18,14 +18,12 @@ from pliant.frontend.flat.expressions import (
     FlatBinary,
     FlatBuiltin,
     FlatChoice,
-    FlatComprehension,
     FlatExpression,
     FlatField,
     FlatIndex,
     FlatLiteral,
     FlatRange,
     FlatRecord,
-    FlatReduction,
     FlatTuple,
     FlatUnary,
     IteratorRef,
@@ -37,9 +35,9 @@ from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
 from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
-from pliant.frontend.modelica.flatten.loops import must_unroll
 from pliant.frontend.modelica.flatten.parts import of_group, written_out
 from pliant.frontend.modelica.flatten.ranges import LoopRanges
+from pliant.frontend.modelica.flatten.reductions import comprehension, reduction
 from pliant.frontend.modelica.flatten.types import Types, field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
@@ -297,8 +295,9 @@ class Translator:
             else:
                 dimension = self.builder.literal(axis + 1, self.span(at))
                 length = self.add(FlatBuiltin("size", (e, dimension)), at, context)
+                given_here = {**context.given, "end": length}
                 inner = Context(
-                    context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
+                    context.scope, context.env, context.loops, context.function, given_here, context.elements
                 )
             place = self.expr(one, inner)
             if axis < len(dims) and dims[axis] is not None:
@@ -467,52 +466,6 @@ def _end(self: Translator, node: tree.End, context: Context) -> int:
     raise problem("`end` stands outside of a subscript", node, path=context.path, rule="10.5.2")
 
 
-def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
-    indices = node.indices[::-1]  # {f for i in u, j in v} is {{f for i in u} for j in v} (10.4.1.2)
-    if context.function is None and must_unroll(self, node.value, node.indices, context):
-        contexts = self.ranges.unrolled(indices, context, node.value)
-        items = [self.expr(node.value, one) for one in contexts]
-        shape = []
-        for index in indices:
-            shape.append(len({repr(one.env[index.name]) for one in contexts}))
-        return self.nested(items, ThingGroup(tuple(shape), items), node, context)
-    loops, inner = [], context
-    for index in indices:
-        loop, inner = self.ranges.loop(index, inner, node.value)
-        loops.append(loop)
-    body = self.expr(node.value, inner)
-    return self.add(FlatComprehension(body, tuple(loops)), node, context)
-
-
-def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> int:
-    name = node.function.dotted
-    if name == "array":
-        made = tree.ArrayComprehension(node.source, node.start, node.end, node.value, node.indices)
-        return _comprehension(self, made, context)
-    if context.function is None and must_unroll(self, node.value, node.indices, context):
-        items = [self.expr(node.value, one) for one in self.ranges.unrolled(node.indices, context, node.value)]
-        if not items:
-            empty = {"sum": 0, "product": 1, "min": 1e308, "max": -1e308}.get(name, 0)
-            return self.builder.literal(empty, self.span(node))
-        if self.type(items[0]).base is BaseType.RECORD:
-            total = items[0]
-            for one in items[1:]:
-                total = self.calls.overloaded("+", [total, one], node, context)
-            return total
-        if name == "sum" and self.type(items[0]).shape:
-            total = items[0]
-            for one in items[1:]:
-                total = self.add(FlatBinary("+", total, one), node, context)
-            return total
-        return self.add(FlatBuiltin(name, (self.add(FlatArray(tuple(items)), node, context),)), node, context)
-    loops, inner = [], context
-    for index in node.indices:
-        loop, inner = self.ranges.loop(index, inner, node.value)
-        loops.append(loop)
-    body = self.expr(node.value, inner)
-    return self.add(FlatReduction(name, body, tuple(loops)), node, context)
-
-
 def _call(self: Translator, node: tree.Call, context: Context) -> int:
     return self.calls.call(node, context)
 
@@ -531,7 +484,7 @@ _TRANSLATE: dict[type, Any] = {
     tree.Concatenation: _concatenation,
     tree.Tuple: _tuple,
     tree.End: _end,
-    tree.ArrayComprehension: _comprehension,
-    tree.ReductionCall: _reduction,
+    tree.ArrayComprehension: comprehension,
+    tree.ReductionCall: reduction,
     tree.Call: _call,
 }
