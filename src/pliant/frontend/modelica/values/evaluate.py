@@ -161,6 +161,8 @@ class Values:
     def shape(self, expr: tree.Expression, scope: Scope, env: Env | None = None) -> tuple[int, ...] | None:
         """Sizes of an expression without its value, where that is easy; else None."""
         if isinstance(expr, tree.Reference) and not expr.subscripts:
+            if expr.names == ("time",):
+                return ()
             if env is not None and expr.names[0] in env:
                 return _shaped(env[expr.names[0]], expr.names[1:])
             found, _ = self.resolver.resolve(expr, scope, env)
