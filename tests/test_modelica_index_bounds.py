@@ -14,7 +14,7 @@ AT = "function at input Real T[:]; input Real x; output Real y; algorithm y := T
 OUTSIDE = {
     "a variable": (
         "parameter Real T[3] = {1, 2, 3}; Integer i = 1 + integer(5*time); Real y = T[i];",
-        "`i` of `T`",
+        "`i` of `T` is outside of 1 to 3 (model.mo:1): it is 4",
         0.6,
     ),
     "at the start": ("parameter Real T[3] = {1, 2, 3}; Integer i = integer(5*time); Real y = T[i];", "of `T`", None),

@@ -348,11 +348,20 @@ class Check:
     is_error: bool = True
     span: Span | None = None
     is_index: bool = False
+    index: int = -1  # the index, if the message is to tell its value
 
     @property
     def words(self) -> str:
         """What a run says that ends here."""
         return self.message if self.is_index else f"assertion failed: {self.message}"
+
+    def expressions(self) -> tuple[int, ...]:
+        """The condition, and the index."""
+        return (self.condition,) if self.index < 0 else (self.condition, self.index)
+
+    def rewritten(self, new: Callable[[int], int]) -> Check:
+        """The same over other expressions."""
+        return replace(self, condition=new(self.condition), index=self.index if self.index < 0 else new(self.index))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

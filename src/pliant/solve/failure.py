@@ -131,7 +131,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             hint=hint,
             **common,
         )
-        error.span = sim.model.known.assertions.get(words)
+        error.span = sim.model.known.asserted_at(words)
         return error
     if status in STEPPING:
         return _stepping_error(sim, status, common)

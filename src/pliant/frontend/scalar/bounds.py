@@ -115,7 +115,8 @@ class IndexBounds:
             return
         g = self.g
         low, high = binary(g, Op.LE, const(g, 1), index), binary(g, Op.LE, index, const(g, size))
-        self._emit(Check(logical_and(g, low, high), self._text(number, size, axis), True, tape.spans[number], True))
+        text, span = self._text(number, size, axis), tape.spans[number]
+        self._emit(Check(logical_and(g, low, high), text, True, span, True, index))
 
     def broken(self, text: str, number: int) -> None:
         """An index that is known lies outside: the place may not be reached."""
@@ -124,7 +125,7 @@ class IndexBounds:
     def ended(self, flaws: list[tuple[int, Check]]) -> None:
         """Behind a loop that stays one: whether some turn had an index outside."""
         for outside, check in flaws:
-            self._emit(replace(check, condition=logical_not(self.g, outside)))
+            self._emit(replace(check, condition=logical_not(self.g, outside), index=-1))
 
     def _emit(self, check: Check) -> None:
         reached = self._reached()

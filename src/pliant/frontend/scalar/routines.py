@@ -176,7 +176,7 @@ class Routines:
     def _called(self, made: Made, moving: list[int]) -> list[Value]:
         outputs = [self._output(made, k, moving) for k in range(len(made.routine.outputs))]
         for demand, condition in zip(reversed(made.demands), reversed(outputs), strict=False):
-            self._demand(replace(demand, check=replace(demand.check, condition=condition)))
+            self._demand(replace(demand, check=replace(demand.check, condition=condition, index=-1)))
         parts = iter(outputs)
         return [like(value, parts) for value in made.template]
 
