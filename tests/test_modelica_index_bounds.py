@@ -75,6 +75,12 @@ def test_an_index_outside_is_an_error_with_its_place(name):
     assert time is None or caught.value.time == pytest.approx(time, abs=2e-3)
 
 
+def test_an_index_of_a_vector_that_is_outside():
+    text = "model M Real x[3] = {time, 2, 3}; Integer k = 1 + integer(5*time); Real y[2] = x[{1, k}]; end M;"
+    with pytest.raises(pliant.ModelEvaluationError, match="it is 4"):
+        pliant.load(text).simulate(stop=1)
+
+
 @pytest.mark.parametrize("name", INSIDE)
 def test_an_index_that_is_not_reached_may_be_outside(name):
     result = pliant.load(f"model M {AT} parameter Real T[3] = {{1, 2, 3}}; {INSIDE[name]} end M;").simulate(stop=1)

@@ -31,6 +31,8 @@ def subscript(n, *, open_index):
     ]
     if open_index:
         choices.append(("one", 0))
+        if k > 1:
+            choices.append((f"{{{k}, one}}", [k - 1, 0]))
     return choices[RANDOM.integers(len(choices))]
 
 
