@@ -242,12 +242,27 @@ def renewed(variable: Variable, new: Callable[[int], int], *, binding: bool = Tr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
-    """``assert(condition, message)`` of the model."""
+    """``assert(condition, message)`` of the model, or what must hold of an index."""
 
     condition: int
     message: str
     is_error: bool = True
     span: Span | None = None
+    is_index: bool = False
+    index: int = -1  # the index, if the message is to tell its value
+
+    @property
+    def words(self) -> str:
+        """What a run says that ends here."""
+        return self.message if self.is_index else f"assertion failed: {self.message}"
+
+    def expressions(self) -> tuple[int, ...]:
+        """The condition, and the index."""
+        return (self.condition,) if self.index < 0 else (self.condition, self.index)
+
+    def rewritten(self, new: Callable[[int], int]) -> Check:
+        """The same over other expressions."""
+        return replace(self, condition=new(self.condition), index=self.index if self.index < 0 else new(self.index))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,7 +280,7 @@ class SolvedForm:
             self.variable,
             new(self.expression),
             tuple(new(e) for e in self.divisors),
-            tuple(replace(one, condition=new(one.condition)) for one in self.checks),
+            tuple(one.rewritten(new) for one in self.checks),
         )
 
 
@@ -426,6 +441,13 @@ class Action:
     value: int = -1  # ... and its new value
     message: str = ""
     span: Span | None = None
+    is_index: bool = False
+
+    @property
+    def words(self) -> str:
+        """What a run says that ends here."""
+        word = "terminated: " if self.kind == "stop" else "assertion failed: "
+        return self.message if self.is_index else f"{word}{self.message}"
 
 
 @dataclass(frozen=True, eq=False)

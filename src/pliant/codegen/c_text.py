@@ -189,13 +189,20 @@ PIPE_DONE = """    pl_status filled = pipe_record(m, t, x, u, 0);
 ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const pl_real *x, const pl_real *u) {
     model *m = self;
     int holds[@n];
-    pl_status status = assertions(m, t, x, u, holds);
+    pl_real shown[@n];
+    pl_status status = assertions(m, t, x, u, holds, shown);
     if (status != PL_OK) return status;
     for (int k = 0; k < @n; k++)
         if (!holds[k]) {
             m->error = @first + k;
-            return PL_FATAL;
+@told            return PL_FATAL;
         }
     return PL_OK;
 }
+"""
+
+TOLD = """            static const int8_t told[] = {@shown};
+            m->index_said[0] = 0;
+            if (told[k])
+                snprintf(m->index_said, sizeof m->index_said, "%s: it is %.0f", message[m->error], (double)shown[k]);
 """

@@ -45,6 +45,7 @@ from pliant.codegen.c_text import (
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
+    TOLD,
     WATCH,
     c_comment,
     c_place,
@@ -154,6 +155,8 @@ class File:
             Field(T_GUESS, None, "time of the guess"),
             Field(ERROR, None, "number of a message, 0: none"),
         ]
+        if any(one.index >= 0 for one in self.e.checks):
+            fields.append(Field(of_instance("index_said", ValueKind.TEXT), 400, "the message of an index outside"))
         layout = self.c.layout
         lines = [*layout.members(fields), *(layout.member(one, 17) for one in last if one.size != 0)]
         return layout.instance_type(lines)
@@ -199,7 +202,7 @@ class File:
             texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
         for check in [*self.e.checks, *self.e.parameter_checks]:
             place = f" ({c_place(check.span)})" if check.span else ""
-            texts.append(f"assertion failed: {check.message}{place}")
+            texts.append(f"{check.words}{place}")
         self.first_watch = len(texts)
         texts += [self._watch_text(one) for one in self.s.watches]
         texts.append(RESTLESS)
@@ -291,6 +294,15 @@ class File:
             + "    return PL_OK;\n}\n"
         )
 
+    def _index_said(self) -> str:
+        """The text of an index that is outside has its value."""
+        if not any(one.index >= 0 for one in self.e.checks):
+            return ""
+        first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
+        own = "((model *)self)"
+        asserted = f"{own}->error >= {first} && {own}->error < {first + len(self.e.checks)}"
+        return f"    if ({asserted} && {own}->index_said[0]) return {own}->index_said;\n"
+
     def _forgets(self) -> str:
         return "    m->foreign_failed = 0;\n" if self.c.foreign.calls else ""
 
@@ -307,7 +319,7 @@ class File:
 
         first = self.e.first_values
         restless = f"    if (((model *)self)->error == {self.n_messages - 1}) return ((model *)self)->said;\n"
-        said = self.c.foreign.said() + (restless if self.s.relations else "")
+        said = self.c.foreign.said() + (restless if self.s.relations else "") + self._index_said()
         ends = self.c.foreign.ends()
         words = {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional"), "@said": said, "@ends": ends}
         forgets, last = self._forgets(), self.c.foreign.verdict(len(p.x), "f")
@@ -392,7 +404,9 @@ class File:
             )
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
-            words = {"@n": len(self.e.checks), "@first": first}
+            shown = [int(one.index >= 0) for one in self.e.checks]
+            told = filled(TOLD, {"@shown": ", ".join(map(str, shown))}) if any(shown) else ""
+            words = {"@n": len(self.e.checks), "@first": first, "@told": told}
             text.append(filled(ASSERTIONS, words))
             body.append("    const pl_status asserted = check_assertions(m, t, x, u);\n")
             body.append("    if (asserted != PL_OK) return asserted;\n")

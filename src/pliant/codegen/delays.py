@@ -31,7 +31,7 @@ class Delays:
         for statement in program.statements:
             roots += inner_nodes(statement) if isinstance(statement, Newton) else nodes_of(statement)
         roots += [e for one in system.relations for e in (one.lhs, one.rhs)]
-        roots += [*system.events.expressions(), *(one.condition for one in system.checks)]
+        roots += [*system.events.expressions(), *(e for one in system.checks for e in one.expressions())]
         roots += [one.residual for one in system.initial_equations]
         nodes = [g.nodes[i] for i in reachable(g, roots)]
         self.nodes = {node[1]: node for node in nodes if node[0] == Op.DELAY}

@@ -412,8 +412,11 @@ class Emitter:
         self.parameter_checks = [one for one in wanted if self.shared.fixed[one.condition]]
         if self.checks:
             holds = given("holds", ValueKind.INTEGER)
+            shown = given("shown")
             targets = [(holds.at(k), one.condition) for k, one in enumerate(self.checks)]
-            self.function("assertions", self.plan([targets]), [Argument("holds", ValueKind.INTEGER)])
+            targets += [(shown.at(k), one.index) for k, one in enumerate(self.checks) if one.index >= 0]
+            arguments = [Argument("holds", ValueKind.INTEGER), Argument("shown")]
+            self.function("assertions", self.plan([targets]), arguments)
 
     def _values(self) -> None:
         """All variables, then the residuals of the conditions at the start."""

@@ -90,8 +90,7 @@ def messages(emitter: Emitter) -> list[str]:
         out.append(f"at an event {name}{place} is not a number")
     for action in events.actions:
         place = f" ({c_place(action.span)})" if action.span else ""
-        word = "terminated" if action.kind == "stop" else "assertion failed"
-        told = f"{word}: {action.message}{place}"
+        told = f"{action.words}{place}"
         if action.kind == "reset":
             told = f"at an event {_told(emitter, action.variable)}{place} is reset twice, to different values"
         out.append(told)

@@ -57,6 +57,8 @@ def event_hint(words: str) -> str:
     """What to try where the event iteration of a model does not converge; "" for other failures."""
     if words.startswith(RESTLESS):
         return "no combination of them agrees with the equations: let one of them read pre(...) of another"
+    if words.startswith("the index ") and " is outside of 1 to " in words:  # scalar/bounds.py
+        return "see what the index depends on at this time, or guard it: `if i <= size(a, 1) then a[i] else ...`"
     if words.startswith(ENDLESS):
         return "write what continues from pre(...) in a when-clause: `when condition then n = pre(n) + 1; end when;`"
     return ""
@@ -129,7 +131,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
             hint=hint,
             **common,
         )
-        error.span = sim.model.known.assertions.get(words)
+        error.span = sim.model.known.asserted_at(words)
         return error
     if status in STEPPING:
         return _stepping_error(sim, status, common)

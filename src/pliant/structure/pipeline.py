@@ -182,7 +182,7 @@ def _relation(system: System, r: Relation, substitution: dict[int, int]) -> Rela
 
 
 def _check(system: System, c: Check, substitution: dict[int, int]) -> Check:
-    return replace(c, condition=_final(system, c.condition, substitution))
+    return c.rewritten(lambda e: _final(system, e, substitution))
 
 
 def _find(system: System, reduced: Reduced, name: str) -> int:
@@ -256,7 +256,7 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
     for k, one in enumerate(system.relations):
         lhs, rhs = substitute(g, [one.lhs, one.rhs], leaf, memo)
         system.relations[k] = replace(one, lhs=lhs, rhs=rhs)
-    system.checks = [replace(one, condition=new(one.condition)) for one in system.checks]
+    system.checks = [one.rewritten(new) for one in system.checks]
     system.events = system.events.rewritten(new)
     system.functions = [
         replace(

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 Subscript = tuple[str, Any]  # ("index", scalar), ("slice", vector or scalar), ("whole", 0)
 
 
-def pick(run: Interpreter, array: Value, subscripts: list[Subscript]) -> Value:
-    """``array[subscripts]``; missing subscripts are whole dimensions."""
+def pick(run: Interpreter, array: Value, subscripts: list[Subscript], at: int = -1) -> Value:
+    """``array[subscripts]``, expression ``at`` (-1: a part of one); missing subscripts are whole dimensions."""
     if not isinstance(array, Arr) or len(subscripts) > len(array.shape):
         raise _too_many(array, subscripts)
+    _demand(run, array, subscripts, at)
+    vector = _open_vector(run, subscripts)
+    if vector is not None:
+        return _pick_each(run, array, subscripts, vector)
     places, kept, open_place = _places(run, array, subscripts)
     if open_place is not None:
         return _pick_open(run, array, subscripts, open_place)
@@ -34,10 +38,14 @@ def pick(run: Interpreter, array: Value, subscripts: list[Subscript]) -> Value:
     return Arr(shape, [flat[k] for k in offsets])
 
 
-def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscript]) -> Value:
+def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscript], at: int = -1) -> Value:
     """A copy of the array with the chosen part replaced."""
     if not isinstance(array, Arr) or len(subscripts) > len(array.shape):
         raise _too_many(array, subscripts)
+    _demand(run, array, subscripts, at)
+    vector = _open_vector(run, subscripts)
+    if vector is not None:
+        return _update_each(run, array, new, subscripts, vector)
     places, _, open_place = _places(run, array, subscripts)
     if open_place is not None:
         return _update_open(run, array, new, subscripts, open_place)
@@ -53,6 +61,65 @@ def update(run: Interpreter, array: Value, new: Value, subscripts: list[Subscrip
     for offset, part in zip(offsets, parts, strict=True):
         flat[offset] = part
     return Arr(array.shape, flat)
+
+
+def _demand(run: Interpreter, array: Arr, subscripts: list[Subscript], at: int) -> None:
+    """Indices that are not known now have to be inside, wherever the expression is reached."""
+    if at < 0 or run.bounds is None:
+        return
+    for k, ((kind, value), size) in enumerate(zip(subscripts, array.shape, strict=False)):
+        for e in () if kind == "whole" else value.flat if isinstance(value, Arr) else (value,):
+            if isinstance(e, int) and _is_open(run, e):
+                run.bounds.demand(e, size, at, k)
+
+
+def _open_vector(run: Interpreter, subscripts: list[Subscript]) -> int | None:
+    """The first vector of indices of which some are not known."""
+    for k, (kind, value) in enumerate(subscripts):
+        if kind != "whole" and isinstance(value, Arr) and any(_is_open(run, e) for e in value.flat):
+            return k
+    return None
+
+
+def _one_of(subscripts: list[Subscript], k: int, e: int) -> list[Subscript]:
+    return [*subscripts[:k], ("index", e), *subscripts[k + 1 :]]
+
+
+def _before(subscripts: list[Subscript], k: int) -> int:
+    """Dimensions of the result that come before that of a subscript."""
+    return sum(1 for kind, value in subscripts[:k] if kind == "whole" or isinstance(value, Arr))
+
+
+def _pick_each(run: Interpreter, array: Arr, subscripts: list[Subscript], k: int) -> Value:
+    """One part for each index of a vector, joined along its dimension."""
+    parts = [pick(run, array, _one_of(subscripts, k, e)) for e in subscripts[k][1].flat]
+    if not isinstance(parts[0], Arr):
+        return Arr((len(parts),), parts)
+    axis, shape = _before(subscripts, k), parts[0].shape
+    inner = prod(shape[axis:])
+    rows = [
+        e
+        for o in range(prod(shape[:axis]))
+        for one in parts
+        for e in one.flat[o * inner : (o + 1) * inner]  # type: ignore[union-attr]
+    ]
+    return Arr((*shape[:axis], len(parts), *shape[axis:]), rows)
+
+
+def _update_each(run: Interpreter, array: Arr, new: Value, subscripts: list[Subscript], k: int) -> Value:
+    result: Value = array
+    axis = _before(subscripts, k)
+    for place, e in enumerate(subscripts[k][1].flat, 1):
+        part = new
+        if isinstance(new, Arr):
+            whole: list[Subscript] = [("whole", 0)] * axis
+            part = pick(run, new, [*whole, ("index", const(run.g, place))])
+        result = update(run, result, part, _one_of(subscripts, k, e))
+    return result
+
+
+def _is_open(run: Interpreter, e: int) -> bool:
+    return value_of(run.g, e) is None and bool(run.masks.of(e) & ~PARAM or _is_late(run, e))
 
 
 def _too_many(array: Value, subscripts: list[Subscript]) -> ModelError:
@@ -78,7 +145,7 @@ def _places(
         elif isinstance(value, Arr):
             places.append([_place(run, v, size) for v in value.flat])
         else:
-            if value_of(run.g, value) is None and (run.masks.of(value) & ~PARAM or _is_late(run, value)):
+            if _is_open(run, value):
                 return [], [], k
             places.append([_place(run, value, size)])
         kept.append(kind == "whole" or isinstance(value, Arr))

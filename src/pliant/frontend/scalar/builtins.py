@@ -26,6 +26,7 @@ from pliant.expr.build import (
     sub,
     variables_of,
 )
+from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.tape import FUNCTION_BIT
@@ -104,6 +105,8 @@ class Builtins:
         if op is not None:
             value = args[0]
             return apply(g, op, value) if value.__class__ is int else map1(lambda e: apply(g, op, e), value)
+        if name in ("min", "max") and len(args) == 1 and isinstance(args[0], Arr) and not args[0].flat:
+            return self._of_nothing(name, self.run.tape.types[number])
         known = self.table.get(name)
         if known is None:
             raise NotSupportedError(
@@ -138,12 +141,17 @@ class Builtins:
         if len(args) == 2:
             return map2(g, lambda g, x, y: binary(g, op, x, y), args[0], args[1])
         found = scalars(args[0])
-        if not found:
-            raise ModelError("min or max of an empty array", hint="give the array a size of at least 1")
         result = found[0]
         for e in found[1:]:
             result = binary(g, op, result, e)
         return result
+
+    def _of_nothing(self, name: str, of: Type) -> int:
+        """The least or the greatest value of a type (10.3.4): Modelica.Constants.inf, Integer_inf, ..."""
+        last = len(self.run.tape.flat.enumerations[of.number].literals) if of.base is BaseType.ENUMERATION else 0
+        ends = {BaseType.INTEGER: (-2147483647, 2147483647), BaseType.BOOLEAN: (0, 1), BaseType.ENUMERATION: (1, last)}
+        least, greatest = ends.get(of.base, (-1e60, 1e60))
+        return const(self.g, float(least if name == "max" else greatest))
 
     def _sum(self, args: Args) -> Value:
         value = args[0]

@@ -152,9 +152,10 @@ class Discretes:
                 continue
             todo.pop()
             if current not in self.values:
-                self.values[current] = (
-                    self.value(current) if current in self.memory else self.shaped(current, self.assigned[current])
-                )
+                with self.run.bounds.aside():  # type: ignore[union-attr]
+                    self.values[current] = (
+                        self.value(current) if current in self.memory else self.shaped(current, self.assigned[current])
+                    )
         return self.values[position]
 
     def shaped(self, position: int, expression: int) -> Value:

@@ -147,6 +147,7 @@ class EventBuilder:
         for position in sorted(self.d.memory):
             if not self.symbols.is_text(position):
                 self._memories(position, found.get(position, []))
+        self._indices()
         return self.completed(Events())
 
     def completed(self, events: Events) -> Events:
@@ -201,7 +202,18 @@ class EventBuilder:
     def _equation(
         self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
     ) -> None:
-        """What one equation or assignment for discrete variables sets."""
+        """What one equation or assignment for discrete variables sets; indices in it count where it acts."""
+        assert self.run.bounds is not None
+        left = item.left if isinstance(item, FlatEquation) else item.target
+        clocks = (self.flat.variables[v].clock for v in self.run.tape.reads(left))
+        clock = next((one for one in clocks if one != NONE), NONE)
+        where = how if how.under else None if clock == NONE or how.order is not None else clock
+        with self.run.bounds.within(where):
+            self._sets(item, how, found, standing)
+
+    def _sets(
+        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+    ) -> None:
         left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
         position, of = self._whole(item, left), self.d.of_equations
         if position != NONE and (how.under or id(item) not in of.either or id(item) in of.items):
@@ -511,7 +523,9 @@ class EventBuilder:
         at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
         if at_end and not isinstance(item, FlatReinit):
             return  # nothing that the run depends on
-        self.act(item, self._active(under))
+        assert self.run.bounds is not None
+        with self.run.bounds.within(_How(under, item.span)):
+            self.act(item, self._active(under))
 
     def act(self, item: FlatItem, active: int) -> None:
         """The same where its condition is known."""
@@ -531,6 +545,19 @@ class EventBuilder:
         message = str(self.run.value(item.message))
         word = "stop" if isinstance(item, FlatTerminate) else "fail"
         self.actions.append(Action(word, active, message=message, span=item.span))
+
+    def _indices(self) -> None:
+        """What must hold of indices where something acts at events."""
+        assert self.run.bounds is not None
+        for where, check in self.run.bounds.acting:
+            active = const(self.g, 1.0)
+            if isinstance(where, _How):
+                active = self._active(where.under) if where.active == NONE else where.active
+            elif isinstance(where, int):
+                active = self.d.tick(where, check.span)
+            outside = logical_not(self.g, self.run.bounds.finished(check).condition)
+            active = logical_and(self.g, active, outside)
+            self.actions.append(Action("fail", active, message=check.message, span=check.span, is_index=True))
 
     def _reads_terminal(self, which: int) -> bool:
         numbers = () if which == NONE else self.run.tape.reachable([which])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
+from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_and, logical_not, value_of
@@ -21,6 +22,9 @@ from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
 from pliant.frontend.scalar.tape import FUNCTION_BIT, Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
 from pliant.ir import Graph, Op, Relation, Span
+
+if TYPE_CHECKING:
+    from pliant.frontend.scalar.bounds import IndexBounds
 
 
 class Interpreter:
@@ -42,6 +46,7 @@ class Interpreter:
         self.call: Callable[[int, list[Value]], list[Value]]
         self.builtin: Callable[[str, int, list[Value]], Value]
         self.numeric: Callable[[int, str], float]
+        self.bounds: IndexBounds | None = None  # what must hold of indices
         self.relations: list[Relation] = []
         self.relation_numbers: dict[tuple[int, int, bool], int] = {}
         self.acting = False  # True: in the statements of a when-clause
@@ -152,7 +157,9 @@ class Interpreter:
         """One value of a loop variable: what is a number must be known now."""
         if not isinstance(value, int):
             return position, value
-        number = self.number(value, "what a loop runs over")
+        number = value_of(self.g, value)
+        if number is None:
+            return position, value
         return (int(number) if number == int(number) else position), const(self.g, number)
 
     def _literal_range(self, node: FlatRange) -> range | None:
@@ -173,11 +180,11 @@ class Interpreter:
             hint="choose one element by its subscripts or its name",
         )
 
-    def condition(self, root: int, *, guarded: bool) -> int:
-        """A condition; ``guarded``: one before it is not known, so that it may not be asked for."""
+    def condition(self, root: int, none: int | None = None, *, guarded: bool) -> int:
+        """A condition; ``guarded``: one before it is not known, so that it is asked for only if ``none`` holds."""
         if not guarded:
             return self.scalar(root)
-        with self.under_condition():
+        with self.under_condition(none):
             return self.scalar(root)
 
     @contextmanager

@@ -99,7 +99,7 @@ def run_as_loop(
         condition = logical_and(g, goes_on(symbols[0]), runner.live)
         runner.broken = runner.returned = runner.path = const(g, 0.0)
         runner.path = const(g, 1.0)
-        with runner.inside_loop() as checks:
+        with runner.inside_loop() as checks, runner.bounds.in_loop() as flaws:
             runner.items(body)
         after = [add(g, symbols[0], const(g, 1.0)), runner.broken, runner.returned]
         for k, value in zip(places, values, strict=True):
@@ -110,6 +110,10 @@ def run_as_loop(
         symbols += held
         initial += [const(g, 1.0)] * len(held)
         after += _still(g, checks, held)
+        for flaw in flaws:  # each is remembered in a part of the state
+            symbols.append(g.intern((Op.ARG, runner.symbol())))
+            initial.append(const(g, 0.0))
+            after.append(logical_or(g, symbols[-1], flaw.outside))
     except (ModelError, NotSupportedError):
         return False
     finally:
@@ -131,9 +135,11 @@ def run_as_loop(
     rest = iter(results[3:])
     for k, value in zip(places, values, strict=True):
         runner.store[k] = like(value, rest)
-    for check, has_held in zip(checks, rest, strict=True):
+    for check, has_held in zip(checks, rest, strict=False):
         runner.loop_holds(replace(check, condition=has_held))
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
+    n = len(results) - len(flaws)
+    runner.bounds.ended([(e, flaw.check) for e, flaw in zip(results[n:], flaws, strict=True)])
     runner.loop_ended(ended, item)
     return True
 

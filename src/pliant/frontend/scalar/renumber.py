@@ -55,7 +55,7 @@ def drop_unused(system: System, unwanted: set[int]) -> None:
     g = system.graph
     if not unwanted and not system.relations:
         return
-    marks = marked(g, system.relations, [*roots_of(system), *(check.condition for check in system.checks)])
+    marks = marked(g, system.relations, [*roots_of(system), *(e for one in system.checks for e in one.expressions())])
     read = {node[1] for node, mark in zip(g.nodes, marks, strict=True) if mark and node[0] == Op.REL}
     if not unwanted and len(read) == len(system.relations):
         return
@@ -80,7 +80,7 @@ def drop_unused(system: System, unwanted: set[int]) -> None:
             target = new_variable[one.target] if one.target >= 0 else -1
             equations[k] = replace(one, residual=new(one.residual), target=target)
     system.relations = [replace(one, lhs=new(one.lhs), rhs=new(one.rhs)) for one in system.relations]
-    system.checks = [replace(one, condition=new(one.condition)) for one in system.checks]
+    system.checks = [one.rewritten(new) for one in system.checks]
     system.variables = [renewed(one, new) for one in system.variables]
     system.events = system.events.rewritten(new, lambda v: new_variable[v])
 

@@ -176,7 +176,7 @@ class Routines:
         outputs = [self._output(made, k, moving) for k in range(len(made.routine.outputs))]
         conditions = outputs[len(outputs) - len(made.demands) :]
         for demand, condition in zip(made.demands, conditions, strict=True):
-            self.demand(replace(demand, check=replace(demand.check, condition=condition)))
+            self.demand(replace(demand, check=replace(demand.check, condition=condition, index=-1)))
         parts = iter(outputs)
         return [like(value, parts) for value in made.template]
 
@@ -202,6 +202,8 @@ class Routines:
         demand = Demand(replace(check, condition=condition))
         if self.demands is not None:
             self.demands.append(demand)
+        elif demand.check.is_index and not self.calls.building and self.run.bounds is not None:
+            self.run.bounds.keep(demand.check)
         else:
             self.calls.require(demand)
 

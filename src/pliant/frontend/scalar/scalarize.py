@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
-from pliant.expr.build import choose, sub, value_of, var, variables_of
+from pliant.expr.build import choose, const, logical_and, logical_not, sub, value_of, var, variables_of
 from pliant.frontend.flat.expressions import NONE, FlatLiteral, FlatTuple, VariableRef
 from pliant.frontend.flat.model import (
     FlatAssert,
@@ -34,6 +34,7 @@ from pliant.frontend.flat.model import (
     FlatTerminate,
 )
 from pliant.frontend.flat.types import BaseType, Type, Variability
+from pliant.frontend.scalar.bounds import IndexBounds
 from pliant.frontend.scalar.builtins import Builtins
 from pliant.frontend.scalar.dependence import PARAM, Masks
 from pliant.frontend.scalar.discrete import Discretes
@@ -113,6 +114,7 @@ class _Builder:
         self.sections = AlgorithmSections(self.discretes, self.events)
         self.externals = Externals(run, self.symbols)
         self.calls = Calls(run, self.externals)
+        run.bounds = self.bounds = IndexBounds(run, self.calls)
         self.symbols.objects = self.calls.foreign.object
         self.calls.foreign.is_before = lambda: bool(self.symbols.being_evaluated)
         self.discretes.functions = self.calls.entries
@@ -132,7 +134,8 @@ class _Builder:
             with self._at(self.flat.algorithms[k].span):
                 system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
-        self._equations(self.flat.initial_equations, system.initial_equations)
+        with self.bounds.off():
+            self._equations(self.flat.initial_equations, system.initial_equations)
         for section in self.flat.initial_algorithms:
             with self._at(section.span):
                 system.initial_equations += self.sections.initial_equations(section)
@@ -204,15 +207,18 @@ class _Builder:
         """An if-equation: the branch that a parameter chooses, or row by row the residual of the one that holds."""
         run, last = self.run, item.otherwise
         undecided: list[tuple[int, list[Equation]]] = []
+        none = const(self.system.graph, 1.0)
         for branch in item.branches:
-            condition = run.condition(branch.condition, guarded=bool(undecided))
+            condition = run.condition(branch.condition, none, guarded=bool(undecided))
             known = run.decided(condition)
             if known is None:
-                undecided.append((condition, self._rows(branch.body, point)))
+                here = logical_and(self.system.graph, none, condition)
+                undecided.append((condition, self._rows(branch.body, point, here)))
+                none = logical_and(self.system.graph, none, logical_not(self.system.graph, condition))
             elif known:
                 last = branch.body
                 break
-        rows = self._rows(last, point)
+        rows = self._rows(last, point, none)
         undecided, rows = self._structural(undecided, rows)
         counts = [len(own) for _, own in undecided] + [len(rows)]
         if len(set(counts)) > 1:
@@ -249,9 +255,9 @@ class _Builder:
 
         return len(a) == len(b) and all(unknowns(x) == unknowns(y) for x, y in zip(a, b, strict=True))
 
-    def _rows(self, items: tuple[FlatItem, ...], point: tuple[int, ...]) -> list[Equation]:
+    def _rows(self, items: tuple[FlatItem, ...], point: tuple[int, ...], condition: int) -> list[Equation]:
         found: list[Equation] = []
-        with self.run.under_condition():
+        with self.run.under_condition(condition):
             self._equations(items, found, point)
         return found
 
@@ -366,6 +372,7 @@ class _Builder:
         system, discretes = self.system, self.discretes
         system.checks += self.sections.checks
         system.checks += self.calls.checks
+        system.checks += map(self.bounds.finished, self.bounds.checks)
         unwanted, read = unread(system)
         seen: list[Refusal] = []
         for number in sorted(read):

@@ -30,6 +30,7 @@ from pliant.frontend.flat.model import (
     walk,
 )
 from pliant.frontend.flat.types import BaseType
+from pliant.frontend.scalar.bounds import EVENTS
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
 from pliant.frontend.scalar.tape import targets_of
@@ -72,7 +73,8 @@ class SectionRunner(BodyRunner):
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
             self.in_when = self.run.acting = True
-            results.append((rises, self.after(branch.body, before, active)))
+            with self.bounds.within(EVENTS):
+                results.append((rises, self.after(branch.body, before, active)))
             self.in_when = self.run.acting = False
             none = logical_and(g, none, logical_not(g, rises))
         found = before
@@ -141,7 +143,9 @@ class AlgorithmSections:
     def initial_equations(self, section: FlatAlgorithm) -> list[Equation]:
         """One for each scalar that an initial algorithm sets."""
         found: list[Equation] = []
-        for v, value in self._results(section, is_initial=True):
+        with self.d.run.bounds.off():  # type: ignore[union-attr]
+            results = self._results(section, is_initial=True)
+        for v, value in results:
             own = self.d.flat.variables[v]
             if self.d.symbols.is_text(v):
                 continue

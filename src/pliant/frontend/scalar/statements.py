@@ -59,6 +59,8 @@ class BodyRunner:
 
     def __init__(self, run: Interpreter, store: Store, name: str) -> None:
         self.run, self.g, self.store, self.name = run, run.g, store, name
+        assert run.bounds is not None
+        self.bounds = run.bounds
         self.never = const(run.g, 0.0)
         self.broken = self.returned = self.never  # nodes: whether a break, or a return, has happened
         self.path = const(run.g, 1.0)  # the conditions around, where they are not known
@@ -116,9 +118,11 @@ class BodyRunner:
             if value_of(self.g, live) == 0.0:
                 return
             if isinstance(item, FlatAssign):
-                self._assign(item)
+                with self.bounds.statement(live):
+                    self._assign(item)
             elif isinstance(item, FlatIf):
-                self._choose(item)
+                with self.bounds.statement(live):
+                    self._choose(item)
             elif isinstance(item, FlatFor):
                 self._for(item)
             elif isinstance(item, FlatWhile):
@@ -286,11 +290,13 @@ class BodyRunner:
         """The branch that is known to hold, or every variable as the one that holds leaves it."""
         run, last = self.run, item.otherwise
         undecided: list[tuple[int, tuple[FlatItem, ...]]] = []
+        none = const(self.g, 1.0)
         for branch in item.branches:
-            condition = run.condition(branch.condition, guarded=bool(undecided))
+            condition = run.condition(branch.condition, none, guarded=bool(undecided))
             known = run.decided(condition)
             if known is None:
                 undecided.append((condition, branch.body))
+                none = logical_and(self.g, none, logical_not(self.g, condition))
             elif known:
                 last = branch.body
                 break
@@ -368,7 +374,7 @@ class BodyRunner:
             chosen: list[arrays.Subscript] = [
                 ("whole", 0) if s < 0 else ("index", self.run.value(s)) for s in node.subscripts
             ]
-            self.assign(node.base, arrays.update(self.run, self.run.value(node.base), value, chosen))
+            self.assign(node.base, arrays.update(self.run, self.run.value(node.base), value, chosen, e))
         elif isinstance(node, FlatField):
             self.assign(node.base, with_field(self.run.value(node.base), node.number, value))
         elif isinstance(node, FlatRecord) and isinstance(value, Rec):

@@ -157,7 +157,11 @@ def _logical(run: Interpreter, number: int, node: FlatBinary) -> Step:
         if known is not None and bool(known) != is_and:
             values[number] = const(g, known)
             return
-        y = run.value(b)
+        if isinstance(x, int):  # the right side is reached where the left one does not decide
+            with run.under_condition(x if is_and else logical_not(g, x)):
+                y = run.value(b)
+        else:
+            y = run.value(b)
         values[number] = map2(g, scalar, x, y)
 
     return step
@@ -221,7 +225,7 @@ def _choice(run: Interpreter, number: int, node: FlatChoice) -> Step:
         open_branches: list[tuple[int, Value]] = []
         none = const(run.g, 1.0)  # no branch so far
         for c, branch in pairs:
-            condition = run.condition(c, guarded=bool(open_branches))
+            condition = run.condition(c, none, guarded=bool(open_branches))
             known = run.decided(condition)
             if known is None:
                 with run.under_condition(logical_and(run.g, none, condition)):
@@ -333,12 +337,12 @@ def _index(run: Interpreter, number: int, node: FlatIndex) -> Step:
             if chosen[0] == 0 and len(array.shape) == 1 and 1 <= chosen[1] <= array.shape[0]:
                 values[number] = array.flat[int(chosen[1]) - 1]
             else:
-                values[number] = arrays.pick(run, array, [("index", values[place])])
+                values[number] = arrays.pick(run, array, [("index", values[place])], number)
 
         return one
 
     def step() -> None:
-        values[number] = arrays.pick(run, values[base], _chosen(values, subscripts))
+        values[number] = arrays.pick(run, values[base], _chosen(values, subscripts), number)
 
     return step
 

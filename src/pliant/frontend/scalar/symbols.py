@@ -295,7 +295,10 @@ class Symbols:
                 self.run.deciding = False
 
     def _evaluate_once(self, position: int) -> None:
-        if self.flat[position].type.base is BaseType.OBJECT and self.objects is not None:
+        own = self.flat[position]
+        if own.type.base is BaseType.OBJECT and own.type.shape and own.binding is not None:
+            self.cache[position] = self.run.value(own.binding)
+        elif own.type.base is BaseType.OBJECT and self.objects is not None:
             self.cache[position] = self.objects(position)
         elif self.is_text(position):
             source = self._source(position)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pliant.frontend.flat.expressions import (
     LOGICAL,
+    WHOLE,
     FlatArray,
     FlatBinary,
     FlatBuiltin,
@@ -217,6 +218,13 @@ def _set_by(tape: Tape, e: int) -> list[int]:
     return []
 
 
+def _is_fixed(tape: Tape, target: VariableRef | FlatIndex) -> bool:
+    """The same elements are always meant: no variable chooses them, nor a parameter that the start determines."""
+    given = target.subscripts if isinstance(target, FlatIndex) else ()
+    chosen = [tape.variables[v] for e in given if e != WHOLE for v in tape.reads(e)]
+    return all(own.variability <= Variability.PARAMETER and all(own.fixed) for own in chosen)
+
+
 def is_simple(tape: Tape, section: FlatAlgorithm) -> bool:
     """Assignments to discrete variables under conditions, which do not read what the section sets."""
     targets = set(targets_of(tape, section))
@@ -230,7 +238,8 @@ def is_simple(tape: Tape, section: FlatAlgorithm) -> bool:
         if isinstance(item, (FlatReinit, FlatTerminate, FlatAssert)):
             read = expressions_of(item)
         elif isinstance(item, FlatAssign):
-            if not isinstance(tape.nodes[item.target], (VariableRef, FlatIndex)):
+            target = tape.nodes[item.target]
+            if not isinstance(target, (VariableRef, FlatIndex)) or not _is_fixed(tape, target):
                 return False
             read = (item.value,)
         elif isinstance(item, (FlatIf, FlatWhen)):

@@ -43,7 +43,7 @@ class DiscretePart:
 def check_events(s: SortedSystem, tau: float, start: float = 0.0) -> None:
     """Refuse events that a step of fixed cost cannot express."""
     for action in s.events.actions:
-        if action.kind != "reset":
+        if action.kind != "reset" and not action.is_index:
             word = "terminate" if action.kind == "stop" else "assert"
             raise NotSupportedError(
                 f"{s.system.name} cannot become a real-time step: {word}({action.message!r}) in a when-clause"
@@ -83,7 +83,7 @@ def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> D
     kept = {var(g, one.variable): one.expression for one in events.kept}
     point = _EventEvaluation(w, kept, instant)
     resets: dict[int, int] = {}
-    for action in events.actions:
+    for action in (one for one in events.actions if one.kind == "reset"):
         place, value = reset_place(w.program, action)
         active, new = (point.of(e) for e in substitute(g, [action.active, value], kept))
         resets[place] = choose(g, active, new, resets.get(place, var(g, w.program.x[place])))

@@ -89,7 +89,10 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
             "are named, and linearisations are those at the values of the run"
         )
     if outcome.model.known.has_checks:
-        out.append("assertions of the model: accurate simulations heed them, the generated code does not")
+        out.append(
+            "assertions of the model and indices of arrays: accurate simulations check them, the generated code does "
+            "not, where an index beyond its array reads the last element and sets none"
+        )
     if e.loop_radius is not None:
         out.append(
             "sampled loops beyond the periods that were linearised: integer and Boolean variables are held there, "

@@ -92,16 +92,16 @@ def known_from(generated: Generated, names: Names, numbers: Mapping[int, float],
         loops=tuple(block.kind for block in program.loops),
         has_memory=bool(s.events),
         has_past=has_past,
-        has_checks=bool(s.checks),
+        has_checks=bool(s.checks) or any(one.is_index for one in s.events.actions),
         assertions=Late(lambda: _assertions(s)),
     )
 
 
 def _assertions(s: SortedSystem) -> dict[str, Span]:
     """Messages as the generated code has them (cfile.py, hybrid.py), and the places that they name in short."""
-    found = [(one.message, one.span) for one in s.checks]
-    found += [(one.message, one.span) for one in s.events.actions if one.kind == "fail"]
-    return {f"assertion failed: {message} ({c_place(span)})": span for message, span in found if span is not None}
+    found = [(one.words, one.span) for one in s.checks]
+    found += [(one.words, one.span) for one in s.events.actions if one.kind == "fail"]
+    return {f"{words} ({c_place(span)})": span for words, span in found if span is not None}
 
 
 def names_from(generated: Generated, roots: tuple[str, ...]) -> Names:

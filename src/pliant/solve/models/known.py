@@ -88,6 +88,10 @@ class Known:
     #: message of an assertion that fails, as the model gives it -> where the assertion stands
     assertions: Mapping[str, Span] = field(default_factory=dict)
 
+    def asserted_at(self, words: str) -> Span | None:
+        """Where the assertion stands that a message is of; values in it stand behind the rest."""
+        return self.assertions.get(words) or self.assertions.get(words.rsplit(": it is ", 1)[0])
+
     def is_held(self, name: str) -> bool:
         """Does a variable change at events only, whatever the inputs do?"""
         return self.held_by.get(name) == frozenset() or self.type(name) != "real"

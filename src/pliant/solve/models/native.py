@@ -123,7 +123,7 @@ class NativeModel(NumericModel):
             raise ModelError(
                 f"{self.name}: the model could not be opened: {words}",
                 hint=self.open_hint,
-                span=self.known.assertions.get(words),
+                span=self.known.asserted_at(words),
             )
         if self.struct.set_parameters and self.struct.n_p:
             call = runtime.PARAMETER_CALL(self.struct.set_parameters)
@@ -132,7 +132,7 @@ class NativeModel(NumericModel):
                 raise ModelError(
                     f"{self.name}: the model refuses its parameters: {words}",
                     hint="change parameters=, or the defaults in the file",
-                    span=self.known.assertions.get(words),
+                    span=self.known.asserted_at(words),
                 )
         return instance
 

@@ -155,12 +155,13 @@ class GeneratedStart(StartSearch):
         why = self._residuals() if failure.what == binding_start.RESIDUAL else WORDS.get(failure.what, "")
         words = failure.words.decode(errors="replace")
         why = words or why or runtime.status_text(failure.status)
-        if words in self.model.known.assertions or words.startswith(ASSERTED):
+        place = self.model.known.asserted_at(words)
+        if place is not None or words.startswith(ASSERTED):
             error = InitialValueError(
                 f"{name}: at the start, t = {self.sim.request.start:g}: {words}",
                 hint="change start values, parameters or inputs to what the model allows",
             )
-            error.span = self.model.known.assertions.get(words)
+            error.span = place
             return error
         return InitialValueError(
             f"{name}: no consistent start values at t = {self.sim.request.start:g}: {why}{self._loop_residuals()}",

@@ -85,7 +85,7 @@ def _place(collector: Collector, ref: tree.Reference, context: Context) -> tuple
         thing = inner
         if isinstance(thing, (Many, ThingGroup)):
             given = ref.subscripts[k] if ref.subscripts else ()
-            thing, _ = resolver._picked(thing, given, ref, context.scope, context.known)
+            thing, _ = resolver._picked(thing, 0, given, ref, context.scope, context.known)
     return (thing, k) if isinstance(thing, Inst) and k == len(ref.names) - 1 else None
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.frontend.flat.expressions import FlatBinary, FlatBuiltin, FlatChoice, FlatIndex, FlatUnary
 from pliant.frontend.modelica.connections.sets import Key, Sets
 from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.parts import of_group
 from pliant.frontend.modelica.instances.components import Many, Var
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.references import ThingGroup
@@ -44,9 +45,10 @@ class Streams:
         if len(node.arguments) != 1 or not isinstance(node.arguments[0], tree.Reference):
             raise problem(f"`{name}` needs a stream variable", node, path=context.path, rule="15.2")
         ref = node.arguments[0]
-        thing, rest = self.out.values.resolver.resolve(ref, context.scope, context.known)
+        thing, rest, still_open = self.out.values.resolver.resolve_open(ref, context.scope, context.known)
+        given, dims = of_group(thing, rest, still_open)
         e = self._thing(name, thing, ref, node, context)
-        return self.out.subscripted(e, rest, ref, context) if rest else e
+        return self.out.subscripted(e, given, ref, context, dims) if given else e
 
     def _thing(self, name: str, thing: Any, ref: tree.Reference, node: tree.Call, context: Context) -> int:
         if isinstance(thing, (Many, ThingGroup)):

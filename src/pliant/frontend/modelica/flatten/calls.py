@@ -53,6 +53,25 @@ NAMED = {
     "backSample": ("u", "backCounter", "resolution"),
     "Clock": ("c", "condition", "intervalCounter", "interval", "startInterval", "resolution", "solverMethod"),
 }
+#: of a record they are what they are of its fields
+BY_FIELDS = frozenset(
+    {
+        "der",
+        "pre",
+        "noEvent",
+        "smooth",
+        "homotopy",
+        "previous",
+        "hold",
+        "sample",
+        "inStream",
+        "subSample",
+        "superSample",
+        "shiftSample",
+        "backSample",
+        "noClock",
+    }
+)
 
 
 class CallTranslator:
@@ -471,23 +490,21 @@ class CallTranslator:
         e = operands[-1] if name == "smooth" else operands[0]
         of = self.out.type(e)
         if name == "sum" and of.shape:
+            if of.shape[0] is None:
+                raise unsupported("a sum of records of unknown number", node, path=context.path)
             total = self.out.element(e, (1,), node, context)
-            for k in range(2, (of.shape[0] or 0) + 1):
+            for k in range(2, of.shape[0] + 1):
                 total = self.overloaded("+", [total, self.out.element(e, (k,), node, context)], node, context)
             return total
         if name == "String":
             return self.overloaded("'String'", operands, node, context, self._record_class(e))
-        if of.shape or name not in (
-            "der",
-            "pre",
-            "noEvent",
-            "smooth",
-            "homotopy",
-            "previous",
-            "hold",
-            "sample",
-            "inStream",
-        ):
+        if of.shape and of.shape[0] and name in BY_FIELDS:  # element by element
+            elements = []
+            for k in range(1, of.shape[0] + 1):
+                each = [self.out.element(e, (k,), node, context) if self.out.type(e) == of else e for e in operands]
+                elements.append(self.on_record(name, each, node, context))
+            return self.out.add(FlatArray(tuple(elements)), node, context)
+        if of.shape or name not in BY_FIELDS:
             if of.shape and name in ("transpose", "fill", "vector", "scalar", "size", "cat", "noEvent"):
                 return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
             raise problem(f"`{name}` cannot be applied to a record", node, path=context.path, rule="3.7")

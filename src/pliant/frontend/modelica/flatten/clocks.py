@@ -16,6 +16,7 @@ the operators then is in ticks.py.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.frontend.flat.expressions import (
     NONE,
     ClockTick,
+    FlatArray,
     FlatBuiltin,
     FlatChoice,
     FlatIndex,
@@ -85,6 +87,7 @@ class _Clocks:
         self.known: dict[int, tuple[TickTiming, Span | None]] = {}  # by partition
         self.bases: list[ClockBase] = []
         self.methods: dict[int, str] = {}  # partition -> how its derivatives are stepped
+        self.users: Counter[int] = Counter()  # how often an expression is an operand
         self.derivatives: list[tuple[int, int]] = []  # der(x) and the partition around it
         self.relations: list[_Relation] = []
         self.part_of: dict[int, int] = {}  # operator -> partition around it
@@ -499,17 +502,46 @@ class _Clocks:
                 continue
             node = self.nodes[e]
             assert isinstance(node, FlatBuiltin)
-            operand, span = self.nodes[node.operands[0]], self.builder.spans[e]
-            if not isinstance(operand, VariableRef):
+            span = self.builder.spans[e]
+            leaves = self._leaves(node.operands[0])
+            if leaves is None:
                 raise NotSupportedError(
                     f"{span}: the derivative of a part of a variable, or of an expression, cannot be discretised",
                     hint="introduce a variable: `v = expression`",
                     span=span,
                 )
-            x = operand.variable
-            if x not in made:
-                made[x] = self.ticks.derivative(x, clock, self.methods.get(self._root(part), ""), span)
-            self.nodes[e] = VariableRef(made[x])
+            for leaf in leaves:
+                operand = self.nodes[leaf]
+                assert isinstance(operand, VariableRef)
+                x = operand.variable
+                if x not in made:
+                    made[x] = self.ticks.derivative(x, clock, self.methods.get(self._root(part), ""), span)
+                self.nodes[e if leaf == node.operands[0] else leaf] = VariableRef(made[x])
+            if node.operands[0] not in leaves:
+                self.nodes[e] = self.nodes[node.operands[0]]  # the same part of the derivatives
+
+    def _leaves(self, operand: int) -> list[int] | None:
+        """References of the variables that an operand consists of, read by nothing else; None for others."""
+        found, stack = [], [operand]
+        while stack:
+            e = stack.pop()
+            node = self.nodes[e]
+            if isinstance(node, VariableRef):
+                found.append(e)
+            elif isinstance(node, FlatIndex):
+                stack.append(node.base)
+            elif isinstance(node, FlatArray):
+                stack.extend(node.elements)
+            else:
+                return None
+        if operand not in found and any(self._n_users(e) > 1 for e in found):
+            return None
+        return found
+
+    def _n_users(self, e: int) -> int:
+        if not self.users:
+            self.users = Counter(one for node in self.nodes for one in operands(node))
+        return self.users[e]
 
     def _variables(self) -> None:
         variables = self.builder.variables

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pliant.frontend.flat.expressions import (
+    NONE,
     FlatArray,
     FlatBinary,
     FlatBuiltin,
     FlatChoice,
     FlatIndex,
     FlatLiteral,
+    FlatRange,
     FlatUnary,
+    IteratorRef,
     VariableRef,
     operands,
 )
@@ -58,8 +61,9 @@ class NoNumber(Exception):
 class FlatNumbers:
     """Evaluates; remembers which parameters were used."""
 
-    def __init__(self, builder: FlatBuilder) -> None:
+    def __init__(self, builder: FlatBuilder, point: Mapping[int, Any] | None = None) -> None:
         self.builder = builder
+        self.point = point or {}  # values of loop variables
         self.used: set[int] = set()
         self.open: set[int] = set()
 
@@ -71,6 +75,12 @@ class FlatNumbers:
                 return value
             case VariableRef(variable=v):
                 return self._variable(v)
+            case IteratorRef(number=number) if number in self.point:
+                return self.point[number]
+            case FlatRange(start=start, step=step, stop=stop):
+                width = 1 if step == NONE else self.value(step)
+                first, last = self.value(start), self.value(stop)
+                return [first + k * width for k in range(math.floor((last - first) / width + 1e-9) + 1)]
             case FlatBinary(operator=name, left=a, right=b) if name in _OPERATORS:
                 return _OPERATORS[name](self.value(a), self.value(b))
             case FlatUnary(operator=name, operand=a):

@@ -75,15 +75,41 @@ class LoopRanges:
                 reason = f"the range of the loop over `{index.name}`"
                 self.values.reasons.append(reason)
                 try:
-                    items = self._items(index, one, body)
+                    more += [one.with_env(**{index.name: item}) for item in self._items(index, one, body)]
                 except NotKnown as unknown:
-                    text = f"{reason} is not known: {unknown.message}"
-                    raise problem(text, index, path=context.path, rule="8.3.2") from None
+                    elements = self._elements(index, one)
+                    if elements is None:
+                        text = f"{reason} is not known: {unknown.message}"
+                        raise problem(text, index, path=context.path, rule="8.3.2") from None
+                    more += elements
                 finally:
                     self.values.reasons.pop()
-                more += [one.with_env(**{index.name: item}) for item in items]
             found = more
         return found
+
+    def sizes(self, indices: Sequence[tree.ForIndex], context: Context, body: Any) -> tuple[int, ...]:
+        """How many values each loop variable has."""
+        found: list[int] = []
+        before = 1
+        for k in range(len(indices)):
+            points = len(self.unrolled(indices[: k + 1], context, body))
+            found.append(points // before if before else 0)
+            before = points
+        return tuple(found)
+
+    def _elements(self, index: tree.ForIndex, context: Context) -> list[Context] | None:
+        """Contexts in which the loop variable is an element of a vector that changes; None where its size is open."""
+        if index.values is None or isinstance(index.values, tree.Range):
+            return None
+        out = self.out
+        e = out.expr(index.values, context)
+        of = out.type(e)
+        if len(of.shape) != 1:
+            raise problem("a loop needs a vector to run over", index, path=context.path, rule="11.2.2")
+        if of.shape[0] is None:
+            return None
+        parts = (out.element(e, (k,), index, context) for k in range(1, of.shape[0] + 1))
+        return [context.with_element(index.name, one, of.element) for one in parts]
 
     def _items(self, index: tree.ForIndex, context: Context, body: Any) -> list[Any]:
         if index.values is not None:
@@ -107,7 +133,7 @@ class LoopRanges:
                 for k, given in enumerate(one.subscripts):
                     for axis, place in enumerate(given):
                         if isinstance(place, tree.Reference) and place.names == (index.name,):
-                            found = self._dimension(_until(one, k), axis, context)
+                            found = self._dimension(one, k, axis, context)
                             if known is None:
                                 known = found
                             elif found.size is not None and known.size is not None and found.text != known.text:
@@ -122,7 +148,21 @@ class LoopRanges:
             raise problem(text, index, path=context.path, rule="11.2.2.1", hint="write the range: `in 1:n`")
         return known
 
-    def _dimension(self, ref: tree.Reference, axis: int, context: Context) -> ImpliedRange:
+    def _dimension(self, whole: tree.Reference, k: int, axis: int, context: Context) -> ImpliedRange:
+        """A dimension of name k of a reference; those of the names before come first."""
+        ref = _until(whole, k)
+        before = len(self._sizes(_until(whole, k - 1), context)[0]) if k else 0
+        shape, dims = self._sizes(ref, context)
+        if axis >= len(shape) - before:
+            text = f"`{ref.text}` has {len(shape) - before} dimensions, {axis + 1} subscripts are given"
+            raise problem(text, ref, path=context.path, rule="10.5")
+        values = None
+        if dims is not None and axis < len(dims):
+            values = self.values.index_values(*dims[axis])
+        return ImpliedRange(shape[before + axis], values, ref, before + axis)
+
+    def _sizes(self, ref: tree.Reference, context: Context) -> tuple[Any, Any]:
+        """Sizes of what a name stands for, and its dimensions as they are declared."""
         function = context.function
         if function is not None and ref.names[0] in function.locals:
             shape = self.out.type(self.out.expr(ref, context)).shape
@@ -134,13 +174,7 @@ class LoopRanges:
             thing, _ = self.values.resolver.resolve(ref, context.scope, context.known)
             shape = _shape(thing)
             dims = getattr(thing, "dims", None)
-        if axis >= len(shape):
-            text = f"`{ref.text}` has {len(shape)} dimensions, {axis + 1} subscripts are given"
-            raise problem(text, ref, path=context.path, rule="10.5")
-        values = None
-        if dims is not None and axis < len(dims):
-            values = self.values.index_values(*dims[axis])
-        return ImpliedRange(shape[axis], values, ref, axis)
+        return shape, dims
 
     def _implied_range(self, found: ImpliedRange, index: tree.ForIndex, context: Context) -> int:
         out, span = self.out, self.out.span(index)
@@ -156,9 +190,8 @@ class LoopRanges:
 
 
 def _until(ref: tree.Reference, k: int) -> tree.Reference:
-    """The reference up to name k, without the subscripts of that."""
-    subscripts = (*ref.subscripts[:k], ()) if k else ()
-    return tree.Reference(ref.source, ref.start, ref.end, ref.names[: k + 1], subscripts, ref.rooted)
+    """The reference up to name k, without subscripts."""
+    return tree.Reference(ref.source, ref.start, ref.end, ref.names[: k + 1], (), ref.rooted)
 
 
 def _shape(thing: Any) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from pliant.frontend.flat.model import FlatClock
 from pliant.frontend.flat.shapes import described
 from pliant.frontend.flat.types import REAL, BaseType, Variability
 from pliant.frontend.modelica.flatten.context import Context
+from pliant.frontend.modelica.flatten.reductions import of_nothing
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 
@@ -147,9 +148,7 @@ def _extreme(self: CallTranslator, name: str, node: tree.Call, context: Context)
     if len(operands) == 1 and not self.out.type(operands[0]).shape:
         return operands[0]
     if len(operands) == 1 and self.out.type(operands[0]).shape and 0 in self.out.type(operands[0]).shape:
-        if self.out.type(operands[0]).base is BaseType.BOOLEAN:
-            return self.builder.literal(name == "min", self.out.span(node))
-        return self.builder.literal(1e60 if name == "min" else -1e60, self.out.span(node))
+        return of_nothing(self.out, name, self.out.type(operands[0]).element, node, context)
     return self.out.add(FlatBuiltin(name, tuple(operands)), node, context)
 
 
@@ -158,8 +157,8 @@ def _total(self: CallTranslator, name: str, node: tree.Call, context: Context) -
     of = self.out.type(e)
     if not of.shape:
         return e
-    if 0 in of.shape and of.base is not BaseType.RECORD:
-        return self.builder.literal(0.0 if name == "sum" else 1.0, self.out.span(node))
+    if 0 in of.shape:
+        return of_nothing(self.out, name, of.element, node, context)
     if of.base is BaseType.RECORD:
         return self.on_record(name, [e], node, context)
     return self.out.add(FlatBuiltin(name, (e,)), node, context)

@@ -18,14 +18,12 @@ from pliant.frontend.flat.expressions import (
     FlatBinary,
     FlatBuiltin,
     FlatChoice,
-    FlatComprehension,
     FlatExpression,
     FlatField,
     FlatIndex,
     FlatLiteral,
     FlatRange,
     FlatRecord,
-    FlatReduction,
     FlatTuple,
     FlatUnary,
     IteratorRef,
@@ -37,8 +35,9 @@ from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
 from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
-from pliant.frontend.modelica.flatten.loops import must_unroll
+from pliant.frontend.modelica.flatten.parts import of_group, written_out
 from pliant.frontend.modelica.flatten.ranges import LoopRanges
+from pliant.frontend.modelica.flatten.reductions import comprehension, reduction
 from pliant.frontend.modelica.flatten.types import Types, field_names
 from pliant.frontend.modelica.instances.classes import ClassUse
 from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
@@ -104,8 +103,9 @@ class Translator:
                 text = f"`{_short(binding.value.text)}` is given to an array of components, but is no array"
                 raise problem(text, binding.value, path=context.path, rule="7.2.5", hint="write `each` before it")
             e = self.element(e, binding.index, binding.value, context)
-        for name in binding.fields:
-            e = self.field(e, name, binding.value, context)
+        for step in binding.fields:
+            at = binding.value
+            e = self.field(e, step, at, context) if isinstance(step, str) else self.element(e, step, at, context)
         return e
 
     def element(self, e: int, index: tuple[int, ...], at: tree.Node, context: Context) -> int:
@@ -132,7 +132,7 @@ class Translator:
                 node = self.builder.nodes[e]
                 if isinstance(node, FlatRecord):
                     return node.fields[number]
-                if isinstance(node, FlatArray) and node.elements and not of.shape[1:]:
+                if isinstance(node, FlatArray) and node.elements:
                     parts = tuple(self.field(k, name, at, context) for k in node.elements)
                     return self.add(FlatArray(parts), at, context)
                 return self.add(FlatField(e, number), at, context)
@@ -240,33 +240,18 @@ class Translator:
                     raise problem(text, ref, path=context.path, rule="3.6.7", hint="pass it as an input or modifier")
                 return self.builder.time(self.span(ref))
         try:
-            thing, rest = self.values.resolver.resolve(ref, context.scope, context.known)
+            thing, rest, still_open = self.values.resolver.resolve_open(ref, context.scope, context.known)
         except NotKnown as unknown:
-            if not ref.subscripts:
-                raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
-            return self._varying(ref, context)
+            raise problem(f"`{ref.text}`: {unknown.message}", ref, path=context.path) from None
         crossed = self.values.resolver.crossed
         if crossed is not None and thing is not ABSENT and not isinstance(thing, EnumValue):
             text = f"`{ref.text}`: `{crossed.name}` has a condition and can be used in connect clauses only"
             raise problem(text, ref, path=context.path, rule="4.4.5", hint="declare it without condition")
         if isinstance(thing, EnumValue) and any(ref.subscripts):
             raise problem(f"`{ref.text}`: a value of an enumeration has no elements", ref, rule="10.5")
+        given, dims = of_group(thing, rest, still_open)
         e = self.thing(thing, ref, context)
-        if not rest:
-            return e
-        return self.subscripted(e, rest, ref, context, thing.dims if isinstance(thing, Var) else ())
-
-    def _varying(self, ref: tree.Reference, context: Context) -> int:
-        """An array of components with a subscript that is not known here: the array is written out and indexed."""
-        first = next(k for k, given in enumerate(ref.subscripts) if given)
-        short = tree.Reference(ref.source, ref.start, ref.end, ref.names[: first + 1], (), ref.rooted)
-        e = self.reference(short, context)
-        for k in range(first, len(ref.names)):
-            if k > first:
-                e = self.field(e, ref.names[k], ref, context)
-            if ref.subscripts[k]:
-                e = self.subscripted(e, ref.subscripts[k], ref, context)
-        return e
+        return self.subscripted(e, given, ref, context, dims) if given else e
 
     def _bound_name(self, ref: tree.Reference, context: Context) -> int:
         first = ref.names[0]
@@ -281,23 +266,27 @@ class Translator:
     def parts(self, e: int, ref: tree.Reference, context: Context) -> int:
         """Subscripts and fields of an expression."""
         for k, name in enumerate(ref.names):
+            before = len(self.type(e).shape) if k else 0
             if k:
                 e = self.field(e, name, ref, context)
             if ref.subscripts and ref.subscripts[k]:
-                e = self.subscripted(e, ref.subscripts[k], ref, context)
+                e = self.subscripted(e, (*(None,) * before, *ref.subscripts[k]), ref, context)
         return e
 
     def subscripted(
-        self, e: int, given: Sequence[tree.Expression], at: tree.Node, context: Context, dims: Sequence[Any] = ()
+        self, e: int, given: Sequence[tree.Expression | None], at: tree.Node, context: Context, dims: Sequence[Any] = ()
     ) -> int:
-        """`e[given]`, literal subscripts of arrays that are written out resolved; ``dims`` as they are declared."""
+        """`e[given]`, known subscripts of arrays that are written out resolved; ``dims`` as they are declared.
+
+        None: a dimension of a part of the name before the one that has the subscripts, it stays.
+        """
         shape = self.type(e).shape
         if len(given) > len(shape):
             text = f"`{_short(at.text)}`: {len(given)} subscripts, the array has {len(shape)} dimensions"
             raise problem(text, at, path=context.path, rule="10.5")
         places: list[int] = []
         for axis, one in enumerate(given):
-            if isinstance(one, tree.Colon):
+            if one is None or isinstance(one, tree.Colon):
                 places.append(WHOLE)
                 continue
             size = shape[axis]
@@ -306,22 +295,18 @@ class Translator:
             else:
                 dimension = self.builder.literal(axis + 1, self.span(at))
                 length = self.add(FlatBuiltin("size", (e, dimension)), at, context)
+                given_here = {**context.given, "end": length}
                 inner = Context(
-                    context.scope, context.env, context.loops, context.function, {**context.given, "end": length}
+                    context.scope, context.env, context.loops, context.function, given_here, context.elements
                 )
             place = self.expr(one, inner)
-            if axis < len(dims):
+            if axis < len(dims) and dims[axis] is not None:
                 self._check_index_type(place, dims[axis], one, context)
             if self.type(place).base is BaseType.BOOLEAN:
                 place = self._counted(place, one, context)
             self._check_place(place, size, one, context)
             places.append(place)
-        node = self.builder.nodes[e]
-        if isinstance(node, FlatArray):
-            found = self._written_out(e, places)
-            if found is not None:
-                return found
-        return self.add(FlatIndex(e, tuple(places)), at, context)
+        return written_out(self, e, tuple(places), at, context)
 
     def _check_index_type(self, place: int, dim: Any, at: tree.Node, context: Context) -> None:
         """A dimension that is declared by a type has subscripts of this type."""
@@ -352,21 +337,6 @@ class Translator:
         if not 1 <= node.value <= size:
             text = f"the subscript {node.value} is outside of 1 to {size}"
             raise problem(text, at, path=context.path, rule="10.5.1", hint="check the size of the array")
-
-    def _written_out(self, e: int, places: list[int]) -> int | None:
-        """The element of an array that is written out, for literal subscripts."""
-        for place in places:
-            node = self.builder.nodes[e]
-            if place == WHOLE or not isinstance(node, FlatArray):
-                return None
-            number = self.builder.nodes[place]
-            if not isinstance(number, FlatLiteral) or isinstance(number.value, (str, float)):
-                return None
-            at = int(number.value) + (1 if isinstance(number.value, bool) else 0)
-            if not 1 <= at <= len(node.elements):
-                return None
-            e = node.elements[at - 1]
-        return e
 
 
 def _short(text: str) -> str:
@@ -496,52 +466,6 @@ def _end(self: Translator, node: tree.End, context: Context) -> int:
     raise problem("`end` stands outside of a subscript", node, path=context.path, rule="10.5.2")
 
 
-def _comprehension(self: Translator, node: tree.ArrayComprehension, context: Context) -> int:
-    indices = node.indices[::-1]  # {f for i in u, j in v} is {{f for i in u} for j in v} (10.4.1.2)
-    if context.function is None and must_unroll(self, node.value, node.indices, context):
-        contexts = self.ranges.unrolled(indices, context, node.value)
-        items = [self.expr(node.value, one) for one in contexts]
-        shape = []
-        for index in indices:
-            shape.append(len({repr(one.env[index.name]) for one in contexts}))
-        return self.nested(items, ThingGroup(tuple(shape), items), node, context)
-    loops, inner = [], context
-    for index in indices:
-        loop, inner = self.ranges.loop(index, inner, node.value)
-        loops.append(loop)
-    body = self.expr(node.value, inner)
-    return self.add(FlatComprehension(body, tuple(loops)), node, context)
-
-
-def _reduction(self: Translator, node: tree.ReductionCall, context: Context) -> int:
-    name = node.function.dotted
-    if name == "array":
-        made = tree.ArrayComprehension(node.source, node.start, node.end, node.value, node.indices)
-        return _comprehension(self, made, context)
-    if context.function is None and must_unroll(self, node.value, node.indices, context):
-        items = [self.expr(node.value, one) for one in self.ranges.unrolled(node.indices, context, node.value)]
-        if not items:
-            empty = {"sum": 0, "product": 1, "min": 1e308, "max": -1e308}.get(name, 0)
-            return self.builder.literal(empty, self.span(node))
-        if self.type(items[0]).base is BaseType.RECORD:
-            total = items[0]
-            for one in items[1:]:
-                total = self.calls.overloaded("+", [total, one], node, context)
-            return total
-        if name == "sum" and self.type(items[0]).shape:
-            total = items[0]
-            for one in items[1:]:
-                total = self.add(FlatBinary("+", total, one), node, context)
-            return total
-        return self.add(FlatBuiltin(name, (self.add(FlatArray(tuple(items)), node, context),)), node, context)
-    loops, inner = [], context
-    for index in node.indices:
-        loop, inner = self.ranges.loop(index, inner, node.value)
-        loops.append(loop)
-    body = self.expr(node.value, inner)
-    return self.add(FlatReduction(name, body, tuple(loops)), node, context)
-
-
 def _call(self: Translator, node: tree.Call, context: Context) -> int:
     return self.calls.call(node, context)
 
@@ -560,7 +484,7 @@ _TRANSLATE: dict[type, Any] = {
     tree.Concatenation: _concatenation,
     tree.Tuple: _tuple,
     tree.End: _end,
-    tree.ArrayComprehension: _comprehension,
-    tree.ReductionCall: _reduction,
+    tree.ArrayComprehension: comprehension,
+    tree.ReductionCall: reduction,
     tree.Call: _call,
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.frontend.flat.expressions import FlatRecord, VariableRef, operands
+from pliant.frontend.flat.expressions import FlatArray, FlatRecord, VariableRef, operands
 from pliant.frontend.flat.model import FlatObject, FlatVariable
 from pliant.frontend.flat.shapes import TypeMismatch, described, unified
 from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
@@ -197,8 +197,12 @@ class Variables:
                 found["binding"] = self._binding(var, binding, of)
             else:
                 self._equation(var, binding, of, done)
+        elif binding is not None and of.shape:
+            found["binding"] = self._objects(var, binding, of)
         elif binding is not None:
-            handle = self._object(var, binding)
+            handle = -1
+            for call, context in self._constructors(binding.value, binding.index, Context(binding.scope)):
+                handle = self._object(var, var.number, call, context, var.path)
             if handle >= 0:
                 found["binding"] = self.builder.literal(handle, span, Type(BaseType.OBJECT))
         return FlatVariable(
@@ -326,7 +330,7 @@ class Variables:
 
     def _record_equation(self, var: Var, binding: Bound, done: set[int]) -> bool:
         """`Record r = f(x)`: one equation, if no field has a value of its own."""
-        depth = len(binding.fields)
+        depth = len([step for step in binding.fields if isinstance(step, str)])
         owner: Any = var.parent
         for _ in range(depth - 1):
             owner = owner.parent
@@ -356,15 +360,47 @@ class Variables:
         done.update(leaf.number for leaf in leaves)
         return True
 
-    def _object(self, var: Var, binding: Bound) -> int:
+    def _objects(self, var: Var, binding: Bound, of: Type) -> int:
+        """An array of external objects: each is a variable of its own."""
+        calls = self._constructors(binding.value, binding.index, Context(binding.scope))
+        count = prod(n or 0 for n in of.shape)
+        if binding.template.each and len(calls) == 1:
+            calls = calls * count
+        if len(calls) != count:
+            text = f"`{var.path}` has {count} external objects, its value has {len(calls)} constructors"
+            hint = "give each a value: `{C(1), C(2)}`"
+            raise problem(text, binding.value, path=binding.scope.inst.path, rule="12.9.7", hint=hint)
+        span, single = var.node.span, Type(BaseType.OBJECT)
+        parts = []
+        for k, (call, context) in zip(np.ndindex(*[n or 0 for n in of.shape]), calls, strict=True):
+            name = f"{var.path}[{','.join(str(one + 1) for one in k)}]"
+            number = self.builder.variable(FlatVariable(name, single, Variability.PARAMETER, span=span))
+            handle = self._object(var, number, call, context, name)
+            if handle >= 0:
+                own = self.builder.literal(handle, span, single)
+                self.builder.variables[number] = replace(self.builder.variables[number], binding=own)
+            parts.append(self.builder.ref(number, span))
+        for size in reversed(of.shape):
+            n = size or 1
+            parts = [self.builder.add(FlatArray(tuple(parts[k : k + n])), span) for k in range(0, len(parts), n)]
+        return parts[0]
+
+    def _constructors(self, value: Any, index: tuple[int, ...], context: Context) -> list[tuple[tree.Call, Context]]:
+        """Calls of constructors, in row-major order; of one element where it is for an element of components."""
+        if isinstance(value, tree.ArrayConstructor):
+            elements = [value.elements[index[0] - 1]] if index else value.elements
+            return [pair for one in elements for pair in self._constructors(one, index[1:], context)]
+        if isinstance(value, tree.ArrayComprehension):
+            contexts = self.out.ranges.unrolled(value.indices[::-1], context, value.value)
+            chosen = [contexts[index[0] - 1]] if index else contexts
+            return [pair for one in chosen for pair in self._constructors(value.value, index[1:], one)]
+        return [(value, context)] if isinstance(value, tree.Call) else []
+
+    def _object(self, var: Var, number_of: int, call: tree.Call, context: Context, path: str) -> int:
         """An external object with its constructor; the number that stands for it where its data are known, or -1."""
-        call = binding.value
-        if not isinstance(call, tree.Call):
-            return -1
         cls = var.cls.instance.class_member("constructor")
         if cls is None:
             raise problem(f"`{var.cls.name}` has no constructor", call, rule="12.9.7")
-        context = Context(binding.scope)
         args, named = self.out.calls._arguments(call, context)
         names = self.out.functions.input_names(cls)
         given = {**dict(zip(names, args, strict=False)), **named}
@@ -378,17 +414,17 @@ class Variables:
             destructor = found if found is not None else -1
         exprs = {**dict(zip(names, call.arguments, strict=False)), **{one.name: one.value for one in call.named}}
         given_now = dict(zip(names, operands, strict=False))
-        table = known_table(self.values, var.cls.name, exprs, given_now, binding.scope)
+        table = known_table(self.values, var.cls.name, exprs, given_now, context.scope)
         handle = len(self.builder.objects) + 1 if table is not None else -1
         self.builder.objects.append(
             FlatObject(
-                var.number,
+                number_of,
                 handle,
                 number,
                 destructor,
                 tuple(operands),
                 table,
-                var.path,
+                path,
                 var.node.span,
             )
         )

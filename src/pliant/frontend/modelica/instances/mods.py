@@ -7,7 +7,7 @@ for cost nothing.
 
 An element of an array gets the modifier ``at(mod, index)``: its values are the elements of the arrays that were
 written, unless ``each`` says otherwise. The binding of a record is passed on to its fields: ``fields`` names the path
-from the value that was written to the one that is meant.
+from the value that was written to the one that is meant, names of fields and indices of elements of those.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bound:
     __slots__ = ("fields", "index", "scope", "template")
 
     def __init__(
-        self, template: Template, scope: Scope, index: tuple[int, ...] = (), fields: tuple[str, ...] = ()
+        self, template: Template, scope: Scope, index: tuple[int, ...] = (), fields: tuple[Step, ...] = ()
     ) -> None:
         self.template, self.scope, self.index, self.fields = template, scope, index, fields
 
@@ -57,6 +57,7 @@ class Bound:
 
 
 Mod = tuple[Bound, ...]
+Step = str | tuple[int, ...]  # the name of a field, or the index of an element
 
 _templates: dict[Modification, Template] = {}
 
@@ -132,7 +133,12 @@ def member(mod: Mod, name: str, *, is_record: bool = False) -> Mod:
 
 def at(mod: Mod, index: tuple[int, ...]) -> Mod:
     """The modifier of one element of an array."""
-    return tuple(Bound(one.template, one.scope, (*one.index, *index), one.fields) for one in mod)
+    return tuple(
+        Bound(one.template, one.scope, one.index, (*one.fields, index))
+        if one.fields
+        else Bound(one.template, one.scope, (*one.index, *index))
+        for one in mod
+    )
 
 
 def value_of(mod: Mod) -> Bound | None:

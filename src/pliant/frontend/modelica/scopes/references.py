@@ -12,7 +12,7 @@ from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
 from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import nearest, problem
 from pliant.frontend.modelica.syntax.tree import Colon, Expression, Reference
-from pliant.frontend.modelica.values.data import EnumValue, ordinal
+from pliant.frontend.modelica.values.data import EnumValue, NotKnown, ordinal
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.scopes.program import World
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Subscripts = tuple[Expression, ...]
 Env = dict[str, Any]
+Open = tuple[int, Expression]  # the dimension of the result, and its subscript
 
 
 class ThingGroup:
@@ -37,9 +38,23 @@ class Resolver:
     def __init__(self, world: World, values: Values) -> None:
         self.world, self.values = world, values
         self.crossed: Any = None  # a conditional component on the way of the last reference
+        self.open: list[Open] | None = None  # subscripts that are not known, where they may stay open
+
+    def resolve_open(self, ref: Reference, scope: Scope, env: Env | None) -> tuple[Any, Subscripts, list[Open]]:
+        """The same where subscripts need not be known: those that are not choose all, and are to be applied later."""
+        before, self.open = self.open, []
+        try:
+            thing, rest = self.resolve(ref, scope, env)
+            return thing, rest, self.open
+        finally:
+            self.open = before
 
     def resolve(self, ref: Reference, scope: Scope, env: Env | None = None) -> tuple[Any, Subscripts]:
-        """What a reference stands for, and the subscripts that remain to be applied to a variable."""
+        """What a reference stands for, and the subscripts that remain: those of a variable, or of each in a group.
+
+        Subscripts belong to their own part of the name (10.6.9): in `r.v[1]` they choose of each `v`. A result has
+        the dimensions that remain of each part, in order.
+        """
         from pliant.frontend.modelica.scopes.program import Found
 
         names, _subscripts = ref.names, ref.subscripts
@@ -78,16 +93,17 @@ class Resolver:
         subscripts = ref.subscripts
         rest: Subscripts = subscripts[k - 1] if subscripts else ()
         if rest and not isinstance(thing, Var):
-            thing, rest = self._picked(thing, rest, ref, scope, env)
+            thing, rest = self._picked(thing, 0, rest, ref, scope, env)
         for j in range(k, len(ref.names)):
             if thing is ABSENT:
                 return ABSENT, ()
             if rest:
                 raise problem(f"`{ref.text}`: a variable has no members", ref, path=scope.inst.path, rule="5.3.2")
+            before = len(getattr(thing, "shape", ()))
             thing = self._member(thing, ref, j, scope)
             rest = subscripts[j] if subscripts else ()
             if rest and not isinstance(thing, Var) and not (isinstance(thing, ThingGroup) and _is_variable(thing)):
-                thing, rest = self._picked(thing, rest, ref, scope, env)
+                thing, rest = self._picked(thing, before, rest, ref, scope, env)
         return thing, rest
 
     def _member(self, thing: Any, ref: Reference, j: int, scope: Scope) -> Any:
@@ -107,6 +123,10 @@ class Resolver:
             items = thing.elements if isinstance(thing, Many) else thing.items
             parts = [self._member(one, ref, j, scope) for one in items]
             if parts and isinstance(parts[0], (Many, ThingGroup)):
+                if any(part.shape != parts[0].shape for part in parts):
+                    text = f"`{ref.text}`: the sizes of `{name}` differ between the elements of `{ref.names[j - 1]}`"
+                    hint = "name one element, or write a loop"
+                    raise problem(text, ref, path=scope.inst.path, rule="10.6.9", hint=hint)
                 inner = [one for part in parts for one in (part.elements if isinstance(part, Many) else part.items)]
                 return ThingGroup((*thing.shape, *parts[0].shape), inner)
             if parts and all(one is ABSENT for one in parts):
@@ -118,35 +138,32 @@ class Resolver:
         raise self._no_member(ref, j, "it", {}, scope)
 
     def _picked(
-        self, thing: Any, given: Subscripts, ref: Reference, scope: Scope, env: Env | None
+        self, thing: Any, before: int, given: Subscripts, ref: Reference, scope: Scope, env: Env | None
     ) -> tuple[Any, Subscripts]:
-        """Some elements of an array of instances; the subscripts must be known."""
+        """Some elements of an array of instances, whose first dimensions are those of the parts ``before``."""
         if thing is ABSENT:
             return ABSENT, ()
         if not isinstance(thing, (Many, ThingGroup)):
             raise problem(f"`{ref.text}`: a scalar has subscripts", ref, path=scope.inst.path, rule="10.5")
         shape = thing.shape
         items = thing.elements if isinstance(thing, Many) else thing.items
-        if len(given) > len(shape):
-            text = f"`{ref.text}`: {len(given)} subscripts are given, the array has {len(shape)} dimensions"
+        if not items and before:
+            return thing, ()  # parts of nothing
+        if len(given) > len(shape) - before:
+            text = f"`{ref.text}`: {len(given)} subscripts are given, the array has {len(shape) - before} dimensions"
             raise problem(text, ref, path=scope.inst.path, rule="10.5")
         picks: list[Any] = []
+        kept_axes = 0
         for axis, size in enumerate(shape):
-            if axis >= len(given) or isinstance(given[axis], Colon):
-                picks.append(list(range(1, size + 1)))
-                continue
-            inner = {**(env or {}), "end": size}
-            self.values.reasons.append(f"the subscript in `{ref.text}`")
-            try:
-                value = self.values.value(given[axis], scope, inner)
-            finally:
-                self.values.reasons.pop()
-            numbers = [ordinal(one) for one in value] if isinstance(value, np.ndarray) else ordinal(value)
-            for number in numbers if isinstance(numbers, list) else [numbers]:
-                if not 1 <= number <= size:
-                    text = f"`{ref.text}`: the subscript {number} is outside of 1 to {size}"
-                    raise problem(text, ref, path=scope.inst.path, rule="10.5.1")
-            picks.append(numbers)
+            one = given[axis - before] if 0 <= axis - before < len(given) else None
+            chosen_here = None
+            if one is not None and not isinstance(one, Colon):
+                chosen_here = self._numbers(one, size, ref, scope, env)
+                if chosen_here is None:
+                    assert self.open is not None
+                    self.open.append((kept_axes, one))
+            picks.append(list(range(1, size + 1)) if chosen_here is None else chosen_here)
+            kept_axes += isinstance(picks[-1], list)
         kept = tuple(len(one) for one in picks if isinstance(one, list))
         chosen = []
         for index in product(*(one if isinstance(one, list) else [one] for one in picks)):
@@ -155,6 +172,24 @@ class Resolver:
                 place = place * size + number - 1
             chosen.append(items[place])
         return (chosen[0] if not kept else ThingGroup(kept, chosen)), ()
+
+    def _numbers(self, given: Expression, size: int, ref: Reference, scope: Scope, env: Env | None) -> Any:
+        """The number or numbers of a subscript; None: not known, and it may stay open."""
+        self.values.reasons.append(f"the subscript in `{ref.text}`")
+        try:
+            value = self.values.value(given, scope, {**(env or {}), "end": size})
+        except NotKnown:
+            if self.open is None:
+                raise
+            return None
+        finally:
+            self.values.reasons.pop()
+        numbers = [ordinal(one) for one in value] if isinstance(value, np.ndarray) else ordinal(value)
+        for number in numbers if isinstance(numbers, list) else [numbers]:
+            if not 1 <= number <= size:
+                text = f"`{ref.text}`: the subscript {number} is outside of 1 to {size}"
+                raise problem(text, ref, path=scope.inst.path, rule="10.5.1")
+        return numbers
 
     def try_class(self, ref: Reference, scope: Scope) -> ClassUse | None:
         """The class that a reference names; None where it names something else or nothing."""

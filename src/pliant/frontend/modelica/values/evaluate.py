@@ -163,6 +163,8 @@ class Values:
     def shape(self, expr: tree.Expression, scope: Scope, env: Env | None = None) -> tuple[int, ...] | None:
         """Sizes of an expression without its value, where that is easy; else None."""
         if isinstance(expr, tree.Reference) and not expr.subscripts:
+            if expr.names == ("time",):
+                return ()
             if env is not None and expr.names[0] in env:
                 return _shaped(env[expr.names[0]], expr.names[1:])
             found, _ = self.resolver.resolve(expr, scope, env)
@@ -187,8 +189,9 @@ class Values:
         found = self.value(binding.value, binding.scope)
         if binding.index:
             found = self._element(found, binding)
-        for name in binding.fields:
-            found = _field(found, name, binding.value)
+        for step in binding.fields:
+            at = binding.value
+            found = _field(found, step, at) if isinstance(step, str) else index_array(found, list(step), at)
         return found
 
     def _element(self, found: Value, binding: Bound) -> Value:
@@ -357,12 +360,16 @@ def _reference(self: Values, ref: tree.Reference, scope: Scope, env: Env | None)
     if isinstance(thing, ClassUse):
         return FunctionValue(thing, {}) if thing.kind.endswith("function") else self.of_thing(thing, ref)
     found = self.of_thing(thing, ref)
-    return index_array(found, self.subscripts(rest, found, scope, env), ref, scope.inst.path) if rest else found
+    if not rest:
+        return found
+    before = len(thing.shape) if isinstance(thing, (Many, ThingGroup)) else 0
+    return index_array(found, _subscripts(self, rest, found, scope, env, before), ref, scope.inst.path)
 
 
-def _subscripts(self: Values, given: Any, value: Value, scope: Scope, env: Env | None) -> list[Any]:
-    shape = shape_of(value)
-    found: list[Any] = []
+def _subscripts(self: Values, given: Any, value: Value, scope: Scope, env: Env | None, before: int = 0) -> list[Any]:
+    """Values of subscripts; dimensions of parts of the name ``before`` come first, and stay."""
+    shape = shape_of(value)[before:]
+    found: list[Any] = [None] * before
     for axis, one in enumerate(given):
         if isinstance(one, tree.Colon):
             found.append(None)
@@ -379,10 +386,11 @@ def _local(self: Values, ref: tree.Reference, scope: Scope, env: Env) -> Value:
     if found is None:
         raise NotKnown(f"`{ref.names[0]}` has no value yet", ref)
     for k, name in enumerate(ref.names):
+        before = len(shape_of(found)) if k else 0
         if k:
             found = _field(found, name, ref)
         if ref.subscripts and ref.subscripts[k]:
-            found = index_array(found, _subscripts(self, ref.subscripts[k], found, scope, env), ref)
+            found = index_array(found, _subscripts(self, ref.subscripts[k], found, scope, env, before), ref)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
-from pliant.frontend.modelica.values.data import RecordValue, Value, copied, ordinal, shape_of
+from pliant.frontend.modelica.values.data import RecordValue, Value, copied, ordinal, plain, shape_of
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.values.evaluate import Values
@@ -147,7 +148,7 @@ class StatementRunner:
     def _updated(self, old: Value, target: tree.Reference, k: int, value: Value, scope: Scope, env: Env) -> Value:
         given = target.subscripts[k] if target.subscripts else ()
         is_last = k == len(target.names) - 1
-        if given:
+        if given or (isinstance(old, np.ndarray) and not is_last):
             places = self.values.subscripts(given, old, scope, env)
             if not isinstance(old, np.ndarray):
                 raise problem(f"`{target.text}`: a scalar has subscripts", target, rule="10.5")
@@ -162,7 +163,13 @@ class StatementRunner:
                 else:
                     old[where] = value
             else:
-                old[where] = self._field_updated(old[where], target, k, value, scope, env)
+                where += tuple(list(range(size)) for size in old.shape[len(where) :])
+                lists = [one if isinstance(one, list) else [one] for one in where]
+                shape = [len(one) for one in where if isinstance(one, list)]
+                whole = isinstance(value, np.ndarray)
+                for at, kept in zip(product(*lists), np.ndindex(*shape), strict=True):
+                    part = plain(value[kept]) if whole else value
+                    old[at] = self._field_updated(old[at], target, k, part, scope, env)
             return old
         if is_last:
             return value
