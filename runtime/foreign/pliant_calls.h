@@ -2,7 +2,8 @@
  * (foreign_entry, foreign_object_entry).
  *
  * What a call gave is kept in the instance with its arguments: outputs of one call are asked for one by one, and an impure
- * function is called once at an instant. A call that fails gives NaN and a text; only where a result becomes NaN by it, the
+ * function is called once at an instant, at events only where what stands before its arguments says so; elsewhere it
+ * keeps what it gave last. A call that fails gives NaN and a text; only where a result becomes NaN by it, the
  * evaluation fails: branches that are not taken may be evaluated, too.
  */
 #ifndef PLIANT_CALLS_H
@@ -79,7 +80,9 @@ static int foreign_difference(model *m, pl_real t, const pl_foreign_entry *e, pl
 static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real *in) {
     const pl_foreign_entry *e = &foreign_entry[k];
     pl_real *known = m->foreign + e->memory, *out = known + 2 + e->n_in;
-    const size_t bytes = (size_t)e->n_in * sizeof(pl_real);
+    const size_t bytes = (size_t)(e->n_in - e->n_lead) * sizeof(pl_real);
+    if (e->n_lead > 0 && in[0] == 0.0) return out;
+    in += e->n_lead;
     if (known[0] > 0.0 && (e->is_pure || known[1] == t) && (bytes == 0 || memcmp(known + 2, in, bytes) == 0))
         return out;
     known[0] = 0.0;

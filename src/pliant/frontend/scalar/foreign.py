@@ -56,13 +56,16 @@ class ForeignCalls:
         if gives_text:  # strings are known, so what they are made from is
             why = f"`{own.name}` gives a String"
             given = [e if k in objects else const(self.g, self.run.number(e, why)) for k, e in enumerate(given)]
-        call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own)
+        lead = () if own.is_pure or gives_text else self.run.impure.lead()
+        call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own, len(lead))
         is_now = own.is_pure or gives_text or self.is_before()  # else it may give something else next time
         if is_now and all(value_of(self.g, e) is not None for e in given):
             numbers, strings = results(call, [float(value_of(self.g, e) or 0.0) for e in given])
             return self._outputs(function, external, iter([const(self.g, x) for x in numbers]), iter(strings))
-        nodes = (self.g.intern((Op.FOREIGN, call, k, *given)) for k in range(call.n_outputs))
-        return self._outputs(function, external, nodes, iter(()))
+        nodes = [self.g.intern((Op.FOREIGN, call, k, *lead, *given)) for k in range(call.n_outputs)]
+        if lead and nodes:
+            self.run.impure.made(nodes[0])
+        return self._outputs(function, external, iter(nodes), iter(()))
 
     def _checked(self, function: int) -> tuple[FlatFunction, FlatExternal]:
         own = self.functions[function]
@@ -83,11 +86,13 @@ class ForeignCalls:
         texts: tuple[str, ...],
         objects: tuple[int, ...],
         own: FlatFunction,
+        n_lead: int = 0,
     ) -> ForeignCall:
         key = (signature, texts, objects)
-        found = self.known.get(key)
+        is_own = not own.is_pure and self.run.impure.each
+        found = None if is_own else self.known.get(key)
         if found is None:
-            found = ForeignCall(signature, n_args, n_out(signature), texts, objects, own.is_pure, span=own.span)
+            found = ForeignCall(signature, n_args, n_out(signature), texts, objects, own.is_pure, n_lead, span=own.span)
             found = self._with_derivative(function, found, own)
             self.known[key] = found
         return found

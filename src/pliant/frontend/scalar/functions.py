@@ -106,7 +106,7 @@ class Calls:
     def __call__(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs of a call."""
         own = self.functions[function]
-        if own.derivatives and not self.building and self._moves(args):
+        if own.derivatives and own.is_pure and not self.building and self._moves(args):
             for chosen, derivative in enumerate(sorted(own.derivatives, key=lambda d: d.priority)):
                 if self._is_usable(function, derivative, args):
                     return self._keep(function, chosen, derivative, args)

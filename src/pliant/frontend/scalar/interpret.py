@@ -17,6 +17,7 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_and, logical_not, value_of
 from pliant.frontend.flat.expressions import NONE, FlatExpression, FlatLiteral, FlatLoop, FlatRange
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
+from pliant.frontend.scalar.impure import ImpureCalls
 from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
 from pliant.frontend.scalar.tape import FUNCTION_BIT, Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
@@ -50,6 +51,7 @@ class Interpreter:
         self.guarded = 0  # how many conditions stand around that are not known
         self.conditions: list[int] = []  # those of them that have a node
         self.turns = 1  # of loops that are written out, as their ends are not known
+        self.impure = ImpureCalls(self)
 
     # ------------------------------------------------------------------------------------------ running
 

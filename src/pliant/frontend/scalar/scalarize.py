@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError, PliantError
-from pliant.expr.build import choose, sub, value_of, var, variables_of
+from pliant.expr.build import choose, const, sub, value_of, var, variables_of
 from pliant.frontend.flat.expressions import NONE, FlatLiteral, FlatTuple, VariableRef
 from pliant.frontend.flat.model import (
     FlatAssert,
@@ -132,7 +132,9 @@ class _Builder:
             with self._at(self.flat.algorithms[k].span):
                 system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
-        self._equations(self.flat.initial_equations, system.initial_equations)
+        always = const(system.graph, 1.0)
+        with self.run.impure.reached_where(lambda: always):
+            self._equations(self.flat.initial_equations, system.initial_equations)
         for section in self.flat.initial_algorithms:
             with self._at(section.span):
                 system.initial_equations += self.sections.initial_equations(section)
@@ -140,7 +142,8 @@ class _Builder:
         self._when_actions()
         with self._at(None):
             taker = StartTaker(self.discretes, self.events.finish())
-            system.initial_equations, system.events = taker.run(system.initial_equations)
+            with self.run.impure.reached_where(lambda: always):
+                system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
         self._assertions()
         system.events = self.events.completed(system.events)
@@ -259,6 +262,7 @@ class _Builder:
         right = self.nodes[item.right]
         if right.__class__ is FlatLiteral and right.value.__class__ is int and right.value == 0:
             return self.run.value(item.left)  # zero of any shape
+        self.run.impure.last = None
         left, other = self.run.sides(item.left, item.right)
         if left.__class__ is int and other.__class__ is int:
             return sub(self.system.graph, left, other)

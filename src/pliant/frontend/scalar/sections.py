@@ -162,7 +162,8 @@ class AlgorithmSections:
     def _results(self, section: FlatAlgorithm, *, is_initial: bool) -> list[tuple[int, Value]]:
         targets = targets_of(self.d.run.tape, section)
         store: dict[int, Value | None] = {v: self._start(v, is_initial=is_initial) for v in targets}
-        with self._assigned(store):
+        always = const(self.d.g, 1.0)
+        with self._assigned(store), self.d.run.impure.reached_where(lambda: always):
             SectionRunner(self, store, section.path or self.d.run.tape.flat.name).items(section.body)
         return [(v, store[v]) for v in targets]  # type: ignore[misc]
 

@@ -418,7 +418,11 @@ def _call(run: Interpreter, number: int, node: FlatCall) -> Step:
         results = run.call(function, [values[a] for a in operands])
         values[number] = results[0] if is_single else results
 
-    return step
+    def pure() -> None:
+        with run.impure.pure(True):
+            step()
+
+    return pure if node.is_pure else step
 
 
 def _output(run: Interpreter, number: int, node: FlatOutput) -> Step:
