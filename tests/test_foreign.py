@@ -370,3 +370,42 @@ end M;
 """
     result = pliant.load(text).simulate(stop=1.0)
     assert [result[name][-1] for name in ("c[1]", "d[1]", "f[1]", "f[2]")] == [3.0, 5.0, 7.0, 7.0]
+
+
+OBJECT = """
+model M
+  class Scale
+    extends ExternalObject;
+    function constructor input Real k; output Scale o; external "C" o = scale_new(k) annotation(Include="
+#include <stdlib.h>
+static void *scale_new(double k) { double *p = malloc(sizeof *p); *p = k; return p; }");
+    end constructor;
+    function destructor input Scale o; external "C" scale_free(o) annotation(Include="
+#include <stdlib.h>
+static void scale_free(void *o) { free(o); }");
+    end destructor;
+  end Scale;
+  function scaled input Scale o; input Real u; output Real y; external "C" y = scale_of(o, u) annotation(Include="
+static double scale_of(void *o, double u) { return *(double *)o * u; }");
+  end scaled;
+  parameter Real k = 2;
+  Scale o = Scale(k);
+  parameter Real z = scaled(o, 5);
+  Real s(start = scaled(o, 3), fixed = true), x(start = 0);
+  output Real y = z*x;
+equation
+  der(s) = 0;
+  der(x) = z - x;
+end M;
+"""
+
+
+def test_parameters_of_objects_follow_what_the_objects_are_made_of() -> None:
+    model = pliant.load(OBJECT)
+    final = model.simulate(stop=0.1, parameters={"k": 7.0}).final
+    assert model.steady_state(parameters={"k": 7.0})["x"] == pytest.approx(35.0)
+    assert final["s"] == 21.0
+    runs = model.simulate_many([{"parameters": {"k": k}} for k in (1.0, 2.0, 1.0)], stop=0.1)
+    assert [one.final["s"] for one in runs] == [3.0, 6.0, 3.0]
+    assert model.steady_state()["x"] == pytest.approx(10.0)
+    assert sorted(model.linearize(parameters={"k": 7.0}).C[0]) == pytest.approx([0.0, 35.0])

@@ -77,6 +77,12 @@ static int foreign_difference(model *m, pl_real t, const pl_foreign_entry *e, pl
     return 1;
 }
 
+/* What calls gave that were given objects says nothing of others that have their numbers now. */
+static void foreign_forget(model *m) {
+    for (size_t i = 0; i < sizeof foreign_entry / sizeof foreign_entry[0]; i++)
+        if (foreign_entry[i].n_objects > 0) m->foreign[foreign_entry[i].memory] = 0.0;
+}
+
 static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real *in) {
     const pl_foreign_entry *e = &foreign_entry[k];
     pl_real *known = m->foreign + e->memory, *out = known + 2 + e->n_in;
@@ -91,6 +97,7 @@ static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real 
     if (e->slot >= 0) { /* made where it is used */
         if (m->object[e->slot] > 0) pl_object_end(m->object[e->slot], m);
         m->object[e->slot] = 0;
+        foreign_forget(m);
         out[0] = (pl_real)e->slot;
         known[0] = 1.0;
         return out;
