@@ -409,3 +409,23 @@ def test_parameters_of_objects_follow_what_the_objects_are_made_of() -> None:
     assert [one.final["s"] for one in runs] == [3.0, 6.0, 3.0]
     assert model.steady_state()["x"] == pytest.approx(10.0)
     assert sorted(model.linearize(parameters={"k": 7.0}).C[0]) == pytest.approx([0.0, 35.0])
+
+
+def test_strings_of_parameters_are_known_where_they_are_needed() -> None:
+    text = """
+model M
+  function length input String s; output Integer n; external "C" n = length_of(s) annotation(Include="
+#include <string.h>
+static int length_of(const char *s) { return (int)strlen(s); }");
+  end length;
+  parameter Real k = 2, free = 3;
+  parameter String s = "k = " + String(k), shown = "free = " + String(free);
+  Real y = if s == "k = 2" then length(s) + free else 0;
+equation
+  assert(free > 0, shown);
+end M;
+"""
+    model = pliant.load(text)
+    assert model.simulate(stop=0.1, points=3, parameters={"free": 4.0})["y"][-1] == 9.0
+    with pytest.raises(pliant.PliantError, match="the parameter k cannot be changed: a text that"):
+        model.simulate(stop=0.1, parameters={"k": 3.0})

@@ -19,6 +19,7 @@ from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunctio
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.open_texts import known_text
 from pliant.frontend.scalar.values import Arr, Rec, Value, like
 from pliant.ir import Op
 
@@ -119,7 +120,7 @@ class ForeignCalls:
             arguments.append(ForeignArgument(of, is_output))
             if of.base == "object":
                 objects.append(len(given))
-            self._flatten(value, of, given, texts, is_output)
+            self._flatten(value, of, given, texts, None if is_output else name)
         result = None
         if external.result != NONE:
             result = self._type(types[external.result], self.run.value(external.result), name)
@@ -151,22 +152,24 @@ class ForeignCalls:
             raise NotSupportedError(f"`{name}` is given {of.base.value}", hint="give it numbers, strings or records")
         return ForeignType(base, shape)
 
-    def _flatten(self, value: Value, of: ForeignType, given: list[int], texts: list[str], is_output: bool) -> None:
+    def _flatten(self, value: Value, of: ForeignType, given: list[int], texts: list[str], name: str | None) -> None:
+        """Numbers and strings of an argument of the function of this name; None: it is an output."""
         if isinstance(value, Arr):
             inner = ForeignType(of.base, (), of.fields)
             for one in value.flat:
-                self._flatten(one, inner, given, texts, is_output)
+                self._flatten(one, inner, given, texts, name)
         elif isinstance(value, Rec):
             for (_, field), one in zip(of.fields, value.fields, strict=True):
-                self._flatten(one, field, given, texts, is_output)
+                self._flatten(one, field, given, texts, name)
         elif isinstance(value, str):
-            if not is_output:
-                if value == "…":
+            if name is not None:
+                text = known_text(value, f"a text that `{name}` is given is made of it")
+                if text is None:
                     raise NotSupportedError(
                         "a String that changes during the simulation is given to an external function",
                         hint="give it a constant String, or a parameter",
                     )
-                texts.append(value)
+                texts.append(text)
         else:
             given.append(value)
 

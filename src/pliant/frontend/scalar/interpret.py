@@ -18,6 +18,7 @@ from pliant.expr.build import binary, choose, const, logical_and, logical_not, v
 from pliant.frontend.flat.expressions import NONE, FlatExpression, FlatLiteral, FlatLoop, FlatRange
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
 from pliant.frontend.scalar.impure import ImpureCalls
+from pliant.frontend.scalar.open_texts import OPEN, known_text
 from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
 from pliant.frontend.scalar.tape import FUNCTION_BIT, Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
@@ -266,13 +267,14 @@ class Interpreter:
 
     def _compare_others(self, operator: str, x: Value, y: Value) -> Value:
         if isinstance(x, str) and isinstance(y, str):
-            if "…" in x or "…" in y:
+            a, b = (known_text(one, "a text that is made of it is compared") for one in (x, y))
+            if a is None or b is None:
                 raise NotSupportedError(
                     "a text that changes during the simulation is compared", hint="compare what the text is made from"
                 )
-            result = {"==": x == y, "<>": x != y, "<": x < y, ">": x > y}.get(operator)
+            result = {"==": a == b, "<>": a != b, "<": a < b, ">": a > b}.get(operator)
             if result is None:
-                result = x <= y if operator == "<=" else x >= y
+                result = a <= b if operator == "<=" else a >= b
             return const(self.g, float(result))
         op, swap = COMPARE[operator]
         return map2(self.g, lambda g, a, b: binary(g, op, b, a) if swap else binary(g, op, a, b), x, y)
@@ -283,7 +285,7 @@ class Interpreter:
         if isinstance(a, int) and isinstance(b, int):
             return choose(g, condition, a, b)
         if isinstance(a, str) and isinstance(b, str):
-            return a if a == b else "…"
+            return a if a is b or (a == b and OPEN not in a) else OPEN
         if isinstance(a, Arr) and isinstance(b, Arr) and a.shape == b.shape:
             return Arr(a.shape, [self.select(condition, x, y) for x, y in zip(a.flat, b.flat, strict=True)])
         if isinstance(a, Rec) and isinstance(b, Rec):
