@@ -29,7 +29,7 @@ from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.routines import Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
-from pliant.ir import LOOP_TURNS, Check, Function, Op
+from pliant.ir import LOOP_TURNS, Check, Function, Op, Span
 
 MAX_DEPTH = 60
 OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
@@ -258,6 +258,14 @@ class Calls:
             self.checks.append(Check(condition, str(message), item.is_error, item.span))
         elif item.is_error:
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
+
+    def must(self, condition: int, text: str, span: Span | None) -> None:
+        """A condition of what is evaluated now, where it is reached; not of a body that is being made, nor in when."""
+        reached, clause = self.run.reached(), self.run.impure.clause
+        in_when = self.run.acting or (clause is not None and value_of(self.g, clause()) is None)
+        if self.building or reached is None or in_when:
+            return
+        self.checks.append(Check(logical_or(self.g, logical_not(self.g, reached), condition), text, True, span))
 
     # -------------------------------------------------------------------------- calls that stay as they are
 

@@ -44,6 +44,7 @@ class Interpreter:
         self.call: Callable[[int, list[Value]], list[Value]]
         self.builtin: Callable[[str, int, list[Value]], Value]
         self.numeric: Callable[[int, str], float]
+        self.must: Callable[[int, str, Span | None], None]  # a condition that holds where it is asked for
         self.relations: list[Relation] = []
         self.relation_numbers: dict[tuple[int, int, bool], int] = {}
         self.acting = False  # True: in the statements of a when-clause

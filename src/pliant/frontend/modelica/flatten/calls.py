@@ -114,8 +114,17 @@ class CallTranslator:
         return self.out.world.lookup_class(ref, context.scope)
 
     def _to_enumeration(self, cls: ClassUse, node: tree.Call, context: Context) -> int:
-        value = self.out.values.needed(node, context.scope, "the value of an enumeration", context.known)
-        return self.out.literal(value, node)
+        """E(i): a literal where i is known (4.9.5.3)."""
+        if len(node.arguments) != 1 or node.named:
+            raise problem(f"`{cls.name}(...)` has one argument, an Integer", node, path=context.path, rule="4.9.5.3")
+        if context.function is None:
+            value = self.out.values.tried(node, context.scope, "the value of an enumeration", context.known)
+            if value is not None:
+                return self.out.literal(value, node)
+        first = self.builder.literal(1, self.out.span(node), self.out.types.primitive(cls.core))
+        return self.out.add(
+            FlatBuiltin("enumeration", (first, self.out.expr(node.arguments[0], context))), node, context
+        )
 
     def _arguments(self, node: tree.Call, context: Context) -> tuple[list[Any], dict[str, Any]]:
         args = [self._argument(one, context) for one in node.arguments]
