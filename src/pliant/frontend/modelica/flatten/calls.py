@@ -452,6 +452,11 @@ class CallTranslator:
     def _check_past(self, name: str, e: int, node: tree.Call, context: Context) -> None:
         """`pre` is for what changes at events only; inside of a when-clause that is everything (3.7.5)."""
         of = self.out.type(e)
+        if self.out.in_clock and name in ("pre", "edge", "change"):
+            text = f"`{node.text}`: in a when-clause of a clock there is no `{name}`, values change at its ticks only"
+            raise problem(
+                text, node, path=context.path, rule="16", hint="use `previous(...)`, the value at the last tick"
+            )
         if name == "edge" and of.base is not BaseType.BOOLEAN:
             text = f"`edge` is for Boolean variables, `{node.arguments[0].text}` is {described(of)}"
             raise problem(text, node, path=context.path, rule="3.7.5", hint="use `change`, or compare with a number")
