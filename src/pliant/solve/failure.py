@@ -53,6 +53,7 @@ STEPPING = (
 )
 
 
+NO_NUMBER = "is not a number"  # as messages about discrete variables end (hybrid.py)
 BEHIND = 1e-6  # of the time reached: how far the place where something became NaN may be
 
 
@@ -117,6 +118,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         )
     if status in (runtime.RETRY, runtime.FATAL):
         words = sim.model.error_text(sim.instance) or "no reason is given"
+        words = (unmet(sim, float(failure.t)) or words) if words.endswith(NO_NUMBER) else words
         if failure.what == runtime.IN_EVENT:
             common["time"] = failure.t
         where = {runtime.IN_EVENT: "an event", runtime.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
@@ -161,8 +163,10 @@ def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
     return _not_finite(sim, f"{name} is NaN or infinite", name, hint, common | {"time": t, "names": (name,)})
 
 
-def _unmet(sim: Simulation, t: float) -> str:
+def unmet(sim: Simulation, t: float) -> str:
     """The assertion that does not hold where the run ended, or just behind it in the direction of the solution."""
+    if not sim.is_here or not sim.model.known.has_checks:
+        return ""
     x, slope = sim.x.copy(), np.zeros(sim.model.n_x)
     if sim.head.begun:
         runtime.lib.pl_simulation_state(sim.place, runtime.address_of(x))
@@ -178,7 +182,7 @@ def _unmet(sim: Simulation, t: float) -> str:
 def _not_finite(sim: Simulation, what: str, name: str, hint: str, common: dict[str, Any]) -> NonFiniteError:
     """With the assertion of the model that says why, such as that of a loop that does not end."""
     t = float(sim.problem.failure.t)
-    words = _unmet(sim, t) if sim.is_here and sim.model.known.has_checks else ""
+    words = unmet(sim, t)
     if not words:
         return NonFiniteError(f"{what} at t = {t:.10g}{sim.model.place_of(name)}", hint=hint, **common)
     error = NonFiniteError(f"{what} at t = {t:.10g}: {words}", hint="check what the assertion is about", **common)

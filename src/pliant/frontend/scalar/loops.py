@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import add, const, logical_and, operands, reachable, value_of
+from pliant.expr.build import add, choose, const, logical_and, mul, operands, reachable, value_of
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
@@ -88,6 +88,9 @@ def run_as_loop(
         if not _is_number(value):
             return False
         initial += scalars(value)
+    last = run.impure.last
+    if runner.traces:
+        initial.append(const(g, 0.0))
     symbols = [g.intern((Op.ARG, runner.symbol())) for _ in initial]
     rest: Iterator[int] = iter(symbols[3:])
     for k, value in zip(places, values, strict=True):
@@ -104,6 +107,10 @@ def run_as_loop(
             if not _same_form(value, runner.store[k]):
                 return False
             after += scalars(runner.store[k])
+        if runner.traces:
+            after.append(add(g, symbols[-1], _jumps(g, [condition, *after], symbols[0])))
+        if run.impure.last != last:
+            return False  # each turn is a call of its own
     except (ModelError, NotSupportedError):
         return False
     finally:
@@ -127,7 +134,21 @@ def run_as_loop(
         runner.store[k] = like(value, rest)
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
     runner.loop_ended(ended, item)
+    if runner.traces:
+        runner.traced(results[-1], [*initial, *given], item)
     return True
+
+
+def _jumps(g: Graph, roots: list[int], turn: int) -> int:
+    """What changes where something jumps in one turn: relations that hold and whole numbers, with weights."""
+    found = const(g, 0.0)
+    weight = 1.0
+    for i in reachable(g, roots):
+        if g.nodes[i][0] in (Op.LT, Op.LE, Op.FLOOR, Op.CEIL):
+            one = choose(g, i, const(g, weight), const(g, 0.0)) if g.nodes[i][0] in (Op.LT, Op.LE) else i
+            found = add(g, found, one)
+            weight += 2.0
+    return mul(g, add(g, turn, const(g, 1.0)), found)
 
 
 def _made(

@@ -114,6 +114,7 @@ class _Builder:
         self.externals = Externals(run, self.symbols)
         self.calls = Calls(run, self.externals)
         self.symbols.objects = self.calls.foreign.object
+        self.sections.calls = self.calls
         self.calls.foreign.is_before = lambda: bool(self.symbols.being_evaluated)
         self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special

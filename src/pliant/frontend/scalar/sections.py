@@ -10,7 +10,7 @@ counts where its condition rises, and the variables it sets keep what they had o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ from pliant.frontend.flat.model import (
     FlatAssign,
     FlatBranch,
     FlatFor,
+    FlatInvoke,
+    FlatItem,
     FlatReinit,
     FlatTerminate,
     FlatWhen,
@@ -30,15 +32,18 @@ from pliant.frontend.flat.model import (
     walk,
 )
 from pliant.frontend.flat.types import BaseType
+from pliant.frontend.scalar.dependence import TIME, UNKNOWN
+from pliant.frontend.scalar.loops import run_as_loop
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
 from pliant.frontend.scalar.tape import targets_of
 from pliant.frontend.scalar.values import Arr, Value, difference, scalars
-from pliant.ir import Check, Equation, Span
+from pliant.ir import LOOP_TURNS, Check, Equation, Span
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.discrete import Discretes
     from pliant.frontend.scalar.events import EventBuilder
+    from pliant.frontend.scalar.functions import Calls
 
 Placed = Callable[[Span | None], object]
 
@@ -79,6 +84,40 @@ class SectionRunner(BodyRunner):
         for rises, other in reversed(results):
             found = self.merged(rises, other, found)
         self.restore(found)
+
+    # ---------------------------------------------------------------------------- loops whose ends are not known
+
+    def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
+        """A loop of the generated code where its statements can be those of a function."""
+        acts = (FlatAssert, FlatInvoke, FlatReinit, FlatTerminate, FlatWhen)
+        self.makes_loops = not any(isinstance(one, acts) for one in walk(body))
+        self.traces = not self.in_when
+        try:
+            if self.makes_loops:
+                with self.run.impure.tried(), paused_events(self.run):
+                    if run_as_loop(self, goes_on, body, item):
+                        return
+        finally:
+            self.makes_loops = self.traces = False
+        super()._open_turns(goes_on, body, item)
+
+    def symbol(self) -> int:
+        """A new one."""
+        return self.owner.calls.routines.symbol()
+
+    def inside_loop(self) -> AbstractContextManager[None]:
+        """What functions that are called there demand is not known outside."""
+        return self.owner.calls.routines.inside_loop()
+
+    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+        """A check of the model."""
+        reached = logical_and(self.g, self.path, self.live)
+        self.ended(logical_or(self.g, logical_not(self.g, reached), condition), item, LOOP_TURNS)
+
+    def traced(self, jumps: int, reads: list[int], item: FlatWhile | FlatFor) -> None:
+        """Where something in a loop jumps there is an event, so that what changes at events only follows."""
+        if any(self.run.masks.of(e) & (TIME | UNKNOWN) for e in reads):
+            self.owner.events.floor(jumps, item.span)
 
     def _is_the_end(self, branch: FlatBranch) -> bool:
         """What is done behind the last result is not done."""
@@ -123,6 +162,7 @@ class AlgorithmSections:
 
     def __init__(self, discretes: Discretes, events: EventBuilder) -> None:
         self.d, self.events = discretes, events
+        self.calls: Calls  # set when they are there
         self.checks: list[Check] = []
 
     def equations(self, section: FlatAlgorithm) -> list[Equation]:

@@ -90,6 +90,7 @@ class BodyRunner:
         raise NotImplementedError
 
     makes_loops = False  # loops may stay loops
+    traces = False  # such a loop has to say where something in it jumps
 
     def symbol(self) -> int:
         """Number of an argument that no function has."""
@@ -101,6 +102,10 @@ class BodyRunner:
 
     def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
         """What must hold behind such a loop."""
+        raise NotImplementedError
+
+    def traced(self, jumps: int, reads: list[int], item: FlatWhile | FlatFor) -> None:
+        """A number that changes where something in a loop jumps, and what the loop reads."""
         raise NotImplementedError
 
     # --------------------------------------------------------------------------------------------------- running
