@@ -28,6 +28,7 @@ from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.routines import Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
+from pliant.frontend.scalar.unassigned import check_assigned
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import LOOP_TURNS, Check, Function, Op, Span
 
@@ -98,6 +99,7 @@ class Calls:
         self.depth = 0
         self.building = 0
         self.active: set[int] = set()
+        self.looked_at: set[int] = set()  # functions whose variables are set where they are read
         #: expressions whose values are those of a point of a loop, or of a call; the others are evaluated once
         self.moving = [e for e, depends in enumerate(run.tape.depends) if depends]
         self.open: dict[int, list[int]] = {}  # function -> conditions around its calls that are being evaluated
@@ -148,6 +150,9 @@ class Calls:
     def body(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs, by running the body."""
         run, own = self.run, self.functions[function]
+        if function not in self.looked_at:
+            check_assigned(run.tape, function, own)
+            self.looked_at.add(function)
         if self._is_cut(function):
             return [self.default(one.type) for one in own.locals[own.n_inputs : own.n_inputs + own.n_outputs]]
         self.depth += 1
