@@ -39,7 +39,7 @@ def check_assigned(tape: Tape, number: int, function: FlatFunction) -> None:
         if isinstance(node, LocalRef) and node.function == number and node.number in open_now:
             name, span = function.locals[node.number].name, tape.spans[e]
             raise ModelError(
-                f"{span or function.span}: `{name}` of the function `{function.name}` is read, and nothing sets it",
+                f"`{name}` of the function `{function.name}` is read, and nothing sets it",
                 hint="assign it before, or give it a value where it is declared",
                 span=span or function.span,
                 rule="12.4.4",
