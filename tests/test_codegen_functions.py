@@ -10,6 +10,7 @@ import pytest
 from support_modelica import check_derivatives, check_equations, model_of
 
 import pliant
+from pliant.errors import NonFiniteError
 from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
 
@@ -311,3 +312,28 @@ def test_outputs_by_name() -> None:
         assert np.array_equal(result[name], whole[name])
     with pytest.raises(pliant.UnknownNameError, match="'nope'"):
         model.simulate(stop=1, outputs=["nope"])
+
+
+ENDLESS = """
+model M
+  function f input Real x; output Real y; protected Real z = x;
+  algorithm
+    y := 0;
+    while z > 0 loop
+      y := y + 1;
+      z := z + 1;
+    end while;
+  end f;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = 1 + f(x - 0.5);
+end M;
+"""
+
+
+def test_a_loop_that_does_not_end_is_named() -> None:
+    words = r"the derivative of x is NaN or infinite at t = 0\.5: .*`M\.f`: a while-loop needs more than 100000 turns"
+    with pytest.raises(NonFiniteError, match=words) as caught:
+        pliant.load(ENDLESS).simulate(stop=1.0)
+    assert caught.value.span is not None
+    assert caught.value.span.line == 6

@@ -380,3 +380,62 @@ end spin;
 model M Real y = spin(s); Real s(start = 0, fixed = true); equation der(s) = y + 1; end M;"""
     with pytest.raises(pliant.SimulationTimeout):
         pliant.load(text).simulate(stop=1.0, timeout=0.5, options={"process": "child"})
+
+
+OBJECT = """
+model M
+  class Scale
+    extends ExternalObject;
+    function constructor input Real k; output Scale o; external "C" o = scale_new(k) annotation(Include="
+#include <stdlib.h>
+static void *scale_new(double k) { double *p = malloc(sizeof *p); *p = k; return p; }");
+    end constructor;
+    function destructor input Scale o; external "C" scale_free(o) annotation(Include="
+#include <stdlib.h>
+static void scale_free(void *o) { free(o); }");
+    end destructor;
+  end Scale;
+  function scaled input Scale o; input Real u; output Real y; external "C" y = scale_of(o, u) annotation(Include="
+static double scale_of(void *o, double u) { return *(double *)o * u; }");
+  end scaled;
+  parameter Real k = 2;
+  Scale o = Scale(k);
+  parameter Real z = scaled(o, 5);
+  Real s(start = scaled(o, 3), fixed = true), x(start = 0);
+  output Real y = z*x;
+equation
+  der(s) = 0;
+  der(x) = z - x;
+end M;
+"""
+
+
+def test_parameters_of_objects_follow_what_the_objects_are_made_of() -> None:
+    model = pliant.load(OBJECT)
+    final = model.simulate(stop=0.1, parameters={"k": 7.0}).final
+    assert model.steady_state(parameters={"k": 7.0})["x"] == pytest.approx(35.0)
+    assert final["s"] == 21.0
+    runs = model.simulate_many([{"parameters": {"k": k}} for k in (1.0, 2.0, 1.0)], stop=0.1)
+    assert [one.final["s"] for one in runs] == [3.0, 6.0, 3.0]
+    assert model.steady_state()["x"] == pytest.approx(10.0)
+    assert sorted(model.linearize(parameters={"k": 7.0}).C[0]) == pytest.approx([0.0, 35.0])
+
+
+def test_strings_of_parameters_are_known_where_they_are_needed() -> None:
+    text = """
+model M
+  function length input String s; output Integer n; external "C" n = length_of(s) annotation(Include="
+#include <string.h>
+static int length_of(const char *s) { return (int)strlen(s); }");
+  end length;
+  parameter Real k = 2, free = 3;
+  parameter String s = "k = " + String(k), shown = "free = " + String(free);
+  Real y = if s == "k = 2" then length(s) + free else 0;
+equation
+  assert(free > 0, shown);
+end M;
+"""
+    model = pliant.load(text)
+    assert model.simulate(stop=0.1, points=3, parameters={"free": 4.0})["y"][-1] == 9.0
+    with pytest.raises(pliant.PliantError, match="the parameter k cannot be changed: a text that"):
+        model.simulate(stop=0.1, parameters={"k": 3.0})

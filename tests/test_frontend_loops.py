@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -191,12 +193,13 @@ def test_values(name: str) -> None:
     ("text", "said"),
     [
         (
-            SUM + "model M Real y; algorithm y := 0; for i in 1:integer(100*time) loop y := y + i; end for; end M;",
+            SUM + "model M Real y; algorithm y := 0; for i in 1:integer(100*time) loop\n"
+            'assert(y >= 0, "less than nothing"); y := y + i; end for; end M;',
             "a for-loop needs more than 50 turns",
         ),
         (
             ENDLESS + "model M Real y = endless(time - 0.5); end M;",
-            "y is NaN or infinite at t = 0.50[0-9]*\n  from the equation  y = endless",
+            "y is NaN or infinite at t = 0.50[0-9]*: assertion failed: `endless`: a while-loop needs more than 100000",
         ),
         (
             POWER + "model M Integer n = integer(100*time); Real y = pw(1.5, n); end M;",
@@ -331,3 +334,38 @@ model M Integer n; algorithm n := f(3*time); end M;"""
     with pytest.raises(ModelError, match="something discrete takes a value that may change between events") as caught:
         pliant.load(text + "\n")
     assert caught.value.rule == "3.8.5"
+
+
+HALVED = """
+model M
+  Integer n, k;
+  Real y, z(start = 0, fixed = true);
+algorithm
+  n := 0;
+  k := 0;
+  y := 100*time + 1;
+  while y > 1.5 loop
+    y := y/2;
+    n := n + 1;
+    if y < 3 then
+      k := k + integer(y);
+    end if;
+  end while;
+equation
+  der(z) = n;
+end M;
+"""
+
+
+def test_a_loop_of_an_algorithm_makes_events_where_it_turns() -> None:
+    result = pliant.load(HALVED).simulate(stop=1.0)
+    ends = [(1.5 * 2**k - 1) / 100 for k in range(7)]
+    assert result.final["z"] == pytest.approx(sum((b - a) * k for k, (a, b) in enumerate(pairwise([*ends, 1.0]), 1)))
+    assert result.final["n"] == 7
+    assert result.final["y"] == pytest.approx(101 / 128)
+
+
+def test_a_loop_of_an_algorithm_that_does_not_end_is_named() -> None:
+    text = "model M Integer n; algorithm n := 0; while time > 0.5 and n >= 0 loop n := n + 1; end while; end M;"
+    with pytest.raises(pliant.SolverError, match="`M`: a while-loop needs more than 100000 turns"):
+        pliant.load(text).simulate(stop=1.0)

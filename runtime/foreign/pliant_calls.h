@@ -2,7 +2,8 @@
  * (foreign_entry, foreign_object_entry).
  *
  * What a call gave is kept in the instance with its arguments: outputs of one call are asked for one by one, and an impure
- * function is called once at an instant. A call that fails gives NaN and a text; only where a result becomes NaN by it, the
+ * function is called once at an instant, at events only where what stands before its arguments says so; elsewhere it
+ * keeps what it gave last. A call that fails gives NaN and a text; only where a result becomes NaN by it, the
  * evaluation fails: branches that are not taken may be evaluated, too.
  */
 #ifndef PLIANT_CALLS_H
@@ -76,10 +77,18 @@ static int foreign_difference(model *m, pl_real t, const pl_foreign_entry *e, pl
     return 1;
 }
 
+/* What calls gave that were given objects says nothing of others that have their numbers now. */
+static void foreign_forget(model *m) {
+    for (size_t i = 0; i < sizeof foreign_entry / sizeof foreign_entry[0]; i++)
+        if (foreign_entry[i].n_objects > 0) m->foreign[foreign_entry[i].memory] = 0.0;
+}
+
 static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real *in) {
     const pl_foreign_entry *e = &foreign_entry[k];
     pl_real *known = m->foreign + e->memory, *out = known + 2 + e->n_in;
-    const size_t bytes = (size_t)e->n_in * sizeof(pl_real);
+    const size_t bytes = (size_t)(e->n_in - e->n_lead) * sizeof(pl_real);
+    if (e->n_lead > 0 && in[0] == 0.0) return out;
+    in += e->n_lead;
     if (known[0] > 0.0 && (e->is_pure || known[1] == t) && (bytes == 0 || memcmp(known + 2, in, bytes) == 0))
         return out;
     known[0] = 0.0;
@@ -88,6 +97,7 @@ static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real 
     if (e->slot >= 0) { /* made where it is used */
         if (m->object[e->slot] > 0) pl_object_end(m->object[e->slot], m);
         m->object[e->slot] = 0;
+        foreign_forget(m);
         out[0] = (pl_real)e->slot;
         known[0] = 1.0;
         return out;

@@ -40,6 +40,7 @@ typedef struct pl_foreign_entry {
     int function;     /* number of its wrapper */
     int destructor;   /* constructors: number of the wrapper that ends the object; -1: none */
     int n_in, n_out;  /* numbers given and got */
+    int n_lead;   /* numbers before the arguments: is it made at this event, ...; they are not handed over */
     int memory;   /* where the last call is kept: is it valid, its time, what it was given, what it gave */
     int is_pure;  /* equal arguments give equal results */
     int base, by; /* the partial derivative of another entry by an argument; base -1: it is none */

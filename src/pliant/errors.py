@@ -142,7 +142,12 @@ class SolverError(PliantError):
 
 
 class NonFiniteError(SolverError):
-    """f, the Jacobian or a root function returned NaN or Inf."""
+    """f, the Jacobian or a root function returned NaN or Inf.
+
+    ``span`` is the place of an assertion that says why, where there is one.
+    """
+
+    span: Span | None = None
 
 
 class SingularError(SolverError):

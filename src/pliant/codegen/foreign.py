@@ -34,7 +34,7 @@ class ForeignTable:
             found = self.numbers[call] = len(self.calls)
             self.calls.append(call)
             self.memory.append(self.n_memory)
-            self.n_memory += 2 + call.n_args + call.n_outputs
+            self.n_memory += 2 + call.n_lead + call.n_args + call.n_outputs
             for one in (call.signature, call.destructor):
                 if one is not None:
                     self.functions.setdefault(one, len(self.functions))
@@ -115,8 +115,9 @@ class ForeignTable:
             "name": c_string(call.name),
             "function": self.functions[call.signature],
             "destructor": -1 if call.destructor is None else self.functions[call.destructor],
-            "n_in": call.n_args,
+            "n_in": call.n_lead + call.n_args,
             "n_out": call.n_outputs,
+            "n_lead": call.n_lead,
             "memory": self.memory[k],
             "is_pure": int(call.is_pure),
             "base": -1 if call.base is None else self.numbers[call.base],

@@ -135,7 +135,9 @@ class _Evaluation:
         if op == Op.PIPE:
             return self._pipe(node, at)
         if op == Op.FOREIGN:
-            args = [at[a] for a in node[3:]]
+            if node[1].n_lead and not at[node[3]]:
+                return 0.0  # not made
+            args = [at[a] for a in node[3 + node[1].n_lead :]]
             return math.nan if any(map(math.isnan, args)) else results(node[1], args)[0][node[2]]
         if op == Op.ROUTINE:
             return self._routine(node[1], node[2], tuple(at[a] for a in node[3:]))

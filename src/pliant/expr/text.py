@@ -90,6 +90,7 @@ def _text(
                 continue
             if op == Op.FOREIGN:
                 head = node[1].signature.name
+                first += node[1].n_lead
             if op == Op.ROUTINE:
                 head = node[1].name
             parts[i] = (f"{head}({', '.join(inner(a, 0) for a in node[first:])})", ATOM)

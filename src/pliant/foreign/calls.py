@@ -56,6 +56,7 @@ class ForeignCall:
     texts: tuple[str, ...] = ()
     objects: tuple[int, ...] = ()  # arguments that are objects
     is_pure: bool = True
+    n_lead: int = 0  # 2: before the arguments stand whether it is made, and the call that is made before it
     is_object: bool = False
     destructor: CSignature | None = None
     derivative: ForeignCall | None = None

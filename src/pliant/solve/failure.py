@@ -53,6 +53,10 @@ STEPPING = (
 )
 
 
+NO_NUMBER = "is not a number"  # as messages about discrete variables end (hybrid.py)
+BEHIND = 1e-6  # of the time reached: how far the place where something became NaN may be
+
+
 def event_hint(words: str) -> str:
     """What to try where the event iteration of a model does not converge; "" for other failures."""
     if words.startswith(RESTLESS):
@@ -103,11 +107,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         return ModelEvaluationError(f"at t = {failure.t:.10g} {words}", hint=EXTERNAL_HINT, **common)
     if status == runtime.NONFINITE:
         subject = f"{WHERE.get(failure.what, 'a value of')} {name}" if name else "the model"
-        return NonFiniteError(
-            f"{subject} is NaN or infinite at t = {failure.t:.10g}{sim.model.place_of(name)}",
-            hint=advice.nonfinite_hint(sim.request),
-            **common,
-        )
+        return _not_finite(sim, f"{subject} is NaN or infinite", name, advice.nonfinite_hint(sim.request), common)
     if status == runtime.SINGULAR:
         named = null_states(sim) or ((name,) if name else ())
         common["names"] = named
@@ -120,6 +120,7 @@ def failure_error(sim: Simulation, status: int, result: Result | None) -> Pliant
         )
     if status in (runtime.RETRY, runtime.FATAL):
         words = sim.model.error_text(sim.instance) or "no reason is given"
+        words = (unmet(sim, float(failure.t)) or words) if words.endswith(NO_NUMBER) else words
         if failure.what == runtime.IN_EVENT:
             common["time"] = failure.t
         where = {runtime.IN_EVENT: "an event", runtime.IN_OUTPUTS: "its outputs"}.get(failure.what, "its equations")
@@ -157,12 +158,38 @@ def _output_error(sim: Simulation, common: dict[str, Any]) -> NonFiniteError:
     """An output is not a number; the rows before stay in the result."""
     failure = sim.problem.failure
     name, t = sim.model.names.y[failure.index], float(failure.t)
-    return NonFiniteError(
-        f"{name} is NaN or infinite at t = {t:.10g}{sim.model.place_of(name)}",
-        hint="check that the model is defined there (division by zero, log or sqrt of a negative number, a "
-        "table outside its range), or leave the variable out of outputs=",
-        **(common | {"time": t, "names": (name,)}),
+    hint = (
+        "check that the model is defined there (division by zero, log or sqrt of a negative number, a "
+        "table outside its range), or leave the variable out of outputs="
     )
+    return _not_finite(sim, f"{name} is NaN or infinite", name, hint, common | {"time": t, "names": (name,)})
+
+
+def unmet(sim: Simulation, t: float) -> str:
+    """The assertion that does not hold where the run ended, or just behind it in the direction of the solution."""
+    if not sim.is_here or not sim.model.known.has_checks:
+        return ""
+    x, slope = sim.x.copy(), np.zeros(sim.model.n_x)
+    if sim.head.begun:
+        runtime.lib.pl_simulation_state(sim.place, runtime.address_of(x))
+    rhs = runtime.POINT_CALL(sim.model.struct.rhs)
+    rhs(sim.instance.address, t, runtime.address_of(x), runtime.address_of(sim.u), runtime.address_of(slope))
+    for h in (0.0, sim.problem.failure.h, BEHIND * max(1.0, abs(t))):
+        words = sim.model.unmet(sim.instance, t + h, x + (h * slope if h else 0.0), sim.u)
+        if words:
+            return words
+    return ""
+
+
+def _not_finite(sim: Simulation, what: str, name: str, hint: str, common: dict[str, Any]) -> NonFiniteError:
+    """With the assertion of the model that says why, such as that of a loop that does not end."""
+    t = float(sim.problem.failure.t)
+    words = unmet(sim, t)
+    if not words:
+        return NonFiniteError(f"{what} at t = {t:.10g}{sim.model.place_of(name)}", hint=hint, **common)
+    error = NonFiniteError(f"{what} at t = {t:.10g}: {words}", hint="check what the assertion is about", **common)
+    error.span = sim.model.known.assertions.get(words)
+    return error
 
 
 def _memory_error(sim: Simulation, common: dict[str, Any]) -> PliantError:

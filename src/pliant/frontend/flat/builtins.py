@@ -148,6 +148,13 @@ def _fixed(of: Type) -> Rule:
     return lambda _, __: of
 
 
+def _to_enumeration(types: Sequence[Type], _: object) -> Type:
+    """E(i): a literal of E, which says what E is, and i."""
+    if types[1].base is not BaseType.INTEGER or types[1].shape:
+        raise TypeMismatch(f"an enumeration is made of an Integer, not of {described(types[1])}")
+    return types[0]
+
+
 def _table() -> dict[str, Signature]:
     found: dict[str, Signature] = {}
 
@@ -170,6 +177,7 @@ def _table() -> dict[str, Signature]:
     enter("initial terminal firstTick", 0, 1, _fixed(BOOLEAN))
     enter("sign integer", 1, 1, lambda t, _: INTEGER.sized(_number(t[0], "a mathematical function").shape))
     enter("Integer", 1, 1, _fixed(INTEGER))
+    enter("enumeration", 2, 2, _to_enumeration)
     enter("String", 1, 5, _fixed(STRING))
     enter("Clock", 0, 3, _fixed(CLOCK))
     enter("interval", 0, 1, _fixed(REAL))

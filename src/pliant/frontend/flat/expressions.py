@@ -184,10 +184,14 @@ class FlatBuiltin:
 
 @dataclass(frozen=True, slots=True)
 class FlatCall:
-    """A function of the model, all inputs given. With several outputs its value is a tuple."""
+    """A function of the model, all inputs given. With several outputs its value is a tuple.
+
+    ``is_pure``: it stands in `pure(...)`, and may be called as often as the solver likes.
+    """
 
     function: int
     operands: tuple[int, ...]
+    is_pure: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ Size = int | None
 Shape = tuple[Size, ...]
 
 
+LARGEST_INTEGER = 2**31 - 1
+
+
 class BaseType(Enum):
     """What one element is."""
 

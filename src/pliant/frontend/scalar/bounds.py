@@ -28,7 +28,7 @@ EVENTS = object()  # where a when-clause of an algorithm section acts: its condi
 
 
 @dataclass(frozen=True)
-class _Flaw:
+class Flaw:
     """In a loop that stays one: whether a turn has an index outside, and what is said then."""
 
     outside: int
@@ -46,7 +46,7 @@ class IndexBounds:
         self.is_off = False
         self.base = (0, 0)  # conditions around that are none of what is evaluated
         self.lives: list[int] = []  # whether the statement is reached
-        self.flaws: list[list[_Flaw]] = []
+        self.flaws: list[list[Flaw]] = []
 
     # ------------------------------------------------------------------------------------------------- where
 
@@ -91,9 +91,9 @@ class IndexBounds:
                 self.lives.pop()
 
     @contextmanager
-    def in_loop(self) -> Iterator[list[_Flaw]]:
+    def in_loop(self) -> Iterator[list[Flaw]]:
         """The turns of a loop that stays one."""
-        found: list[_Flaw] = []
+        found: list[Flaw] = []
         before = self.base, self.lives
         self.base, self.lives = (len(self.run.conditions), self.run.guarded), []
         self.flaws.append(found)
@@ -135,7 +135,7 @@ class IndexBounds:
         if value_of(self.g, check.condition):
             return
         if self.flaws:
-            self.flaws[-1].append(_Flaw(logical_not(self.g, check.condition), check))
+            self.flaws[-1].append(Flaw(logical_not(self.g, check.condition), check))
         elif not self.calls.routines.asserted(check):
             self.keep(check)
 

@@ -20,10 +20,12 @@ from pliant.expr.build import (
     const,
     div,
     homotopy,
+    logical_and,
     logical_not,
     mul,
     neg,
     sub,
+    value_of,
     variables_of,
 )
 from pliant.frontend.flat.types import BaseType, Type
@@ -107,12 +109,28 @@ class Builtins:
             return apply(g, op, value) if value.__class__ is int else map1(lambda e: apply(g, op, e), value)
         if name in ("min", "max") and len(args) == 1 and isinstance(args[0], Arr) and not args[0].flat:
             return self._of_nothing(name, self.run.tape.types[number])
+        if name == "enumeration":
+            return self._enumeration(number, args)
         known = self.table.get(name)
         if known is None:
             raise NotSupportedError(
                 f"the built-in function `{name}` is not supported", hint="write it out with other functions"
             )
         return known(args)
+
+    def _enumeration(self, number: int, args: Args) -> Value:
+        """E(i), where i has to be the number of a value of E."""
+        g, of = self.g, self.run.tape.types[number]
+        e, kind = scalars(args[1])[0], self.run.tape.flat.enumerations[of.number]
+        most = const(g, float(len(kind.literals)))
+        holds = logical_and(g, binary(g, Op.LE, const(g, 1.0), e), binary(g, Op.LE, e, most))
+        known = value_of(g, holds)
+        text = f"the number of a value of `{kind.name}` is outside 1..{len(kind.literals)}"
+        if known == 0.0 and not self.run.guarded:
+            raise ModelError(text, hint="change the number", rule="4.9.5.3")
+        if known is None:
+            self.run.must(holds, text, self.run.tape.spans[number])
+        return e
 
     def _whole(self, number: int, args: Args) -> tuple[Callable[[int], int], bool]:
         """floor: with events where its argument moves, but not inside functions and noEvent; whether events set it."""

@@ -191,6 +191,7 @@ class EventBuilder:
 
     def _section(self, section: FlatAlgorithm, found: dict[int, list[list[_Branch]]], standing: list[_Row]) -> None:
         """Assignments to discrete variables that do not read each other's new values."""
+        self.run.impure.last = None
         for order, (item, under) in enumerate(framed(section.body, self.run.over), 1):
             if isinstance(item, FlatAssign):
                 self._equation(item, _How(under, item.span, order), found, standing)
@@ -202,14 +203,25 @@ class EventBuilder:
     def _equation(
         self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
     ) -> None:
-        """What one equation or assignment for discrete variables sets; indices in it count where it acts."""
+        """What one equation or assignment for discrete variables sets; indices and impure calls count where it acts."""
         assert self.run.bounds is not None
         left = item.left if isinstance(item, FlatEquation) else item.target
         clocks = (self.flat.variables[v].clock for v in self.run.tape.reads(left))
         clock = next((one for one in clocks if one != NONE), NONE)
         where = how if how.under else None if clock == NONE or how.order is not None else clock
-        with self.run.bounds.within(where):
+        follows = how.order is not None
+        with self.run.bounds.within(where), self.run.impure.reached_where(self._clause(item, how), follows=follows):
             self._sets(item, how, found, standing)
+
+    def _clause(self, item: FlatEquation | FlatAssign, how: _How) -> Callable[[], int] | None:
+        """When an item is reached: where the clauses around it say so, or where its clock ticks."""
+        if how.under:
+            return lambda: self._active(how.under)
+        sides = (item.left, item.right) if isinstance(item, FlatEquation) else ()
+        read = [self.nodes[k] for k in self.run.tape.reachable(list(sides))] if sides else []
+        clocks = [self.flat.variables[one.variable].clock for one in read if isinstance(one, VariableRef)]
+        clock = next((one for one in clocks if one != NONE), NONE)
+        return None if clock == NONE else lambda: self.d.tick(clock, how.span)
 
     def _sets(
         self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
@@ -531,6 +543,10 @@ class EventBuilder:
         """The same where its condition is known."""
         if isinstance(item, FlatAssert) and not item.is_error:
             return
+        with self.run.impure.reached_where(lambda: active):
+            self._acts(item, active)
+
+    def _acts(self, item: FlatItem, active: int) -> None:
         if isinstance(item, FlatReinit):
             states = scalars(self.run.value(item.state))
             values = scalars(self.run.value(item.value))

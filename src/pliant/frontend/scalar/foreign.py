@@ -19,6 +19,7 @@ from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunctio
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.open_texts import known_text
 from pliant.frontend.scalar.values import Arr, Rec, Value, like
 from pliant.ir import Op
 
@@ -56,13 +57,16 @@ class ForeignCalls:
         if gives_text:  # strings are known, so what they are made from is
             why = f"`{own.name}` gives a String"
             given = [e if k in objects else const(self.g, self.run.number(e, why)) for k, e in enumerate(given)]
-        call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own)
+        lead = () if own.is_pure or gives_text else self.run.impure.lead()
+        call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own, len(lead))
         is_now = own.is_pure or gives_text or self.is_before()  # else it may give something else next time
         if is_now and all(value_of(self.g, e) is not None for e in given):
             numbers, strings = results(call, [float(value_of(self.g, e) or 0.0) for e in given])
             return self._outputs(function, external, iter([const(self.g, x) for x in numbers]), iter(strings))
-        nodes = (self.g.intern((Op.FOREIGN, call, k, *given)) for k in range(call.n_outputs))
-        return self._outputs(function, external, nodes, iter(()))
+        nodes = [self.g.intern((Op.FOREIGN, call, k, *lead, *given)) for k in range(call.n_outputs)]
+        if lead and nodes:
+            self.run.impure.made(nodes[0])
+        return self._outputs(function, external, iter(nodes), iter(()))
 
     def _checked(self, function: int) -> tuple[FlatFunction, FlatExternal]:
         own = self.functions[function]
@@ -83,11 +87,13 @@ class ForeignCalls:
         texts: tuple[str, ...],
         objects: tuple[int, ...],
         own: FlatFunction,
+        n_lead: int = 0,
     ) -> ForeignCall:
         key = (signature, texts, objects)
-        found = self.known.get(key)
+        is_own = not own.is_pure and self.run.impure.each
+        found = None if is_own else self.known.get(key)
         if found is None:
-            found = ForeignCall(signature, n_args, n_out(signature), texts, objects, own.is_pure, span=own.span)
+            found = ForeignCall(signature, n_args, n_out(signature), texts, objects, own.is_pure, n_lead, span=own.span)
             found = self._with_derivative(function, found, own)
             self.known[key] = found
         return found
@@ -114,7 +120,7 @@ class ForeignCalls:
             arguments.append(ForeignArgument(of, is_output))
             if of.base == "object":
                 objects.append(len(given))
-            self._flatten(value, of, given, texts, is_output)
+            self._flatten(value, of, given, texts, None if is_output else name)
         result = None
         if external.result != NONE:
             result = self._type(types[external.result], self.run.value(external.result), name)
@@ -146,22 +152,24 @@ class ForeignCalls:
             raise NotSupportedError(f"`{name}` is given {of.base.value}", hint="give it numbers, strings or records")
         return ForeignType(base, shape)
 
-    def _flatten(self, value: Value, of: ForeignType, given: list[int], texts: list[str], is_output: bool) -> None:
+    def _flatten(self, value: Value, of: ForeignType, given: list[int], texts: list[str], name: str | None) -> None:
+        """Numbers and strings of an argument of the function of this name; None: it is an output."""
         if isinstance(value, Arr):
             inner = ForeignType(of.base, (), of.fields)
             for one in value.flat:
-                self._flatten(one, inner, given, texts, is_output)
+                self._flatten(one, inner, given, texts, name)
         elif isinstance(value, Rec):
             for (_, field), one in zip(of.fields, value.fields, strict=True):
-                self._flatten(one, field, given, texts, is_output)
+                self._flatten(one, field, given, texts, name)
         elif isinstance(value, str):
-            if not is_output:
-                if value == "…":
+            if name is not None:
+                text = known_text(value, f"a text that `{name}` is given is made of it")
+                if text is None:
                     raise NotSupportedError(
                         "a String that changes during the simulation is given to an external function",
                         hint="give it a constant String, or a parameter",
                     )
-                texts.append(value)
+                texts.append(text)
         else:
             given.append(value)
 

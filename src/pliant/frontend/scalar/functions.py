@@ -29,8 +29,9 @@ from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.inverses import inverses_of
 from pliant.frontend.scalar.routines import Demand, Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
+from pliant.frontend.scalar.unassigned import check_assigned
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, scalars
-from pliant.ir import LOOP_TURNS, Check, Function, Op
+from pliant.ir import LOOP_TURNS, Check, Function, Op, Span
 
 MAX_DEPTH = 60
 OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
@@ -105,6 +106,7 @@ class Calls:
         self.depth = 0
         self.building = 0
         self.active: set[int] = set()
+        self.looked_at: set[int] = set()  # functions whose variables are set where they are read
         #: expressions whose values are those of a point of a loop, or of a call; the others are evaluated once
         self.moving = [e for e, depends in enumerate(run.tape.depends) if depends]
         self.open: dict[int, list[int]] = {}  # function -> conditions around its calls that are being evaluated
@@ -113,7 +115,7 @@ class Calls:
     def __call__(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs of a call."""
         own = self.functions[function]
-        if (own.derivatives or own.inverses) and not self.building and self._moves(args):
+        if (own.derivatives or own.inverses) and own.is_pure and not self.building and self._moves(args):
             for chosen, derivative in enumerate(sorted(own.derivatives, key=lambda d: d.priority)):
                 if self._is_usable(function, derivative, args):
                     return self._keep(function, chosen, derivative, args)
@@ -180,6 +182,9 @@ class Calls:
     def body(self, function: int, args: list[Value]) -> list[Value]:
         """Outputs, by running the body."""
         run, own = self.run, self.functions[function]
+        if function not in self.looked_at:
+            check_assigned(run.tape, function, own)
+            self.looked_at.add(function)
         if self._is_cut(function):
             return [self.default(one.type) for one in own.locals[own.n_inputs : own.n_inputs + own.n_outputs]]
         self.depth += 1
@@ -294,6 +299,14 @@ class Calls:
         elif item.is_error:
             message = run.value(item.message)
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
+
+    def must(self, condition: int, text: str, span: Span | None) -> None:
+        """A condition of what is evaluated now, where it is reached; not of a body that is being made, nor in when."""
+        reached, clause = self.run.reached(), self.run.impure.clause
+        in_when = self.run.acting or (clause is not None and value_of(self.g, clause()) is None)
+        if self.building or reached is None or in_when:
+            return
+        self.checks.append(Check(logical_or(self.g, logical_not(self.g, reached), condition), text, True, span))
 
     # -------------------------------------------------------------------------- calls that stay as they are
 

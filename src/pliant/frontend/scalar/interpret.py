@@ -18,6 +18,8 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_and, logical_not, value_of
 from pliant.frontend.flat.expressions import NONE, FlatExpression, FlatLiteral, FlatLoop, FlatRange
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
+from pliant.frontend.scalar.impure import ImpureCalls
+from pliant.frontend.scalar.open_texts import OPEN, known_text
 from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
 from pliant.frontend.scalar.tape import FUNCTION_BIT, Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
@@ -47,6 +49,7 @@ class Interpreter:
         self.builtin: Callable[[str, int, list[Value]], Value]
         self.numeric: Callable[[int, str], float]
         self.bounds: IndexBounds | None = None  # what must hold of indices
+        self.must: Callable[[int, str, Span | None], None]  # a condition that holds where it is asked for
         self.relations: list[Relation] = []
         self.relation_numbers: dict[tuple[int, int, bool], int] = {}
         self.acting = False  # True: in the statements of a when-clause
@@ -55,6 +58,7 @@ class Interpreter:
         self.guarded = 0  # how many conditions stand around that are not known
         self.conditions: list[int] = []  # those of them that have a node
         self.turns = 1  # of loops that are written out, as their ends are not known
+        self.impure = ImpureCalls(self)
 
     # ------------------------------------------------------------------------------------------ running
 
@@ -271,13 +275,14 @@ class Interpreter:
 
     def _compare_others(self, operator: str, x: Value, y: Value) -> Value:
         if isinstance(x, str) and isinstance(y, str):
-            if "…" in x or "…" in y:
+            a, b = (known_text(one, "a text that is made of it is compared") for one in (x, y))
+            if a is None or b is None:
                 raise NotSupportedError(
                     "a text that changes during the simulation is compared", hint="compare what the text is made from"
                 )
-            result = {"==": x == y, "<>": x != y, "<": x < y, ">": x > y}.get(operator)
+            result = {"==": a == b, "<>": a != b, "<": a < b, ">": a > b}.get(operator)
             if result is None:
-                result = x <= y if operator == "<=" else x >= y
+                result = a <= b if operator == "<=" else a >= b
             return const(self.g, float(result))
         op, swap = COMPARE[operator]
         return map2(self.g, lambda g, a, b: binary(g, op, b, a) if swap else binary(g, op, a, b), x, y)
@@ -288,7 +293,7 @@ class Interpreter:
         if isinstance(a, int) and isinstance(b, int):
             return choose(g, condition, a, b)
         if isinstance(a, str) and isinstance(b, str):
-            return a if a == b else "…"
+            return a if a is b or (a == b and OPEN not in a) else OPEN
         if isinstance(a, Arr) and isinstance(b, Arr) and a.shape == b.shape:
             return Arr(a.shape, [self.select(condition, x, y) for x, y in zip(a.flat, b.flat, strict=True)])
         if isinstance(a, Rec) and isinstance(b, Rec):

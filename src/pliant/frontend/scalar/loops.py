@@ -12,13 +12,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
-from pliant.expr.build import add, const, logical_and, logical_not, logical_or, operands, reachable, value_of
+from pliant.expr.build import (
+    add,
+    choose,
+    const,
+    logical_and,
+    logical_not,
+    logical_or,
+    mul,
+    operands,
+    reachable,
+    value_of,
+)
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
 from pliant.ir import PLAIN, Check, Graph, Op, Routine
 
 if TYPE_CHECKING:
+    from pliant.frontend.scalar.bounds import Flaw
     from pliant.frontend.scalar.statements import BodyRunner
 
 FIRST_SYMBOL = 1_000_000  # numbers of symbols of states, far above those of arguments
@@ -90,6 +102,10 @@ def run_as_loop(
         if not _is_number(value):
             return False
         initial += scalars(value)
+    last = runner.run.impure.last
+    n = len(initial)
+    if runner.traces:
+        initial.append(const(g, 0.0))
     symbols = [g.intern((Op.ARG, runner.symbol())) for _ in initial]
     rest: Iterator[int] = iter(symbols[3:])
     for k, value in zip(places, values, strict=True):
@@ -106,14 +122,11 @@ def run_as_loop(
             if not _same_form(value, runner.store[k]):
                 return False
             after += scalars(runner.store[k])
-        held = [g.intern((Op.ARG, runner.symbol())) for _ in checks]
-        symbols += held
-        initial += [const(g, 1.0)] * len(held)
-        after += _still(g, checks, held)
-        for flaw in flaws:  # each is remembered in a part of the state
-            symbols.append(g.intern((Op.ARG, runner.symbol())))
-            initial.append(const(g, 0.0))
-            after.append(logical_or(g, symbols[-1], flaw.outside))
+        if runner.traces:
+            after.append(add(g, symbols[n], _jumps(g, [condition, *after], symbols[0])))
+        after += _remembered(runner, checks, flaws, symbols, initial)
+        if runner.run.impure.last != last:
+            return False  # each turn is a call of its own
     except (ModelError, NotSupportedError):
         return False
     finally:
@@ -135,13 +148,40 @@ def run_as_loop(
     rest = iter(results[3:])
     for k, value in zip(places, values, strict=True):
         runner.store[k] = like(value, rest)
-    for check, has_held in zip(checks, rest, strict=False):
-        runner.loop_holds(replace(check, condition=has_held))
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
-    n = len(results) - len(flaws)
-    runner.bounds.ended([(e, flaw.check) for e, flaw in zip(results[n:], flaws, strict=True)])
+    behind = results[n + runner.traces :]
+    for check, has_held in zip(checks, behind, strict=False):
+        runner.loop_holds(replace(check, condition=has_held))
+    runner.bounds.ended([(e, flaw.check) for e, flaw in zip(behind[len(checks) :], flaws, strict=True)])
     runner.loop_ended(ended, item)
+    if runner.traces:
+        runner.traced(results[n], [*initial, *given], item)
     return True
+
+
+def _remembered(
+    runner: BodyRunner, checks: Sequence[Check], flaws: Sequence[Flaw], symbols: list[int], initial: list[int]
+) -> list[int]:
+    """Parts of the state for what must hold in every turn, assertions and indices: what a turn makes of them."""
+    g = runner.g
+    new = [g.intern((Op.ARG, runner.symbol())) for _ in (*checks, *flaws)]
+    symbols += new
+    initial += [const(g, 1.0)] * len(checks) + [const(g, 0.0)] * len(flaws)
+    held, flawed = new[: len(checks)], new[len(checks) :]
+    outside = [logical_or(g, one, flaw.outside) for one, flaw in zip(flawed, flaws, strict=True)]
+    return [*_still(g, checks, held), *outside]
+
+
+def _jumps(g: Graph, roots: list[int], turn: int) -> int:
+    """What changes where something jumps in one turn: relations that hold and whole numbers, with weights."""
+    found = const(g, 0.0)
+    weight = 1.0
+    for i in reachable(g, roots):
+        if g.nodes[i][0] in (Op.LT, Op.LE, Op.FLOOR, Op.CEIL):
+            one = choose(g, i, const(g, weight), const(g, 0.0)) if g.nodes[i][0] in (Op.LT, Op.LE) else i
+            found = add(g, found, one)
+            weight += 2.0
+    return mul(g, add(g, turn, const(g, 1.0)), found)
 
 
 def _made(

@@ -63,6 +63,7 @@ class Routines:
         own = calls.functions[function]
         if (
             own.external is not None
+            or not own.is_pure
             or function in calls.active
             or self.run.deciding
             or self._size(function) < SMALL_TEXT
@@ -144,7 +145,8 @@ class Routines:
                     found.append(e)
                 return like(arg, iter(found))
 
-            template = calls.body(function, [symbols(arg) for arg in args])
+            with run.impure.tried():
+                template = calls.body(function, [symbols(arg) for arg in args])
         except (ModelError, NotSupportedError):
             return None  # what is wrong is said where the body is put in the place of the call
         finally:

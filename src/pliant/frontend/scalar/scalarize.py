@@ -116,10 +116,12 @@ class _Builder:
         self.calls = Calls(run, self.externals)
         run.bounds = self.bounds = IndexBounds(run, self.calls)
         self.symbols.objects = self.calls.foreign.object
+        self.sections.calls = self.calls
         self.calls.foreign.is_before = lambda: bool(self.symbols.being_evaluated)
         self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
+        run.must = self.calls.must
         run.builtin = Builtins(run, self.events.floor)
 
     def build(self) -> System:
@@ -134,7 +136,8 @@ class _Builder:
             with self._at(self.flat.algorithms[k].span):
                 system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
-        with self.bounds.off():
+        always = const(system.graph, 1.0)
+        with self.bounds.off(), self.run.impure.reached_where(lambda: always):
             self._equations(self.flat.initial_equations, system.initial_equations)
         for section in self.flat.initial_algorithms:
             with self._at(section.span):
@@ -143,7 +146,8 @@ class _Builder:
         self._when_actions()
         with self._at(None):
             taker = StartTaker(self.discretes, self.events.finish())
-            system.initial_equations, system.events = taker.run(system.initial_equations)
+            with self.run.impure.reached_where(lambda: always):
+                system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
         self._assertions()
         system.events = self.events.completed(system.events)
@@ -265,6 +269,7 @@ class _Builder:
         right = self.nodes[item.right]
         if right.__class__ is FlatLiteral and right.value.__class__ is int and right.value == 0:
             return self.run.value(item.left)  # zero of any shape
+        self.run.impure.last = None
         left, other = self.run.sides(item.left, item.right)
         if left.__class__ is int and other.__class__ is int:
             return sub(self.system.graph, left, other)

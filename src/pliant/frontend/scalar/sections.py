@@ -10,7 +10,7 @@ counts where its condition rises, and the variables it sets keep what they had o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ from pliant.frontend.flat.model import (
     FlatAssign,
     FlatBranch,
     FlatFor,
+    FlatInvoke,
+    FlatItem,
     FlatReinit,
     FlatTerminate,
     FlatWhen,
@@ -31,15 +33,18 @@ from pliant.frontend.flat.model import (
 )
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.bounds import EVENTS
+from pliant.frontend.scalar.dependence import TIME, UNKNOWN
+from pliant.frontend.scalar.loops import run_as_loop
 from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
 from pliant.frontend.scalar.tape import targets_of
 from pliant.frontend.scalar.values import Arr, Value, difference, scalars
-from pliant.ir import Check, Equation, Span
+from pliant.ir import LOOP_TURNS, Check, Equation, Span
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.discrete import Discretes
     from pliant.frontend.scalar.events import EventBuilder
+    from pliant.frontend.scalar.functions import Calls
 
 Placed = Callable[[Span | None], object]
 
@@ -81,6 +86,47 @@ class SectionRunner(BodyRunner):
         for rises, other in reversed(results):
             found = self.merged(rises, other, found)
         self.restore(found)
+
+    # ---------------------------------------------------------------------------- loops whose ends are not known
+
+    def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
+        """A loop of the generated code where its statements can be those of a function."""
+        acts = (FlatAssert, FlatInvoke, FlatReinit, FlatTerminate, FlatWhen)
+        self.makes_loops = not any(isinstance(one, acts) for one in walk(body))
+        self.traces = not self.in_when
+        try:
+            if self.makes_loops:
+                with self.run.impure.tried(), paused_events(self.run):
+                    if run_as_loop(self, goes_on, body, item):
+                        return
+        finally:
+            self.makes_loops = self.traces = False
+        super()._open_turns(goes_on, body, item)
+
+    def symbol(self) -> int:
+        """A new one."""
+        return self.owner.calls.routines.symbol()
+
+    def inside_loop(self) -> AbstractContextManager[list[Check]]:
+        """What functions that are called there demand."""
+        return self.owner.calls.routines.inside_loop()
+
+    def loop_holds(self, check: Check) -> None:
+        """A check of the model; in a when-clause it would count at its events only."""
+        if not self.in_when:
+            reached = logical_and(self.g, self.path, self.live)
+            holds = logical_or(self.g, logical_not(self.g, reached), check.condition)
+            self.owner.checks.append(replace(check, condition=holds))
+
+    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
+        """A check of the model."""
+        reached = logical_and(self.g, self.path, self.live)
+        self.ended(logical_or(self.g, logical_not(self.g, reached), condition), item, LOOP_TURNS)
+
+    def traced(self, jumps: int, reads: list[int], item: FlatWhile | FlatFor) -> None:
+        """Where something in a loop jumps there is an event, so that what changes at events only follows."""
+        if any(self.run.masks.of(e) & (TIME | UNKNOWN) for e in reads):
+            self.owner.events.floor(jumps, item.span)
 
     def _is_the_end(self, branch: FlatBranch) -> bool:
         """What is done behind the last result is not done."""
@@ -125,6 +171,7 @@ class AlgorithmSections:
 
     def __init__(self, discretes: Discretes, events: EventBuilder) -> None:
         self.d, self.events = discretes, events
+        self.calls: Calls  # set when they are there
         self.checks: list[Check] = []
 
     def equations(self, section: FlatAlgorithm) -> list[Equation]:
@@ -166,7 +213,8 @@ class AlgorithmSections:
     def _results(self, section: FlatAlgorithm, *, is_initial: bool) -> list[tuple[int, Value]]:
         targets = targets_of(self.d.run.tape, section)
         store: dict[int, Value | None] = {v: self._start(v, is_initial=is_initial) for v in targets}
-        with self._assigned(store):
+        always = const(self.d.g, 1.0)
+        with self._assigned(store), self.d.run.impure.reached_where(lambda: always):
             SectionRunner(self, store, section.path or self.d.run.tape.flat.name).items(section.body)
         return [(v, store[v]) for v in targets]  # type: ignore[misc]
 

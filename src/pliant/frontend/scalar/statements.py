@@ -92,6 +92,7 @@ class BodyRunner:
         raise NotImplementedError
 
     makes_loops = False  # loops may stay loops
+    traces = False  # such a loop has to say where something in it jumps
 
     def symbol(self) -> int:
         """Number of an argument that no function has."""
@@ -109,6 +110,10 @@ class BodyRunner:
         """What must hold behind such a loop."""
         raise NotImplementedError
 
+    def traced(self, jumps: int, reads: list[int], item: FlatWhile | FlatFor) -> None:
+        """A number that changes where something in a loop jumps, and what the loop reads."""
+        raise NotImplementedError
+
     # --------------------------------------------------------------------------------------------------- running
 
     def items(self, items: tuple[FlatItem, ...]) -> None:
@@ -118,7 +123,7 @@ class BodyRunner:
             if value_of(self.g, live) == 0.0:
                 return
             if isinstance(item, FlatAssign):
-                with self.bounds.statement(live):
+                with self.bounds.statement(live), self.run.impure.only_where(live):
                     self._assign(item)
             elif isinstance(item, FlatIf):
                 with self.bounds.statement(live):
@@ -136,7 +141,8 @@ class BodyRunner:
             elif isinstance(item, FlatWhen):
                 self.when(item)
             elif isinstance(item, FlatInvoke):
-                self.run.value(item.call)
+                with self.run.impure.only_where(live):
+                    self.run.value(item.call)
             elif isinstance(item, (FlatReinit, FlatTerminate)):
                 self.action(item)
             else:
@@ -232,11 +238,13 @@ class BodyRunner:
     def _while(self, item: FlatWhile) -> None:
         before = self._begin_loop()
         for _ in range(MAX_TURNS):
+            last = self.run.impure.last
             condition = self.run.scalar(item.condition)
             known = value_of(self.g, condition)
             if known is None and not self.run.masks.of(condition) & ~PARAM:
                 known = self.run.number(condition, "how often a while-loop runs")
             if known is None or (known and value_of(self.g, self.live) is None):
+                self.run.impure.last = last
                 self._open_turns(lambda _: self.run.scalar(item.condition), item.body, item)
                 break
             if not known or value_of(self.g, self.live) == 0.0:
@@ -251,8 +259,9 @@ class BodyRunner:
     def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
         """How often it runs is known while simulating: a loop of the generated code, or a limited number of turns."""
         run = self.run
-        if self.makes_loops and run_as_loop(self, goes_on, body, item):
-            return
+        with run.impure.tried():
+            if self.makes_loops and run_as_loop(self, goes_on, body, item):
+                return
         turns = max(LEAST_TURNS, min(OPEN_TURNS, MOST_TURNS // run.turns))
         run.turns *= turns
         try:

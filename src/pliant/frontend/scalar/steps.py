@@ -42,6 +42,8 @@ from pliant.frontend.flat.expressions import (
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.formats import as_text
 from pliant.frontend.scalar import arrays
+from pliant.frontend.scalar.dependence import PARAM
+from pliant.frontend.scalar.open_texts import OPEN, OpenText, joined, known_text
 from pliant.frontend.scalar.values import Arr, Rec, Value, map1, map2, matrix_power, multiply, stack
 from pliant.ir import Graph, Op
 
@@ -185,7 +187,7 @@ def _quotient(run: Interpreter, number: int, node: FlatBinary) -> Step:
 
 def _add_values(run: Interpreter, x: Value, y: Value) -> Value:
     if isinstance(x, str) and isinstance(y, str):
-        return x + y
+        return joined(x, y)
     return map2(run.g, add, x, y)
 
 
@@ -389,7 +391,7 @@ def _builtin(run: Interpreter, number: int, node: FlatBuiltin) -> Step:
 
 
 def _string(run: Interpreter, number: int, given: tuple[int, ...]) -> Step:
-    """String(x, minimumLength, leftJustified, significantDigits, format), where x is known."""
+    """String(x, minimumLength, leftJustified, significantDigits, format); what parameters decide stays open."""
     values: list[Any] = run.values
     of = run.tape.types[given[0]]
     literals = run.tape.flat.enumerations[of.number].literals if of.base is BaseType.ENUMERATION else ()
@@ -398,17 +400,26 @@ def _string(run: Interpreter, number: int, given: tuple[int, ...]) -> Step:
         return e if isinstance(e, str) else value_of(run.g, e)
 
     def step() -> None:
-        x, *options = (known(values[a]) for a in given)
-        if x is None or None in options:
-            values[number] = "…"
-            return
+        taken = [values[a] for a in given]
+        if all(known(one) is not None for one in taken):
+            values[number] = text([known(one) for one in taken])
+        elif any(isinstance(one, int) and run.masks.of(one) & ~PARAM for one in taken):
+            values[number] = OPEN
+        else:
+            values[number] = OpenText(OPEN, lambda why: text([made(one, why) for one in taken]))
+
+    def made(one: Value, why: str) -> Any:
+        return known_text(one, why) if isinstance(one, str) else run.number(one, why)
+
+    def text(parts: list[Any]) -> str:
+        x, *options = parts
         if literals:
             x = literals[int(x) - 1] if 1 <= x <= len(literals) else str(int(x))
         elif of.base is not BaseType.STRING:
             x = bool(x) if of.base is BaseType.BOOLEAN else int(x) if of.base is BaseType.INTEGER else x
         defaults: list[Any] = [0, True, 6, ""]
         length, left, digits, form = [*options, *defaults[len(options) :]]
-        values[number] = as_text(x, digits=int(digits), length=int(length), left=bool(left), form=form)
+        return as_text(x, digits=int(digits), length=int(length), left=bool(left), form=form)
 
     return step
 
@@ -422,7 +433,11 @@ def _call(run: Interpreter, number: int, node: FlatCall) -> Step:
         results = run.call(function, [values[a] for a in operands])
         values[number] = results[0] if is_single else results
 
-    return step
+    def pure() -> None:
+        with run.impure.pure(True):
+            step()
+
+    return pure if node.is_pure else step
 
 
 def _output(run: Interpreter, number: int, node: FlatOutput) -> Step:

@@ -21,7 +21,7 @@ from pliant.errors import ModelError, PliantError
 from pliant.expr.build import const, substitute, value_of, var, variables_of
 from pliant.expr.evaluate import expand_relations
 from pliant.frontend.flat.model import FlatVariable
-from pliant.frontend.flat.types import BaseType, Causality, Variability
+from pliant.frontend.flat.types import LARGEST_INTEGER, BaseType, Causality, Variability
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.values import Arr, Lazy, Value, scalars
@@ -161,8 +161,9 @@ class Symbols:
             found = self._fitted(found, n, f"{name} of `{own.name}`")
             for number, e in zip(range(first, first + n), found, strict=True):
                 self.change(number, **{name: e})
-        if not is_constant:
-            for variable in self.variables[first : first + n]:
+        for variable in self.variables[first : first + n]:
+            self._check_range(variable)
+            if not is_constant:
                 self._check_start(variable)
 
     def _check_variability(self, attribute: str, position: int, found: list[int]) -> None:
@@ -193,6 +194,23 @@ class Symbols:
         if len(found) != n:
             raise ModelError(f"{what} has {len(found)} values for {n} elements", hint=f"give one value, or {n}")
         return found
+
+    def _check_range(self, variable: Variable) -> None:
+        """min is not above max, and nominal is not zero."""
+        low, high, nominal = (
+            None if e is None else value_of(self.g, e) for e in (variable.min, variable.max, variable.nominal)
+        )
+        if low is not None and high is not None and low > high:
+            raise ModelError(
+                f"{variable.span or 'here'}: min = {low:g} of `{variable.name}` is above its max = {high:g}",
+                hint="change one of them",
+                span=variable.span,
+                rule="4.9.1",
+            )
+        if nominal == 0.0:
+            self.notes.append(
+                f"{variable.span}: nominal = 0 of `{variable.name}` is ignored: it has to differ from zero"
+            )
 
     def _check_start(self, variable: Variable) -> None:
         if variable.start is None or (variable.min is None and variable.max is None):
@@ -357,6 +375,7 @@ class Symbols:
         # numbers alone that were not folded: the value of a function, or none at all
         whole = f"parameter `{own.name}`"
         found = [e if run.masks.of(e) else const(self.g, run.number(e, whole)) for e in found]
+        self._check_integers(own, found)
         must = own.variability is Variability.CONSTANT or position in self.forced
         if must or self.fold_parameters:
             why = f"`{own.name}` is computed from it ({reason})"
@@ -372,6 +391,16 @@ class Symbols:
             self.cache[position] = Arr(shape, found) if shape else found[0]
         else:
             self.cache[position] = self._symbols(first, shape)
+
+    def _check_integers(self, own: FlatVariable, found: list[int]) -> None:
+        for value in (value_of(self.g, e) for e in found) if own.type.base is BaseType.INTEGER else ():
+            if value is not None and abs(value) > LARGEST_INTEGER:
+                raise ModelError(
+                    f"{own.span or 'here'}: {value:.0f} is no Integer, it is given to `{own.name}`",
+                    hint=f"an Integer lies in -{LARGEST_INTEGER} .. {LARGEST_INTEGER}; declare a Real",
+                    span=own.span,
+                    rule="2.4.2",
+                )
 
     def _set_parameter(self, number: int, e: int, is_folded: bool) -> None:
         if is_folded:

@@ -13,6 +13,7 @@ from pliant.frontend.flat.expressions import (
     FlatArray,
     FlatBinary,
     FlatBuiltin,
+    FlatCall,
     FlatChoice,
     FlatComprehension,
     FlatField,
@@ -42,7 +43,7 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.flat.types import BaseType, Causality, Variability
 
 FUNCTION_BIT = 1  # in `depends`: inside a function
-SECTION_BIT = 2  # on a variable that an algorithm sets, which has other values while it runs
+SECTION_BIT = 2  # on a variable that an algorithm sets, which has other values while it runs; on impure calls
 _ITERATOR_BIT = 4  # shifted by k: on iterator k
 PAST = frozenset({"pre", "previous", "der", "edge", "change"})  # of a variable
 _LEAVES = frozenset({FlatLiteral, VariableRef, TimeRef})
@@ -127,6 +128,8 @@ class Tape:
                 mask = _ITERATOR_BIT << node.number  # type: ignore[union-attr]
             elif kind is LocalRef:
                 mask = FUNCTION_BIT
+            elif kind is FlatCall and not (node.is_pure or self.flat.functions[node.function].is_pure):  # type: ignore[union-attr]
+                mask |= SECTION_BIT  # each call is one of its own
             strict(now)
             lazy(later)
             depends.append(mask)

@@ -118,6 +118,17 @@ class NumericModel(ABC):
         text = runtime.TEXT_CALL(self.struct.error)(instance.address)
         return text.decode(errors="replace") if text else ""
 
+    def unmet(self, instance: Instance, t: float, x: Vector, u: Vector) -> str:
+        """The assertion that does not hold at a point behind which nothing is computed any more; "": there is none."""
+        if not self.struct.step_done or not self.known.has_checks:
+            return ""
+        request, point = ctypes.c_int(), x.copy()
+        status = runtime.STEP_CALL(self.struct.step_done)(
+            instance.address, t, runtime.address_of(point), runtime.address_of(u), ctypes.byref(request)
+        )
+        words = "" if status == runtime.OK else self.error_text(instance)
+        return words if words in self.known.assertions else ""
+
     @cached_property
     def start_bytes(self) -> int:
         """Work memory of the search for start values."""

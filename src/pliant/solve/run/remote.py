@@ -98,6 +98,7 @@ def packed(frames: dict[int, Any]) -> bytes:
 class RemoteSimulation(Simulation):
     """The same as a simulation here, but for who takes the steps."""
 
+    is_here = False
     ended = False  # the other process has sent its state
     left = False  # nothing is sent or received any more
 

@@ -49,6 +49,8 @@ class Simulation:
     degree: inputs are set during the run, polynomials of that degree, and there are no rows (cosim/part_simulation.py).
     """
 
+    is_here = True  # the steps are taken in this process
+
     def __init__(self, model: NumericModel, request: Request, inputs: Any, degree: int = -1) -> None:
         model = model.scaled_for(request.parameters)
         self.model, self.request = model, request

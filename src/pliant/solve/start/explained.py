@@ -14,7 +14,7 @@ from pliant.expr.text import text
 from pliant.plain import AsDict
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
-from pliant.solve.failure import event_hint
+from pliant.solve.failure import NO_NUMBER, event_hint, unmet
 from pliant.solve.start.search import StartSearch
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ class GeneratedStart(StartSearch):
             )
         why = self._residuals() if failure.what == binding_start.RESIDUAL else WORDS.get(failure.what, "")
         words = failure.words.decode(errors="replace")
+        if words.endswith(NO_NUMBER):
+            words = unmet(self.sim, float(self.sim.request.start)) or words
         why = words or why or runtime.status_text(failure.status)
         place = self.model.known.asserted_at(words)
         if place is not None or words.startswith(ASSERTED):

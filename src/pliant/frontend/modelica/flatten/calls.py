@@ -82,6 +82,8 @@ class CallTranslator:
         self.builder = translator.builder
         self.is_initial = False  # in an initial equation or algorithm
         self.may_be_impure = 0  # > 0: in the value of a parameter, or in `pure(...)`
+        self.in_pure = 0  # > 0: in `pure(...)`
+        self.impure: set[int] = set()  # functions without a prefix whose results are those of impure ones
 
     def known_condition(self, expr: tree.Expression, context: Context) -> bool | None:
         """A condition whose value is known from constants alone, or is structural already; None for others."""
@@ -131,8 +133,17 @@ class CallTranslator:
         return self.out.world.lookup_class(ref, context.scope)
 
     def _to_enumeration(self, cls: ClassUse, node: tree.Call, context: Context) -> int:
-        value = self.out.values.needed(node, context.scope, "the value of an enumeration", context.known)
-        return self.out.literal(value, node)
+        """E(i): a literal where i is known (4.9.5.3)."""
+        if len(node.arguments) != 1 or node.named:
+            raise problem(f"`{cls.name}(...)` has one argument, an Integer", node, path=context.path, rule="4.9.5.3")
+        if context.function is None:
+            value = self.out.values.tried(node, context.scope, "the value of an enumeration", context.known)
+            if value is not None:
+                return self.out.literal(value, node)
+        first = self.builder.literal(1, self.out.span(node), self.out.types.primitive(cls.core))
+        return self.out.add(
+            FlatBuiltin("enumeration", (first, self.out.expr(node.arguments[0], context))), node, context
+        )
 
     def _arguments(self, node: tree.Call, context: Context) -> tuple[list[Any], dict[str, Any]]:
         args = [self._argument(one, context) for one in node.arguments]
@@ -190,7 +201,8 @@ class CallTranslator:
         if shape:
             return self._vectorised(cls, given, shape, node, context)
         number, operands = functions.specialised(cls, given, node, context)
-        e = self.out.add(FlatCall(number, tuple(operands)), node, context)
+        self._follow_impure(cls, number, operands, node, context)
+        e = self.out.add(FlatCall(number, tuple(operands), self.in_pure > 0), node, context)
         if not is_whole and "output" not in map(cls.core.causality_of, cls.core.table.elements):
             text = f"the function `{cls.name}` has no output, and a value is needed here"
             raise problem(text, node, path=context.path, rule="12.4.3", hint="declare an output in it")
@@ -437,13 +449,33 @@ class CallTranslator:
         if around or self.out.in_when or self.is_initial or self.may_be_impure:
             return
         where = f"in the function `{function.inst.cls.name}`, which is pure" if function is not None else "here"
-        text = f"`{cls.name}` is impure and cannot be called {where}: when it is called would be left to the solver"
+        is_ = "is impure" if definition_impure(cls) else "calls an impure function"
+        text = f"`{cls.name}` {is_} and cannot be called {where}: when it is called would be left to the solver"
         hint = "call it in a when-clause, in an initial equation or for a parameter, or write `pure(...)` around it"
         raise problem(text, node, path=context.path, rule="12.3", hint=hint)
+
+    def _follow_impure(
+        self, cls: ClassUse, number: int, operands: list[int], node: tree.Node, context: Context
+    ) -> None:
+        """A function without a prefix that takes what an impure one gives is as impure as that; one that only acts,
+        such as `print`, changes no result. With arguments that do not change it is called for what it reads."""
+        is_followed = number in self.impure
+        if self.in_pure or not (is_followed or definition_impure(cls)):
+            return
+        if context.function is not None:
+            if any(cls.core.causality_of(one) == "output" for one in cls.core.table.elements):
+                self.impure.add(context.function.number)
+        elif not operands or any(self.builder.variability(e) > Variability.PARAMETER for e in operands):
+            self._check_impure(cls, node, context)
 
     def _check_past(self, name: str, e: int, node: tree.Call, context: Context) -> None:
         """`pre` is for what changes at events only; inside of a when-clause that is everything (3.7.5)."""
         of = self.out.type(e)
+        if self.out.in_clock and name in ("pre", "edge", "change"):
+            text = f"`{node.text}`: in a when-clause of a clock there is no `{name}`, values change at its ticks only"
+            raise problem(
+                text, node, path=context.path, rule="16", hint="use `previous(...)`, the value at the last tick"
+            )
         if name == "edge" and of.base is not BaseType.BOOLEAN:
             text = f"`edge` is for Boolean variables, `{node.arguments[0].text}` is {described(of)}"
             raise problem(text, node, path=context.path, rule="3.7.5", hint="use `change`, or compare with a number")

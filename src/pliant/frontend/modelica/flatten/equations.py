@@ -10,6 +10,7 @@ from pliant.frontend.flat.expressions import (
     FlatBuiltin,
     FlatField,
     FlatIndex,
+    FlatLiteral,
     FlatOutput,
     FlatRecord,
     FlatTuple,
@@ -18,7 +19,7 @@ from pliant.frontend.flat.expressions import (
 )
 from pliant.frontend.flat.model import FlatBranch, FlatEquation, FlatFor, FlatIf, FlatItem, FlatWhen
 from pliant.frontend.flat.shapes import TypeMismatch, unified
-from pliant.frontend.flat.types import BaseType, Type, Variability
+from pliant.frontend.flat.types import LARGEST_INTEGER, BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.counts import Counts
 from pliant.frontend.modelica.flatten.loops import must_unroll
@@ -48,6 +49,16 @@ class EquationTranslator:
             found += _EQUATIONS[one.__class__](self, one, context)
         return found
 
+    def _check_integer(self, e: int, other: Type, at: tree.Node, context: Context) -> None:
+        """A number that is given to an Integer is one."""
+        node = self.out.builder.nodes[e]
+        if other.base is not BaseType.INTEGER or not isinstance(node, FlatLiteral) or type(node.value) is not int:
+            return
+        if abs(node.value) > LARGEST_INTEGER:
+            text = f"`{_short(at.text)}`: {node.value} is no Integer"
+            hint = f"an Integer lies in -{LARGEST_INTEGER} .. {LARGEST_INTEGER}; declare a Real"
+            raise problem(text, at, path=context.path, rule="2.4.2", hint=hint)
+
     def made(self, left: int, right: int, at: tree.Node, context: Context, origin: str = "equation") -> FlatEquation:
         """An equation between two expressions of equal types."""
         out = self.out
@@ -57,6 +68,8 @@ class EquationTranslator:
                 unified(a, b, "the sides of an equation")
             except TypeMismatch as mismatch:
                 raise problem(f"`{_short(at.text)}`: {mismatch}", at, path=context.path, rule="8.3.1") from None
+        self._check_integer(left, b, at, context)
+        self._check_integer(right, a, at, context)
         if out.in_when:
             if not self.is_clocked or _is_target(out.builder, left):  # a clock solves its equations (16.6)
                 self._check_target(left, right, at, context)
@@ -257,12 +270,14 @@ class EquationTranslator:
                 text = f"`{condition.text}` is no condition"
                 raise problem(text, condition, path=context.path, rule="8.3.5", hint=hint)
             self.out.in_when += 1
+            self.out.in_clock += of.base is BaseType.CLOCK
             self.out.nesting += 1
             self.is_clocked = of.base is BaseType.CLOCK
             try:
                 branches.append(FlatBranch(e, tuple(self.items(body, context)), self.out.span(condition)))
             finally:
                 self.out.in_when -= 1
+                self.out.in_clock -= of.base is BaseType.CLOCK
                 self.out.nesting -= 1
                 self.is_clocked = False
         return [FlatWhen(tuple(branches), self.out.span(one), context.path)]

@@ -450,8 +450,7 @@ class Functions:
 
                 body += Statements(self.out).items(section.statements, context)
         parts = FunctionRules(self, cls, locals_[:n_inputs]).read(annotations)
-        is_pure = not definition_impure(cls) and not (external is not None and "impure" in parts)
-        parts.pop("impure", None)
+        is_pure = not (parts.pop("impure", False) or definition_impure(cls) or number in self.out.calls.impure)
         self.builder.define(number, body=tuple(body), external=external, is_pure=is_pure, **parts)
 
     def _fields(self, of: ClassUse, mod: Mod, local: FlatLocal, function: FunctionContext) -> int | None:

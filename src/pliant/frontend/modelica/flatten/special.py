@@ -249,10 +249,12 @@ def _pure(self: CallTranslator, name: str, node: tree.Call, context: Context) ->
     if len(node.arguments) != 1:
         raise problem("`pure` has one argument", node, path=context.path, rule="12.3", hint="write `pure(f(x))`")
     self.may_be_impure += 1
+    self.in_pure += 1
     try:
         return self.out.expr(node.arguments[0], context)
     finally:
         self.may_be_impure -= 1
+        self.in_pure -= 1
 
 
 def _scalar(self: CallTranslator, name: str, node: tree.Call, context: Context) -> int:

@@ -65,7 +65,7 @@ class Translator:
         self.calls = CallTranslator(self)
         self.ranges = LoopRanges(self)
         self.nesting = 0  # branches of if and when around
-        self.in_when = 0
+        self.in_when = self.in_clock = 0  # when-clauses around; those of them of clocks
         self.streams: Any = None  # what inStream and actualStream stand for, set when connections are known
         self.variables: Any = None  # enters variables that are read before they were met
 
@@ -311,9 +311,13 @@ class Translator:
     def _check_index_type(self, place: int, dim: Any, at: tree.Node, context: Context) -> None:
         """A dimension that is declared by a type has subscripts of this type."""
         values = self.values.index_values(*dim)
+        given = self.type(place).element
         if not values:
+            if values is None and given.base in (BaseType.BOOLEAN, BaseType.ENUMERATION):
+                text = f"the subscript `{_short(at.text)}` is {described(given)}, the dimension is counted by Integers"
+                raise problem(text, at, path=context.path, rule="10.5", hint="use an Integer")
             return
-        wanted, given = self.types.of_value(values[0]), self.type(place).element
+        wanted = self.types.of_value(values[0])
         if wanted != given and BaseType.CLOCK is not given.base:
             text = f"the subscript `{_short(at.text)}` is {described(given)}, the dimension has {described(wanted)}"
             raise problem(text, at, path=context.path, rule="10.5", hint=f"use a value of `{dim[0].text}`")

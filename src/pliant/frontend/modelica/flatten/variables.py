@@ -406,12 +406,13 @@ class Variables:
         given = {**dict(zip(names, args, strict=False)), **named}
         number, operands = self.out.functions.specialised(cls, given, call, context)
         last = var.cls.instance.class_member("destructor")
-        destructor = -1
-        if last is not None:
-            inputs = self.out.functions.input_names(last)
-            of = Type(BaseType.OBJECT)
-            found = self.out.functions.of_types(last, dict.fromkeys(inputs, of))
-            destructor = found if found is not None else -1
+        if last is None:
+            text = f"`{var.cls.name}` has no destructor"
+            raise problem(text, call, rule="12.9.7", hint="declare `function destructor`, with the object as its input")
+        inputs = self.out.functions.input_names(last)
+        of = Type(BaseType.OBJECT)
+        destroyed = self.out.functions.of_types(last, dict.fromkeys(inputs, of))
+        destructor = -1 if destroyed is None else destroyed
         exprs = {**dict(zip(names, call.arguments, strict=False)), **{one.name: one.value for one in call.named}}
         given_now = dict(zip(names, operands, strict=False))
         table = known_table(self.values, var.cls.name, exprs, given_now, context.scope)

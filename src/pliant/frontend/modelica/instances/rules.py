@@ -5,6 +5,7 @@ Each class is checked once, when its first instance is made; prefixes are checke
 
 from __future__ import annotations
 
+import logging
 from math import prod
 from typing import Any
 
@@ -21,10 +22,12 @@ from pliant.frontend.modelica.syntax.tree import (
     REPLACEABLE,
     Component,
     Enumeration,
+    Import,
     LongClass,
     ShortClass,
 )
 
+LOGGER = logging.getLogger("pliant")
 _BASES = {  # what a class of a kind may extend (7.1.3); "class" fits everywhere
     "package": {"package"},
     "operator": {"operator"},
@@ -40,6 +43,23 @@ _BASES = {  # what a class of a kind may extend (7.1.3); "class" fits everywhere
 }
 
 
+def _check_imports(core: Core, imports: tuple[Import, ...]) -> None:
+    """What a class of the user's text imports is there (13.2.1); of a library that is not there nothing is known."""
+    world = core.world
+    top = core.entry
+    while top.parent is not None:
+        top = top.parent
+    if not any(top is one or one.parent is top for one in world.root.own):
+        return
+    for one in imports:
+        if world.top(one.names[0]) is None:
+            LOGGER.warning("%s: `%s` is imported, and the library is not there", one.span, ".".join(one.names))
+            continue
+        for names in [(*one.names, name) for name in one.members] or [one.names]:
+            if world.root.find(".".join(names)) is None:  # not declared as a class: a constant, or inherited
+                world.imported(names, one, is_whole=one.everything)
+
+
 def check_core(core: Core) -> None:
     """What a class may contain and extend."""
     definition = core.entry.definition
@@ -50,6 +70,8 @@ def check_core(core: Core) -> None:
     faults = class_faults(definition)
     if faults:
         raise error_of(faults)
+    if body.imports:
+        _check_imports(core, body.imports)
     for layer in core.table.layers[1:]:
         base = layer.entry.definition
         allowed = _BASES.get(kind)

@@ -135,7 +135,7 @@ class World:
             if name in layer.names:
                 return self._member(at, name)
             if name in layer.imports:
-                return self._import(layer.imports[name][0], layer.imports[name][1])
+                return self.imported(layer.imports[name][0], layer.imports[name][1])
             if layer.stars:
                 found = self._stars(layer.stars, name)
                 if found is not None:
@@ -154,7 +154,8 @@ class World:
             return inst.class_member(name)
         return Found(inst, element)
 
-    def _import(self, names: tuple[str, ...], node: Node, *, is_whole: bool = False) -> ClassUse | Found:
+    def imported(self, names: tuple[str, ...], node: Node, *, is_whole: bool = False) -> ClassUse | Found:
+        """What an import clause names (13.2.1)."""
         cls = self.top(names[0])
         if cls is None:
             raise problem(f"`{names[0]}` cannot be imported: there is no such class", node, rule="13.2.1")
@@ -183,7 +184,7 @@ class World:
         return hits[0][1] if hits else None
 
     def _star(self, star: Any, name: str) -> ClassUse | Found | None:
-        cls = self._import(star.names, star, is_whole=True)
+        cls = self.imported(star.names, star, is_whole=True)
         if isinstance(cls, Found):
             raise problem("only packages can be imported with `.*`", star, rule="13.2.1")
         if cls.kind != "package":

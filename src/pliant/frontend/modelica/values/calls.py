@@ -85,7 +85,12 @@ class CallValues(StatementRunner):
         if cls.core.is_enumeration:
             number = values.value(expr.arguments[0], scope, env)
             literals = cls.core.entry.definition.literals or ()  # type: ignore[attr-defined]
-            return EnumValue(cls.core, int(number), literals[int(number) - 1].name)
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise problem(f"`{name}(...)` needs an Integer, {number!r} is given", expr, rule="4.9.5.3")
+            if not 1 <= number <= len(literals):
+                text = f"`{expr.text}`: {number} is no number of a value of `{name}`, which has {len(literals)}"
+                raise problem(text, expr, rule="4.9.5.3", hint=f"give it a number from 1 to {len(literals)}")
+            return EnumValue(cls.core, number, literals[number - 1].name)
         args = [values.value(one, scope, env) for one in expr.arguments]
         named = {one.name: values.value(one.value, scope, env) for one in expr.named}
         if cls.name in LOAD_RESOURCE and [*args, *named.values()]:

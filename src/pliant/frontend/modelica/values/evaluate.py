@@ -177,9 +177,19 @@ class Values:
         if isinstance(expr, tree.ArrayConstructor) and expr.elements:
             inner = self.shape(expr.elements[0], scope, env)
             return None if inner is None else (len(expr.elements), *inner)
+        if isinstance(expr, tree.Concatenation):
+            return self._shape_of_rows(expr, scope, env)
+        if isinstance(expr, tree.Unary):
+            return self.shape(expr.operand, scope, env)
         if isinstance(expr, (tree.RealLiteral, tree.IntegerLiteral, tree.BooleanLiteral, tree.StringLiteral)):
             return ()
         return None
+
+    def _shape_of_rows(self, expr: tree.Concatenation, scope: Scope, env: Env | None) -> tuple[int, ...] | None:
+        """Of `[a, b; c, d]` where all elements are scalars."""
+        shapes = {self.shape(one, scope, env) for row in expr.rows for one in row}
+        widths = {len(row) for row in expr.rows}
+        return (len(expr.rows), *widths) if shapes == {()} and len(widths) == 1 else None
 
     # ------------------------------------------------------------------------------------------------ variables
 
