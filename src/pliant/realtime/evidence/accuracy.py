@@ -276,6 +276,7 @@ class Steps:
     t: Matrix
     x: Matrix
     memories: Matrix
+    written: Mapping[int, Matrix] = field(default_factory=dict)  # outputs of written code, by their places
 
 
 def take_steps(walker: Walker, scenario: Scenario) -> Steps:
@@ -364,7 +365,10 @@ class Judge:
         """All outputs at the ends of the steps; NaN where they cannot be evaluated."""
         walker = self.walker(1)  # outputs do not depend on the order
         walker.begin(steps.scenario)
-        return walker.outputs(np.concatenate([[steps.scenario.start], steps.t]), steps.x, steps.memories)
+        y = walker.outputs(np.concatenate([[steps.scenario.start], steps.t]), steps.x, steps.memories)
+        for place, values in (steps.written if isinstance(steps, Steps) else {}).items():
+            y[:, place] = values
+        return y
 
     def found(self, k: int, steps: Steps | Trace) -> ScenarioErrors | None:
         """Errors of a run of scenario k; None without an accurate one."""

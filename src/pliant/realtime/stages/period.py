@@ -179,9 +179,8 @@ def differenced(outcome: Outcome, tuned: Compiled) -> list[Period]:
     """Periods along the runs with the pattern."""
     code = tuned.code
     if code.precision != "double":
-        newton, rounds, passes = fixed_counts(code)
         try:
-            code = write_code(outcome, "double", newton, rounds, passes)
+            code = write_code(outcome, "double", *fixed_counts(code))
         except PliantError:
             return []
     held = np.array(real_memories(outcome.model))
