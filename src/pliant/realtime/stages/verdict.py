@@ -106,6 +106,11 @@ def conclude(outcome: Outcome, e: Evidence) -> Line | None:
             f"accuracy by range of {', '.join(judge.rests[:MOST_NAMES])}{more}: no scenario moves them by more than "
             "the accurate simulation resolves; their nominal values stand for the ranges"
         )
+    for name, share in judge.coarse.items():
+        e.not_checked.append(
+            f"accuracy of {name} beyond {100 * share:.2g} % of its range: accurate simulations with two tolerances "
+            "are as far apart"
+        )
     if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
         return None
     return MISSED, None, "no other settings were tried"
