@@ -144,9 +144,9 @@ def check_stable(model: NumericModel, points: Points, runs: list[Trace], loops: 
         if loops:
             period = max(one.period for one in loops) * frame.tau
             raise NonFiniteError(
-                f"{model.name}: the loop through the sampler grows by the factor {radius:.4g} in each period of {period:g} "
-                "s with the exact Jacobian: it does not hold the plant, which grows by itself (largest |eigenvalue| of "
-                f"a step {points.radius[p]:.6g}); the step of {frame.tau:g} is not the cause",
+                f"{model.name}: the loop through the sampler grows by the factor {radius:.4g} in each period of "
+                f"{period:g} s with the exact Jacobian: it does not hold the plant, which grows by itself "
+                f"(largest |eigenvalue| of a step {points.radius[p]:.6g}); the step of {frame.tau:g} is not the cause",
                 hint="another gain of the controller, or a clock with a shorter period",
                 time=points.origins[p].time,
             )

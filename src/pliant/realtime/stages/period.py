@@ -8,9 +8,9 @@
 A loop that grows while the plant alone does not is the fault of the controller, of its rate or of the pattern. So is
 one that leaves a growing plant growing in another way: an eigenvalue outside the unit circle counts if it is none of
 the plant over a period without ticks, and if the disturbance keeps on growing along the run (in a limit cycle it does
-not). Slight growth at one point need not last, where the loop changes along the run: it counts if the run is long enough to show it
-and the disturbance keeps on growing, by at least half of the exponent or by LASTS in all. Clear growth counts in any
-case: limits of the controller may end it, in a loop that never comes to rest.
+not). Slight growth at one point need not last, where the loop changes along the run: it counts if the run is long
+enough to show it and the disturbance keeps on growing, by at least half of the exponent or by LASTS in all. Clear
+growth counts in any case: limits of the controller may end it, in a loop that never comes to rest.
 """
 
 from __future__ import annotations
