@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -183,3 +184,11 @@ def test_whole_numbers_counted_by_a_clock_alone() -> None:
     assert plan.evidence.holds
     assert plan.code.y_names == ("n",)
     assert plan.simulate(stop=1.0)["n"][-1] == 11
+
+
+def test_written_code_of_time_alone_has_no_warnings(tmp_path: Path) -> None:
+    plan = pliant.load("model Only output Real y = sin(time); end Only;").realtime(step=0.05, stop=1.0)
+    folder = plan.write(tmp_path / "only")
+    words = ["make", "-s", "-C", str(folder), "Only.o", "CFLAGS=-O0 -std=c99 -Wall -Wextra -Werror -pedantic"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -3,8 +3,8 @@
 Inputs are drawn as constants, steps, ramps and sines, all of them straight lines between knots, so the plant's answer
 is a matrix exponential from knot to knot (scipy); states are in units from 1 to 1e-11. From it the error of every row
 is counted again, and with it what is missed, flagged or beyond the accuracy. Where a parameter is negative the model
-has no solution: those rows, and no others, are kept apart. With the monitor off a plan misses what leaves its range; the
-worst cases run again from their file with the same errors.
+has no solution: those rows, and no others, are kept apart. With the monitor off a plan misses what leaves its range;
+the worst cases run again from their file with the same errors.
 """
 
 from __future__ import annotations
