@@ -3,8 +3,9 @@
 Random models (linear and not, loops, sampled equations, when-clauses, reinit, initial()) in both precisions and
 orders, both forms and styles, with every kind of monitor. The folder is built by its own Makefile with gcc and clang,
 -O0 and -O2, and run by a program that knows the header only, from starts and with inputs (jumps at ends of steps among
-them) and parameters that the plan has not seen; outputs, through loops and not, are read after every step. Asked: bit for bit, where functions of libm or another start of an
-iteration are involved 1e-12 of the range in double. In addition the folder's self-test must pass.
+them) and parameters that the plan has not seen; outputs, through loops and not, are read after every step. Asked: bit
+for bit, where functions of libm or another start of an iteration are involved 1e-12 of the range in double. In addition
+the folder's self-test must pass.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ class Tolerances:
     @staticmethod
     def of(model: NumericModel) -> Tolerances:
         """Where nothing is known of ranges yet."""
-        nominal = np.ones(model.n_x) if model.x_nominal is None else model.x_nominal
+        nominal = np.ones(model.n_x) if model.x_nominal is None else np.abs(model.x_nominal)
         return Tolerances(REFERENCE_RTOL, ATOL_SHARE * REFERENCE_RTOL * nominal)
 
     def sharper(self, size: Matrix, width: Matrix) -> Tolerances:
@@ -369,6 +369,7 @@ class Judge:
     runs: list[AccurateRun | PliantError] = field(default_factory=list)
     own: Matrix = field(init=False)  # (m,) error of the runs; infinite: not looked at
     tolerances: Tolerances = field(init=False)
+    are_sharper: bool = False  # not the usual ones
     coarse: dict[str, float] = field(default_factory=dict)  # names with accurate runs of errors that count, and these
 
     def prepare(self, report: Callable[[int], object] | None = None) -> Judge:
@@ -378,14 +379,14 @@ class Judge:
         for k in range(len(self.scenarios)):
             if report is not None:
                 report(k)
-            self.runs.append(self._tried(k, self.tolerances))
+            self.runs.append(self._tried(k, None))
         self.own = np.full(len(self.accuracy.names), np.inf)
         seconds = 1.0 + LONGER * (time.perf_counter() - began) / max(1, len(self.scenarios))
         self._sharpen(min(seconds, REFERENCE_SECONDS))
         self.scale, self.rests = self._ranges()
         return self
 
-    def _tried(self, k: int, tolerances: Tolerances) -> AccurateRun | PliantError:
+    def _tried(self, k: int, tolerances: Tolerances | None) -> AccurateRun | PliantError:
         try:
             return accurate_run(self.model, self.scenarios[k], self.step, self.accuracy.names, tolerances)
         except SimulationInterrupted:
@@ -412,11 +413,12 @@ class Judge:
                 self.own = np.where(self._doubtful(), np.inf, self.own)
                 return
             self.own = np.max([b.apart(a) for a, b in zip(self.good, new, strict=True)], axis=0)
-            self.runs, self.tolerances = made, wanted
+            self.runs, self.tolerances, self.are_sharper = made, wanted, True
 
     def run_of(self, scenario: Scenario) -> AccurateRun:
         """An accurate run of another scenario."""
-        return accurate_run(self.model, scenario, self.step, self.accuracy.names, self.tolerances)
+        tolerances = self.tolerances if self.are_sharper else None
+        return accurate_run(self.model, scenario, self.step, self.accuracy.names, tolerances)
 
     def _extremes(self) -> tuple[Matrix, Matrix, Matrix]:
         """Lowest and highest value of each name, and the largest modulus."""
