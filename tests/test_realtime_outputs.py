@@ -76,3 +76,24 @@ def test_self_test_compares_outputs_along_the_run(tmp_path: Path) -> None:
     numbers[9] = " 3.0"
     data.write_text(text.replace(table[1], ",".join(numbers)))
     assert "FAILED outputs follow" in subprocess.run(build, capture_output=True, text=True, check=False).stdout
+
+
+def test_outputs_of_switches_inside_loops_follow_them_in_both_orders() -> None:
+    text = """
+    model Diode
+      Real v(start = 0, fixed = true), vd, s;
+      Boolean off(start = true);
+      output Real i;
+    equation
+      10*sin(300*time) = vd + v + 0.1*i;
+      off = s < 0;
+      vd = if off then s else 0;
+      i = if off then 0 else s;
+      1e-3*der(v) = i - v/10;
+    end Diode;
+    """
+    for order in (1, 2):
+        options = {"certificate": False, "reference": False}
+        plan = pliant.load(text).realtime(step=1e-4, stop=0.03, order=order, accuracy=None, options=options)
+        item = next(one for one in plan.evidence.items if one.name == "generated code")
+        assert item.holds, item.text

@@ -257,12 +257,11 @@ class StepBuilder:
         leave loops farther from their solutions than a step does: they may have iterations of their own."""
         w, options = self.w, self.options
         count = options.output_steps or options.newton_steps
-        if count == options.newton_steps:
-            return point if options.order == 1 else w.evaluate(w.leaves(), fresh=True)
+        if options.order == 1 and count == options.newton_steps:
+            return point
         w.newton_steps = count
         leaf = w.leaves()
-        if options.order == 1:
-            self._settle(leaf)
+        self._settle(leaf)
         return w.evaluate(leaf, fresh=True)
 
     def _wide(self) -> Wide | None:
